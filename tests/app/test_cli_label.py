@@ -234,11 +234,15 @@ def test_wrong_usage_is_told(main: Main, ended: Any) -> None:
     refused(main("label", *options, "--text", "nothing"), "has no column 'nothing' (--text)")
     refused(
         main("label", *options, "--method", "s3vc"),
-        "--method s3vc cannot learn while one labels classes. Use one of lapsvc, laprls, laperls, "
-        "balanced.",
+        "--method s3vc cannot be updated with labels of classes. Use one of lapsvc, laprls, "
+        "laperls, balanced.",
     )
-    refused(main("label", *options, "--method", "lapsvr"), "cannot learn while one labels")
-    refused(main("label", *options, "--method", "lapsvc", "--set", "gamma_I=0"), "leaves out the")
+    refused(
+        main("label", *options, "--method", "lapsvr"), "cannot be updated with labels of classes"
+    )
+    refused(
+        main("label", *options, "--method", "lapsvc", "--set", "gamma_I=0"), "removes the graph"
+    )
     refused(main("label", *options, "--classes", "a,NA"), "--classes: 'NA' means \"no label\"")
     refused(main("label", *options, "--map", "a"), "--map takes two columns")
     refused(main("label", *options, "--journal", "."), "it is a folder")

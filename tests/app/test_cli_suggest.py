@@ -89,7 +89,7 @@ def test_the_loop_closes_twice_from_no_label_at_all(main: Main, key: str) -> Non
     assert (code, err) == (0, "")
     assert said.startswith(
         "t.csv: 60 rows, none with a label\n"
-        "next.csv: the 3 rows to label next, the most telling first\n"
+        "next.csv: the 3 rows to label next, the most informative first\n"
         "There is no label yet: the rows cover the table\n"
     )
     asked_for = [fill("next.csv", truth, key)]
@@ -143,7 +143,7 @@ def test_equal_rows_are_asked_for_once(main: Main) -> None:
     write("t.csv", twice)
     refused(
         main("suggest", "t.csv", *options),
-        "t.csv: the rows without a label are equal to rows that have one. There is none to ask",
+        "t.csv: the rows without a label are equal to labelled rows. There is none to label next",
     )
 
 
@@ -192,7 +192,7 @@ def test_settings_and_scale_are_those_of_the_fit(main: Main) -> None:
         (("--out", "t.csv"), ("--out t.csv is the input itself; name another file.",)),
         ((), ("--out",)),
         (("--out", "n.csv", "-k", "0"), ("-k",)),
-        (("--out", "n.csv", "--set", "updatable=no"), ("--set updatable is not set this way",)),
+        (("--out", "n.csv", "--set", "updatable=no"), ("--set updatable is not available",)),
         (("--out", "n.csv", "--id", "nobody"), ("has no column 'nobody'",)),
     ],
 )
@@ -212,7 +212,7 @@ def test_where_every_row_has_a_label_there_is_nothing_to_ask(
     write("t.csv", [row | {"y": c} for row, c in zip(rows, truth, strict=True)])
     code, out, err = main("suggest", "t.csv", "--label", "y", "--id", "name", "--out", "n.csv")
     assert (code, out) == (2, "")
-    assert "error: t.csv: every row has a label. There is none to ask for.\n" in err
+    assert "error: t.csv: every row has a label. There is none to label next.\n" in err
 
 
 def test_a_fit_still_needs_labels_of_two_classes(main: Main) -> None:
@@ -245,7 +245,7 @@ def test_the_method_is_chosen_as_by_a_fit(main: Main) -> None:
     fitted = json.loads(main("fit", "t.csv", *options, "--next", "f.csv", "--json")[1])
     assert [row["name"] for row in read("n.csv")] == [row["name"] for row in read("f.csv")]
     assert fitted["method"] != "auto"
-    assert f"By the answers of {fitted['method']}, which was chosen as by lapwing fit\n" in said
+    assert f"By the predictions of {fitted['method']}, chosen as by lapwing fit\n" in said
 
 
 @pytest.mark.parametrize("method", ["lapsvc-cv", "laprls-cv"])
@@ -263,10 +263,10 @@ def test_rows_that_are_equal_to_labelled_ones_are_not_asked_for(main: Main) -> N
     rows = [row | {"y": c} for row, c in zip(rows, truth, strict=True)]
     write("t.csv", rows + [row | {"name": f"{row['name']}x", "y": ""} for row in rows])
     options = ("--label", "y", "--id", "name", "--method", "s3vc")
-    refused(main("suggest", "t.csv", *options, "--out", "n.csv"), "are equal to rows that have one")
+    refused(main("suggest", "t.csv", *options, "--out", "n.csv"), "are equal to labelled rows")
     code, said, _ = main("fit", "t.csv", *options, "--next", "f.csv")
     assert code == 0
-    assert "are equal to rows that have one: none is asked for" in said
+    assert "are equal to labelled rows: there is none to label next" in said
     assert "Fill in" not in said
     assert read("f.csv") == []
 

@@ -281,8 +281,8 @@ def test_settings_reach_the_estimator_and_the_graph(home: Path, main: Main, tmp_
         (["unlabeled=0"], "use --unlabeled"),
         (["random_state=0"], "use --seed"),
         (["graph=5"], "graph.n_neighbors"),
-        (["class_prior=a:0.2,b"], "write each class once, and its part behind a colon, such as"),
-        (["class_prior=0.2,0.8"], "its part behind a colon, such as class_prior=a:0.2,b:0.8"),
+        (["class_prior=a:0.2,b"], "write each class once with its proportion, such as"),
+        (["class_prior=0.2,0.8"], "with its proportion, such as class_prior=a:0.2,b:0.8"),
         (["class_prior=a:0.2,a:0.8"], "write each class once"),
         (["class_prior=:0.2,b:0.8"], "write each class once"),
         (["class_prior=a:much,b:0.8"], "such as class_prior=a:0.2,b:0.8"),
@@ -547,7 +547,7 @@ def test_columns_at_predict_time(
     code, _, err = main(*predict, "-q")
     assert code == 0
     assert "does not know the column 'new'" in err
-    assert "'moon' in 'site' was not there when the model was fitted" in err
+    assert "'moon' in 'site' did not occur in the fit" in err
     refused(main("predict", model, path, "--json"), "--json needs --predictions")
     refused(main(*predict[:3], "--predictions", path), "is the input itself")
 
@@ -658,7 +658,7 @@ def test_info_tells_what_a_fit_would_stumble_over(
         assert part in said
     strict = main("info", tmp_path / "t.csv", "--label", "kind", "--strict")
     assert strict[0] == 0
-    for part in ("in the way: column 'pw' holds text in 1 row", "in the way: 'flower' is not num"):
+    for part in ("error: column 'pw' holds text in 1 row", "error: 'flower' is not num"):
         assert part in strict[1]
 
 
@@ -1419,7 +1419,7 @@ def test_where_a_graph_for_them_takes_too_long_the_least_certain_rows_are_next(
     # A fit that made a graph has it, or makes it once more.
     fit[fit.index("s3vc")] = "balanced"
     assert len(is_next()) == 10
-    assert "most telling" in main(*fit)[1]
+    assert "most informative" in main(*fit)[1]
 
 
 def test_the_rows_to_label_next_of_a_sparse_table(main: Main, tmp_path: Path) -> None:

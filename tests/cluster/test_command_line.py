@@ -54,8 +54,8 @@ def test_a_fit_on_a_cluster_answers_as_one_here(
     ("words", "told"),
     [
         (["--workers", "2", "--method", "lapsvc"], "LapSVC does not run on a cluster"),
-        (["--workers", "2", "--method", "s3vc"], "kernel=rbf is not done on a cluster"),
-        (["--workers", "2"], "--workers needs a method by name"),
+        (["--workers", "2", "--method", "s3vc"], "kernel=rbf is not supported on a cluster"),
+        (["--workers", "2"], "--workers needs the name of a method"),
         (["--workers", "2", "--cluster", "tcp://a:1", "--method", "laperls"], "not both"),
         (
             ["--workers", "2", "--method", "laperls", "--next", "next.csv"],

@@ -636,7 +636,7 @@ def step(**changes: Any) -> str:
         ({}, "Label the least certain rows (u0, u1, u2, …) and fit again. --next next.csv writes"),
         ({"volumes": {"n_unsure": 2}}, "Label the least certain rows (u0, u1) and"),
         ({"volumes": {"n_unsure": 0}}, "Look at some of the answers, and use them: all are sure."),
-        ({"rows": {"asked": [{"id": "t1"}]}}, "Label the most telling rows (t1) and fit again."),
+        ({"rows": {"asked": [{"id": "t1"}]}}, "Label the most informative rows (t1) and fit"),
         ({"rows": {"least": []}}, "Every row has a label. Use the model for new rows"),
         ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, but everything else"),
         (

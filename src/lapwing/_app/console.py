@@ -1,6 +1,7 @@
 """Output of the command line: text, tables of figures, progress. Needs rich.
 
-Names in a table are the user's. None is read as markup, and no terminal gets a control character.
+Names in a table come from the user: they are never read as markup, and control characters are
+removed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,13 +22,17 @@ from rich.progress import Progress as Bars
 from rich.table import Table as Grid
 from rich.text import Text
 
+from lapwing._app.batches import Answered
 from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
+from lapwing._app.fitting_blocks import BlockOutcome
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.requests import LabelRequest
+from lapwing._app.options import TableRequest
+from lapwing._app.requests import LabelRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import DELAY, harmless, showing
+from lapwing._label.session import Session
 from lapwing._report.findings import (
     CHOICE_COLUMNS,
     estimate_words,
@@ -41,6 +46,7 @@ from lapwing._report.rows import ClassRows
 from lapwing._report.text import count, number, percent, plural
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
+from lapwing._tables.tables import Table
 from lapwing.estimators.prepared import Tick
 
 _SETTINGS_SHOWN = 5
@@ -48,7 +54,7 @@ _WRITTEN = {"onnx": "ONNX model", "next": "Rows to label next"}
 
 
 class _Remaining(ProgressColumn):
-    """Time that is left by the forecast, for as long as it holds."""
+    """Forecast of the remaining time, until it has passed."""
 
     def render(self, task: Any) -> Text:
         left = (task.fields.get("forecast") or 0.0) - (task.elapsed or 0.0)
@@ -56,12 +62,12 @@ class _Remaining(ProgressColumn):
 
 
 class StageDisplay:
-    """Bars on standard error, from two seconds on, if that is a terminal.
+    """Progress bars on standard error if it is a terminal, shown after two seconds.
 
     Parameters
     ----------
     quiet : bool
-        Whether to show none.
+        Whether to show no bars.
     """
 
     def __init__(self, quiet: bool) -> None:
@@ -69,7 +75,7 @@ class StageDisplay:
 
     @contextmanager
     def stage(self, name: str, forecast: float | None = None) -> Iterator[_Stage]:
-        """Name what is done in the block, with the seconds that it will take if known."""
+        """Show a stage of the work, with the forecast of its seconds if known."""
         token = showing.set(True)  # what is called has no line of its own, with --quiet neither
         try:
             with self._bars(name, forecast) as stage:
@@ -111,7 +117,7 @@ class StageDisplay:
 
 
 class _Stage:
-    """A stage of the work, which names its parts and, as a callback, the stages of a fit."""
+    """Stage of the work; as a callback, it shows the stages of a fit."""
 
     def __init__(self, bars: Bars | None, task: Any, name: str) -> None:
         self._bars, self._task, self._name = bars, task, name
@@ -119,7 +125,7 @@ class _Stage:
 
     @contextmanager
     def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
-        """Name a part of the work, such as the candidate that is being tried."""
+        """Show a part of the work, such as the current candidate."""
         if self._bars is not None:
             self._bars.update(self._task, description=harmless(f"{self._name}: {name}"))
         yield lambda attributes: False
@@ -145,8 +151,8 @@ class _Stage:
             self._bars.update(self._task, completed=self._steps)
 
 
-def describe_labelling(session: Any, request: LabelRequest) -> str:
-    """Describe the page to label on when it is open."""
+def describe_labelling(session: Session, request: LabelRequest) -> str:
+    """Describe the labelling page after it has been opened."""
     n = int(np.count_nonzero(session.history.codes >= 0))
     given = plural(n, "label") if n else "no label yet"
     unnamed = ""
@@ -174,12 +180,12 @@ def describe_labels(session: Any, request: LabelRequest) -> str:
 
 
 def say(text: str) -> None:
-    """Print a line; not wrapped at the width of the terminal, so that a path can be copied."""
+    """Print a line without wrapping, so that a path can be copied."""
     sys.stdout.write(f"{harmless(text)}\n")
 
 
 class _Text:
-    """Lines and tables, gathered to be printed at once."""
+    """Buffer of lines and tables."""
 
     def __init__(self) -> None:
         # A file or pipe gets plain text of a fixed width.
@@ -190,6 +196,11 @@ class _Text:
     def line(self, text: str = "") -> None:
         """Add a line."""
         self._parts.append(f"{harmless(text)}\n")
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """Add several lines."""
+        for text in texts:
+            self.line(text)
 
     def grid(self, grid: Grid) -> None:
         """Add a table."""
@@ -202,11 +213,10 @@ class _Text:
 
 
 def describe_fit(outcome: Outcome, figures: ReportData) -> str:
-    """Say what was found, what to do next, and what was done; see `lapwing._app.workflow`."""
+    """Describe the results of a fit, the next step, and the files written."""
     text, fitted, truth = _Text(), figures.fitted, figures.truth
     n_free = fitted["n"] - fitted["n_labeled"]
-    rows, labels = plural(fitted["n"], "row"), count(fitted["n_labeled"])
-    text.line(f"{outcome.table.source}: {rows}, {labels} with a label")
+    text.line(_size_of(outcome.table))
     if figures.kind == "classification":
         _add_classes(text, figures.volumes)
         if n_free:
@@ -240,19 +250,20 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     _add_choice(text, figures.choice)
     _add_path(text, figures.path, numbers=figures.kind != "classification")
     columns = plural(fitted["n_features"], "column")
-    scaling = f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}"
+    scaling = _capitalized(outcome.scaling)
     text.line(f"{fitted['estimator']}, {columns}, {outcome.seconds:.1f} s. {scaling}.")
-    for line in summary_lines(outcome.table.notes, outcome.table.remarks):
-        text.line(line)
+    text.lines(summary_lines(outcome.table.notes, outcome.table.remarks))
     written = outcome.request.outputs.named()
     for what, path in written.items():
         text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
     if outcome.origin.plain_command:
         text.line("To fit the same without choosing again:")
         text.line(f"  {outcome.origin.plain_command}")
-    none_tells = outcome.next_rows is not None and not len(outcome.next_rows)
-    if "next" in written and n_free and none_tells:
-        text.line("The rows without a label are equal to rows that have one: none is asked for")
+    none_informs = outcome.next_rows is not None and not len(outcome.next_rows)
+    if "next" in written and n_free and none_informs:
+        text.line(
+            "All rows without a label are equal to labelled rows: there is none to label next"
+        )
     elif "next" in written and n_free:
         keys = outcome.table.keys
         assert keys is not None
@@ -266,14 +277,14 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
 
 
 def describe_suggestion(suggested: Suggestion) -> str:
-    """Say which rows to label next, and what to do with them."""
+    """Describe the suggested rows, and the commands that follow."""
     text, table, request = _Text(), suggested.table, suggested.request
     labels = int(np.count_nonzero(table.labeled))
     rows = plural(table.labeled.size, "row")
     text.line(f"{table.source}: {rows}, {count(labels) if labels else 'none'} with a label")
     n = len(suggested.rows)
     them = "the row" if n == 1 else f"the {count(n)} rows"
-    text.line(f"{request.out}: {them} to label next, the most telling first")
+    text.line(f"{request.out}: {them} to label next, the most informative first")
     if not suggested.fitted:
         missing = (
             "label"
@@ -284,10 +295,9 @@ def describe_suggestion(suggested: Suggestion) -> str:
         )
         text.line(f"There is no {missing} yet: the rows cover the table")
     elif request.automatic:
-        text.line(f"By the answers of {suggested.name}, which was chosen as by lapwing fit")
-    text.line(f"{suggested.scaling[0].upper()}{suggested.scaling[1:]}.")
-    for line in summary_lines(table.notes, table.remarks):
-        text.line(line)
+        text.line(f"By the predictions of {suggested.name}, chosen as by lapwing fit")
+    text.line(f"{_capitalized(suggested.scaling)}.")
+    text.lines(summary_lines(table.notes, table.remarks))
     assert table.keys is not None
     text.line(f"Fill in its column {table.keys.label!r}, save it, and ask for more rows:")
     text.line(f"  {request.next_command}")
@@ -296,8 +306,10 @@ def describe_suggestion(suggested: Suggestion) -> str:
     return str(text)
 
 
-def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: Any) -> str:
-    """Say what a model answered for new rows; `info` is that of the model."""
+def describe_predictions(
+    rows: Predictions, info: Mapping[str, Any], request: PredictRequest
+) -> str:
+    """Describe predictions for new rows; `info` is that of the model."""
     text = _Text()
     n = rows.label.size
     text.line(f"{request.source}: {plural(n, 'row')}")
@@ -312,8 +324,8 @@ def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: An
     return str(text)
 
 
-def describe_answered(answered: Any, request: Any) -> str:
-    """Say what a model answered for rows that were read in batches."""
+def describe_answered(answered: Answered, request: PredictRequest) -> str:
+    """Describe predictions for rows that were read in batches."""
     text = _Text()
     text.line(f"{request.source}: {plural(answered.n_rows, 'row')}")
     for name, n in (answered.counts or {}).items():
@@ -322,20 +334,20 @@ def describe_answered(answered: Any, request: Any) -> str:
     return str(text)
 
 
-def _size_of(table: Any) -> str:
+def _size_of(table: Table) -> str:
     labels = count(int(np.count_nonzero(table.labeled)))
     return f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label"
 
 
-def describe_block_fit(outcome: Any) -> str:
-    """Say what came out of a fit whose points stayed on disk."""
+def describe_block_fit(outcome: BlockOutcome) -> str:
+    """Describe the results of a fit whose points stayed on disk."""
     text, table = _Text(), outcome.table
     text.line(_size_of(table))
     text.line(
         f"{outcome.chosen.method.name} in {outcome.seconds:.1f} s. The features stayed in their "
         "files and were read in blocks."
     )
-    text.line(f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}.")
+    text.line(f"{_capitalized(outcome.scaling)}.")
     rows = outcome.predictions
     for name in () if rows.classes is None else rows.classes:
         text.line(f"  {name}: {count(int(np.count_nonzero(rows.label == name)))}")
@@ -345,7 +357,7 @@ def describe_block_fit(outcome: Any) -> str:
 
 
 def describe_comparison(compared: Compared) -> str:
-    """Say which method to use, how far to trust it, and how to fit it."""
+    """Describe a comparison of methods, its verdict, and the command that fits the best one."""
     text, table = _Text(), compared.table
     text.line(_size_of(table))
     rows = compared.comparison.table
@@ -356,34 +368,32 @@ def describe_comparison(compared: Compared) -> str:
         text.line("To fit it:")
         text.line(f"  {compared.commands[0]}")
     text.line()
-    scaling = f"{compared.scaling[0].upper()}{compared.scaling[1:]}"
+    scaling = _capitalized(compared.scaling)
     text.line(f"{plural(len(rows), 'method')} in {compared.seconds:.1f} s. {scaling}.")
-    for line in summary_lines(table.notes, table.remarks):
-        text.line(line)
+    text.lines(summary_lines(table.notes, table.remarks))
     if compared.request.out is not None:
         text.line(f"Table: {compared.request.out}")
     return str(text)
 
 
 def _add_methods(text: _Text, found: dict[str, Any], times: list[str] | None = None) -> None:
-    """The methods that were compared, and what follows."""
+    """Add the table of compared methods, and the verdict."""
     headings = list(CHOICE_COLUMNS.values())
     grid = _grid(headings[0], *headings[1:], *([] if times is None else ["time"]))
-    for number_of, row in enumerate(found["methods"]):
+    for i, row in enumerate(found["methods"]):
         cells = list(words_of_row(row).values())
         cells[0] = harmless(cells[0]) + (" !" if row["objection"] else "")
-        grid.add_row(*cells, *([] if times is None else [times[number_of]]))
+        grid.add_row(*cells, *([] if times is None else [times[i]]))
     text.grid(grid)
     for row in found["methods"]:
         if row["objection"]:
             text.line(f"! {row['name']} is not to be chosen: it {row['objection']}.")
     text.line(found["verdict"])
-    for note in found["notes"]:
-        text.line(note)
+    text.lines(found["notes"])
 
 
 def _add_choice(text: _Text, choice: dict[str, Any]) -> None:
-    """How the method was chosen."""
+    """Add how the method was chosen."""
     if not choice:
         return
     if choice["words"]:
@@ -396,7 +406,7 @@ def _add_choice(text: _Text, choice: dict[str, Any]) -> None:
 
 
 def _add_path(text: _Text, path: dict[str, Any], *, numbers: bool) -> None:
-    """The settings of least error."""
+    """Add the settings of least error."""
     if not path:
         return
     if not path["n_settings"]:
@@ -406,10 +416,10 @@ def _add_path(text: _Text, path: dict[str, Any], *, numbers: bool) -> None:
         settings = plural(path["n_settings"], "setting")
         text.line(f"{settings} tried, each label left out in turn. The best of them:")
     if path["settings"]:
-        told = path["settings"][0]["missed"] is not None
-        grid = _grid(*path["names"], "squared error", *(["missed"] if told else []))
+        has_missed = path["settings"][0]["missed"] is not None
+        grid = _grid(*path["names"], "squared error", *(["missed"] if has_missed else []))
         for one in path["settings"][:_SETTINGS_SHOWN]:
-            missed = [percent(one["missed"])] if told else []
+            missed = [percent(one["missed"])] if has_missed else []
             grid.add_row(*map(harmless, one["values"]), number(one["error"]), *missed)
         text.grid(grid)
     taken = ", ".join(f"{k}={v}" for k, v in path["chosen"].items())
@@ -420,7 +430,7 @@ def _add_path(text: _Text, path: dict[str, Any], *, numbers: bool) -> None:
 
 
 def _add_classes(text: _Text, found: dict[str, Any]) -> None:
-    """How many rows each class has, and how sure they are."""
+    """Add the numbers of rows, sure rows, and rows to check of each class."""
     grid = _grid("class", "rows", "share", "labelled", "sure", "to check")
     for c in found["classes"]:
         counts = (c["rows"] - c["unlabeled"], c["sure"], c["unsure"])
@@ -442,21 +452,20 @@ def _errors(truth: dict[str, Any]) -> str:
 
 
 def describe_info(info: dict[str, Any]) -> str:
-    """Say what `lapwing._app.inspection.inspect` found."""
+    """Describe the result of `lapwing._app.inspection.inspect`."""
     text = _Text()
     counts = {kind: len(info[kind]) for kind in ("numeric", "categorical", "text")}
     shown = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no"
     columns = "column" if sum(counts.values()) == 1 else "columns"
     text.line(f"{info['source']}: {plural(info['rows'], 'row')}, {shown} {columns}")
-    for line in info["summary"]:
-        text.line(line)
-    for obstacle in info["obstacles"]:
-        text.line(f"  in the way: {obstacle.removeprefix(info['source']).lstrip(': ')}")
+    text.lines(info["summary"])
+    for error in info["obstacles"]:
+        text.line(f"  error: {error.removeprefix(info['source']).lstrip(': ')}")
     for name, cells in info["missing"].items():
         text.line(f"  missing {name!r}: {plural(cells, 'row')}, which a fit fills with the median")
     for name, cells in info["infinite"].items():
         text.line(f"  infinite {name!r}: {plural(cells, 'row')}; correct them")
-    text.line(info["scaling"][0].upper() + info["scaling"][1:])
+    text.line(_capitalized(info["scaling"]))
     if info["labels"] is not None:
         grid = _grid("label", "rows")
         for name, rows in info["labels"].items():
@@ -487,14 +496,14 @@ def describe_info(info: dict[str, Any]) -> str:
     if info["suggested_label"] is not None:
         name = info["suggested_label"]
         text.line(f"No --label is given; {name!r} looks most like a column of labels.")
-    first = ", with what is in the way removed" if info["obstacles"] else ""
+    first = ", once the errors are corrected" if info["obstacles"] else ""
     text.line(f"To fit this table{first}:")
     text.line(f"  {info['command']}")
     return str(text)
 
 
 def describe_demo(result: DemoResult) -> str:
-    """Say what the demonstration scored."""
+    """Describe the scores of the demonstration."""
     text = _Text()
     n_draws = result.scores[0].errors.size
     grid = _grid("method", "wrong of the unlabelled", "time")
@@ -513,6 +522,10 @@ def describe_demo(result: DemoResult) -> str:
     return str(text)
 
 
+def _capitalized(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
 def _grid(first: str, *headings: str) -> Grid:
     grid = Grid(box=rich.box.SIMPLE_HEAD)
     grid.add_column(first)
@@ -522,7 +535,19 @@ def _grid(first: str, *headings: str) -> Grid:
 
 
 def json_text(value: dict[str, Any]) -> str:
-    """A summary as JSON, safe to print in a terminal."""
+    """Return a summary as JSON that is safe to print in a terminal."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     # JSON leaves these control characters as they are, and terminals act on them.
     return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
+def summary_text(
+    request: TableRequest, summary: Callable[[], dict[str, Any]], description: Callable[[], str]
+) -> str:
+    """Return the summary of a verb as JSON or as text, whichever was asked for; none if quiet.
+
+    `summary` makes it without the files written, which are added.
+    """
+    if request.as_json:
+        return json_text(summary() | {"written": request.outputs.named()})
+    return "" if request.quiet else description()

@@ -1,4 +1,4 @@
-"""The demonstration: digits with three labels a class, three methods, one picture."""
+"""Demonstration: three methods on digits with three labels a class, and a picture."""
 
 from __future__ import annotations
 
@@ -49,9 +49,7 @@ class MethodScore:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Scores of all methods, and the points with LapSVC's answer for one draw of labels.
-
-    That draw is the one of median error among the draws: neither the best nor the worst.
+    """Scores of all methods, and predictions of LapSVC for the draw of labels of median error.
 
     Attributes
     ----------
@@ -60,11 +58,11 @@ class DemoResult:
     X, y : ndarrays of shapes (n, p) and (n,)
         The points and their true classes.
     labeled : ndarray of bool of shape (n,)
-        Which classes the methods were given.
+        Points whose classes the methods were given.
     predicted : ndarray of shape (n,)
         Classes by LapSVC.
     margin : ndarray of shape (n,)
-        How far the best decision value is ahead of the second.
+        Difference of the best and the second best decision value.
     """
 
     scores: tuple[MethodScore, ...]
@@ -83,9 +81,9 @@ def run_demo(labels_per_class: int = 3, n_draws: int = 5, seed: int = 0) -> Demo
     labels_per_class : int, default=3
         Labels given for each class, from 1 to 100.
     n_draws : int, default=5
-        How many sets of labelled points are drawn; 1 or more.
+        Number of draws of labelled points; 1 or more.
     seed : int, default=0
-        Of the draws.
+        Seed of the draws.
 
     Returns
     -------
@@ -109,10 +107,10 @@ def run_demo(labels_per_class: int = 3, n_draws: int = 5, seed: int = 0) -> Demo
     methods: dict[str, _FitPredict] = {
         "supervised SVM: SVC(C=10)": _supervised,
         "LabelSpreading('knn', n_neighbors=7, alpha=0.8)": _spreading,
-        "LapSVC()": _lapsvc,
+        "LapSVC()": lambda X, labels: np.asarray(_fit_lapsvc(X, labels).transduction_),
     }
     scores = tuple(_score(name, run, X, y, draws) for name, run in methods.items())
-    # Of an even number of draws the lower of the middle two.
+    # Of an even number of draws, the lower of the middle two.
     middle = np.argsort(scores[-1].errors, kind="stable")[(n_draws - 1) // 2]
     labels = draws[middle]
     model = _fit_lapsvc(X, labels)
@@ -126,12 +124,12 @@ def draw_demo(result: DemoResult) -> Figure:
     Parameters
     ----------
     result : DemoResult
-        What `run_demo` returned.
+        Result of `run_demo`.
 
     Returns
     -------
     matplotlib Figure
-        To be saved with its ``savefig``.
+        A figure without pyplot.
     """
     # After 500 iterations the map no longer changes visibly. One thread: t-SNE's short parallel
     # steps take five times as long, not half, as soon as anything else runs on the machine.
@@ -194,15 +192,10 @@ def _spreading(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
     return predicted
 
 
-def _lapsvc(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    predicted: NDArray[Any] = _fit_lapsvc(X, labels).transduction_
-    return predicted
-
-
 def _fit_lapsvc(X: NDArray[Any], labels: NDArray[Any]) -> LapSVC:
     with warnings.catch_warnings():
-        # 27 digits (a way to write 1) are an island of the graph, often without a label. They stay
-        # and count as errors; what a user would do about it is not the demonstration's subject.
+        # 27 digits (a way to write 1) are a component of the graph, often without a label. They
+        # count as errors.
         warnings.simplefilter("ignore", UnlabeledComponentWarning)
         model = LapSVC().fit(X, labels)
     return cast("LapSVC", model)

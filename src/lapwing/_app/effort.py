@@ -1,7 +1,7 @@
 """Budget of a comparison of methods: the evidence that its time allows.
 
-What is left out must not depend on the machine, or the same table would get other answers on
-another one: the times by which it is decided are those of a machine of reference.
+Times are those of a reference machine, so that the same table gives the same predictions on all
+machines.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from lapwing._app.forecast import (
     forecast_manifold,
 )
 
-# Seconds of the machine of reference, for the methods that are fitted again. With ten or thirty
-# classes volumes are what helps most, and no method that is quicker stands for them: they have
-# more. From some sixty classes on it is not enough for them either.
+# Seconds of the reference machine, for methods that are fitted again. Volumes have a larger budget:
+# with ten or thirty classes they help most, and no faster method replaces them. From some sixty
+# classes on they exceed it too.
 BUDGET, VOLUMES_BUDGET = 10.0, 40.0
-_FEWEST = 500  # rows: from fewer, the sheets and clusters of most tables cannot be seen
-_STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows; finer ones would be finer than the forecast
+_FEWEST = 500  # rows; fewer do not show the manifolds and clusters of most tables
+_STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows, as fine as the forecast
 _FEW_DRAWS, _FEW_LEFT_OUT = 2, 6  # the least evidence; verdicts want five left-out labels
-_AT_ONCE = 4  # fits that a method takes all in all whose labels are left out at once
-_MATRIX = 12_000  # rows beyond which no method holds a matrix of all pairs
+_AT_ONCE = 4  # fits of a method that leaves out all labels in closed form
+_MATRIX = 12_000  # rows beyond which no method holds an n x n matrix
 _Forecaster: TypeAlias = Callable[[FitSize, Speed | None], Forecast]
 
 
@@ -40,11 +40,11 @@ class Effort:
     Attributes
     ----------
     n_draws : int
-        Draws of labels out of a method's own answer.
+        Number of draws of labels from a method's own predictions.
     max_left_out : int
-        Most labels that are left out of a method that is fitted again for each.
+        Largest number of left-out labels for methods that are fitted again.
     max_samples : int
-        Most rows of the evidence.
+        Largest number of rows.
     """
 
     n_draws: int = 5
@@ -53,7 +53,7 @@ class Effort:
 
 
 class Rounds(NamedTuple):
-    """Evidence of a candidate that is fitted again for each draw and round of left-out labels."""
+    """Numbers of draws and left-out labels of a method that is fitted again for each."""
 
     n_draws: int
     max_left_out: int
@@ -66,9 +66,9 @@ class Plan:
     Attributes
     ----------
     rows : int
-        Rows of the evidence at most.
+        Largest number of rows.
     clusters, volumes : Rounds or None
-        Evidence of S3VC and of BalancedGraphClassifier; None where even the least takes too long.
+        Evidence of S3VC and of BalancedGraphClassifier; None if even the least takes too long.
     """
 
     rows: int
@@ -77,14 +77,14 @@ class Plan:
 
 
 def affordable(size: FitSize, effort: Effort) -> Plan:
-    """Plan fewer draws and rounds, then fewer rows; leave out what is too long even so.
+    """Reduce draws and rounds, then rows; leave out methods that still take too long.
 
     Parameters
     ----------
-    size : Size
-        Of the whole table.
+    size : FitSize
+        Size of the whole table.
     effort : Effort
-        What is asked for.
+        Evidence without a budget.
     """
     steps = [max(min(effort.max_samples, _FEWEST), round(s * effort.max_samples)) for s in _STEPS]
     for clusters in (True, False):  # with many classes S3VC takes most of the time
@@ -115,12 +115,12 @@ def _longest(
 
 
 def _forecast_volumes(size: FitSize, speed: Speed | None = None) -> Forecast:
-    """Forecast BalancedGraphClassifier, which is not tried with two classes."""
+    """Forecast BalancedGraphClassifier, which is not compared with two classes."""
     return forecast_balanced(size, speed) if size.n_columns > 1 else Forecast(0, 0.0, "")
 
 
 def seconds_of_refits(size: FitSize, plan: Plan, speed: Speed | None = None) -> float:
-    """Time of the methods that are fitted again for each label and draw."""
+    """Return the time of the methods that are fitted again for each label and draw."""
     seconds = 0.0
     for forecast, rounds in (
         (forecast_low_density, plan.clusters),
@@ -134,7 +134,7 @@ def seconds_of_refits(size: FitSize, plan: Plan, speed: Speed | None = None) -> 
 def _seconds(
     forecast: _Forecaster, size: FitSize, rows: int, rounds: Rounds, speed: Speed | None
 ) -> float:
-    # One label of each class is left out at a time.
+    # A round leaves out one label of each class.
     n_rounds = -(-min(rounds.max_left_out, size.n_labels) // max(2, size.n_columns))
     return (1 + rounds.n_draws + n_rounds) * forecast(_used(size, rows), speed).seconds
 
@@ -142,21 +142,21 @@ def _seconds(
 def forecast_comparison(
     size: FitSize, effort: Effort | None = None, *, limited: bool = True
 ) -> Forecast:
-    """Forecast a comparison of the usual methods, and the fit of one of them.
+    """Forecast a comparison of the default methods, and the fit of one of them.
 
     Parameters
     ----------
-    size : Size
-        Of the table.
+    size : FitSize
+        Size of the table.
     effort : Effort, default=None
-        What is asked for; None means the usual.
+        Evidence; None means the default.
     limited : bool, default=True
-        Whether only what is `affordable` is compared.
+        Whether the comparison keeps to what is `affordable`.
 
     Returns
     -------
     Forecast
-        The times of the methods together; the memory of the largest.
+        Sum of the times; largest memory.
     """
     effort = Effort() if effort is None else effort
     full = Rounds(effort.n_draws, effort.max_left_out)
@@ -178,7 +178,7 @@ def forecast_comparison(
 
 
 def _used(size: FitSize, rows: int) -> FitSize:
-    """The size of the rows of the evidence: labelled ones, and at least as many others."""
+    """Return the size of a sample: labelled rows, and at least as many others."""
     n = min(size.n, max(rows, 2 * size.n_labels))
     stored = None if size.n_stored is None else round(size.n_stored * n / max(1, size.n))
     return replace(size, n=n, n_stored=stored)

@@ -1,4 +1,4 @@
-"""Fit of a table: preprocessing, fit, answers, on one machine or a cluster."""
+"""Fit of a table: preprocessing, fit, predictions, on one machine or a cluster."""
 
 from __future__ import annotations
 
@@ -45,33 +45,33 @@ from lapwing.model_selection.probabilities import (
 )
 from lapwing.problem import distinct_rows
 
-N_NEXT = 10  # rows that are asked for
-COVERAGE = 0.9  # of intervals of numbers
-_KEPT_ROWS = 5000  # to which two more matrices of all pairs of rows are little
-_GRAPH_ROWS = 20_000  # to which a graph is made for these rows alone: some seconds
+N_NEXT = 10  # rows to label next
+COVERAGE = 0.9  # of prediction intervals
+_KEPT_ROWS = 5000  # up to which two more n x n matrices need little memory
+_GRAPH_ROWS = 20_000  # up to which a second graph takes some seconds
 
-# Shares of right answers to be claimed, the best first: few labels can never say 99 %.
+# Precisions of sure predictions, the best first: few labels cannot support 99 %.
 LEVELS = (0.99, 0.95, 0.9)
 _ROUNDING = 1e-9
 
-_CHUNKS = 4  # a worker, so that none waits long for another
+_CHUNKS = 4  # per worker, to balance their loads
 _CONNECT = 10  # seconds
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Outcome(FitRecord):
-    """A fit by the command line, with all that is written and said of it.
+    """Fit of the command line.
 
     Attributes
     ----------
     request : FitRequest
-        What was asked for.
+        Options of the verb.
     fitted_by : CommandMethod
-        The method.
+        Its method.
     seconds : float
         Time of fit and prediction.
     impute : {'none', 'median', 'mean'}
-        What took the place of missing numbers.
+        Replacement of missing numbers.
     """
 
     request: FitRequest
@@ -81,17 +81,17 @@ class Outcome(FitRecord):
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
-        """The estimator's parameters, those of its parts as ``graph.name``; as JSON has them."""
+        """Parameters of the estimator for JSON, those of its parts as ``graph.name``."""
         return describe_parameters(self.estimator, self.fitted_by)
 
     def asked_by(self, request: FitRequest) -> Outcome:
-        """The same fit for a request that differs in the files to write."""
+        """Return the same fit for a request that differs in the files to write."""
         origin = replace(self.origin, command=request.command)
         return replace(self, request=request, origin=origin)
 
 
 def origin_of(request: FitRequest, chosen: MethodChoice, points: Any) -> Origin:
-    """What a fit of the command line was asked for; the estimator of `chosen` is fitted."""
+    """Describe the request of a fit; the estimator of `chosen` is fitted."""
     return Origin(
         request.seed,
         request.hints,
@@ -103,7 +103,7 @@ def origin_of(request: FitRequest, chosen: MethodChoice, points: Any) -> Origin:
 
 
 def _plain_command(request: FitRequest, chosen: MethodChoice, points: Any) -> str:
-    """The command that fits the same without choosing again; empty if nothing was chosen."""
+    """Return the command that fits the chosen model again; empty if nothing was chosen."""
     if not (request.automatic or isinstance(request, TuneRequest)):
         return ""
     plain = chosen.estimator
@@ -129,11 +129,11 @@ def fit(
     table : Table
         Rows with and without labels.
     request : FitRequest
-        Method, parameters, scaling, seed; a report wants the supervised twin too.
+        Method, parameters, scaling, seed; a report needs the supervised twin too.
     callbacks : iterable of scikit-learn callbacks, default=()
-        Told of the progress.
+        Progress callbacks of the fit.
     progress : Stages
-        Told which method is being tried.
+        Display of the current candidate.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def fit(
     Raises
     ------
     ValueError, MemoryError
-        Those of the estimator.
+        As the estimator raises.
     """
     start = time.perf_counter()
     before = preprocess(table.features, request.scale, request.impute, request.weights)
@@ -164,10 +164,10 @@ def fit(
     if asks:
         if _affords_graph(estimator, n_rows):
             next_rows = rows_to_label_next(estimator, before.points, N_NEXT)
-        # What is kept for it is of order n^2, and no part of the model.
+        # The data kept for this are of order n^2 and not part of the model.
         estimator = without_memory(estimator)
     twin = None
-    # A twin is one more fit, which would be made here and not on the cluster.
+    # The twin would be fitted here and not on the cluster.
     if request.wants_report and method.twin is not None and not request.distributed:
         twin = fit_twin(estimator, method, before.points, table)
     answers = answer_own(estimator, method, before.points, table)
@@ -178,7 +178,7 @@ def fit(
         table=table,
         pipeline=Pipeline([*before.steps, ("estimator", estimator)]),
         points=before.points,
-        # The merging of equal rows that the estimators do themselves, and do not keep.
+        # The estimators merge equal rows in the same way, but do not keep the result.
         vertex=distinct_rows(before.points)[1],
         predictions=answers,
         scaling=before.words,
@@ -194,40 +194,40 @@ def fit(
 
 
 def keep_graph(estimator: Any, n_rows: int) -> None:
-    """Have a fit keep what tells the rows to label next if that is little, and else not."""
+    """Let an estimator keep its graph for the choice of rows to label next if it is small."""
     if hasattr(estimator, "suggest"):
-        little = n_rows <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
-        estimator.set_params(updatable=little)
+        small = n_rows <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
+        estimator.set_params(updatable=small)
 
 
 def rows_to_label_next(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]:
-    """Rows to label next: by the graph that a fit has kept, or by one that is made anew."""
+    """Choose the rows to label next, by the graph of the fit if it was kept, else by a new one."""
     if getattr(estimator, "updatable", False) and _has_graph(estimator):
         return np.asarray(estimator.suggest(n_wanted))
     return np.asarray(rows_to_label(points, k=n_wanted, model=estimator))
 
 
 def without_memory(estimator: Any) -> Any:
-    """The same fit, less what it keeps for later labels."""
+    """Return the same fit without the data kept for later labels."""
     if not hasattr(estimator, "suggest"):
         return estimator
     return copy(estimator).set_params(updatable=False)
 
 
 def _affords_graph(estimator: Any, n_rows: int) -> bool:
-    """Whether a graph of all rows may be made once more, or for the rows to label next alone.
+    """Return whether a graph for the rows to label next is cheap enough.
 
-    Without one there are the rows that are least certain; numbers have none.
+    Classifiers fall back to the least certain rows; regressors have no such order.
     """
     return n_rows <= _GRAPH_ROWS or is_regressor(estimator) or _has_graph(estimator)
 
 
 def _has_graph(estimator: Any) -> bool:
-    """Whether a fit has made a graph: of a grid, that of what was chosen."""
+    """Return whether a fit, or the best one of a grid, has a graph."""
     return getattr(estimator, "affinity_", None) is not None
 
 
-def predict(pipeline: Any, table: Table, *, regression: bool) -> Predictions:
+def predict(pipeline: Pipeline, table: Table, *, regression: bool) -> Predictions:
     """Predict the rows of a table.
 
     Parameters
@@ -237,7 +237,7 @@ def predict(pipeline: Any, table: Table, *, regression: bool) -> Predictions:
     table : Table
         With the features that it was fitted on.
     regression : bool
-        Whether it predicts numbers.
+        Whether the pipeline ends in a regressor.
 
     Returns
     -------
@@ -255,16 +255,16 @@ def fit_estimator(
     request: LearningRequest,
     callbacks: Iterable[object],
 ) -> None:
-    """Fit an estimator, told of as a user of the command line understands it."""
-    # The steps are fitted one by one and joined afterwards: a Pipeline's own fit would show two
-    # more bars of progress, which mean nothing to who has not written it.
+    """Fit an estimator, with errors in terms of the command line."""
+    # The steps are fitted one by one and joined afterwards, because Pipeline.fit shows two more
+    # progress bars.
     try:
-        with label_warnings_ignored():  # told already, with the option and not the parameter
+        with label_warnings_ignored():  # reading the table warned in terms of options
             estimator.set_callbacks(*callbacks).fit(points, y)
     except (TypeError, AttributeError, ArithmeticError, RuntimeError) as error:
         if not request.parameters:
             raise
-        # What a metric or a kernel needs besides is not ours to know, and the user's to choose.
+        # Metrics and kernels of other libraries may have requirements that are unknown here.
         given = " ".join(
             f"--set {name}={spelled(value)}" for name, value in request.parameters.items()
         )
@@ -274,25 +274,25 @@ def fit_estimator(
 
 
 def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin:
-    """The same estimator, supervised: what the labels alone would have said."""
+    """Fit the supervised twin: the same estimator without the term of the unlabelled rows."""
     assert method.twin is not None
     twin = clone(estimator).set_params(**method.twin.parameters)
     kernel: Any = getattr(estimator, "kernel_", None)  # a linear function has none
     if kernel is not None and kernel.gamma is not None:
-        _keep(twin, gamma=kernel.gamma)  # 'scale' would be that of other points
+        _keep(twin, gamma=kernel.gamma)  # 'scale' would depend on other points
     labeled_only = method.twin.labeled_only
     rows = table.labeled if labeled_only else slice(None)
     if labeled_only:
-        _keep(twin, graph=None)  # the graph of all rows may be one that few rows cannot have
+        _keep(twin, graph=None)  # few rows may not support it
     with warnings.catch_warnings():
-        # That nothing is unlabelled, or no part reached, is how the twin is meant.
+        # The twin has no unlabelled rows by design.
         warnings.simplefilter("ignore", LapwingWarning)
         twin.fit(points[rows], table.y[rows])
     return FittedTwin(twin, twin.predict(points) if labeled_only else twin.transduction_)
 
 
 def _keep(estimator: Any, **values: Any) -> None:
-    """Set parameters; of what chooses among several values, to this one alone."""
+    """Set parameters; the grid of an estimator that chooses them becomes this value."""
     known = estimator.get_params(deep=False)
     for name, value in values.items():
         several = {f"{name}s": None if value is None else (value,)}
@@ -300,22 +300,22 @@ def _keep(estimator: Any, **values: Any) -> None:
 
 
 def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table) -> Predictions:
-    """Answers for the rows of the fit."""
+    """Predict the rows of the fit."""
     if not method.virtual:
         return _answer(estimator, points, table, regression=method.regression)
     values = estimator.virtual_labels_
     if method.regression:
-        return _numbers(estimator, values[:, 0], table)
-    return _elected(estimator, values, table)
+        return _predicted_numbers(estimator, values[:, 0], table)
+    return _predicted_classes(estimator, values, table)
 
 
 def _answer(estimator: Any, points: Any, table: Table, *, regression: bool) -> Predictions:
     if regression:
-        return _numbers(estimator, estimator.predict(points), table)
-    return _elected(estimator, estimator.decision_function(points), table)
+        return _predicted_numbers(estimator, estimator.predict(points), table)
+    return _predicted_classes(estimator, estimator.decision_function(points), table)
 
 
-def _numbers(estimator: Any, values: NDArray[Any], table: Table) -> Predictions:
+def _predicted_numbers(estimator: Any, values: NDArray[Any], table: Table) -> Predictions:
     try:
         half = estimator._half_interval(COVERAGE)
     except ValueError:  # too few targets, or no left-out values in closed form
@@ -323,16 +323,16 @@ def _numbers(estimator: Any, values: NDArray[Any], table: Table) -> Predictions:
     return Predictions(table.ids, values, table.labeled, half_interval=half)
 
 
-def _elected(estimator: Any, scores: NDArray[Any], table: Table) -> Predictions:
+def _predicted_classes(estimator: Any, scores: NDArray[Any], table: Table) -> Predictions:
     scores = of_each_class(as_columns(scores))
-    # Not `predict`: this way label and scores in a row agree whatever the estimator's tie rule,
-    # and a kernel with all rows is computed once.
+    # Not `predict`: labels agree with scores whatever the estimator's tie rule, and the kernel is
+    # computed once.
     labels = estimator.classes_[np.argmax(scores, axis=1)]
     return Predictions(table.ids, labels, table.labeled, estimator.classes_, scores)
 
 
 def describe_parameters(estimator: Any, method: CommandMethod) -> dict[str, Any]:
-    """Parameters of an estimator, those of its parts as ``graph.name``; as JSON has them."""
+    """Return the parameters of an estimator for JSON, those of its parts as ``graph.name``."""
     parameters: dict[str, Any] = {}
     for name, value in estimator.get_params(deep=False).items():
         if name in method.parts and hasattr(value, "get_params"):
@@ -351,21 +351,21 @@ def _plain(value: Any) -> Any:
 
 
 def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust | None]:
-    """Give the answers to the rows of a fit their probabilities, and say which are sure.
+    """Add probabilities to the predictions of a fit, and decide which are sure.
 
     Parameters
     ----------
     estimator : classifier of lapwing or regressor
         Fitted.
     answers : Predictions
-        To the rows of its fit.
+        Predictions for the rows of the fit.
 
     Returns
     -------
     Predictions
-        With probabilities; as they were for numbers.
+        With probabilities; unchanged for regression.
     Trust or None
-        None for numbers.
+        None for regression.
     """
     if is_regressor(estimator):
         return answers, None
@@ -382,38 +382,40 @@ def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust
         int(estimator.probability_n_labels_),
         _needed(estimator, LEVELS[0]),
     )
-    return _judge(estimator, answers, trust.threshold), trust
+    return _with_probabilities(estimator, answers, trust.threshold), trust
 
 
 def trust_new_rows(estimator: Any, answers: Predictions, trust: Mapping[str, Any]) -> Predictions:
-    """Give the answers to new rows their probabilities; sure is what would have been in the fit.
+    """Add probabilities to predictions for new rows; sure by the threshold of the fit.
 
     Parameters
     ----------
     estimator : classifier of lapwing or regressor
         Fitted.
     answers : Predictions
-        To the new rows.
+        Predictions for the new rows.
     trust : mapping
-        What `Trust.to_dict` gave of the fit.
+        Result of `Trust.to_dict` for the fit.
     """
-    return _judge(estimator, answers, trust.get("threshold"))
+    return _with_probabilities(estimator, answers, trust.get("threshold"))
 
 
-def _judge(estimator: Any, answers: Predictions, threshold: float | None) -> Predictions:
+def _with_probabilities(
+    estimator: Any, answers: Predictions, threshold: float | None
+) -> Predictions:
     if answers.scores is None:
         return answers
     sharpness = sharpness_of(estimator)
     shares = class_probabilities(answers.scores, sharpness.value)
     sure = np.zeros(len(shares), dtype=bool)
     if threshold is not None:
-        # Scores of the fit and of the same rows later differ by rounding.
+        # Scores of the same rows differ by rounding between the fit and a later prediction.
         sure = probability_right(shares, sharpness) >= (1 - _ROUNDING) * threshold
     return replace(answers, probabilities=shares, sure=sure)
 
 
 def _needed(estimator: Any, level: float) -> int:
-    """Labels that a level takes at the least: after n tests without an error (1/2) / (n + 1)."""
+    """Return the labels that a level needs: n tests without error give 1 - (1/2) / (n + 1)."""
     if not estimator.probability_n_labels_:
         return 0
     return int(np.ceil(0.5 / (1 - level) - 1 - 1e-9)) + len(estimator.classes_)
@@ -422,35 +424,38 @@ def _needed(estimator: Any, level: float) -> int:
 def fit_on_cluster(
     estimator: Any, points: Any, y: NDArray[Any], labeled: NDArray[np.bool_], request: FitRequest
 ) -> Any:
-    """Fit as an estimator would be fitted, on a cluster.
+    """Fit the counterpart of an estimator on a cluster.
 
     Parameters
     ----------
     estimator : estimator
-        With its parameters.
+        Not fitted.
     points : ndarray of shape (n, d)
+        Transformed features.
     y : ndarray of shape (n,)
+        Labels.
     labeled : ndarray of bool of shape (n,)
+        Rows with a label.
     request : FitRequest
-        With an address of a cluster, or a number of workers.
+        With the address of a cluster, or a number of workers.
 
     Returns
     -------
     estimator
-        The same without Dask, fitted, with the answers for all rows.
+        Fitted in-memory estimator, with the predictions for all rows.
 
     Raises
     ------
     ValueError
-        If the method does not run on a cluster, or not with these parameters, or the cluster does
-        not answer.
+        If the method with these parameters does not run on a cluster, or there is no scheduler at
+        the address.
     """
     flag = "--workers" if request.cluster is None else "--cluster"
     model = _counterpart(estimator, flag)
     if is_sparse(points):
         raise ValueError(
-            f"{flag}: the table is held as a sparse matrix, as it has words of free text or is a "
-            "file of one, and a cluster fits none. Leave such columns out with --drop."
+            f"{flag}: the table is a sparse matrix, because of free text or the format of its "
+            "file. Clusters fit dense tables only. Leave out columns of text with --drop."
         )
     array = require("dask.array", extra="dask", purpose=flag)
     config = require("dask", extra="dask", purpose=flag).config
@@ -458,7 +463,7 @@ def fit_on_cluster(
     with _client(request, flag) as client:
         n_chunks = _CHUNKS * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         height = -(-len(points) // n_chunks)
-        # The table itself is sent, and meant to be: it is here alone.
+        # The table has to be sent, because only this process has it.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             X = array.from_array(points, chunks=(height, points.shape[1])).persist()
         with label_warnings_ignored():
@@ -471,7 +476,7 @@ def fit_on_cluster(
 
 
 def _counterpart(estimator: Any, flag: str) -> Any:
-    """The estimator for clusters with the same parameters."""
+    """Return the estimator for clusters with the same parameters."""
     made = getattr(on_cluster, f"Dask{type(estimator).__name__}", None)
     if made is None:
         known = [
@@ -489,7 +494,8 @@ def _counterpart(estimator: Any, flag: str) -> Any:
     for name, value in given.items():
         if name not in own and repr(value) != repr(usual[name]) and name != "random_state":
             raise ValueError(
-                f"{flag}: {name}={value} is not done on a cluster. Use --set {name}={usual[name]}."
+                f"{flag}: {name}={value} is not supported on a cluster. Use "
+                f"--set {name}={usual[name]}."
             )
     return made(**{name: value for name, value in given.items() if name in own})
 
@@ -503,9 +509,9 @@ def _client(request: FitRequest, flag: str) -> Iterator[Any]:
                 n_workers=request.workers,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # a port on the loopback alone
+                dashboard_address="127.0.0.1:0",  # any port of the loopback interface
                 scheduler_kwargs={"dashboard": False},
-                silence_logs="CRITICAL",  # what matters comes as an exception, told in one line
+                silence_logs="CRITICAL",  # errors are raised as exceptions
             ) as cluster,
             distributed.Client(cluster) as client,
         ):

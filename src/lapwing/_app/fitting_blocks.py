@@ -1,7 +1,7 @@
 """Fit to Parquet files that stay on disk.
 
-Labels and ids are read as ever. All other columns have to be numbers, none of them missing, and
-the method one that reads row blocks; else the table is read whole.
+Labels and ids are read into memory. All other columns must be numbers without missing values, and
+the method must read row blocks; otherwise the table is read whole.
 """
 
 from __future__ import annotations
@@ -33,27 +33,32 @@ from lapwing.estimators import (
 )
 from lapwing.estimators.prepared import SILENT, Stages
 
-_LARGE_BYTES = 2**28  # of features, from which on they stay on disk
+_LARGE_BYTES = 2**28  # of features that stay on disk
 _METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockOutcome:
-    """A fit whose points stayed on disk.
+    """Fit whose points stayed on disk.
 
     Attributes
     ----------
     request : FitRequest
-    chosen : Chosen
+        Options of the verb.
+    chosen : MethodChoice
+        Method and fitted estimator.
     table : Table
-        Its X is the rows.
+        Labels and ids; its X is the rows on disk.
     pipeline : Pipeline
-        Fitted.
+        Preprocessing and estimator, fitted.
     predictions : Predictions
+        Predictions for all rows.
     scaling : str
-        What was done to the columns.
+        Description of the preprocessing.
     trust : Trust or None
+        Precision of the sure predictions; None for regression.
     seconds : float
+        Time of fit and prediction.
     """
 
     request: FitRequest
@@ -67,7 +72,7 @@ class BlockOutcome:
 
 
 def block_source(request: FitRequest) -> ParquetRows | None:
-    """The features of a request as rows on disk; None where the table is to be read whole."""
+    """Return the features of a request as rows on disk; None if the table must be read whole."""
     plain = request.label is not None and not (
         request.truth or request.layout or request.keep or request.read_options.whole
     )
@@ -84,7 +89,7 @@ def block_source(request: FitRequest) -> ParquetRows | None:
 
 
 def _opened(request: FitRequest) -> ParquetRows | None:
-    """The columns to learn from; None where they are not, in all files, numbers alone."""
+    """Open the feature columns; None if one is missing or not numeric in some file."""
     pl = require("polars", extra="cli", purpose=f"reading {request.source}")
     try:
         schemas = [pl.scan_parquet(path, glob=False).collect_schema() for path in request.data]
@@ -95,13 +100,13 @@ def _opened(request: FitRequest) -> ParquetRows | None:
         names = list(request.features) or [name for name in schema if name not in others]
         if not names or any(name not in schema or not schema[name].is_numeric() for name in names):
             return None
-        return ParquetRows(request.data, names, named=False)  # as of a table that is read
+        return ParquetRows(request.data, names, named=False)  # as for tables in memory
     except (ValueError, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return None  # what is wrong with a file is told where the table is read
+        return None  # reading the table raises the error
 
 
 def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
-    """The table with labels and ids in memory, and the rows as its features."""
+    """Read labels and ids into a table whose features are the rows on disk."""
     first = rows.columns[0]
     columns = [name for name in (request.label, request.id_column, first) if name is not None]
     options = replace(
@@ -135,12 +140,13 @@ def fit_in_blocks(
     Parameters
     ----------
     table : Table
-        Of `read_labels_of`.
+        Result of `read_labels_of`.
     request : FitRequest
+        Options of the verb.
     callbacks : iterable of scikit-learn callbacks, default=()
-        Told of the progress.
+        Progress callbacks of the fit.
     progress : Stages
-        Told which method is being tried.
+        Display of the current candidate.
     """
     start = time.perf_counter()
     rows: Rows = table.X
@@ -171,7 +177,7 @@ def fit_in_blocks(
 
 
 def _scaler(rows: Rows) -> StandardScaler:
-    """A scaler that is fitted by the moments of one pass."""
+    """Make a fitted scaler from the moments of one pass."""
     moments = moments_of(rows)
     scaler = StandardScaler().fit(np.zeros((1, rows.shape[1]), dtype=rows.dtype))
     scaler.n_samples_seen_ = rows.shape[0]

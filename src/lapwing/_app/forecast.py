@@ -30,28 +30,28 @@ from lapwing.solvers.graph.registry import share_arrays
 
 _PATH_FACTORS = 16 * 3 + 16 * 4  # factorisations, and products F'L^pF, of the default grid
 _PATH_GRAPHS = 3  # searches of the default grid of LapERLS
-_PATH_SYSTEMS = 0.5  # seconds of its systems of eigenvectors
-_LBFGS_STEPS = 1000  # of a column, all stages of a method together
-_STEP = 1.5e-5  # seconds of a step whatever its size: Python and SciPy
+_PATH_SYSTEMS = 0.5  # seconds of its linear systems in the eigenvectors
+_LBFGS_STEPS = 1000  # per column, over all stages
+_STEP = 1.5e-5  # seconds of overhead per step
 _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
 _BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 3000
-_BALANCED_CLASS = 0.08  # seconds of a class whatever the points: pairs are cut anew, and in Python
+_BALANCED_CLASS = 0.08  # seconds of overhead per class: pairs of classes are cut in Python
 _COVARIANCE_FEATURES = 2000
-# Multiplications up to which neighbours of points on disk are searched exactly, as in memory.
+# Multiplications up to which neighbours of points on disk are searched exactly.
 _FLAT_OPERATIONS, _CODES = 1e12, 20.0
-_BLOCKS = 200e6  # bytes of row blocks and searches that do not grow with the points
+_BLOCKS = 200e6  # bytes of row blocks and searches, whatever the number of points
 
 
 class Speed(NamedTuple):
-    """Operations a second in products of matrices, and bytes a second in matrix times vector."""
+    """Operations per second of matrix products, and bytes per second of matrix times vector."""
 
     operations: float
     traffic: float
 
 
-# An ordinary machine. What is decided by a time is decided by this one, so that the same table
-# gives the same answers everywhere.
+# An ordinary machine. Decisions by time use this one, so that the same table gives the same
+# predictions on all machines.
 REFERENCE = Speed(5e10, 4e10)
 
 
@@ -85,7 +85,7 @@ class FitSize:
 
     @property
     def width(self) -> float:
-        """Features that a product of two rows costs: a stored number of a sparse row counts ten."""
+        """Cost of a product of two rows in dense features; a stored sparse number costs ten."""
         if self.n_stored is None:
             return float(self.n_features)
         return min(float(self.n_features), 10.0 * self.n_stored / max(1, self.n))
@@ -100,9 +100,9 @@ class Forecast:
     memory : int
         Bytes at the peak, besides the table.
     seconds : float
-        On this machine.
+        Time on this machine.
     solver : str
-        What ``solver_`` of the fitted estimator will say.
+        ``solver_`` of the fitted estimator.
     """
 
     memory: int
@@ -112,10 +112,7 @@ class Forecast:
 
 @cache
 def machine_speed() -> Speed:
-    """The speed of this machine.
-
-    Measured in some milliseconds: operations are the processor's, traffic the memory's.
-    """
+    """Measure the speed of this machine in some milliseconds."""
     rng = np.random.default_rng(0)
     small, wide = rng.standard_normal((_PROBE, _PROBE)), np.ones((_WIDE_PROBE, _WIDE_PROBE))
     vector = np.ones(_WIDE_PROBE)
@@ -133,11 +130,11 @@ def _fastest(work: Callable[[], object]) -> float:
 
 
 def _neighbors(size: FitSize) -> float:
-    """Operations of a search: element-wise, so more of them than the products would take."""
+    """Return the operations of a neighbour search, in units of those of matrix products."""
     exact = size.n * size.n * (0.6 * size.width + 8.0)
     if not size.in_blocks or 2.0 * size.n * size.n * size.width <= _FLAT_OPERATIONS:
         return exact
-    # Codes of some sqrt(n) points are looked at for each point.
+    # Each point is compared with the codes of some sqrt(n) points.
     return float(_CODES * size.n**1.5 * size.width)
 
 
@@ -146,10 +143,10 @@ def forecast_manifold(size: FitSize, *, kinks: bool = False) -> Forecast:
 
     Parameters
     ----------
-    size : Size
-        Of the fit.
+    size : FitSize
+        Size of the fit.
     kinks : bool, default=False
-        Whether the loss has kinks, for which a factorisation is the only solver.
+        Whether the loss has kinks, which need a factorisation.
 
     Returns
     -------
@@ -160,7 +157,7 @@ def forecast_manifold(size: FitSize, *, kinks: bool = False) -> Forecast:
     speed, bandwidth = machine_speed()
     n = size.n
     choice = choose_for_kernel_matrix(n, size.n_labels)
-    if size.n_labels >= n:  # no predictions that could settle
+    if size.n_labels >= n:  # stopping needs predictions of unlabelled points
         choice = choice._replace(stopping=None)
     solver = "dual" if kinks else choice.shown
     kernel = 2.0 * n * n * (size.width + 20) / speed
@@ -170,7 +167,7 @@ def forecast_manifold(size: FitSize, *, kinks: bool = False) -> Forecast:
         settling = choice.stopping is not None
         solve = gradient_traffic(n, size.n_columns, size.itemsize, settling=settling) / bandwidth
     memory = 3 * 8 * n * n if solver == "dual" else size.itemsize * n * n
-    # Predictions for all rows take the kernel once more, in blocks.
+    # Predictions for all rows compute the kernel again, in blocks.
     seconds = 0.05 + 2 * kernel + _neighbors(size) / speed + solve
     return Forecast(memory, seconds, solver)
 
@@ -180,14 +177,14 @@ def forecast_manifold_path(size: FitSize) -> Forecast:
 
     Parameters
     ----------
-    size : Size
-        Of the fit.
+    size : FitSize
+        Size of the fit.
 
     Returns
     -------
     Forecast
-        As one fit by a factorisation, and half of one a width, graph and ratio of the weights; four
-        matrices of all points in float64.
+        One fit by a factorisation, and half a factorisation for each width, graph and ratio of the
+        weights; four n x n matrices in float64.
     """
     speed, _ = machine_speed()
     n = size.n
@@ -200,23 +197,23 @@ def forecast_low_density(size: FitSize, speed: Speed | None = None) -> Forecast:
 
     Parameters
     ----------
-    size : Size
-        Of the fit.
+    size : FitSize
+        Size of the fit.
     speed : Speed, default=None
-        Of the machine; None means this one.
+        Speed of the machine; None means this one.
 
     Returns
     -------
     Forecast
-        The kernel matrix is factored, n^3 / 3, with two more of its size beside it in float64; an
+        The kernel matrix is factored, n^3 / 3, with two more matrices of its size in float64; an
         iteration of L-BFGS is two products with the factor. Of several classes, up to 60, every
-        pair is a problem of its own, four times, about its share 2 / n_columns of the points, by
-        the rule that the estimator announces long fits by; the kernel matrix of all points is held
-        beside the pairs that threads share.
+        pair is a problem of its own, solved four times, on a share 2 / n_columns of the points,
+        with the seconds by which the estimator announces long fits; memory holds the kernel matrix
+        of all points and one pair for each thread.
     """
     operations, traffic = machine_speed() if speed is None else speed
     n, c = size.n, size.n_columns
-    one = 2.0 * n * n * (size.width + 20) / operations  # answers for all rows, or the kernel matrix
+    one = 2.0 * n * n * (size.width + 20) / operations  # the kernel matrix, or predictions
     if pairs_of_classes("auto", c):
         pair = (2.0 * n / c) ** 2 * (size.itemsize + 16)
         seconds = 0.05 + 2 * one + seconds_of_pairs(n, c)
@@ -231,14 +228,14 @@ def forecast_embedded_squared(size: FitSize) -> Forecast:
 
     Parameters
     ----------
-    size : Size
-        Of the fit.
+    size : FitSize
+        Size of the fit.
 
     Returns
     -------
     Forecast
-        Up to the points beyond which landmarks are the default four matrices of all points and one
-        factorisation for all columns; beyond, row blocks and sums alone.
+        Four n x n matrices and one factorisation for all columns up to the number of points from
+        which landmarks are the default; row blocks and sums beyond.
     """
     speed, _ = machine_speed()
     n = size.n
@@ -247,7 +244,7 @@ def forecast_embedded_squared(size: FitSize) -> Forecast:
     solve = 4.0 * n * _LANDMARKS**2 / speed
     per_point = 5500.0
     if size.in_blocks:
-        # Eigenvectors as they are iterated beside the graph, or codes and neighbours before that.
+        # The larger of graph and iterated eigenvectors, and of codes and neighbours before.
         eigenvectors = eigenvectors_wanted(size.n_columns)
         iterated = 4.0 * (3 * eigenvectors + 20) + 50 * 5
         per_point = _labels_and_answers(size) + max(iterated, 1.5 * size.n_features + 150, 90 * 5)
@@ -259,14 +256,14 @@ def forecast_embedded_path(size: FitSize) -> Forecast:
 
     Parameters
     ----------
-    size : Size
-        Of the fit.
+    size : FitSize
+        Size of the fit.
 
     Returns
     -------
     Forecast
-        Two fits, as there is one width; the neighbours and the eigenpairs of three graphs; a small
-        system a setting.
+        Two fits for one width; neighbours and eigenpairs of three graphs; a small system for each
+        setting.
     """
     one, graphs = forecast_embedded_squared(size), _PATH_GRAPHS * _graph_side(size)
     fits = 2 * (one.seconds - _graph_side(size))
@@ -278,16 +275,16 @@ def forecast_embedded_tube(size: FitSize) -> Forecast:
 
     Parameters
     ----------
-    size : Size
-        Of the fit.
+    size : FitSize
+        Size of the fit.
 
     Returns
     -------
     Forecast
-        As for the squared loss, but some ten steps of the interior point method a column, which
-        keep the features of the landmarks in memory. The time is by the rule that the estimators
-        announce long fits by; threads that share columns have their shares of the machine's speed.
-        Each holds matrices of its own.
+        As for the squared loss, but with some ten steps of the interior point method for each
+        column, which keep the features of the landmarks in memory. The seconds are those by which
+        the estimators announce long fits; threads share the machine's speed, and each holds
+        matrices of its own.
     """
     speed, _ = machine_speed()
     n, c = size.n, size.n_columns
@@ -300,13 +297,13 @@ def forecast_embedded_tube(size: FitSize) -> Forecast:
 
 
 def _graph_side(size: FitSize) -> float:
-    """Seconds of the neighbours and of the graph's eigenpairs."""
+    """Return the seconds of the neighbours and of the graph's eigenpairs."""
     speed, _ = machine_speed()
     return 0.02 + (_neighbors(size) + 6e6 * size.n) / speed
 
 
 def _labels_and_answers(size: FitSize) -> float:
-    """Bytes of a row: labels, targets, answers and probabilities."""
+    """Return the bytes per row of labels, targets, predictions and probabilities."""
     return 60.0 + 40 * size.n_columns
 
 
@@ -315,14 +312,14 @@ def forecast_anchors(size: FitSize) -> Forecast:
 
     Parameters
     ----------
-    size : Size
-        Of the fit.
+    size : FitSize
+        Size of the fit.
 
     Returns
     -------
     Forecast
-        Ten rounds of k-means on up to 50 points an anchor, the distances of all points to the
-        anchors, and a system of the anchors. Anchors are dense, whatever the points are.
+        Ten rounds of k-means on up to 50 points per anchor, the distances of all points to the
+        anchors, and a system of the anchors. Anchors are dense even if the points are sparse.
     """
     speed, _ = machine_speed()
     n, p = size.n, size.n_features
@@ -342,22 +339,21 @@ def forecast_balanced(size: FitSize, speed: Speed | None = None) -> Forecast:
 
     Parameters
     ----------
-    size : Size
-        Of the fit.
+    size : FitSize
+        Size of the fit.
     speed : Speed, default=None
-        Of the machine; None means this one.
+        Speed of the machine; None means this one.
 
     Returns
     -------
     Forecast
-        The neighbours, some 3000 sparse products with a column a class where volumes are not known
-        (known ones take two thirds of them), and a regression on the landmarks.
+        The neighbours, some 3000 sparse products with a column for each class if volumes are not
+        known (two thirds of them if known), and a regression on the landmarks.
     """
     a_second, _ = machine_speed() if speed is None else speed
     n, c = size.n, max(2, size.n_columns)
     m = min(n, _BALANCED_LANDMARKS)
-    # A sparse product waits for memory, and half of the time goes to what is done beside them: some
-    # 40 operations an entry.
+    # Some 40 operations per entry: sparse products are bound by memory, and take half of the time.
     flow = _BALANCED_PRODUCTS * 40.0 * 14 * n * c
     kernel = 4.0 * n * m * (size.width + 20)
     operations = _neighbors(size) + flow + kernel + 1.0 * n * m**2
@@ -373,13 +369,13 @@ def forecast_eigenfunctions(size: FitSize) -> Forecast:
 
     Parameters
     ----------
-    size : Size
-        Of the fit.
+    size : FitSize
+        Size of the fit.
 
     Returns
     -------
     Forecast
-        Principal directions, and a histogram along each.
+        Principal directions, and a histogram along each one.
     """
     speed, _ = machine_speed()
     n, p = size.n, size.n_features
@@ -393,7 +389,7 @@ def forecast_eigenfunctions(size: FitSize) -> Forecast:
 
 
 def round_time(seconds: float) -> str:
-    """One digit: a forecast has no more."""
+    """Format seconds with one digit, the precision of a forecast."""
     sizes = {"d": 86400, "h": 3600, "min": 60, "s": 0}
     unit = next(unit for unit, size in sizes.items() if seconds >= size)
     value = max(seconds, 0.1) / (sizes[unit] or 1)

@@ -34,32 +34,32 @@ from lapwing._tables.tables import features_of, label_rows, read_raw
 from lapwing.graphs import KNNGraph
 from lapwing.graphs.registry import default_metric
 
-_GRAPH_ROWS = 20_000  # a search in more takes longer than a look should
+_GRAPH_ROWS = 20_000  # the neighbour search takes seconds
 _CLASSES_LISTED = 40
 
 
 def inspect(request: InfoRequest) -> dict[str, Any]:
-    """Look at a table.
+    """Inspect a table.
 
     Parameters
     ----------
     request : InfoRequest
-        Files and columns; the seed is of the rows drawn for the graph, where there are many.
+        Files and columns; the seed draws the rows of the graph if there are many.
 
     Returns
     -------
     dict
-        As JSON has it: source, rows, numeric, categorical (values by name), text, columns (what
-        was done to each), summary (the same in lines), obstacles (to a fit), missing and infinite
-        (counts), labels (rows by label, '' for none), markers (rows by label that probably means
-        none, in so many rows that a fit refuses it), scaling, graph, forecast by method,
-        suggested_label, command (that fits the table).
+        For JSON: source, rows, numeric, categorical (number of values by name), text, columns
+        (treatment of each), summary (the same as lines), obstacles (errors of a fit), missing and
+        infinite (counts), labels (rows by label, '' for none), markers (rows by label, of labels
+        that a fit refuses because they probably mark unlabelled rows), scaling, graph, forecast by
+        method, suggested_label, command (that fits the table).
 
     Raises
     ------
     OSError, ValueError, ImportError
-        If the files cannot be read as a table. Cells and columns that could not be fitted are told
-        and not raised.
+        If the files cannot be read as a table. Cells and columns that cannot be fitted are returned
+        as obstacles.
     """
     raw = read_raw(request.data, Selection(request.read_options))
     marker = raw.default_marker
@@ -73,8 +73,8 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         label = suggest_label(raw.cells)
     missing = bad_cells(raw.X, np.isnan, names)
     for name, column in raw.texts.items():
-        gone = sum(v is None for v in column)
-        missing |= {name: (gone, 0)} if gone else {}
+        n_missing = sum(v is None for v in column)
+        missing |= {name: (n_missing, 0)} if n_missing else {}
     text = None
     if raw.labels is not None:
         raw = label_rows(replace(raw, default_marker=marker), request.read_options)
@@ -138,17 +138,16 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
 
 
 def _markers(labels: NDArray[Any], raw: RawTable, request: InfoRequest) -> dict[str, int]:
-    """Labels because of which a fit refuses the table, as they probably mean "no label"."""
+    """Count the labels that a fit refuses because they probably mark unlabelled rows."""
     ranked = dict(sorted(Counter(labels[labels != ""].tolist()).items()))
-    meant = "" in request.unlabeled
-    if not ranked or meant or hold_fractions(ranked, raw.decimal):
+    if not ranked or "" in request.unlabeled or hold_fractions(ranked, raw.decimal):
         return {}
     words, certain = words_in_most_rows(ranked, labels.size)
     return {word: ranked[word] for word in words} if certain else {}
 
 
 def _counts(classes: Counter[str]) -> dict[str, int]:
-    """Rows without a label first, then the labels; of numbers to be predicted only how many."""
+    """Count unlabelled rows, and the rows of each label; of many labels, all together."""
     named = {name: classes[name] for name in sorted(classes) if name}
     if len(named) > _CLASSES_LISTED:
         named = {f"({len(named)} different values)": sum(named.values())}
@@ -179,7 +178,7 @@ def _graph(
 
 
 def _preprocessed(raw: RawTable, rows: NDArray[np.intp], scale: str) -> Preprocessed | None:
-    """Some rows as points; one hole does not hide the graph. None if there are none."""
+    """Preprocess some rows, infinite cells as missing; None without rows or numeric columns."""
     X = raw.X[rows]
     if is_sparse(X):
         return Preprocessed([], "", X, "none") if np.isfinite(X.data).all() else None

@@ -1,9 +1,8 @@
-"""Options of the verbs: each is declared once, as a field of a frozen request.
+"""Options of the verbs, each declared once as a field of a frozen request.
 
-A field says all that is known of its option: type and default, the words of the help, its panel
-and its limits. `lapwing._app.verbs.app` makes the parameters of the command line from the fields,
-`TableRequest.command` writes the options back as a command, and everything else takes the request.
-Groups of options are shared by inheritance.
+A field declares type, default, help, panel and limits of its option. `lapwing._app.verbs.app` makes
+the parameters of the command line from the fields, `TableRequest.command` writes the options back
+as a command, and everything else takes the request. Groups of options are shared by inheritance.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ WRITE = "What is written"
 SAY = "What is said"
 PANELS = ("", TABLE, LEARN, WRITE, SAY)
 
-# A parameter is one of a method that has to be known.
+# --set alone needs a method whose parameters it sets.
 METHOD_OF_SETTINGS = "lapsvc"
 
 _SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": SHEET_FORMATS}
@@ -43,27 +42,29 @@ _EXTRAS = {"model": ("skops.io", "model"), "report": ("jinja2", "report"), "onnx
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """How the command line shows a field.
+    """Declaration of a field on the command line.
 
     Attributes
     ----------
     help : str
+        Text of the help.
     panel : str
         One of `PANELS`.
     argument : bool
-        Whether it is given by its place and not by a flag.
+        Whether it is a positional argument instead of a flag.
     flag : str or None
-        If it is not made of the field's name.
+        Flag; None derives it from the field's name.
     short : str or None
-        A second, short flag.
+        Short flag.
     metavar : str or None
+        Placeholder of the value in the help.
     limits : tuple of int or None
-        Least and largest number.
+        Least and largest value.
     complete : callable or None
-        Values that begin with a text, for the shell's completion.
+        Return the values that begin with a text, for completion in shells.
     side : bool
-        Whether it says where the result goes, not what is done: such options are no part of the
-        command that repeats a request.
+        Whether it only controls output; such options are not part of the command that repeats a
+        request.
     leads : bool
         Whether the help shows it before the others of its panel.
     """
@@ -81,24 +82,24 @@ class Option:
 
 
 def option(default: Any = MISSING, /, **how: Any) -> Any:
-    """A field that is an option of the command line; see `Option`."""
+    """Declare a field as an option of the command line; see `Option`."""
     return field(default=default, metadata={"option": Option(**how)})
 
 
 def option_of(one: Field[Any]) -> Option:
-    """How the command line shows a field."""
+    """Return the declaration of a field."""
     found: Option = one.metadata["option"]
     return found
 
 
 def flag_of(one: Field[Any]) -> str:
-    """The long flag of a field's option."""
+    """Return the long flag of a field."""
     return option_of(one).flag or f"--{one.name.replace('_', '-')}"
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """The files that a verb shall write; None for those that it shall not."""
+    """Files that a verb writes; None for those not asked for."""
 
     predictions: Path | None = None
     model: Path | None = None
@@ -108,18 +109,18 @@ class Outputs:
     out: Path | None = None
 
     def named(self) -> dict[str, str]:
-        """Return the files as the user named them, by what they hold."""
+        """Return the paths as the user wrote them, by content."""
         return {name: str(path) for name, path in vars(self).items() if path is not None}
 
     def check(self, inputs: tuple[Path, ...]) -> None:
-        """Check before the work that all can be written.
+        """Check that all files can be written.
 
         Raises
         ------
         ValueError
-            If an extension is wrong, a place cannot be written, or a file is named twice.
+            If an extension is wrong, a path cannot be written, or a file is named twice.
         ImportError
-            If a package is missing that writes one of them.
+            If a package that writes one of them is missing.
         """
         taken = {os.path.realpath(path): "the input" for path in inputs if str(path) != "-"}
         for name, path in vars(self).items():
@@ -141,7 +142,7 @@ class Outputs:
 
 
 def check_suffix(flag: str, path: Path, known: tuple[str, ...]) -> None:
-    """Refuse a file whose extension is none of those that an option writes."""
+    """Check that an option can write files with the extension of a path."""
     suffix = path.suffix.lower()
     if suffix in known:
         return
@@ -154,7 +155,7 @@ def check_suffix(flag: str, path: Path, known: tuple[str, ...]) -> None:
 
 
 def check_with_columns(predictions: Path | None) -> None:
-    """Refuse columns of the table beside answers in a file of arrays."""
+    """Check that the file of predictions can hold columns of the table."""
     if predictions is not None and predictions.suffix.lower() == ".npz":
         raise ValueError(
             f"--with-columns: {predictions} would hold arrays, which have no place for the columns "
@@ -163,12 +164,12 @@ def check_with_columns(predictions: Path | None) -> None:
 
 
 def complete_method(incomplete: str) -> list[str]:
-    """Methods whose names begin with a text."""
+    """Return the methods whose names begin with a text."""
     return [name for name in METHODS if name.startswith(incomplete)]
 
 
 def complete_setting(incomplete: str) -> list[str]:
-    """Parameters of methods whose names begin with a text."""
+    """Return the parameters of methods whose names begin with a text."""
     names = {name for m in METHODS.values() for name in setting_names(m)}
     return [f"{name}=" for name in sorted(names) if name.startswith(incomplete)]
 
@@ -205,8 +206,7 @@ class TableRequest:
     )
     separator: str = option(
         "auto",
-        help="What stands between the cells of a CSV file: auto (found), a comma, a semicolon, | "
-        "or tab.",
+        help="Separator of a CSV file: auto (detected), a comma, a semicolon, | or tab.",
         panel=TABLE,
     )
     quiet: bool = option(
@@ -218,7 +218,7 @@ class TableRequest:
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> Self:
-        """Take the options as typer gives them: lists, and None for those not given."""
+        """Make the request from the values of typer: lists, and None for options not given."""
         frozen: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in options.items()
@@ -229,7 +229,7 @@ class TableRequest:
 
     @property
     def source(self) -> str:
-        """Names of the files, as the user wrote them."""
+        """Names of the files as the user wrote them."""
         return name_of(self.data)
 
     @property
@@ -239,17 +239,17 @@ class TableRequest:
 
     @property
     def outputs(self) -> Outputs:
-        """The files to write."""
+        """Files to write."""
         return Outputs()
 
     @property
     def command(self) -> str:
-        """The command line that does the same again; where its outputs go is not part of it."""
+        """Command that repeats the request, without its output options."""
         return shlex.join(["lapwing", self.verb, *map(str, self.data), *self.words()])
 
     @property
     def read_options(self) -> ReadOptions:
-        """How the table is read."""
+        """Options of reading the table."""
         return ReadOptions(
             id=self.id_column,
             decimal=self.decimal,
@@ -260,11 +260,11 @@ class TableRequest:
 
     @classmethod
     def flags(cls) -> set[str]:
-        """All options of the verb, as they are written."""
+        """Return the flags of the verb."""
         return {flag_of(one) for one in fields(cls)} - {"--data"}
 
     def words(self, *, brief: bool = False) -> Iterator[str]:
-        """The options as words of a command; `brief` leaves out those at their default."""
+        """Return the options as words of a command; `brief` omits those at their defaults."""
         for one in fields(self):
             if one.name == "data" or option_of(one).side:
                 continue
@@ -278,7 +278,7 @@ class TableRequest:
                     yield from (flag_of(one), str(part))
 
     def _usual(self, one: Field[Any]) -> Any:
-        """The value of an option that is not given."""
+        """Return the default of an option."""
         return one.default
 
 
@@ -345,11 +345,11 @@ class LabeledRequest(TableRequest):
 
     def __post_init__(self) -> None:
         _check_choice("--scale", self.scale, SCALES)
-        self.read_options  # noqa: B018 - wrong ones are told before a file is read
+        self.read_options  # noqa: B018 - raises before a file is read
 
     @property
     def read_options(self) -> ReadOptions:
-        """How the table is read."""
+        """Options of reading the table."""
         return ReadOptions(
             label=self.label,
             id=self.id_column,
@@ -375,7 +375,7 @@ class LabeledRequest(TableRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class FilledRequest(LabeledRequest):
-    """Options of the verbs whose table may miss numbers."""
+    """Options of the verbs whose table may have missing numbers."""
 
     impute: str = option(
         "auto",
@@ -394,11 +394,11 @@ class FilledRequest(LabeledRequest):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_choice("--impute", self.impute, IMPUTES)
-        self.weights  # noqa: B018 - a wrong one is told before a file is read
+        self.weights  # noqa: B018 - raises before a file is read
 
     @property
     def weights(self) -> dict[str, float]:
-        """How much columns of free text count, by name."""
+        """Weights of columns of free text, by name."""
         found = {}
         for given in self.weight:
             name, _, value = given.rpartition("=")
@@ -417,20 +417,20 @@ class FilledRequest(LabeledRequest):
 
     @property
     def read_options(self) -> ReadOptions:
-        """How the table is read."""
+        """Options of reading the table."""
         missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
         return replace(super().read_options, missing=missing)
 
     @property
     def full_command(self) -> str:
-        """The command that writes the same files, to be pasted into a shell."""
+        """Command that repeats the request and writes the same files."""
         written = self.outputs.named()
         outputs = [word for name, path in written.items() for word in (f"--{name}", path)]
         words = [*map(str, self.data), *self.words(brief=True), *outputs]
         return shlex.join(["lapwing", self.verb, *words])
 
     def command_without(self, values: Sequence[str]) -> str:
-        """Say how to do it again if some values of the label column mean no label."""
+        """Return the advice to repeat the request with more markers of unlabelled rows."""
         again = replace(self, unlabeled=(*self.unlabeled, *values))
         return f"run: {again.full_command}"
 
@@ -444,8 +444,8 @@ def _check_choice(flag: str, value: str, known: tuple[str, ...]) -> None:
 class LearningRequest(FilledRequest):
     """Options of the verbs that fit a method to a table.
 
-    The name of an estimator as `method` is replaced by that of its method; empty means the default
-    of the verb.
+    `method` may be the name of an estimator, which is replaced by that of its method; empty means
+    the default of the verb.
     """
 
     method: str = option(
@@ -469,10 +469,10 @@ class LearningRequest(FilledRequest):
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", find_method(self.method or self._usual_method())[0])
         super().__post_init__()
-        self.parameters  # noqa: B018 - a wrong --set is told before a file is read
+        self.parameters  # noqa: B018 - raises before a file is read
 
     def _usual_method(self) -> str:
-        """The method if none is named."""
+        """Return the default method."""
         return METHOD_OF_SETTINGS
 
     def _usual(self, one: Field[Any]) -> Any:
@@ -480,18 +480,18 @@ class LearningRequest(FilledRequest):
 
     @property
     def automatic(self) -> bool:
-        """Whether the method is chosen by the table."""
+        """Whether the method is chosen automatically."""
         return self.method == AUTO
 
     @property
     def read_options(self) -> ReadOptions:
-        """How the table is read."""
+        """Options of reading the table."""
         regression = None if self.automatic else self.chosen.regression
         return replace(super().read_options, regression=regression)
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
-        """Values that ``--set`` gives, by name."""
+        """Values of ``--set``, by name."""
         return parse_settings(self.settings, self.chosen)
 
     @property
@@ -501,7 +501,7 @@ class LearningRequest(FilledRequest):
 
 
 def following(path: Path) -> Path:
-    """The file of the next round: next.csv, next-2.csv, next-3.csv."""
+    """Return the file of the next round: next.csv, next-2.csv, next-3.csv."""
     numbered = re.search(r"-(\d+)$", path.stem)
     stem = path.stem[: numbered.start()] if numbered else path.stem
     return path.with_stem(f"{stem}-{int(numbered[1]) + 1 if numbered else 2}")

@@ -1,4 +1,4 @@
-"""`lapwing.report`: from a fitted estimator to the report that the command line writes."""
+"""`lapwing.report`: the report of the command line for a fitted estimator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from lapwing._app.fitting import answer_own, fit_twin, trust_rows
-from lapwing._app.methods import CommandMethod, Twin, method_of
+from lapwing._app.methods import CommandMethod, method_of
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._report.page import Report, collect
@@ -38,45 +38,45 @@ def report(
     twin: bool = True,
     title: str = "",
 ) -> Report:
-    """Report on a fit: what was found, how sure it is, and what to do next.
+    """Report on a fit: its predictions, their certainty, and the next step.
 
-    The page is that of ``lapwing fit --report``: rows of each class and how many are sure, a map,
-    the rows to look at, the health of the graph, the solver's end. Needs jinja2 (the extra
-    ``report``).
+    The page is that of ``lapwing fit --report``: the number of rows and of sure rows of each class,
+    a map, rows to look at, components of the graph, convergence of the solver. Needs jinja2 (the
+    extra ``report``).
 
     Parameters
     ----------
     model : estimator or Pipeline
-        A fitted estimator of lapwing, or a fitted Pipeline that ends in one. Of a
-        `FewLabelClassifier` its comparison is shown, too.
+        A fitted estimator of lapwing, or a fitted Pipeline that ends in one. The report of a
+        `FewLabelClassifier` includes its comparison.
     X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
-        The points of the fit, in the same order; or what the pipeline makes them of, such as texts.
+        Training points in the order of the fit, or the input of the pipeline, such as texts.
     y : array-like of shape (n_samples,)
-        The labels of the fit, with its marker where there is none.
+        Labels of the fit, with its marker of unlabelled rows.
     truth : array-like of shape (n_samples,), default=None
-        True classes or numbers, to count errors by; None, NaN and blanks are unknown.
+        True classes or numbers, to measure errors; None, NaN and blanks are unknown.
     ids : sequence of length n_samples, default=None
-        What the rows are called; None means the index of a dataframe, or else 0 to n - 1.
+        Names of the rows; None means the index of a dataframe, or else 0 to n - 1.
     embedding : array-like of shape (n_samples, 2), default=None
-        Where the map draws the rows; None means principal components.
+        Coordinates of the rows on the map; None means principal components.
     twin : bool, default=True
         Whether to compare with the same estimator fitted to the labels alone, which costs one more
         fit (without the sample weights of the first).
     title : str, default=''
-        What the rows are, for the headline.
+        Name of the data, for the headline.
 
     Returns
     -------
     Report
-        Notebooks show it. ``.save(path)`` writes the page, whole or not at all; ``.html`` is the
-        page as text.
+        Notebooks display it. ``.save(path)`` writes the page atomically; ``.html`` is the page as
+        text.
 
     Raises
     ------
     TypeError
-        If `model` is something else.
+        If `model` is anything else.
     sklearn.exceptions.NotFittedError
-        If it is not fitted.
+        If `model` is not fitted.
     ValueError
         If `X` and `y` are not those of the fit.
     ImportError
@@ -111,9 +111,13 @@ def report(
     table = _describe(estimator, method, X, points, y, ids, title)
     _check_labeled(table.labeled, estimator.labeled_)
     alone = None
-    if twin and method.twin is not None and _can_be_alone(estimator, method.twin):
-        alone = fit_twin(estimator, method, points, table)
-    # A model that knows the names of its columns wants to see them again.
+    if twin and method.twin is not None:
+        # The labelled rows of a kernel matrix are no points by themselves.
+        kernel = estimator.get_params(deep=False).get("kernel")
+        precomputed = isinstance(kernel, str) and kernel == "precomputed"
+        if not (method.twin.labeled_only and precomputed):
+            alone = fit_twin(estimator, method, points, table)
+    # A model fitted with column names warns about arrays without them.
     named = given if hasattr(estimator, "feature_names_in_") else points
     answers = answer_own(estimator, method, named, table)
     _check_answers(answers.label, estimator, method)
@@ -138,12 +142,12 @@ def report(
 
 
 def find_command_method(estimator: Any, model: Any) -> tuple[str, CommandMethod]:
-    """The method of an estimator, with its name on the command line.
+    """Return the name on the command line and the method of an estimator.
 
     Raises
     ------
     TypeError
-        If it is none of this library.
+        If the estimator is not one of this library.
     """
     found = method_of(estimator)
     if found is not None:
@@ -155,12 +159,6 @@ def find_command_method(estimator: Any, model: Any) -> tuple[str, CommandMethod]
     )
 
 
-def _can_be_alone(estimator: Any, twin: Twin) -> bool:
-    """Whether the labelled rows are points by themselves; those of a kernel matrix are not."""
-    kernel = estimator.get_params(deep=False).get("kernel")
-    return not (twin.labeled_only and isinstance(kernel, str) and kernel == "precomputed")
-
-
 def _describe(
     estimator: Any,
     method: CommandMethod,
@@ -170,7 +168,7 @@ def _describe(
     ids: Sequence[Any] | None,
     title: str,
 ) -> Table:
-    """The rows as the command line has them."""
+    """Make the table of the rows."""
     if method.regression:
         targets, labeled = read_targets(y)
         marker: Any = float("nan")
@@ -190,20 +188,20 @@ def table_of(
     ids: Sequence[Any] | None,
     title: str,
 ) -> Table:
-    """Rows of Python as the command line has them.
+    """Make the table of rows given in Python.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, dataframe} of shape (n, p), or n documents
-        As the user gave them.
+        Input of the pipeline.
     points : {ndarray, CSR} of shape (n, d)
-        What was made of them.
+        Transformed features.
     y, labeled, marker
         As in `Table`.
     ids : sequence of length n or None
-        What the rows are called; None means the index of a dataframe, or else 0 to n - 1.
+        Names of the rows; None means the index of a dataframe, or else 0 to n - 1.
     title : str
-        What they are.
+        Name of the data.
     """
     n = points.shape[0]
     if ids is None:
@@ -211,9 +209,7 @@ def table_of(
     check_consistent_length(points, ids)
     columns = getattr(X, "columns", None)
     rows = X if is_sparse(X) or columns is not None else np.asarray(X)
-    if (
-        columns is None and rows.ndim == 1
-    ):  # documents, of which a step of the pipeline makes features
+    if columns is None and rows.ndim == 1:  # documents, which a step of the pipeline encodes
         rows, columns = rows[:, None], ["document"]
     names = [f"x{j}" for j in range(rows.shape[1])] if columns is None else columns
     named = np.empty(n, dtype=object)
@@ -230,19 +226,19 @@ def table_of(
 
 
 def _check_labeled(labeled: NDArray[np.bool_], own: NDArray[np.bool_]) -> None:
-    """Other labels than the fit's would be counted, and compared with, as if it had learnt them."""
+    """Check that the labels are those of the fit."""
     differ = np.flatnonzero(labeled != own)
     if differ.size:
         rows = "1 row is" if differ.size == 1 else f"{differ.size} rows are"
         raise ValueError(
             f"{rows} labelled in only one of y and the fit, first row {differ[0]} (counted from "
-            "0). Give the y of the fit, with the labels that were added since; pass answers that "
-            "the fit did not know as truth=."
+            "0). Give the y of the fit, with the labels added since by update; pass labels that "
+            "the fit did not use as truth=."
         )
 
 
 def _check_answers(labels: NDArray[Any], estimator: Any, method: CommandMethod) -> None:
-    """Rows in another order get other answers than in the fit; a few differ by rounding."""
+    """Check that the rows are those of the fit in the same order; few may differ by rounding."""
     own = estimator.transduction_
     if method.regression:
         apart = np.abs(labels - own)
@@ -251,13 +247,13 @@ def _check_answers(labels: NDArray[Any], estimator: Any, method: CommandMethod) 
         differ = labels != own
     if differ.mean() > _OTHER:
         raise ValueError(
-            f"The model gives other answers to {differ.sum()} of its {own.size} rows than in its "
-            "fit. Give the X of the fit, with its rows in the same order."
+            f"The predictions of {differ.sum()} of {own.size} rows differ from those of the fit. "
+            "Give the X of the fit, with its rows in the same order."
         )
 
 
 def _vertices(estimator: Any, points: Any) -> NDArray[np.intp]:
-    """The vertex of each row: equal rows are one, unless the affinity was given."""
+    """Return the vertex of each row: equal rows share one, unless the affinity was given."""
     vertex = distinct_rows(points)[1]
     affinity = getattr(estimator, "affinity_", None)
     if affinity is None or affinity.shape[0] == vertex.max() + 1:

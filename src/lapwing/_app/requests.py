@@ -1,4 +1,4 @@
-"""Requests: the options of each verb, as one frozen value."""
+"""Requests: the options of each verb as one frozen value."""
 
 from __future__ import annotations
 
@@ -34,10 +34,25 @@ from lapwing._tables.parts import TABLES
 from lapwing._tables.predictions import SHEET_FORMATS
 from lapwing._tables.words import shorten
 
-# What fits a table if nobody says more.
 DEFAULT_METHOD = AUTO
 
 _REPORT = Path("report.html")
+
+# Options of both fit and predict.
+_PROBABILITIES: dict[str, Any] = {
+    "help": "Write the probability of each class too, not only that of the answer.",
+    "panel": WRITE,
+}
+_WITH_COLUMNS: dict[str, Any] = {
+    "help": "Write the columns of the table too, as they stand in it, behind the answers.",
+    "panel": WRITE,
+}
+_PREDICTIONS: dict[str, Any] = {
+    "help": "File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, "
+    "scores, margin, was_labeled.",
+    "panel": WRITE,
+    "side": True,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,16 +73,8 @@ class FitRequest(LearningRequest):
         panel=TABLE,
         flag="--map",
     )
-    probabilities: bool = option(
-        False,
-        help="Write the probability of each class too, not only that of the answer.",
-        panel=WRITE,
-    )
-    with_columns: bool = option(
-        False,
-        help="Write the columns of the table too, as they stand in it, behind the answers.",
-        panel=WRITE,
-    )
+    probabilities: bool = option(False, **_PROBABILITIES)
+    with_columns: bool = option(False, **_WITH_COLUMNS)
     cluster: str | None = option(
         None,
         help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786.",
@@ -77,13 +84,7 @@ class FitRequest(LearningRequest):
     workers: int | None = option(
         None, help="Fit on so many processes of this machine.", panel=LEARN, limits=(1, None)
     )
-    predictions: Path | None = option(
-        None,
-        help="File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, "
-        "scores, margin, was_labeled.",
-        panel=WRITE,
-        side=True,
-    )
+    predictions: Path | None = option(None, **_PREDICTIONS)
     model: Path | None = option(
         None,
         help="File for the model, for lapwing predict and lapwing report.",
@@ -123,8 +124,8 @@ class FitRequest(LearningRequest):
             raise ValueError("Give --cluster ADDRESS or --workers N, not both.")
         if self.automatic:
             raise ValueError(
-                f"{flag} needs a method by name, as trying several would fit each: use --method "
-                "laperls or anchors."
+                f"{flag} needs the name of a method, because --method auto would fit several. Use "
+                "--method laperls or anchors."
             )
         if self.next_rows is not None:
             raise ValueError(
@@ -135,12 +136,12 @@ class FitRequest(LearningRequest):
         return METHOD_OF_SETTINGS if self.settings else DEFAULT_METHOD
 
     def check_method(self, method: CommandMethod, parameters: Mapping[str, Any]) -> None:
-        """Check that a method with these parameters can give what is asked for.
+        """Check that a method with these parameters supports the output files.
 
         Raises
         ------
         ValueError
-            If a file is asked for that it cannot make.
+            If it cannot be exported to ONNX.
         """
         lack = method.lacks_onnx(parameters)
         if self.onnx is not None and lack:
@@ -148,26 +149,26 @@ class FitRequest(LearningRequest):
 
     @property
     def read_options(self) -> ReadOptions:
-        """How the table is read."""
+        """Options of reading the table."""
         whole = self.with_columns and self.predictions is not None
         return replace(super().read_options, truth=self.truth, layout=self.layout, whole=whole)
 
     @property
     def outputs(self) -> Outputs:
-        """The files to write."""
+        """Files to write."""
         return Outputs(self.predictions, self.model, self.report, self.onnx, self.next_rows)
 
     @property
     def hints(self) -> Hints:
-        """How the next step is taken."""
-        where = "--next next.csv writes ten rows that tell more together."
+        """Commands of the next step."""
+        where = "--next next.csv writes the ten rows that are most informative together."
         if self.next_rows is not None:
             where = f"They are in {shorten(str(self.next_rows))}."
         return Hints(where, "lapwing predict")
 
     @property
     def next_command(self) -> str:
-        """The command that fits again with the file of `next_rows` filled in."""
+        """Command that fits again with the file of `next_rows` filled in."""
         assert self.next_rows is not None
         again = replace(
             self, data=(*self.data, self.next_rows), next_rows=following(self.next_rows)
@@ -176,19 +177,19 @@ class FitRequest(LearningRequest):
 
     @property
     def wants_report(self) -> bool:
-        """Whether the figures of a report are needed; a model carries them."""
+        """Whether the figures of a report are needed; a model contains them."""
         return self.model is not None or self.report is not None
 
 
 def fit_command(request: FilledRequest, method: str, settings: Sequence[str] = ()) -> str:
-    """The command that fits the same table with a method and its settings.
+    """Return the command that fits the same table with a method and its settings.
 
     Parameters
     ----------
     request : FilledRequest
-        Of a fit, whose files it writes too, or of another verb.
+        Of any verb; the output files are kept if it is a fit.
     method : str
-        In `COMMAND_METHODS`.
+        Key of `COMMAND_METHODS`.
     settings : sequence of str
         ``name=value`` each.
     """
@@ -199,7 +200,7 @@ def fit_command(request: FilledRequest, method: str, settings: Sequence[str] = (
 
 
 def advice_of(request: FilledRequest) -> LabelAdvice:
-    """How messages about the labels of a table say what to run."""
+    """Return the commands that messages about the labels of a table advise."""
     return LabelAdvice(
         request.command_without, lambda method: f"run: {fit_command(request, method)}"
     )
@@ -207,7 +208,7 @@ def advice_of(request: FilledRequest) -> LabelAdvice:
 
 @dataclass(frozen=True, kw_only=True)
 class TuneRequest(FitRequest):
-    """Options of ``lapwing tune``: those of a fit, by a method that chooses its own parameters."""
+    """Options of ``lapwing tune``, a fit with a method that chooses its own parameters."""
 
     verb = "tune"
 
@@ -230,12 +231,12 @@ class TuneRequest(FitRequest):
 
     @property
     def hints(self) -> Hints:
-        """How the next step is taken."""
-        return Hints("lapwing suggest writes the rows that tell most.", "lapwing predict")
+        """Commands of the next step."""
+        return Hints("lapwing suggest writes the most informative rows.", "lapwing predict")
 
 
 def _choosing_its_own(name: str) -> str:
-    """The method of that name that chooses its own parameters."""
+    """Return the method that chooses the parameters of a method by itself."""
     tuned = name if name.endswith("-cv") or name == AUTO else f"{name}-cv"
     if tuned not in COMMAND_METHODS and tuned != AUTO:
         known = [one.removesuffix("-cv") for one in COMMAND_METHODS if one.endswith("-cv")]
@@ -270,17 +271,17 @@ class CompareRequest(FilledRequest):
 
     @property
     def read_options(self) -> ReadOptions:
-        """How the table is read."""
+        """Options of reading the table."""
         return replace(super().read_options, regression=None)
 
     @property
     def outputs(self) -> Outputs:
-        """The file to write."""
+        """File to write."""
         return Outputs(out=self.out)
 
     @property
     def effort(self) -> Effort:
-        """How much evidence is gathered."""
+        """Amount of evidence."""
         return Effort(max_samples=self.max_rows)
 
 
@@ -297,14 +298,14 @@ class InfoRequest(LabeledRequest):
     def fit_command(
         self, label: str | None, id_column: str | None, markers: tuple[str, ...] = ()
     ) -> str:
-        """The command that fits the table, to be pasted into a shell.
+        """Return the command that fits the table.
 
         Parameters
         ----------
         label, id_column : str or None
-            Columns that look like it, where the request names none.
+            Likely columns, used if the request names none.
         markers : tuple of str, default=()
-            More values of the label column that mean no label.
+            Further markers of unlabelled rows.
         """
         shared = {one.name: getattr(self, one.name) for one in fields(LabeledRequest)}
         if self.label is None and self.labels is None:
@@ -345,22 +346,22 @@ class SuggestRequest(LearningRequest):
 
     @property
     def read_options(self) -> ReadOptions:
-        """How the table is read."""
+        """Options of reading the table."""
         return replace(super().read_options, incomplete=True)
 
     @property
     def outputs(self) -> Outputs:
-        """The file to write."""
+        """File to write."""
         return Outputs(out=self.out)
 
     @property
     def next_command(self) -> str:
-        """The command that asks for more rows when those of `out` are filled in."""
+        """Command that suggests more rows when those of `out` are filled in."""
         return replace(self, data=(*self.data, self.out), out=following(self.out)).full_command
 
     @property
     def answer_command(self) -> str:
-        """The command that fits with them, by the usual method if none was named."""
+        """Command that fits the table with the rows of `out` filled in."""
         shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
         if self.method == self._usual_method() and not self.settings:
             shared["method"] = ""
@@ -424,7 +425,7 @@ class LabelRequest(LearningRequest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Those that choose their parameters would choose them by the two labels of the page's own.
+        # Choosing parameters needs more labels than the page starts with.
         known = {
             name: one
             for name, one in COMMAND_METHODS.items()
@@ -432,12 +433,12 @@ class LabelRequest(LearningRequest):
         }
         if self.chosen not in known.values():
             raise ValueError(
-                f"--method {self.method} cannot learn while one labels classes. Use one of "
+                f"--method {self.method} cannot be updated with labels of classes. Use one of "
                 f"{', '.join(known)}."
             )
         if self.parameters.get("gamma_I") == 0:
             raise ValueError(
-                "--set gamma_I=0 leaves out the graph by which the rows are chosen. Leave it out."
+                "--set gamma_I=0 removes the graph that chooses the rows. Use a positive gamma_I."
             )
         if self.journal is None and str(self.data[0]) == "-":
             raise ValueError(
@@ -446,7 +447,7 @@ class LabelRequest(LearningRequest):
 
     @property
     def read_options(self) -> ReadOptions:
-        """How the table is read."""
+        """Options of reading the table."""
         return replace(
             super().read_options,
             text=tuple(name for name in self.text if name not in self.shown),
@@ -458,33 +459,33 @@ class LabelRequest(LearningRequest):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Columns that are looked at and not learnt from."""
+        """Columns that the page shows and the model does not use."""
         dropped = {name.strip() for given in self.drop for name in (given, *given.split(","))}
         texts = [name for name in self.text if name in dropped]
         return tuple(dict.fromkeys([*texts, *([] if self.image is None else [self.image])]))
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The names in `classes`."""
+        """Names in `classes`."""
         names = (name.strip() for given in self.classes for name in given.split(","))
         return tuple(dict.fromkeys(filter(None, names)))
 
     @property
     def journal_path(self) -> Path:
-        """The file of the labels."""
+        """File of the labels."""
         if self.journal is not None:
             return self.journal
         return self.data[0].with_name(f"{self.data[0].name}.labels.jsonl")
 
     def fit_request(self, column: str, *, changed: bool) -> FitRequest:
-        """The fit that learns the same way, from the labels that were taken along.
+        """Return the fit that repeats the page's model with the exported labels.
 
         Parameters
         ----------
         column : str
-            What ``labels.csv`` calls the labels.
+            Label column of ``labels.csv``.
         changed : bool
-            Whether a label of the table itself was changed, which a second file cannot do.
+            Whether a label of the table itself was changed, which a second file cannot express.
         """
         shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
         drop = (*self.drop, *self.shown)
@@ -494,7 +495,7 @@ class LabelRequest(LearningRequest):
         else:
             shared |= {"label": None, "labels": Path("labels.txt")}
             drop = (*drop, column) if changed and self.label is not None else drop
-        # Figures that only a report needs: all files are made of one fit.
+        # With the figures of a report, because all exported files come from one fit.
         return FitRequest(**shared | {"drop": drop, "layout": self.layout}, report=_REPORT)
 
 
@@ -505,23 +506,9 @@ class PredictRequest(TableRequest):
     verb = "predict"
 
     model: Path = option(help="A file of lapwing fit --model.", argument=True, metavar="MODEL")
-    probabilities: bool = option(
-        False,
-        help="Write the probability of each class too, not only that of the answer.",
-        panel=WRITE,
-    )
-    with_columns: bool = option(
-        False,
-        help="Write the columns of the table too, as they stand in it, behind the answers.",
-        panel=WRITE,
-    )
-    predictions: Path | None = option(
-        None,
-        help="File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, "
-        "scores, margin, was_labeled.",
-        panel=WRITE,
-        side=True,
-    )
+    probabilities: bool = option(False, **_PROBABILITIES)
+    with_columns: bool = option(False, **_WITH_COLUMNS)
+    predictions: Path | None = option(None, **_PREDICTIONS)
 
     def __post_init__(self) -> None:
         if self.as_json and self.predictions is None:
@@ -531,7 +518,7 @@ class PredictRequest(TableRequest):
 
     @property
     def read_options(self) -> ReadOptions:
-        """How the table is read."""
+        """Options of reading the table."""
         return replace(super().read_options, whole=self.with_columns)
 
     @property
@@ -541,5 +528,5 @@ class PredictRequest(TableRequest):
 
     @property
     def outputs(self) -> Outputs:
-        """The files to write."""
+        """Files to write."""
         return Outputs(self.predictions)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from lapwing._app.methods import CommandMethod
 from lapwing._tables.columns import nearest
 
-# Set by other options, or of no use for one fit.
+# Parameters that other options set, or that a single fit does not use.
 _ELSEWHERE = {
     "unlabeled": "use --unlabeled",
     "random_state": "use --seed",
@@ -28,15 +28,15 @@ _ELSEWHERE = {
     "candidates": "name one method with --method",
     "graphs": "the usual graphs are tried",
 }
-_GRIDS = ("gammas",)  # whose default is no tuple
-_OF_CLASSES = ("class_prior", "balance")  # a number, a word, or parts of the classes
-_OR_AUTO = ("graph.approximate", "graph.normalized")  # switches whose default is no bool
+_GRIDS = ("gammas",)  # grids whose default is not a tuple
+_OF_CLASSES = ("class_prior", "balance")  # a number, a word, or proportions of the classes
+_OR_AUTO = ("graph.approximate", "graph.normalized")  # switches whose default is not a bool
 _SWITCHES = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
 def setting_names(method: CommandMethod) -> tuple[str, ...]:
-    """Names that can be set for a method, with ``graph.`` and ``space.`` those of its parts."""
+    """Return the parameters of a method; those of its parts begin with ``graph.``, ``space.``."""
     return tuple(name for name, _ in _defaults(method) if name not in _ELSEWHERE)
 
 
@@ -48,17 +48,16 @@ def _defaults(method: CommandMethod) -> Iterator[tuple[str, Any]]:
 
 
 def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any]:
-    """Read settings and check their names.
+    """Parse settings and check their names.
 
     Parameters
     ----------
     texts : sequence of str
-        ``name=value`` each; the value is a number, true, false, none or a word. Where the parameter
-        is a switch, yes, no, on and off are true and false too; some take auto besides. Where it
-        is a grid (gamma_As), the value is several of these with commas between them. Parts of the
-        classes are ``class_prior=a:0.2,b:0.8``.
-    method : Method
-        That has the parameters.
+        ``name=value`` each; the value is a number, true, false, none or a word. Switches also take
+        yes, no, on and off, some of them auto; grids (gamma_As) take several values separated by
+        commas. Proportions of the classes are ``class_prior=a:0.2,b:0.8``.
+    method : CommandMethod
+        Method of the parameters.
 
     Returns
     -------
@@ -68,9 +67,8 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
     Raises
     ------
     ValueError
-        If a text has no name, the name is unknown (says the nearest) or given twice, or the value
-        is neither a number nor a word, or is not yes or no where one is meant. Whether it is in its
-        range is the estimator's to say.
+        If a text has no name, the name is unknown (the message suggests the nearest one) or given
+        twice, or the value has the wrong form. The estimator checks its range.
     """
     defaults = dict(_defaults(method))
     names = setting_names(method)
@@ -81,7 +79,7 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
         if not equals or not name:
             raise ValueError(f"--set {text!r} must be NAME=VALUE, such as --set {names[1]}=1.")
         if name in _ELSEWHERE:
-            raise ValueError(f"--set {name} is not set this way: {_ELSEWHERE[name]}.")
+            raise ValueError(f"--set {name} is not available: {_ELSEWHERE[name]}.")
         if name not in names:
             close = nearest(name, names, n=1) or nearest(name.rpartition(".")[2], names, n=1)
             guess = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(names)}."
@@ -101,15 +99,15 @@ def make_estimator(
 
     Parameters
     ----------
-    method : Method
-        Whose it is.
+    method : CommandMethod
+        Its method.
     settings : mapping
-        From `parse_settings`.
+        Result of `parse_settings`.
     seed : int or None
-        Of all that is random: the estimator, and its graph and space where they are set.
+        Random seed of the estimator, and of its graph and space if they are set.
     **known : object
-        Parameters that the table decides, set where the estimator has them. ``graph`` is only what
-        ``graph.NAME`` changes.
+        Parameters that depend on the table, set if the estimator has them. ``graph`` is the base
+        that ``graph.NAME`` changes.
 
     Returns
     -------
@@ -120,7 +118,7 @@ def make_estimator(
     names = estimator.get_params(deep=False)
     default_graph = known.pop("graph", None)
     own = {name: value for name, value in settings.items() if "." not in name}
-    # Not every estimator has each: a regressor's marker is always NaN, some fits are not random.
+    # Not every estimator has them: regressors have no marker, and some fits are not random.
     wanted = known | {"random_state": seed}
     estimator.set_params(**{k: v for k, v in wanted.items() if k in names} | own)
     for part, make in method.parts.items():
@@ -136,20 +134,22 @@ def make_estimator(
 
 
 def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tuple[str, ...] | None:
-    """Say with which settings a method makes this estimator.
+    """Return the settings with which a method makes this estimator.
 
     Parameters
     ----------
     estimator : estimator
-        Of the method.
+        Estimator of the method.
     method : CommandMethod
+        Its method.
     usual_graph : GraphRecipe
-        The default graph of its points.
+        Default graph of its points.
 
     Returns
     -------
     tuple of str or None
-        ``name=value`` each, where they differ from the defaults; None if no settings make it.
+        ``name=value`` for each parameter that differs from its default; None if settings cannot
+        express it.
     """
     words: list[str] = []
     usual = method.make().get_params(deep=False)
@@ -162,7 +162,7 @@ def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tupl
             if not isinstance(value, type(base)):
                 return None
             changed = _changed(value, base)
-            if not changed and name == "space":  # which has to be named once
+            if not changed and name == "space":  # one setting is needed to make it
                 changed = dict(list(value.get_params(deep=False).items())[:1])
             words += [f"{name}.{key}={spelled(part)}" for key, part in changed.items()]
         elif (
@@ -186,9 +186,9 @@ def _changed(value: Any, base: Any) -> dict[str, Any]:
 
 
 def spelled(value: Any) -> str:
-    """A value as it is written behind ``--set NAME=``."""
+    """Format a value for ``--set NAME=``."""
     if isinstance(value, dict):
-        # Digits enough for thirds to sum to 1, which `balance` asks for.
+        # Enough digits that thirds sum to 1, as `balance` requires.
         return ",".join(f"{key}:{part:.12g}" for key, part in value.items())
     if value is None:
         return "none"
@@ -222,7 +222,7 @@ def _switch_or_auto(name: str, text: str) -> bool | str:
 
 
 def _parts(name: str, text: str) -> Any:
-    """Parts by class; of classes that are numbers, as labels of a table then are, by number."""
+    """Parse proportions by class; classes are numbers if all of them look like numbers."""
     if ":" not in text and "," not in text:
         return _value(name, text)
     pairs = [one.rpartition(":")[::2] for one in text.split(",")]
@@ -232,7 +232,7 @@ def _parts(name: str, text: str) -> Any:
     parts = [_number(part.strip()) for _, part in pairs]
     if None in parts or "" in names or len(set(classes)) < len(classes):
         raise ValueError(
-            f"--set {name}={text}: write each class once, and its part behind a colon, such as "
+            f"--set {name}={text}: write each class once with its proportion, such as "
             f"{name}=a:0.2,b:0.8."
         )
     return dict(zip(classes, parts, strict=True))

@@ -28,19 +28,19 @@ class Suggestion:
     Attributes
     ----------
     request : SuggestRequest
-        What was asked for.
+        Options of the verb.
     table : Table
-        What was learnt from.
+        Training table.
     rows : ndarray of int
-        The rows, the most telling first.
+        The rows, the most informative first.
     name : str
-        Of the method.
+        Name of the method.
     fitted : bool
-        Whether there were labels enough for a fit: without two classes the rows cover the table.
+        Whether there were labels of two classes for a fit; otherwise the rows cover the table.
     scaling : str
-        What was done to the columns.
+        Description of the preprocessing.
     seconds : float
-        How long it took.
+        Time of the fit and the choice.
     """
 
     request: SuggestRequest
@@ -59,7 +59,7 @@ def suggest(
     callbacks: Iterable[object] = (),
     progress: Stages = SILENT,
 ) -> Suggestion:
-    """Choose the rows of a table that it would help most to label next.
+    """Choose the most informative rows of a table to label next.
 
     Parameters
     ----------
@@ -68,22 +68,22 @@ def suggest(
     request : SuggestRequest
         Method, parameters, scaling, seed, and how many rows.
     callbacks : iterable of scikit-learn callbacks, default=()
-        Told of the progress.
+        Progress callbacks of the fit.
     progress : Stages
-        Told which method is being tried.
+        Display of the current candidate.
 
     Returns
     -------
     Suggestion
-        The rows.
+        Rows and method.
 
     Raises
     ------
     ValueError
-        If every row has a label, or the estimator refuses the table.
+        If every row has a label, or the fit fails.
     """
     if table.labeled.all():
-        raise ValueError(f"{table.source}: every row has a label. There is none to ask for.")
+        raise ValueError(f"{table.source}: every row has a label. There is none to label next.")
     start = time.perf_counter()
     before = preprocess(table.features, request.scale, request.impute, request.weights)
     regression = table.numeric if request.automatic else request.chosen.regression
@@ -105,15 +105,15 @@ def suggest(
         )
     if not len(rows):
         raise ValueError(
-            f"{table.source}: the rows without a label are equal to rows that have one. There is "
-            "none to ask for."
+            f"{table.source}: the rows without a label are equal to labelled rows. There is none "
+            "to label next."
         )
     seconds = time.perf_counter() - start
     return Suggestion(request, table, rows, name, fitted, before.words, seconds)
 
 
 def _graph_of(request: SuggestRequest, points: Any) -> Any:
-    """The graph that was asked for, or the usual one."""
+    """Return the graph of the request, or the default graph."""
     usual = default_graph(points, regression=request.chosen.regression)
     if request.automatic:
         return usual

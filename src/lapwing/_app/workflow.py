@@ -41,7 +41,7 @@ from lapwing.onnx_export import save_onnx
 
 
 def read(request: FilledRequest) -> Table:
-    """Read the table that is learnt from."""
+    """Read the training table."""
     return read_table(request.data, request.read_options, advice=advice_of(request))
 
 
@@ -53,7 +53,7 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
     outcome : Outcome
         The fit.
     figures : ReportData
-        What `collect` says of it.
+        Result of `collect`.
     """
     outputs = outcome.request.outputs
     wanted = [Path(path) for path in outputs.named().values()]
@@ -83,9 +83,9 @@ def write_block_outputs(outcome: BlockOutcome) -> None:
 def _write_answers(
     outcome: Outcome | BlockOutcome,
     place: Mapping[str, Path],
-    told: Callable[[], tuple[dict[str, Any], ReportData | None]],
+    describe: Callable[[], tuple[dict[str, Any], ReportData | None]],
 ) -> None:
-    """Write the predictions and the model of a fit, if asked for; `told` describes the model."""
+    """Write predictions and model, if asked for; `describe` makes the information on the model."""
     outputs = outcome.request.outputs
     if outputs.predictions is not None:
         write_predictions(
@@ -96,7 +96,7 @@ def _write_answers(
             all_probabilities=outcome.request.probabilities,
         )
     if outputs.model is not None:
-        save_model(Model(outcome.pipeline, *told()), place["model"])
+        save_model(Model(outcome.pipeline, *describe()), place["model"])
 
 
 def _describe_blocks(outcome: BlockOutcome) -> dict[str, Any]:
@@ -176,13 +176,12 @@ def suggestion_summary(suggested: Suggestion) -> dict[str, Any]:
         "rows": int(table.labeled.size),
         "labeled": int(np.count_nonzero(table.labeled)),
         "suggested": [str(name) for name in table.ids[suggested.rows].tolist()],
-        # Numbers are not more or less sure, as classes are.
+        # Predicted numbers have no margins.
         "chosen_by": "graph and answers" if suggested.fitted and not table.numeric else "graph",
         "remarks": list(table.remarks),
         "scaling": suggested.scaling,
         "seed": request.seed,
         "seconds": round(suggested.seconds, 3),
-        "written": request.outputs.named(),
     }
 
 
@@ -202,21 +201,22 @@ def comparison_summary(compared: Compared) -> dict[str, Any]:
         "scaling": compared.scaling,
         "seed": compared.request.seed,
         "seconds": round(compared.seconds, 3),
-        "written": compared.request.outputs.named(),
     }
 
 
 def write_comparison(compared: Compared) -> None:
-    """Write the table of a comparison, if one is asked for: whole, or not at all."""
+    """Write the table of a comparison atomically, if asked for."""
     out = compared.request.out
     if out is None:
         return
-    summary = comparison_summary(compared)
+    summary = comparison_summary(compared) | {"written": compared.request.outputs.named()}
     with atomic_write(out) as temporary:
         if out.suffix.lower() == ".csv":
             rows = summary["methods"]
             columns = {name: np.array([row[name] for row in rows], object) for name in rows[0]}
-            write_csv(_blank(columns), temporary, what="the table of methods")
+            for column in columns.values():
+                column[[value is None for value in column]] = ""
+            write_csv(columns, temporary, what="the table of methods")
             return
         if out.suffix.lower() == ".json":
             page = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
@@ -225,42 +225,34 @@ def write_comparison(compared: Compared) -> None:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
-def _blank(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Nothing where a figure is not known."""
-    return {
-        name: np.array(["" if value is None else value for value in column], dtype=object)
-        for name, column in columns.items()
-    }
-
-
 def class_counts(rows: Predictions) -> dict[str, int] | None:
-    """Count the rows of each class; None for numbers."""
+    """Count the rows of each predicted class; None for regression."""
     if rows.classes is None:
         return None
     return {str(c): int(np.count_nonzero(rows.label == c)) for c in rows.classes}
 
 
 def load(path: Path) -> Model:
-    """Load a model that `lapwing fit` has made."""
+    """Load a model of `lapwing fit`."""
     model = load_model(path)
     needed = ("method", "feature_names", "kinds")
     if any(key not in model.info for key in needed) or model.info["method"] not in COMMAND_METHODS:
         raise ModelFileError(
-            f"{path} was not made by lapwing fit: it does not say which columns it takes. Load it "
+            f"{path} was not made by lapwing fit: it does not name its input columns. Load it "
             "in Python with lapwing.models.load_model."
         )
     return model
 
 
 def read_for(model: Model, request: PredictRequest) -> Table:
-    """Read the table whose rows a model shall predict; ids are those of the fit if none is named.
+    """Read the table to predict; the default of the id column is that of the fit.
 
     Parameters
     ----------
     model : Model
-        From `load`.
+        Result of `load`.
     request : PredictRequest
-        With the files.
+        Options of ``lapwing predict``.
     """
     table = read_points(request.data, fitted_of(model, request), request.read_options)
     _warn_of_new_values(model, table)
@@ -278,7 +270,7 @@ def fitted_of(model: Model, request: PredictRequest) -> Fitted:
 def read_part(
     model: Model, fitted: Fitted, path: Path, request: PredictRequest, rows: tuple[int, int]
 ) -> Table:
-    """Read some rows of a Parquet file, as `read_for` does all: the first one, and how many."""
+    """Read the rows (first, number) of a Parquet file, as `read_for` reads all."""
     table = read_points((path,), fitted, replace(request.read_options, rows=rows))
     _warn_of_new_values(model, table)
     return table
@@ -292,14 +284,14 @@ def answer(model: Model, table: Table) -> Predictions:
 
 
 def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predictions:
-    """Put the columns of a table beside its answers, if they are wanted there.
+    """Add the columns of a table to its predictions, if they were asked for.
 
     Parameters
     ----------
     rows : Predictions
     table : Table
     path : Path or None
-        The file of the answers; None means standard output, as CSV.
+        File of the predictions; None means standard output, as CSV.
     """
     if table.whole is None:
         return rows
@@ -308,9 +300,9 @@ def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predic
 
 
 def render_report(model: Model, path: Path) -> str:
-    """Write the page of a model's report."""
+    """Render the report of a model."""
     if model.report is None:
-        raise ValueError(f"{path} holds no report; fit the model again with lapwing fit --model.")
+        raise ValueError(f"{path} holds no report. Fit the model again with lapwing fit --model.")
     return render(model.report)
 
 
@@ -333,7 +325,7 @@ def _describe_data(
 ) -> dict[str, Any]:
     return {
         **table.describe(),
-        # NaN, the marker of regression, is no JSON.
+        # JSON has no NaN, the marker of regression.
         "unlabeled": None if regression else table.unlabeled,
         "classes": None if classes is None else classes.tolist(),
         "regression": regression,
@@ -344,13 +336,13 @@ def _describe_data(
 
 
 def write_suggested(suggested: Suggestion) -> None:
-    """Write the rows of ``lapwing suggest``."""
+    """Write the result of ``lapwing suggest``."""
     with atomic_write(suggested.request.out) as temporary:
         _write_rows(suggested.table, suggested.rows, suggested.request.out, temporary)
 
 
 def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Path) -> None:
-    """Write rows to be labelled as the user has them, the column of their label empty."""
+    """Write rows to label with all columns of the table, and an empty label column."""
     assert table.keys is not None
     content = {table.id_name or table.keys.row: table.ids[rows]}
     if path.suffix.lower() == ".csv":
@@ -365,7 +357,7 @@ def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Pat
 
 
 def _warn_of_new_values(model: Model, table: Table) -> None:
-    """Tell values and texts that the model cannot know."""
+    """Warn of values and texts that the training table did not contain."""
     if set(table.kinds) <= {NUMERIC}:
         return
     columns = model.pipeline.named_steps["columns"]
@@ -382,8 +374,8 @@ def _warn_of_categories(table: Table, known: Mapping[str, NDArray[Any]]) -> None
         new = sorted(str(value) for value in seen - set(values.tolist()))
         if new:
             warn(
-                f"{table.source}: {quoted(new)} in {name!r} was not there when the model was "
-                "fitted, and counts as none of the known values.",
+                f"{table.source}: {quoted(new)} in {name!r} did not occur in the fit, and is "
+                "treated as none of the known values.",
                 LapwingWarning,
             )
 

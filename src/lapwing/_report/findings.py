@@ -395,7 +395,7 @@ def _about_certainty(report: dict[str, Any], hints: Hints) -> str:
         return "Look at some of the answers, and use them: all are sure."
     asked = rows["asked"] or rows["least"][: volumes["n_unsure"]]
     named = ", ".join(_id(row) for row in asked[:_MOST_NAMED])
-    which = "most telling" if rows["asked"] else "least certain"
+    which = "most informative" if rows["asked"] else "least certain"
     return (
         f"Label the {which} rows ({named}{', …' if len(asked) > _MOST_NAMED else ''}) and fit "
         f"again. {hints.label}"

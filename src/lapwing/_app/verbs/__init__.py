@@ -1,11 +1,11 @@
-"""The verbs of the ``lapwing`` command, one a file.
+"""Verbs of the ``lapwing`` command, one per file.
 
-Only `lapwing._app.cli` imports them, as they need typer.
+Only `lapwing._app.cli` imports them, because they need typer.
 """
 
 from lapwing._app.verbs.app import run
 
-# The help lists the verbs in the order in which they are imported.
+# The help lists the verbs in the order of these imports.
 # isort: off
 from lapwing._app.verbs import fit
 from lapwing._app.verbs import tune

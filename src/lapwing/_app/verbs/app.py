@@ -24,13 +24,13 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-# typer carries click within itself or beside itself, by version; only this way to the base class of
-# wrong usage is public in both.
+# Some versions of typer contain click and others import it; this is the only public way to the base
+# class of usage errors in both.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 
 class Command(TyperCommand):
-    """A verb that refuses an option given twice where one value counts; click takes the last."""
+    """Command that refuses a repeated option of a single value, of which click takes the last."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, found = self.make_parser(ctx).parse_args(args=list(args))
@@ -44,21 +44,21 @@ class Command(TyperCommand):
 def verb(
     request: type[R], *, epilog: str, without: Collection[str] = ()
 ) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
-    """Register a function of a request as the verb of its name.
+    """Register a function of a request as a verb of the same name.
 
     Parameters
     ----------
     request : type
         Its fields are the options (`lapwing._app.options.option`).
     epilog : str
-        Examples, below the help.
+        Examples at the end of the help.
     without : collection of str
-        Fields that are no options of this verb.
+        Fields that this verb does not offer.
     """
     hints = get_type_hints(request)
     shown = [one for one in fields(request) if one.name not in without]
-    # Arguments first, the files of the table behind the model; then panel by panel, as typer shows
-    # panels in the order of their options.
+    # Arguments first, DATA after MODEL; then by panel, because typer shows panels in the order of
+    # their options.
     shown.sort(key=_place)
     signature = Signature([_parameter(one, hints[one.name]) for one in shown])
 
@@ -80,7 +80,7 @@ def _place(one: Field[Any]) -> tuple[bool, bool, int, bool]:
 
 
 def _parameter(one: Field[Any], hint: Any) -> Parameter:
-    """A field as typer reads it: a tuple is a list, and what is empty by default may be missing."""
+    """Declare a field to typer: tuples as lists, and empty defaults as None."""
     how = option_of(one)
     least, most = how.limits
     if how.argument:
@@ -113,7 +113,7 @@ def run(argv: Sequence[str] | None) -> int:
     ValueError
         If the usage or the input is wrong.
     """
-    # Not typer's no_args_is_help: it shows the help and then calls itself wrong usage.
+    # typer's no_args_is_help shows the help and then raises a usage error.
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     try:
         code = app(args=arguments, prog_name="lapwing", standalone_mode=False)
@@ -121,7 +121,7 @@ def run(argv: Sequence[str] | None) -> int:
         raise KeyboardInterrupt from None
     except UsageError as error:
         raise ValueError(f"{error.format_message()} (see lapwing --help)") from None
-    if code == 130:  # typer's own answer to Ctrl-C
+    if code == 130:  # typer's exit code of Ctrl-C
         raise KeyboardInterrupt
     return int(code or 0)
 

@@ -1,4 +1,4 @@
-"""``lapwing demo``: a comparison on data that scikit-learn carries."""
+"""``lapwing demo``: a comparison on the digits of scikit-learn."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def demo(
     try:
         require("matplotlib", extra="plot", purpose="The picture")
     except ImportError as missing:
-        # The comparison, which is the point of the demonstration, has been given.
+        # The comparison has been printed; the picture is optional.
         say(f"No picture: {missing}")
         return
     with shown.stage("Drawing the picture"):

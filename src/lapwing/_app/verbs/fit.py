@@ -1,4 +1,4 @@
-"""``lapwing fit``: learn from a table and answer for all its rows."""
+"""``lapwing fit``: fit a table and predict all its rows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import typer
 
 from lapwing._app import console, fitting, workflow
 from lapwing._app.choosing import seconds, working
-from lapwing._app.console import StageDisplay, json_text
+from lapwing._app.console import StageDisplay, summary_text
 from lapwing._app.fitting_blocks import block_source, fit_in_blocks, read_labels_of
 from lapwing._app.requests import FitRequest
 from lapwing._app.verbs.app import verb
 from lapwing._report.page import collect
-from lapwing._report.record import ReportData
 from lapwing._rows import ParquetRows
 
 
@@ -27,7 +26,7 @@ def fit(request: FitRequest) -> None:
 
 
 def fit_table(request: FitRequest) -> None:
-    """Fit as asked, say what came out, and write the files."""
+    """Fit, write the files, and print the summary."""
     request.outputs.check(request.inputs)
     shown = StageDisplay(request.quiet)
     rows = block_source(request)
@@ -42,15 +41,19 @@ def fit_table(request: FitRequest) -> None:
         )
     with shown.stage("Looking at the answers"):
         figures = collect(outcome)
-    # Before the files: what cannot be said leaves none.
-    said = _say_fit(outcome, figures)
+    # Before the files, so that an error here leaves none.
+    text = summary_text(
+        request,
+        lambda: workflow.summary(outcome, figures),
+        lambda: console.describe_fit(outcome, figures),
+    )
     with shown.stage("Writing"):
         workflow.write_outputs(outcome, figures)
-    typer.echo(said, nl=False)
+    typer.echo(text, nl=False)
 
 
 def _fit_blocks(request: FitRequest, rows: ParquetRows, shown: StageDisplay) -> None:
-    """Fit to features that stay in their files."""
+    """Fit features that stay in their files."""
     with shown.stage(f"Reading the labels of {request.source}"):
         table = read_labels_of(request, rows)
     with shown.stage(working(request), seconds(table, request)) as stage:
@@ -59,16 +62,9 @@ def _fit_blocks(request: FitRequest, rows: ParquetRows, shown: StageDisplay) -> 
         )
     with shown.stage("Writing"):
         workflow.write_block_outputs(outcome)
-    if request.as_json:
-        found = workflow.block_summary(outcome) | {"written": request.outputs.named()}
-        typer.echo(json_text(found), nl=False)
-    elif not request.quiet:
-        typer.echo(console.describe_block_fit(outcome), nl=False)
-
-
-def _say_fit(outcome: fitting.Outcome, figures: ReportData) -> str:
-    request = outcome.request
-    written = request.outputs.named()
-    if request.as_json:
-        return json_text(workflow.summary(outcome, figures) | {"written": written})
-    return "" if request.quiet else console.describe_fit(outcome, figures)
+    text = summary_text(
+        request,
+        lambda: workflow.block_summary(outcome),
+        lambda: console.describe_block_fit(outcome),
+    )
+    typer.echo(text, nl=False)

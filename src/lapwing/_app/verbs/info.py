@@ -1,4 +1,4 @@
-"""``lapwing info``: what a table holds, and what a fit of it takes."""
+"""``lapwing info``: contents of a table, and cost of a fit."""
 
 from __future__ import annotations
 

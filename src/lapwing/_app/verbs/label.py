@@ -1,4 +1,4 @@
-"""``lapwing label``: the page to label on."""
+"""``lapwing label``: the labelling page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lapwing._app.verbs.app import verb
     without=("as_json",),
 )
 def label(request: LabelRequest) -> None:
-    """Open a page on which you label rows, and see what the model makes of it.
+    """Open a page on which you label rows while a model learns from them.
 
     The page is for you alone: nobody else on the network can open it. Every label is saved at
     once, beside the table. Press Ctrl-C to end; the same command goes on where you were.
@@ -28,11 +28,11 @@ def label(request: LabelRequest) -> None:
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
     with labelling.start(table, request) as server:
-        # The address is what a user must see, however quiet.
+        # The user needs the address, even with --quiet.
         say(server.url)
         if not request.quiet:
             say(console.describe_labelling(server.session, request))
-        sys.stdout.flush()  # whoever reads a pipe waits for the address
+        sys.stdout.flush()  # for programs that read the address from a pipe
         if not request.no_browser:
             typer.launch(server.url)
         server.wait()

@@ -1,18 +1,18 @@
-"""``lapwing predict``: answers of a model for new rows."""
+"""``lapwing predict``: predictions of a model for new rows."""
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
 
 from lapwing._app import console, workflow
-from lapwing._app.batches import Answered, in_batches, predict_in_batches
-from lapwing._app.console import StageDisplay, json_text
+from lapwing._app.batches import in_batches, predict_in_batches
+from lapwing._app.console import StageDisplay, summary_text
 from lapwing._app.requests import PredictRequest
 from lapwing._app.verbs.app import verb
-from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
-from lapwing.models import Model
+from lapwing._tables.predictions import print_predictions, write_predictions
 
 
 @verb(
@@ -30,7 +30,12 @@ def predict(request: PredictRequest) -> None:
         with shown.stage("Predicting"):
             answered = predict_in_batches(loaded, request)
         if request.predictions is not None:
-            typer.echo(_say_answered(answered, request), nl=False)
+            text = summary_text(
+                request,
+                lambda: _summary(request, answered.n_rows, answered.counts),
+                lambda: console.describe_answered(answered, request),
+            )
+            typer.echo(text, nl=False)
         return
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read_for(loaded, request)
@@ -42,7 +47,11 @@ def predict(request: PredictRequest) -> None:
             rows, sys.stdout, dialect=table.dialect, all_probabilities=request.probabilities
         )
         return
-    said = _say_predictions(rows, loaded, request)
+    text = summary_text(
+        request,
+        lambda: _summary(request, int(rows.label.size), workflow.class_counts(rows)),
+        lambda: console.describe_predictions(rows, loaded.info, request),
+    )
     with shown.stage("Writing"):
         write_predictions(
             rows,
@@ -50,30 +59,10 @@ def predict(request: PredictRequest) -> None:
             dialect=table.dialect,
             all_probabilities=request.probabilities,
         )
-    typer.echo(said, nl=False)
+    typer.echo(text, nl=False)
 
 
-def _say_answered(answered: Answered, request: PredictRequest) -> str:
-    if request.as_json:
-        return json_text(
-            {
-                "source": request.source,
-                "rows": answered.n_rows,
-                "predicted": answered.counts,
-                "written": request.outputs.named(),
-            }
-        )
-    return "" if request.quiet else console.describe_answered(answered, request)
-
-
-def _say_predictions(rows: Predictions, loaded: Model, request: PredictRequest) -> str:
-    if request.as_json:
-        return json_text(
-            {
-                "source": request.source,
-                "rows": int(rows.label.size),
-                "predicted": workflow.class_counts(rows),
-                "written": request.outputs.named(),
-            }
-        )
-    return "" if request.quiet else console.describe_predictions(rows, loaded.info, request)
+def _summary(
+    request: PredictRequest, n_rows: int, predicted: dict[str, int] | None
+) -> dict[str, Any]:
+    return {"source": request.source, "rows": n_rows, "predicted": predicted}

@@ -26,7 +26,7 @@ def report(
         typer.Option("--quiet", "-q", help="Show no summary.", rich_help_panel=SAY),
     ] = False,
 ) -> None:
-    """Write the report of a model: one HTML page that needs nothing else."""
+    """Write the report of a model as one self-contained HTML page."""
     target = model.with_suffix(".html") if output is None else output
     Outputs(report=target).check((model,))
     page = workflow.render_report(workflow.load(model), model)

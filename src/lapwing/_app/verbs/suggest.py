@@ -6,7 +6,7 @@ import typer
 
 from lapwing._app import console, suggesting, workflow
 from lapwing._app.choosing import seconds, working
-from lapwing._app.console import StageDisplay, json_text
+from lapwing._app.console import StageDisplay, summary_text
 from lapwing._app.requests import SuggestRequest
 from lapwing._app.verbs.app import verb
 
@@ -18,9 +18,9 @@ from lapwing._app.verbs.app import verb
 def suggest(request: SuggestRequest) -> None:
     """Write the rows that it would help most to label next.
 
-    Fits the table, as a model keeps no graph. The rows say most about all others where the answer
-    is unsure, and no two of them say the same. The label column may be empty: without labels of
-    two classes the rows cover the table.
+    Fits the table, because a model keeps no graph. The rows are chosen together: they reduce the
+    uncertainty of all other rows most. The label column may be empty: without labels of two classes
+    the rows cover the table.
     """
     request.outputs.check(request.inputs)
     shown = StageDisplay(request.quiet)
@@ -30,13 +30,11 @@ def suggest(request: SuggestRequest) -> None:
         found = suggesting.suggest(
             table, request, callbacks=[stage] if shown.shown else [], progress=stage
         )
-    said = _say_suggestion(found)
+    text = summary_text(
+        request,
+        lambda: workflow.suggestion_summary(found),
+        lambda: console.describe_suggestion(found),
+    )
     with shown.stage("Writing"):
         workflow.write_suggested(found)
-    typer.echo(said, nl=False)
-
-
-def _say_suggestion(found: suggesting.Suggestion) -> str:
-    if found.request.as_json:
-        return json_text(workflow.suggestion_summary(found))
-    return "" if found.request.quiet else console.describe_suggestion(found)
+    typer.echo(text, nl=False)

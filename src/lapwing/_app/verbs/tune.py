@@ -1,4 +1,4 @@
-"""``lapwing tune``: a fit with parameters that the labels choose."""
+"""``lapwing tune``: a fit with parameters chosen by leave-one-out errors."""
 
 from __future__ import annotations
 
