@@ -33,7 +33,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 PUBLIC = {
     "lapwing": """
         AffinityGraph AnchorGraph AnchorGraphClassifier BalancedGraphClassifier
-        EigenfunctionClassifier FewLabelClassifier
+        EigenfunctionClassifier FewLabelClassifier FewLabelRegressor
         KNNGraph Kernel Landmarks LapERLSClassifier LapERLSClassifierCV LapERLSRegressor LapESVC
         LapESVR
         LapRLSClassifier LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR
@@ -50,9 +50,9 @@ PUBLIC = {
     """,
     "lapwing.model_selection": """
         Candidate Comparison Evidence HeldOut LabeledKFold LabeledShuffleSplit
-        LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut Reproducibility SureRows calibrate
-        compare default_candidates labeled_cross_val_predict labeled_scorer leave_one_out
-        reproducibility rows_to_label sure_rows
+        LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut RegressionEvidence Reproducibility
+        SureRows calibrate compare default_candidates labeled_cross_val_predict labeled_scorer
+        leave_one_out reproducibility rows_to_label sure_rows
     """,
     "lapwing.dask": """
         DaskAnchorGraphClassifier DaskEigenfunctionClassifier DaskLapERLSClassifier

@@ -5,8 +5,8 @@ conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by man
 regularisation, `S3VC` by low-density separation, `LapERLSClassifier`, `LapERLSRegressor`, `LapESVC`
 and `LapESVR` by embedded regression for many points, `BalancedGraphClassifier` by class volumes on
 a graph, `AnchorGraphClassifier` and `EigenfunctionClassifier` beside them. `FewLabelClassifier`
-tries the families and chooses. `TableEncoder` makes points of data frames. `report` shows what a
-fit has found, and `label` opens a page to label on.
+and `FewLabelRegressor` try the families and choose. `TableEncoder` makes points of data frames.
+`report` shows what a fit has found, and `label` opens a page to label on.
 """
 
 import logging as _logging
@@ -21,6 +21,7 @@ from lapwing.estimators import *  # noqa: F403 - a new estimator is named there 
 from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
 from lapwing.kernels import Kernel
 from lapwing.model_selection.few_label import FewLabelClassifier
+from lapwing.model_selection.few_label_regressor import FewLabelRegressor
 from lapwing.spaces import Landmarks, Linear
 
 if _TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "AffinityGraph",
     "AnchorGraph",
     "FewLabelClassifier",
+    "FewLabelRegressor",
     "KNNGraph",
     "Kernel",
     "Landmarks",

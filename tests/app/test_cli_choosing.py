@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 from lapwing import S3VC, FewLabelClassifier, LapRLSClassifierCV, LapSVC
 from lapwing._app import choosing, effort, forecast
@@ -113,18 +114,35 @@ def test_numbers_get_a_method_for_numbers(blobs: Path, main: Main) -> None:
     known = pl.int_range(pl.len()) < 20
     numbers = table.with_columns(kind=pl.when(known).then(pl.col("x") + 0.5))
     numbers.write_csv(blobs)
-    code, said, err = main("fit", "t.csv", *FIT, "--method", "auto")
+    report = ["--report", "r.html"]
+    code, said, err = main("fit", "t.csv", *FIT, "--method", "auto", "--json", *report)
     assert (code, err) == (0, "")
-    assert "The labels are numbers, so --method laprls-regressor-cv was taken." in said
+    found = json.loads(said)
+    X, y = table.select("x", "y").to_numpy(), numbers["kind"].to_numpy().astype(float)
+    alone = compare(StandardScaler().fit_transform(X) if "standard" in found["scaling"] else X, y)
+    assert [row["name"] for row in found["choice"]["methods"]] == [r.name for r in alone.table]
+    assert found["choice"]["verdict"] == alone.verdict
+    assert found["choice"]["methods"][0]["error"] == pytest.approx(alone.error)
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert alone.verdict in page
+    assert "takes values to be" in page
+    said = plain(main("fit", "t.csv", *FIT, "--method", "auto")[1])
+    assert f"Numbers are off by about {number(alone.error)} (root mean square)" in said
+    assert alone.verdict in said
     assert main("fit", "t.csv", *FIT, "--method", "auto", "--next", "n.csv")[0] == 0
     assert main("suggest", "t.csv", *FIT, "--method", "auto", "--out", "s.csv")[0] == 0
     assert pl.read_csv("n.csv").equals(pl.read_csv("s.csv"))
     assert set(pl.read_csv("n.csv")["cell"]) <= set(numbers.filter(~known)["cell"])
     code, _, err = main("fit", "t.csv", *FIT, "--method", "auto", "--set", "n_draws=3")
     assert (code, "of the comparison of methods for classes" in err) == (2, True)
-    code, _, err = main("compare", "t.csv", *FIT)
-    assert code == 2
-    assert "compare chooses among methods for classes" in err
+    code, said, err = main("compare", "t.csv", *FIT, "--out", "c.csv")
+    assert (code, err) == (0, "")
+    assert alone.verdict in plain(said)
+    assert pl.read_csv("c.csv")["name"].to_list() == [row.name for row in alone.table]
+    line = said.splitlines()[said.splitlines().index("To fit it:") + 1]
+    assert main(*shlex.split(line)[1:], "--predictions", "p.csv")[0] == 0
+    assert main("compare", "t.csv", *FIT, "--out", "c.html")[0] == 0
+    assert "takes values to be" in Path("c.html").read_text(encoding="utf-8")
     # Whole numbers are classes.
     table.with_columns(kind=pl.when(known).then(pl.int_range(pl.len()) % 2)).write_csv(blobs)
     assert "numbers" not in main("fit", "t.csv", *FIT, "--method", "auto")[1].partition("\n")[0]
@@ -142,8 +160,8 @@ def test_how_far_numbers_are_off_is_what_other_labels_say_of_each(blobs: Path, m
     write()
     fit = ("fit", "t.csv", *FIT, "--method", "auto")
     found = json.loads(main(*fit, "--json")[1])
-    off = found["left_out"]["root_mean_square"]
-    assert f"Labels left out in turn are missed by {number(off)} (root" in main(*fit)[1]
+    off = found["choice"]["methods"][0]["error"]
+    assert f"Numbers are off by about {number(off)} (root mean square)" in plain(main(*fit)[1])
     errors = []
     for i in range(n):
         write(hidden=i)
@@ -156,7 +174,7 @@ def test_how_far_numbers_are_off_is_what_other_labels_say_of_each(blobs: Path, m
 def test_a_label_that_is_known_from_its_twin_says_nothing(blobs: Path, main: Main) -> None:
     table = pl.read_csv(blobs).with_columns(kind=pl.col("x") + 0.25)
     table = table.with_columns(kind=pl.when(pl.int_range(pl.len()) < 8).then("kind"))
-    fit = ("fit", "t.csv", *FIT, "--method", "auto", "--json", "--report", "r.html")
+    fit = ("fit", "t.csv", *FIT, "--method", "laprls-regressor-cv", "--json", "--report", "r.html")
     for shift, told in ((0.0, True), (0.5, False)):
         twins = table.head(8).with_columns(pl.col("kind") + shift, cell=pl.col("cell") + "x")
         pl.concat([table, twins.select(table.columns)]).write_csv(blobs)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg as sla
 import scipy.sparse as sp
+from scipy.stats import multivariate_normal
 from sklearn.base import clone, is_classifier
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -94,6 +96,27 @@ def by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> Any:
     return np.array(errors).T
 
 
+def likelihood_by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> float:
+    """Restricted log likelihood of the targets, by contrasts and the matrix of the smoother."""
+    rows = labeled_rows(y)
+    l, targets, weights = int(rows.sum()), y[rows], w[rows]
+    smoother = np.empty((l, l))
+    for j in range(l):
+        unit = y.copy()
+        unit[rows] = np.eye(l)[j]
+        smoother[:, j] = plain(estimator, params).fit(X, unit, sample_weight=w).predict(X[rows])
+    B = weights[:, None] * (np.eye(l) - smoother)  # A^-1, less a free bias
+    if not estimator.fit_intercept:
+        covariance, seen = np.linalg.inv(B), targets
+    else:
+        C = sla.null_space(np.ones((1, l)))
+        free = np.abs(B.sum(axis=0)).max() < 1e-8
+        covariance = np.linalg.inv(C.T @ B @ C) if free else C.T @ np.linalg.inv(B) @ C
+        seen = C.T @ targets
+    scale = seen @ np.linalg.solve(covariance, seen) / len(seen)
+    return float(multivariate_normal(cov=scale * (covariance + covariance.T) / 2).logpdf(seen))
+
+
 def defaults(estimator: Any, X: Any) -> dict[str, float]:
     usual = estimator._plain()
     found = {"gamma_A": usual.gamma_A, "gamma_I": usual.gamma_I, "gamma": 1 / X.var(axis=0).sum()}
@@ -103,6 +126,7 @@ def defaults(estimator: Any, X: Any) -> dict[str, float]:
 @every_example
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.ConstantFitWarning")
 def test_the_path_is_the_grid_by_hand(name: str) -> None:
     estimator = clone(EXAMPLES[name])
     X, y, _ = data_for(estimator)
@@ -118,7 +142,12 @@ def test_the_path_is_the_grid_by_hand(name: str) -> None:
         np.testing.assert_allclose(results["left_out_error"], expected[:, 1], atol=1e-12)
     else:
         assert "left_out_error" not in results
-    best = chosen_of(errors[:, 0], of_labels, usual_of(results["params"], defaults(fitted, X)))
+    if is_classifier(estimator):
+        best = chosen_of(errors[:, 0], of_labels, usual_of(results["params"], defaults(fitted, X)))
+    else:
+        likely = [likelihood_by_hand(fitted, one, X, y, w) for one in results["params"]]
+        np.testing.assert_allclose(results["log_likelihood"], likely, rtol=1e-6)
+        best = int(np.argmax(likely))
     assert fitted.best_params_ == results["params"][best]
     assert fitted.best_score_ == -results["left_out_squared_error"][best]
     assert np.ptp(expected[:, 0]) > 1e-3  # else this test would not see a wrong choice
@@ -155,6 +184,16 @@ def test_the_usual_setting_stays_where_labels_do_not_tell_it_from_the_best(
     assert scores.chosen({"gamma_A": 2.0, "graph": clone(FLAT)}) == 2  # not one of the grid
     unsolved = replace(scores, losses=np.where([[False], [True], [False]], np.nan, losses))
     assert unsolved.chosen(settings[1]) == 2
+
+
+def test_of_targets_that_are_all_equal_the_usual_setting_is_taken() -> None:
+    settings = [{"gamma_A": gamma_A, "graph": FLAT} for gamma_A in (1.0, 2.0, 3.0)]
+    losses, shares = np.zeros((3, 4)), np.full(4, 0.25)
+    unknown = np.array([np.inf, np.nan, np.inf])
+    scores = Scores(settings, losses, shares, losses @ shares, None, np.ones(3), unknown)
+    assert scores.chosen(settings[1]) == 1
+    told = replace(scores, log_likelihood=np.array([-2.0, np.nan, -1.0]))
+    assert told.chosen(settings[1]) == 2
 
 
 def test_the_grid_has_every_setting_once_in_order() -> None:

@@ -37,6 +37,7 @@ from lapwing import (
     AnchorGraphClassifier,
     EigenfunctionClassifier,
     FewLabelClassifier,
+    FewLabelRegressor,
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
@@ -48,7 +49,7 @@ from lapwing import (
 )
 from lapwing.estimators.manifold import ManifoldEstimator
 from lapwing.model_selection import Candidate
-from lapwing.model_selection.candidates import LABELS_ALONE, SHEETS
+from lapwing.model_selection.candidates import LABELS_ALONE, SHEETS, SMOOTH
 from tests.helpers.data import around_corners, shuffled
 
 # All that users can import, so that a new estimator is tried without a line here. The one that
@@ -85,6 +86,12 @@ CHECKED = [
             Candidate("graph", LapRLSClassifier(), SHEETS),
         ],
         n_draws=2,
+    ),
+    FewLabelRegressor(
+        [
+            Candidate("alone", LapRLSRegressor(gamma_A=1e-2, gamma_I=0), LABELS_ALONE),
+            Candidate("graph", LapRLSRegressor(gamma_A=1e-2), SMOOTH),
+        ],
     ),
 ]
 

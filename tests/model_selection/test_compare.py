@@ -209,10 +209,13 @@ def test_weights_count_as_copies() -> None:
     assert one.smallest_share == pytest.approx(two.smallest_share)
 
 
-def test_a_regression_is_no_candidate() -> None:
+def test_a_regression_stands_beside_no_classifier() -> None:
     X, y, _ = moons()
+    numbers = Candidate("numbers", LapRLSRegressor(), SHEETS)
     with pytest.raises(TypeError, match="'numbers' is no classifier"):
-        compare(X, y.astype(float), candidates=[Candidate("numbers", LapRLSRegressor(), SHEETS)])
+        compare(X, y, candidates=[SVM, numbers])
+    with pytest.raises(TypeError, match="'numbers' is no classifier"):
+        FewLabelClassifier([numbers]).fit(X, y)
 
 
 # --- candidates that cannot be fitted -------------------------------------------------------------
@@ -867,7 +870,7 @@ def test_numbers_to_predict_are_no_classes() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((90, 3)), np.full(90, np.nan)
     y[:40] = rng.permutation(300)[:40]
-    message = r"y holds 40 different whole numbers in 40 labels.*such as LapRLSRegressor"
+    message = r"y holds 40 different whole numbers in 40 labels.*such as FewLabelRegressor"
     for run in (compare, FewLabelClassifier().fit):
         with pytest.raises(ValueError, match=message):
             run(X, y)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lapwing._app.effort import Effort, affordable, forecast_comparison
-from lapwing._app.forecast import FitSize, round_time
+from lapwing._app.forecast import FitSize, forecast_manifold_path, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LearningRequest
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest, fit_command
@@ -40,12 +40,18 @@ from lapwing.model_selection.candidates import (
     warn_of_failures,
     with_sizes,
 )
-from lapwing.model_selection.comparison import CompareSettings, Comparison, compared
+from lapwing.model_selection.comparison import (
+    CompareSettings,
+    Comparison,
+    compared,
+    compared_regressions,
+)
 
 _SIZES = "class_prior"  # that setting of the comparison which is no amount of evidence
 _LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds, a part of them, and what may take it
-# Rows to which a grid of the full kernel takes some 5 s; rows to which its matrix can be held.
-_PATH_ROWS, _MATRIX_ROWS = 2000, 12_000
+# Rows to which a grid of the full kernel takes some 5 s.
+_PATH_ROWS = 2000
+_FEWEST_TARGETS = 2
 _WORDS_COUNTED = 200  # rows; a forecast has one digit
 
 
@@ -120,7 +126,7 @@ def choose(
     if isinstance(request, TuneRequest):
         return _named(_path_for(table), sizes, table, request, points)
     if table.numeric:
-        return _regression(table, request, points)
+        return _regression_choice(table, request, points, progress)
     effort = effort_of(request)
     candidates = _candidates(table, points)
     if isinstance(request, FitRequest) and request.onnx is not None:
@@ -152,25 +158,18 @@ def choose(
 
 
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
-    """Compare the usual methods on a table.
-
-    Raises
-    ------
-    ValueError
-        If the labels are numbers to be predicted.
-    """
-    if table.numeric:
-        raise ValueError(
-            f"{table.source}: the labels are numbers with fractions, and compare chooses among "
-            "methods for classes. For numbers run: lapwing tune --method laprls-regressor."
-        )
+    """Compare the usual methods on a table."""
     start = time.perf_counter()
     before = preprocess(table.features, request.scale, request.impute, request.weights)
     with label_warnings_ignored():  # as in a fit
-        candidates = _candidates(table, before.points)
-        asked = _asked(table, candidates, request.effort, request.seed)
-        found, _ = _compare(table, before.points, asked, progress)
-    usual = default_graph(before.points)
+        if table.numeric:
+            rows = request.effort.max_samples
+            found = _regression(table, before.points, rows, request.seed, progress)
+        else:
+            candidates = _candidates(table, before.points)
+            asked = _asked(table, candidates, request.effort, request.seed)
+            found, _ = _compare(table, before.points, asked, progress)
+    usual = default_graph(before.points, regression=table.numeric)
     return Compared(
         request,
         table,
@@ -189,11 +188,9 @@ def announce(table: Table, request: CompareRequest) -> float:
     LapwingWarning
         If it takes longer than anyone waits without having been told.
     """
-    size = size_of(table)
-    seconds = forecast_comparison(size, request.effort, limited=False).seconds
+    seconds = _seconds_of_comparison(table, request.effort)
     if seconds > _LONG:
-        fewer = replace(request.effort, max_samples=_FEW_ROWS)
-        shorter = forecast_comparison(size, fewer, limited=False).seconds
+        shorter = _seconds_of_comparison(table, replace(request.effort, max_samples=_FEW_ROWS))
         hint = ""
         if shorter < _SHORTER * seconds:
             hint = f" With --rows {_FEW_ROWS} it takes about {round_time(shorter)}."
@@ -202,6 +199,13 @@ def announce(table: Table, request: CompareRequest) -> float:
             LapwingWarning,
         )
     return seconds
+
+
+def _seconds_of_comparison(table: Table, effort: Effort) -> float:
+    size = size_of(table)
+    if table.numeric:  # all but the grid of all rows takes next to nothing
+        return forecast_manifold_path(replace(size, n=min(size.n, effort.max_samples))).seconds
+    return forecast_comparison(size, effort, limited=False).seconds
 
 
 def effort_of(request: LearningRequest) -> Effort:
@@ -272,23 +276,32 @@ def _refuse_settings_of_classes(table: Table, request: LearningRequest) -> None:
         )
 
 
-def _regression(table: Table, request: LearningRequest, points: Any) -> MethodChoice:
-    """A method for numbers: nothing compares them yet, and the size decides."""
-    n = table.labeled.size
-    name = "laprls-regressor-cv" if n <= _PATH_ROWS else "laprls-regressor"
-    name = name if n <= _MATRIX_ROWS else "laperls-regressor"
-    chosen = _named(name, {}, table, request, points)
-    why = {
-        "laprls-regressor-cv": "It chooses its parameters by leave-one-out",
-        "laprls-regressor": "It takes some seconds for so many rows",
-        "laperls-regressor": "It is for many rows",
-    }[name]
-    return MethodChoice(
-        name,
-        chosen.method,
-        chosen.estimator,
-        Choice(words=f"The labels are numbers, so --method {name} was taken. {why}"),
-    )
+def _regression(
+    table: Table, points: Any, max_samples: int, seed: int, progress: Stages
+) -> Comparison:
+    """Compare methods for numbers."""
+    asked = CompareSettings(None, evidence.Effort(1, 0, 0), max_samples, "auto", seed)
+    found = compared_regressions(points, table.y, None, asked, progress)
+    warn_of_failures(found.failed, stacklevel=2)
+    return found
+
+
+def _regression_choice(
+    table: Table, request: LearningRequest, points: Any, progress: Stages
+) -> MethodChoice:
+    """A method for numbers; of one target none can be left out, and the usual one is taken."""
+    if int(table.labeled.sum()) < _FEWEST_TARGETS:
+        chosen = _named("laprls-regressor", {}, table, request, points)
+        words = "Too few targets to compare methods by leaving them out"
+        return replace(chosen, choice=Choice(words=words))
+    with warnings.catch_warnings():
+        # The last fit tells what there is to tell of all rows.
+        warnings.simplefilter("ignore", LapwingWarning)
+        found = _regression(table, points, Effort.max_samples, request.seed, progress)
+    best = found.best
+    known = method_of(best)
+    assert known is not None
+    return MethodChoice(*known, best, Choice(found))
 
 
 def _candidates(table: Table, points: Any) -> tuple[Candidate, ...]:

@@ -34,7 +34,7 @@ from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import DELAY, harmless, showing
 from lapwing._label.session import Session
 from lapwing._report.findings import (
-    CHOICE_COLUMNS,
+    choice_table,
     estimate_words,
     sure_words,
     trust_words,
@@ -232,6 +232,8 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
             f"Numbers from {number(found['min'])} to {number(found['max'])}, "
             f"median {number(found['median'])}"
         )
+        if figures.choice.get("methods"):
+            text.line(estimate_words(figures.choice))
         if figures.path.get("off") is not None:
             text.line(
                 f"Labels left out in turn are missed by {number(figures.path['off'])} "
@@ -378,7 +380,7 @@ def describe_comparison(compared: Compared) -> str:
 
 def _add_methods(text: _Text, found: dict[str, Any], times: list[str] | None = None) -> None:
     """Add the table of compared methods, and the verdict."""
-    headings = list(CHOICE_COLUMNS.values())
+    headings = list(choice_table(found["methods"]).columns.values())
     grid = _grid(headings[0], *headings[1:], *([] if times is None else ["time"]))
     for i, row in enumerate(found["methods"]):
         cells = list(words_of_row(row).values())

@@ -308,7 +308,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
         "laprls-regressor-cv": _manifold_path(
             LapRLSRegressorCV,
             "a graph of neighbours, least squares; numbers; chooses its parameters by "
-            "leave-one-out",
+            "their likelihood",
             regression=True,
         ),
         "lapesvr": _embedded(

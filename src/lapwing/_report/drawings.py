@@ -171,7 +171,9 @@ def describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[s
     path = Path.of(estimator)
     errors = results["left_out_squared_error"]
     missed = results.get("left_out_error")
-    order = sorted(range(len(errors)), key=lambda k: (not math.isfinite(errors[k]), errors[k], k))
+    likelihood = results.get("log_likelihood")  # by which regressions choose
+    ranks = errors if likelihood is None else -likelihood
+    order = sorted(range(len(ranks)), key=lambda k: (not math.isfinite(ranks[k]), ranks[k], k))
     varied = [
         name for name in chosen if len({repr(params[name]) for params in results["params"]}) > 1
     ]
@@ -182,6 +184,7 @@ def describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[s
         "off": None
         if missed is not None or repeated
         else finite_or_none(math.sqrt(-estimator.best_score_)),
+        "likely": likelihood is not None,
         "usual": repr(results["params"][order[0]]) != repr(estimator.best_params_),
         "settings": [
             {

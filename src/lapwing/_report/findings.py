@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
@@ -27,7 +27,6 @@ from lapwing._version import __version__
 from lapwing._words import listed
 from lapwing.classes.label_checks import words_for_none
 from lapwing.model_selection.comparison import Comparison
-from lapwing.model_selection.evidence import Evidence
 
 # "open": a fact that is neither good nor bad.
 _ORDER = {"problem": 0, "look": 1, "good": 2, "open": 3}
@@ -38,14 +37,49 @@ _SPREAD_FACTOR = 5.0
 _LARGE_SHARE = 0.5
 _NAMED = 5
 
-# Columns of a comparison: keys of `words_of_row`, and their headings.
-CHOICE_COLUMNS = {
-    "name": "method",
-    "error": "wrong",
-    "interval": "90 % interval",
-    "missed": "missed",
-    "changed": "changed",
-}
+
+class ChoiceTable(NamedTuple):
+    """Table of the methods that were compared.
+
+    Attributes
+    ----------
+    columns : mapping of str to str
+        Keys of `words_of_row`, and their headings.
+    assumption : str
+        Heading of what a method takes the labels to be.
+    legend : str
+    """
+
+    columns: Mapping[str, str]
+    assumption: str
+    legend: str
+
+
+_CLASS_TABLE = ChoiceTable(
+    {
+        "name": "method",
+        "error": "wrong",
+        "interval": "90 % interval",
+        "missed": "missed",
+        "changed": "changed",
+    },
+    "takes classes to be",
+    "Wrong: the estimated share of wrong answers on the rows without a label. Missed: labels that "
+    "the fit without them gets wrong. Changed: rows that get another answer when labels are drawn "
+    "out of the method’s own answer.",
+)
+_NUMBER_TABLE = ChoiceTable(
+    {
+        "name": "method",
+        "error": "off by",
+        "interval": "90 % interval",
+        "explained": "explained",
+        "missed": "left out",
+    },
+    "takes values to be",
+    "Off by: the root mean square error of targets that were left out in turn. Explained: the part "
+    "of their variance that is found again.",
+)
 
 _MOST_NAMED = 3
 # Components without a label are reported from this share of the points on; labels elsewhere
@@ -267,6 +301,12 @@ def estimate_words(choice: Mapping[str, Any]) -> str:
     if not choice or not choice["methods"]:
         return ""
     best = choice["methods"][0]
+    if "explained" in best:
+        words = words_of_row(best)
+        return (
+            f"Numbers are off by about {words['error']} (root mean square) by the estimate of the "
+            f"comparison, {words['interval']} with a probability of 90\u00a0%."
+        )
     return (
         f"About {100 * best['error']:.0f}\u00a0% of the answers are wrong by the estimate of the "
         f"comparison, {100 * best['low']:.0f} to {100 * best['high']:.0f}\u00a0% with a "
@@ -274,8 +314,21 @@ def estimate_words(choice: Mapping[str, Any]) -> str:
     )
 
 
-def words_of_row(row: dict[str, Any]) -> dict[str, str]:
-    """Format the figures of a candidate, by the keys of `CHOICE_COLUMNS`."""
+def choice_table(methods: Sequence[Mapping[str, Any]]) -> ChoiceTable:
+    """Return the table of methods for classes, or for numbers."""
+    return _NUMBER_TABLE if "explained" in methods[0] else _CLASS_TABLE
+
+
+def words_of_row(row: Mapping[str, Any]) -> dict[str, str]:
+    """Format the figures of a candidate, by the keys of `choice_table`."""
+    if "explained" in row:
+        return {
+            "name": row["name"],
+            "error": number(row["error"]),
+            "interval": f"{number(row['low'])} to {number(row['high'])}",
+            "explained": "–" if row["explained"] is None else percent(row["explained"]),
+            "missed": count(row["n_left_out"]),
+        }
     missed = "–"
     if row["n_left_out"]:
         missed = f"{round(row['left_out_error'] * row['n_left_out'])} of {row['n_left_out']}"
@@ -302,19 +355,25 @@ def render_comparison(summary: Mapping[str, Any]) -> str:
         If jinja2 is not installed.
     """
     page = open_page("choice.html", "A comparison as .html")
-    page.environment.globals |= {"choice_columns": CHOICE_COLUMNS, "choice_row": words_of_row}
+    page.environment.globals |= {"choice_table": choice_table, "choice_row": words_of_row}
     page.environment.filters["count"] = count
     return page.render(summary)
 
 
-def _describe(row: Evidence) -> dict[str, Any]:
+def _describe(row: Any) -> dict[str, Any]:
     low, high = row.error_interval
-    return {
+    found = {
         "name": clean(row.name),
         "assumption": clean(row.assumption),
         "error": float(row.error),
         "low": float(low),
         "high": float(high),
+    }
+    if row.regression:
+        numbers = {"explained": finite_or_none(row.explained), "n_left_out": row.n_left_out}
+        return {**found, **numbers, "objection": ""}
+    return {
+        **found,
         "left_out_error": finite_or_none(row.left_out_error),
         "n_left_out": int(row.n_left_out),
         "changed": finite_or_none(row.reproducibility),

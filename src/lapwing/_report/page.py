@@ -24,7 +24,7 @@ from lapwing._host.modules import require
 from lapwing._report import text
 from lapwing._report.drawings import describe_path, draw_all
 from lapwing._report.findings import (
-    CHOICE_COLUMNS,
+    choice_table,
     describe_choice,
     estimate_words,
     next_step,
@@ -266,17 +266,16 @@ def render(data: ReportData) -> str:
     page.environment.globals |= {
         "plural": text.plural,
         "sign": lambda code: _mark(jinja2, code),
-        "choice_columns": CHOICE_COLUMNS,
+        "choice_table": choice_table,
         "choice_row": words_of_row,
     }
     try:
         drawings = {name: jinja2.utils.markupsafe.Markup(d) for name, d in draw_all(data).items()}
-        words = {}
+        words = {"estimate": estimate_words(data.choice)}
         if data.kind == "classification":
-            words = {
+            words |= {
                 "sure_words": sure_words(data.volumes),
                 "trust_words": trust_words(data.volumes["trust"]),
-                "estimate": estimate_words(data.choice),
             }
         html = page.render(asdict(data) | words, draw=drawings)
     except (TypeError, KeyError, IndexError, AttributeError, jinja2.UndefinedError) as error:

@@ -180,7 +180,7 @@ def refuse_many_numbers(classes: Array, n_labeled: int) -> None:
     if classes.dtype.kind in "iuf" and look_like_quantities(classes.tolist(), n_labeled):
         raise ValueError(
             f"y holds {len(classes)} different whole numbers in {n_labeled} labels. To predict "
-            "numbers take a regression, such as LapRLSRegressor; if they are classes, write them "
+            "numbers take a regression, such as FewLabelRegressor; if they are classes, write them "
             "as texts."
         )
 

@@ -254,8 +254,8 @@ def _labels(known: Array, marker: Any) -> Array:
     if known.dtype.kind == "f" and (known % 1 != 0).any():
         raise ValueError(
             f"Unknown label type: y holds fractions, such as {plain(known[known % 1 != 0][0])!r}, "
-            "which are no classes. To predict numbers take a regression, such as LapRLSRegressor; "
-            "if they are classes, write them as texts."
+            "which are no classes. To predict numbers take a regression, such as "
+            "FewLabelRegressor; if they are classes, write them as texts."
         )
     # Three times, as scikit-learn suspects a regression where most labels occur once: many classes
     # with one label each are what this library is for.

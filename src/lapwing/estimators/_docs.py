@@ -181,6 +181,17 @@ cv_results_ : dict of str to list or ndarray, an entry a setting
     the weights of labels that are missed) and 'fit_time' in seconds, work that several settings
     share divided among them. Empty where nothing could be held out.
 """,
+    "value_graphs": """
+graphs : list of graphs or None, default=None
+    Graphs to try, each as ``graph`` of the plain estimator. None is `KNNGraph` with 5 neighbours
+    and the powers 1 to 3. Graphs that differ in the power alone are one search.
+""",
+    "likely_cv_results_": """
+cv_results_ : dict of str to list or ndarray, an entry a setting
+    'params' and 'param_<name>'; 'log_likelihood', by which the setting is chosen;
+    'left_out_squared_error' (by weight; NaN where a setting has no solution), and 'fit_time' in
+    seconds, work that several settings share divided among them. Empty where there is one target.
+""",
     "embedded_C": """
 C : float, default=10.0
     Weight > 0 of the loss between f and g at every point: how closely the function follows the

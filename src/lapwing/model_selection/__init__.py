@@ -18,6 +18,7 @@ from lapwing.model_selection.evidence import Evidence
 from lapwing.model_selection.leave_one_out import LeaveOneOut, leave_one_out
 from lapwing.model_selection.next_rows import rows_to_label
 from lapwing.model_selection.probabilities import SureRows, calibrate, sure_rows
+from lapwing.model_selection.regression import RegressionEvidence
 from lapwing.model_selection.reproducibility import Reproducibility, reproducibility
 from lapwing.model_selection.scorers import HeldOut, labeled_cross_val_predict, labeled_scorer
 from lapwing.model_selection.splitters import (
@@ -37,6 +38,7 @@ __all__ = [
     "LabeledStratifiedKFold",
     "LeaveOneLabelOut",
     "LeaveOneOut",
+    "RegressionEvidence",
     "Reproducibility",
     "SureRows",
     "calibrate",

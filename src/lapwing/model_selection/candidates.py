@@ -17,13 +17,21 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._rows import rows_else
 from lapwing.classes.labels import ClassLabels
 from lapwing.classes.volumes import read_prior
-from lapwing.estimators import S3VC, BalancedGraphClassifier, LapERLSClassifier, LapSVC
+from lapwing.estimators import (
+    S3VC,
+    BalancedGraphClassifier,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapRLSRegressorCV,
+    LapSVC,
+)
 from lapwing.graphs.registry import default_metric
 from lapwing.spaces import Landmarks
 
 LABELS_ALONE = "labels alone"
 CLUSTERS = "classes are clusters"
 SHEETS = "classes are connected sheets"
+SMOOTH = "values are smooth along the rows"
 
 # Beyond so many rows LapSVC has no direct solver, and each of its matrices takes a gigabyte.
 _LARGE = 12_000
@@ -38,11 +46,11 @@ class Candidate:
     name : str
         What the table calls it.
     estimator : estimator of lapwing, or Pipeline that ends in one
-        A classifier. It stays unfitted.
+        A classifier, or a regression. It stays unfitted.
     assumption : str
-        What it takes classes to be, in words, such as 'classes are clusters'. 'labels alone' says
-        that rows without a label do not count: the first such candidate is also asked what it says
-        against the answers of all (`contradiction`).
+        What it takes classes or values to be, in words, such as 'classes are clusters'. 'labels
+        alone' says that rows without a label do not count: the first such candidate is also asked
+        what it says against the answers of all (`contradiction`).
 
     Examples
     --------
@@ -89,12 +97,15 @@ class Recipe:
         The same for more points; None: there is none.
     least_classes : int
         It is tried for so many classes and more.
+    name : str
+        What the table calls it; empty: as one writes it.
     """
 
     assumption: str
     make: Callable[[Kernels], Any]
     make_large: Callable[[Kernels], Any] | None = None
     least_classes: int = 2
+    name: str = ""
 
 
 def _large_svm(kernels: Kernels) -> Any:
@@ -134,8 +145,43 @@ RECIPES: tuple[Recipe, ...] = (
 )
 
 
+def _linear_ridge(_: Kernels) -> Any:
+    return LapRLSRegressorCV("linear", gamma_As=_RIDGES, gamma_Is=(0.0,))
+
+
+def _kernel_ridge(kernels: Kernels) -> Any:
+    if kernels.without_graph == "linear":
+        return None
+    return LapRLSRegressorCV(gamma_As=_KERNEL_RIDGES, gamma_Is=(0.0,))
+
+
+def _laprls_regressor(kernels: Kernels) -> Any:
+    return LapRLSRegressorCV(kernels.with_graph)
+
+
+def _laperls_regressor(_: Kernels) -> Any:
+    return LapERLSRegressor()
+
+
+# Of the labels alone: each takes an eigendecomposition of the size of the labels, no more.
+_RIDGES = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
+_KERNEL_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1)
+
+# The same for numbers, the simplest first.
+REGRESSION_RECIPES: tuple[Recipe, ...] = (
+    Recipe(LABELS_ALONE, _linear_ridge, _linear_ridge, name="linear ridge regression"),
+    Recipe(LABELS_ALONE, _kernel_ridge, name="kernel ridge regression"),
+    Recipe(SMOOTH, _laprls_regressor),
+    Recipe(SMOOTH, _laperls_regressor, _laperls_regressor),
+)
+
+
 def default_candidates(
-    X: Any, unlabeled: Any = "auto", n_classes: int | None = None
+    X: Any,
+    unlabeled: Any = "auto",
+    n_classes: int | None = None,
+    *,
+    regression: bool = False,
 ) -> tuple[Candidate, ...]:
     """The candidates of `compare` for some points.
 
@@ -150,11 +196,14 @@ def default_candidates(
     n_classes : int, default=None
         How many classes there are: `BalancedGraphClassifier` is there for three and more. None
         gives the candidates for any number.
+    regression : bool, default=False
+        Whether numbers are to be predicted: then they are ridge and kernel ridge regression on the
+        labels alone, `LapRLSRegressorCV` and `LapERLSRegressor`.
 
     Returns
     -------
     tuple of Candidate
-        The supervised SVM first.
+        The supervised SVM first, or the linear ridge regression.
 
     Examples
     --------
@@ -167,16 +216,15 @@ def default_candidates(
     kernels = Kernels.of(X)
     large = _num_samples(X) > _LARGE
     found = []
-    for recipe in RECIPES:
+    for recipe in REGRESSION_RECIPES if regression else RECIPES:
         if n_classes is not None and n_classes < recipe.least_classes:
             continue
         make = recipe.make_large if large else recipe.make
         estimator = None if make is None else make(kernels)
         if estimator is not None:
-            name = " ".join(repr(estimator).split())
-            found.append(
-                Candidate(name, estimator.set_params(unlabeled=unlabeled), recipe.assumption)
-            )
+            name = recipe.name or " ".join(repr(estimator).split())
+            marker = {} if regression else {"unlabeled": unlabeled}
+            found.append(Candidate(name, estimator.set_params(**marker), recipe.assumption))
     return tuple(found)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
-from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -23,11 +23,13 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._host.modules import require
 from lapwing._rows import all_of, is_rows, rows_else
 from lapwing.classes.label_checks import refuse_many_numbers
-from lapwing.classes.labels import ClassLabels, code_classes
+from lapwing.classes.labels import ClassLabels, code_classes, read_targets
+from lapwing.classes.markers import read_column
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.volumes import read_prior
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Shown, Stages, check_one_entry_a_row
+from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     LABELS_ALONE,
@@ -43,11 +45,20 @@ from lapwing.model_selection.candidates import (
     with_sizes,
 )
 from lapwing.model_selection.evidence import Effort, Evidence, TrialResult, try_out
+from lapwing.model_selection.regression import (
+    RegressionEvidence,
+    RegressionSetting,
+    regression_caveats,
+    regression_verdict,
+    simplest_first,
+    try_out_regression,
+)
 from lapwing.model_selection.reproducibility import fit_predictive_check
 from lapwing.model_selection.verdicts import TIE_DIGITS, Setting, caveats, finds_nothing, verdict
 from lapwing.problem import value_order
 
 _LOG = logging.getLogger("lapwing")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +67,7 @@ class Comparison:
 
     Parameters
     ----------
-    table : tuple of Evidence
+    table : tuple of Evidence or RegressionEvidence
         A row a candidate, the one to be chosen first.
     verdict : str
         What follows, in words.
@@ -72,7 +83,7 @@ class Comparison:
         Candidates that could not be fitted, and what their fits said. The table is of the others.
     """
 
-    table: tuple[Evidence, ...]
+    table: tuple[Evidence | RegressionEvidence, ...]
     verdict: str
     notes: tuple[str, ...]
     n_samples: int
@@ -81,7 +92,7 @@ class Comparison:
     failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def chosen(self) -> Evidence:
+    def chosen(self) -> Evidence | RegressionEvidence:
         """The row of the estimator that is chosen."""
         return self.table[0]
 
@@ -92,13 +103,18 @@ class Comparison:
 
     @property
     def error(self) -> float:
-        """Its estimated share of wrong answers on the unlabelled rows."""
+        """Its estimated share of wrong answers on the unlabelled rows, or its error of numbers."""
         return self.chosen.error
 
     @property
     def error_interval(self) -> tuple[float, float]:
-        """Return the interval of that share at probability 0.9."""
+        """Return the interval of that error at probability 0.9."""
         return self.chosen.error_interval
+
+    @property
+    def unlabeled_help(self) -> bool:
+        """Whether the chosen one uses the rows without a label."""
+        return self.chosen.assumption != LABELS_ALONE
 
     def to_frame(self, library: str | None = None) -> Any:
         """The table as a frame: a row a candidate, the one to be chosen first.
@@ -112,8 +128,9 @@ class Comparison:
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            The columns are the attributes of `Evidence` but for the estimator and the agreement;
-            the ends of the interval are `error_low` and `error_high`.
+            The columns are the attributes of `Evidence` but for the estimator and the agreement, or
+            the figures of `RegressionEvidence`; the ends of the interval are `error_low` and
+            `error_high`.
 
         Raises
         ------
@@ -137,12 +154,12 @@ class Comparison:
             raise ValueError(f"library={library!r} must be 'pandas', 'polars' or None.")
         frames = require(library, extra=_FRAMES[library], purpose="Comparison.to_frame")
         return frames.DataFrame(
-            {name: [get(row) for row in self.table] for name, get in _COLUMNS.items()}
+            {name: [get(row) for row in self.table] for name, get in self.chosen.COLUMNS.items()}
         )
 
     def __str__(self) -> str:
-        lines = [_HEADER, *(_cells(row) for row in self.table)]
-        widths = [max(len(line[j]) for line in lines) for j in range(len(_HEADER))]
+        lines = [self.chosen.HEADER, *(row.cells() for row in self.table)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         objections = [f"{row.name}: {row.objection}." for row in self.table if row.objection]
         if objections:
@@ -155,52 +172,15 @@ class Comparison:
         def line(cells: Sequence[str], tag: str) -> str:
             return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-        rows = "".join(line(_cells(row), "td") for row in self.table)
+        rows = "".join(line(row.cells(), "td") for row in self.table)
         failed = (f"Could not be fitted: {name}: {error}" for name, error in self.failed.items())
         texts = (self.verdict, *self.notes, *failed)
         said = "".join(f"<p>{escape(text)}</p>" for text in texts)
-        return f"<table>{line(_HEADER, 'th')}{rows}</table>{said}"
+        return f"<table>{line(self.chosen.HEADER, 'th')}{rows}</table>{said}"
 
 
 # The libraries that can make a frame, and the extras that bring them.
 _FRAMES = {"pandas": "pandas", "polars": "cli"}
-_FIGURES = (
-    "left_out_error", "left_out_standard_error", "n_left_out", "reproducibility",
-    "reproducibility_standard_error", "contradiction", "smallest_share", "fitted", "objection",
-    "seconds",
-)  # fmt: skip
-_COLUMNS: dict[str, Callable[[Evidence], Any]] = {
-    "name": attrgetter("name"),
-    "assumption": attrgetter("assumption"),
-    "error": attrgetter("error"),
-    "error_low": lambda row: row.error_interval[0],
-    "error_high": lambda row: row.error_interval[1],
-    **{name: attrgetter(name) for name in _FIGURES},
-}
-
-_HEADER = (
-    "candidate", "assumption", "wrong (90 % interval)", "left out, missed", "rows that change",
-    "smallest class", "labels kept", "seconds",
-)  # fmt: skip
-
-
-def _cells(row: Evidence) -> tuple[str, ...]:
-    low, high = row.error_interval
-    missed = round(row.left_out_error * row.n_left_out) if row.n_left_out else 0
-    return (
-        row.name,
-        row.assumption,
-        f"{_percent(row.error)} ({100 * low:.0f}-{_percent(high)})",
-        f"{missed} of {row.n_left_out}" if row.n_left_out else "-",
-        "-" if math.isnan(row.reproducibility) else _percent(row.reproducibility),
-        f"{row.smallest_share:.2f}" + ("" if row.admitted else " !"),
-        _percent(row.fitted),
-        f"{row.seconds:.1f}",
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def compare(
@@ -218,29 +198,36 @@ def compare(
 ) -> Comparison:
     """Try the families of methods, and say which to use and how far to trust it.
 
-    Whether classes are clusters or connected sheets decides more than any parameter, and few labels
-    cannot tell by themselves. Each candidate is judged by the labels that it misses when they are
-    left out, one of each class at a time, by the rows that change when labels are drawn out of its
-    own answer (`reproducibility`), and by what the labels alone say against it: a stable answer can
-    be wrong, and then they contradict it more than they would a right one. An answer that loses
-    a class or contradicts its own labels is not chosen. Of the others the one with the smallest
-    estimated error is, unless even that is near to guessing: then the labels alone are used.
+    Classes: whether they are clusters or connected sheets decides more than any parameter, and few
+    labels cannot tell by themselves. Each candidate is judged by the labels that it misses when
+    they are left out, one of each class at a time, by the rows that change when labels are drawn
+    out of its own answer (`reproducibility`), and by what the labels alone say against it: a stable
+    answer can be wrong, and then they contradict it more than they would a right one. An answer
+    that loses a class or contradicts its own labels is not chosen. Of the others the one with the
+    smallest estimated error is, unless even that is near to guessing: then the labels alone are
+    used.
+
+    Numbers: each target is left out in turn, exactly. The best of the labels alone is chosen,
+    unless another candidate's error is smaller by 2 % and more; the verdict says whether that is
+    more than one standard error of the difference [1]_.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All points, labelled or not.
     y : array-like of shape (n_samples,)
-        Class labels, with the unlabelled marker where there is none.
+        Class labels, with the unlabelled marker where there is none, or numbers to predict, NaN
+        where there is none.
     candidates : sequence of Candidate, default=None
-        What to try. None: `default_candidates`.
+        What to try: classifiers, or regressions, by which y is then read. None:
+        `default_candidates`, of regressions where y holds numbers with fractions.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the points, as the estimators take them.
     n_draws : int, default=5
-        Draws of `reproducibility`.
+        Draws of `reproducibility`; of classes.
     max_left_out : int, default=16
-        Labels to leave out of a method that has to be fitted again for them, one of each class at
-        a time; the last of these rounds may go beyond.
+        Labels of classes to leave out of a method that has to be fitted again for them, one of each
+        class at a time; the last of these rounds may go beyond.
     max_samples : int, default=2000
         Most rows to gather the evidence from. Beyond it all labelled rows and unlabelled ones drawn
         at random are taken: methods on a graph are better on all rows than is said here.
@@ -263,7 +250,7 @@ def compare(
     Raises
     ------
     TypeError
-        If a candidate is no classifier of this library.
+        If a candidate is no estimator of this library, or classifiers stand beside regressions.
     ValueError
         If no candidate is given or can be fitted, two have one name, a number is out of its range,
         `class_prior` is none of these classes, or it is given beside `candidates`.
@@ -276,6 +263,7 @@ def compare(
     See Also
     --------
     lapwing.FewLabelClassifier : Chooses by this and fits.
+    lapwing.FewLabelRegressor : The same for numbers.
 
     Notes
     -----
@@ -283,6 +271,11 @@ def compare(
     what the labels alone say against the answer, and takes in the left-out labels; its constants
     come from `python -m benchmarks choosing`. With one label a class nothing can be left out, and a
     stable answer can be wrong.
+
+    References
+    ----------
+    .. [1] L. Breiman, J. Friedman, R. Olshen and C. Stone, "Classification and regression trees",
+       1984, section 3.4.3.
 
     Examples
     --------
@@ -297,7 +290,10 @@ def compare(
     effort = Effort(n_draws, max_left_out, 0)
     asked = CompareSettings(candidates, effort, max_samples, unlabeled, random_state, class_prior)
     with Shown("Comparing methods") as progress:
-        found = compared(X, y, sample_weight, asked, progress).comparison
+        if _predicts_numbers(candidates, y):
+            found = compared_regressions(X, y, sample_weight, asked, progress)
+        else:
+            found = compared(X, y, sample_weight, asked, progress).comparison
     warn_of_failures(found.failed, stacklevel=2)
     return found
 
@@ -328,38 +324,39 @@ class Compared(NamedTuple):
 def compared(
     X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
 ) -> Compared:
-    """Compare, and tell of each candidate when it has been tried."""
-    for name, value, least in (
-        ("n_draws", asked.effort.n_draws, 1),
-        ("max_left_out", asked.effort.max_left_out, 0),
-        ("max_samples", asked.max_samples, 2),
-    ):
-        if value < least:
-            raise ValueError(f"{name}={value!r} must be at least {least}.")
+    """Compare classifiers, and tell of each candidate when it has been tried."""
+    _check_settings(asked)
     X = rows_else(X)  # of which the rows that are compared on are read
     check_one_entry_a_row(X, y, regression=False)
     check_consistent_length(X, sample_weight)
     labels = code_classes(y, asked.unlabeled)
     refuse_many_numbers(labels.classes, int(labels.labeled.sum()))
     candidates = _candidates(X, labels, asked)
-    _check_candidates(candidates)
+    _check_candidates(candidates, SemiSupervisedClassifier)
     rng = check_random_state(asked.random_state)
     seed = int(rng.randint(2**31 - 1))
     efforts = [asked.efforts.get(one.name, asked.effort)._replace(seed=seed) for one in candidates]
-    rows = _sampled(X, labels, asked.max_samples, rng)
-    if rows is None and is_rows(X):
-        X = all_of(X)
-    elif rows is not None:
-        X, y = _rows(X, rows), _safe_indexing(y, rows)
-        sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
+    data, n_used = _sampled(Data(X, y, sample_weight), labels.labeled, asked.max_samples, rng)
     sizes = agreed_sizes(candidates, labels.codes, labels.classes)
-    tried, failed = _try_all(candidates, efforts, Data(X, y, sample_weight), sizes, progress)
+    with _each_warning_once():
+        predictive_check = fit_predictive_check(candidates, *data)
+        effort_of = dict(zip((one.name for one in candidates), efforts, strict=True))
+
+        def try_one(one: Candidate, tried: Sequence[TrialResult]) -> TrialResult:
+            bar = _bar(tried) if fits_again(one) else math.inf
+            return try_out(one, *data, effort_of[one.name], bar, predictive_check, sizes)
+
+        # Those that are fitted again for other labels come last: each of these fits takes as long
+        # as all that is asked of the others, and by then it may be clear that they cannot be
+        # chosen.
+        known, failed = _try_all(sorted(candidates, key=fits_again), try_one, progress)
+    tried = [known[one.name] for one in candidates if one.name in known]
     table = tuple(in_order(_with_agreement(tried), len(labels.classes), sizes))
     setting = Setting(
         classes=labels.classes,
         counts=np.bincount(labels.codes[labels.labeled]),
         n_samples=len(labels.codes),
-        n_used=len(labels.codes) if rows is None else len(rows),
+        n_used=n_used,
         sizes=sizes,
         untried=asked.untried,
     )
@@ -374,6 +371,60 @@ def compared(
     )
     chosen = next(one for one in tried if one.evidence.name == table[0].name)
     return Compared(comparison, chosen.sharpness)
+
+
+def compared_regressions(
+    X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
+) -> Comparison:
+    """Compare regressions, and tell of each candidate when it has been tried."""
+    _check_settings(asked)
+    X = rows_else(X)
+    check_one_entry_a_row(X, y, regression=True)
+    check_consistent_length(X, sample_weight)
+    targets, labeled = read_targets(y)
+    if asked.class_prior is not None:
+        raise ValueError(f"class_prior={asked.class_prior!r} is of classes, and y holds numbers.")
+    candidates = asked.candidates
+    if candidates is None:
+        candidates = default_candidates(X, regression=True)
+    _check_candidates(candidates, SemiSupervisedRegressor)
+    rng = check_random_state(asked.random_state)
+    data, n_used = _sampled(Data(X, targets, sample_weight), labeled, asked.max_samples, rng)
+    with _each_warning_once():
+        known, failed = _try_all(
+            candidates, lambda one, _: try_out_regression(one, *data), progress
+        )
+    table = tuple(simplest_first([known[one.name] for one in candidates if one.name in known]))
+    setting = RegressionSetting(len(targets), n_used, int(labeled.sum()))
+    return Comparison(
+        table,
+        regression_verdict(table, setting),
+        regression_caveats(table, setting),
+        *setting,
+        failed,
+    )
+
+
+def _predicts_numbers(candidates: Any, y: Any) -> bool:
+    """Whether the first candidate is a regression; without any, whether y has fractions."""
+    if candidates is not None:
+        first = next((one for one in candidates if isinstance(one, Candidate)), None)
+        return first is not None and isinstance(last_step(first.estimator), SemiSupervisedRegressor)
+    column = read_column(y)
+    if column.dtype.kind != "f":
+        return False
+    known = column[np.isfinite(column)]
+    return bool((known != np.round(known)).any())
+
+
+def _check_settings(asked: CompareSettings) -> None:
+    for name, value, least in (
+        ("n_draws", asked.effort.n_draws, 1),
+        ("max_left_out", asked.effort.max_left_out, 0),
+        ("max_samples", asked.max_samples, 2),
+    ):
+        if value < least:
+            raise ValueError(f"{name}={value!r} must be at least {least}.")
 
 
 def _candidates(X: Any, labels: ClassLabels, asked: CompareSettings) -> Sequence[Candidate]:
@@ -391,7 +442,7 @@ def _candidates(X: Any, labels: ClassLabels, asked: CompareSettings) -> Sequence
     return asked.candidates
 
 
-def _check_candidates(candidates: Any) -> None:
+def _check_candidates(candidates: Any, kind: type) -> None:
     unnamed = [candidates]
     if isinstance(candidates, Sequence):
         unnamed = [one for one in candidates if not isinstance(one, Candidate)]
@@ -404,9 +455,10 @@ def _check_candidates(candidates: Any) -> None:
     if not names:
         raise ValueError("candidates is empty. Give at least one Candidate, or None for the usual.")
     for one in candidates:
-        if not isinstance(last_step(one.estimator), SemiSupervisedClassifier):
+        if not isinstance(last_step(one.estimator), kind):
+            what = "classifier" if kind is SemiSupervisedClassifier else "regression"
             raise TypeError(
-                f"The candidate {one.name!r} is no classifier of lapwing. compare chooses among "
+                f"The candidate {one.name!r} is no {what} of lapwing. compare chooses among "
                 "those, and Pipelines that end in one."
             )
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -414,15 +466,26 @@ def _check_candidates(candidates: Any) -> None:
         raise ValueError(f"Two candidates are called {twice[0]!r}. Give each a name of its own.")
 
 
-def _sampled(X: Any, labels: ClassLabels, max_samples: int, rng: Any) -> Array | None:
-    """Rows that the evidence is taken from, ascending; None for all of them."""
-    labeled = np.flatnonzero(labels.labeled)
-    n_others = max(max_samples - len(labeled), len(labeled))
-    if len(labels.labeled) - len(labeled) <= n_others:
-        return None
+class Data(NamedTuple):
+    """Points, labels, weights of the points."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+
+
+def _sampled(data: Data, labeled: Array, max_samples: int, rng: Any) -> tuple[Data, int]:
+    """Rows that the evidence is taken from, in their order, and how many they are."""
+    X, y, sample_weight = data
+    known = np.flatnonzero(labeled)
+    n_others = max(max_samples - len(known), len(known))
+    if len(labeled) - len(known) <= n_others:
+        return Data(all_of(X) if is_rows(X) else X, y, sample_weight), len(labeled)
     order = _value_order(X)
-    drawn = rng.choice(order[~labels.labeled[order]], n_others, replace=False)
-    return np.asarray(np.sort(np.concatenate([labeled, drawn])))
+    drawn = rng.choice(order[~labeled[order]], n_others, replace=False)
+    rows = np.sort(np.concatenate([known, drawn]))
+    weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
+    return Data(_rows(X, rows), _safe_indexing(y, rows), weights), len(rows)
 
 
 def _value_order(X: Any) -> Array:
@@ -442,50 +505,35 @@ def _rows(X: Any, rows: Array) -> Any:
     return _safe_indexing(X, rows)
 
 
-class Data(NamedTuple):
-    """Points, labels, weights of the points."""
-
-    X: Any
-    y: Any
-    sample_weight: Any
+@contextmanager
+def _each_warning_once() -> Iterator[None]:
+    """Tell once what several candidates warn of the data."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", LapwingWarning)
+        yield
+    texts = {(warning.category, str(warning.message)): warning for warning in reversed(warned)}
+    for warning in reversed(texts.values()):
+        warnings.warn(warning.message, stacklevel=5)
 
 
 def _try_all(
     candidates: Sequence[Candidate],
-    efforts: Sequence[Effort],
-    data: Data,
-    sizes: Array | None,
+    try_one: Callable[[Candidate, Sequence[T]], T],
     progress: Stages,
-) -> tuple[list[TrialResult], dict[str, str]]:
-    """Evidence of all that can be fitted; what is warned of the data is told once.
-
-    Those that are fitted again for other labels come last: each of these fits takes as long as all
-    that is asked of the others, and by then it may be clear that they cannot be chosen.
-    """
-    tried: dict[str, TrialResult] = {}
+) -> tuple[dict[str, T], dict[str, str]]:
+    """Try candidates, each told of those before it; the errors of those that cannot be fitted."""
+    tried: dict[str, T] = {}
     errors: dict[str, Exception] = {}
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always", LapwingWarning)
-        predictive_check = fit_predictive_check(candidates, *data)
-        for one, effort in sorted(
-            zip(candidates, efforts, strict=True), key=lambda pair: fits_again(pair[0])
-        ):
-            bar = _bar(list(tried.values())) if fits_again(one) else math.inf
-            with progress.stage(one.name):
-                try:
-                    tried[one.name] = try_out(one, *data, effort, bar, predictive_check, sizes)
-                except Exception as error:
-                    errors[one.name] = error
-                    continue
-            _LOG.info("%s: %s", one.name, " ".join(_cells(tried[one.name].evidence)[2:]))
+    for one in candidates:
+        with progress.stage(one.name):
+            try:
+                tried[one.name] = try_one(one, list(tried.values()))
+            except Exception as error:
+                errors[one.name] = error
+                continue
+        _LOG.info("%s tried", one.name)
     refuse_if_all_failed(errors, len(candidates))
-    texts: set[tuple[type[Warning], str]] = set()
-    for warning in warned:
-        if (key := (warning.category, str(warning.message))) not in texts:
-            texts.add(key)
-            warnings.warn(warning.message, stacklevel=4)
-    kept = [tried[one.name] for one in candidates if one.name in tried]
-    return kept, {name: told(error) for name, error in errors.items()}
+    return tried, {name: told(error) for name, error in errors.items()}
 
 
 def _bar(tried: Sequence[TrialResult]) -> float:

@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
@@ -52,6 +54,13 @@ class Effort(NamedTuple):
     n_draws: int
     max_left_out: int
     seed: int
+
+
+_FIGURES = (
+    "left_out_error", "left_out_standard_error", "n_left_out", "reproducibility",
+    "reproducibility_standard_error", "contradiction", "smallest_share", "fitted", "objection",
+    "seconds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +128,45 @@ class Evidence:
     agreement: Mapping[str, float] = field(default_factory=dict)
     contradiction: float = 0.0
 
+    regression: ClassVar[bool] = False
+    HEADER: ClassVar[tuple[str, ...]] = (
+        "candidate", "assumption", "wrong (90 % interval)", "left out, missed",
+        "rows that change", "smallest class", "labels kept", "seconds",
+    )  # fmt: skip
+    COLUMNS: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+        {
+            "name": attrgetter("name"),
+            "assumption": attrgetter("assumption"),
+            "error": attrgetter("error"),
+            "error_low": lambda row: row.error_interval[0],
+            "error_high": lambda row: row.error_interval[1],
+            **{name: attrgetter(name) for name in _FIGURES},
+        }
+    )
+
     @property
     def admitted(self) -> bool:
         """Whether the candidate may be chosen."""
         return not self.objection
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table, in words."""
+        low, high = self.error_interval
+        missed = round(self.left_out_error * self.n_left_out) if self.n_left_out else 0
+        return (
+            self.name,
+            self.assumption,
+            f"{_percent(self.error)} ({100 * low:.0f}-{_percent(high)})",
+            f"{missed} of {self.n_left_out}" if self.n_left_out else "-",
+            "-" if math.isnan(self.reproducibility) else _percent(self.reproducibility),
+            f"{self.smallest_share:.2f}" + ("" if self.admitted else " !"),
+            _percent(self.fitted),
+            f"{self.seconds:.1f}",
+        )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 class LabelsOnlyResult(NamedTuple):

@@ -6,28 +6,24 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
-from lapwing._features import reading_features, refuse_gaps
-from lapwing._rows import header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
 from lapwing.estimators.prepared import Progress, Shown
 from lapwing.estimators.template import only_labeled
 from lapwing.exceptions import LapwingWarning
-from lapwing.model_selection.candidates import Chooser, last_step, warn_of_failures
-from lapwing.model_selection.comparison import CompareSettings, Comparison, compared
+from lapwing.model_selection.chooser import FewLabelEstimator
+from lapwing.model_selection.comparison import CompareSettings, compared
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.probabilities import sharpen_untested
 
 
 @document
-class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
     """Chooses among the families of methods, fits the one it chose, and says how far to trust it.
 
     A fit gathers the evidence of `lapwing.model_selection.compare` and fits the estimator that is
@@ -104,14 +100,9 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
     1.0
     """
 
-    evidence_: Comparison
     classes_: Array
-    labeled_: Array
-    transduction_: Array
     transduction_proba_: Array
     unlabeled_: tuple[Any, ...]
-    error_: float
-    error_interval_: tuple[float, float]
 
     def __init__(
         self,
@@ -161,12 +152,7 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
         FitFailedWarning
             For each candidate that cannot be fitted: the choice is among the others.
         """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Mark "
-                "unlabelled points in y."
-            )
-        points = self._read_points(X)
+        points = self._begin(X, y)
         effort = Effort(self.n_draws, self.max_left_out, 0)
         asked = CompareSettings(
             self.candidates,
@@ -181,41 +167,13 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
             with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
                 warnings.simplefilter("ignore", LapwingWarning)
                 evidence, sharpness = compared(points, y, sample_weight, asked, stages)
-            warn_of_failures(evidence.failed, stacklevel=2)
-            best = evidence.best
-            weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
-            with stages.stage(f"fit {evidence.chosen.name}"):
-                self.best_estimator_ = best.fit(X, y, **weights)
-        self.evidence_ = evidence
-        self.error_ = evidence.error
-        self.error_interval_ = evidence.error_interval
-        fitted = last_step(best)
+            fitted = self._fit_best(evidence, X, y, sample_weight, stages)
         sharpen_untested(fitted, sharpness)  # by fits that the evidence took in any case
         self.classes_ = fitted.classes_
-        self.labeled_ = fitted.labeled_
-        self.transduction_ = fitted.transduction_
         self.transduction_proba_ = fitted.transduction_proba_
         self.unlabeled_ = fitted.unlabeled_
         progress.finish(lambda: {})
         return self
-
-    def _read_points(self, X: Any) -> Any:
-        """Points in memory that are checked, or rows on disk that the last fit checks."""
-        X = rows_else(X)
-        if is_rows(X):
-            validate_data(self, header_of(X), skip_check_array=True)
-            return X
-        with reading_features(X):
-            X = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                ensure_all_finite=False,
-                ensure_min_samples=2,
-            )
-        refuse_gaps(X, getattr(self, "feature_names_in_", None))
-        return X
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of points by the chosen estimator.
@@ -254,22 +212,6 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_proba(X))
 
-    def predict(self, X: Any) -> Array:
-        """Classes of points by the chosen estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The class with the largest decision value.
-        """
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict(X))
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on the labelled rows.
 
@@ -296,18 +238,3 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
         labels, labeled = read_known(y, self.unlabeled, self.classes_)
         X, sample_weight = only_labeled(labeled, X, sample_weight)
         return float(super().score(X, labels, sample_weight=sample_weight))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "best_estimator_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _weights_of(estimator: Any) -> str:
-    """Name of the sample weights in `fit`."""
-    if isinstance(estimator, Pipeline):
-        return f"{estimator.steps[-1][0]}__sample_weight"
-    return "sample_weight"

@@ -24,8 +24,9 @@ from lapwing._arrays import Array
 from lapwing.graphs import GRAPHS, Anchors, Eigenfunctions, Rotation
 from lapwing.kernels import Kernel
 from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES
-from lapwing.model_selection import Candidate, Comparison, Evidence
+from lapwing.model_selection import Candidate, Comparison, Evidence, RegressionEvidence
 from lapwing.model_selection.few_label import FewLabelClassifier
+from lapwing.model_selection.few_label_regressor import FewLabelRegressor
 from lapwing.spaces.recipes import SPACES
 
 # Loaders of skops by the types they may make. Without a loader here: functions bound to objects,
@@ -64,7 +65,8 @@ def _own_types() -> tuple[str, ...]:
     classes = [getattr(estimators, name) for name in estimators.__all__]
     classes += [*GRAPHS.values(), *SPACES.values(), Kernel, Anchors, Eigenfunctions, Rotation]
     classes += [*LOSSES.values(), *UNLABELED_LOSSES.values()]
-    classes += [FewLabelClassifier, Comparison, Evidence, Candidate]
+    classes += [FewLabelClassifier, FewLabelRegressor, Candidate]
+    classes += [Comparison, Evidence, RegressionEvidence]
     # The encoder by its name alone: with it the readers of tables would be imported.
     return (*(f"{c.__module__}.{c.__name__}" for c in classes), "lapwing.TableEncoder")
 

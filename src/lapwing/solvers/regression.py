@@ -8,6 +8,7 @@ with features Z (n x m): O(n m^2) for the factors, then a pass over Z for any va
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
@@ -91,8 +92,38 @@ class Observations:
     wanted: Array
 
 
-def ridge_left_out(T: Array, gammas: Array, observations: Observations, *, bias: bool) -> Array:
-    """Scores of all observations by the solutions without them.
+class RidgePath(NamedTuple):
+    """Ridge regressions of observations along weights of the norm.
+
+    Attributes
+    ----------
+    left_out : ndarray of shape (a, l, c)
+        Scores of all observations by the solutions without them.
+    log_likelihood : ndarray of shape (a,)
+        Restricted log likelihood of the targets, summed over columns; see `ridge_path`.
+    """
+
+    left_out: Array
+    log_likelihood: Array
+
+
+def ridge_path(
+    T: Array, gammas: Array, observations: Observations, *, bias: bool, constant: bool
+) -> RidgePath:
+    r"""Left-out scores and likelihoods of all weights of the norm, by one eigendecomposition.
+
+    The solution is the posterior mean of a Gaussian process of covariance
+    :math:`\sigma^2 T / \gamma` observed with noise of variance :math:`\sigma^2 / w_i`. With
+    :math:`A = T / \gamma + W^{-1}` and :math:`B = A^{-1} - A^{-1} 1 1' A^{-1} / 1' A^{-1} 1`,
+    the likelihood of all differences of the targets, where :math:`\sigma^2 = y'By / (l - 1)`
+    makes it largest, is
+
+    .. math:: -\tfrac12 \big[(l - 1) (1 + \log 2 \pi \sigma^2) + \log |A|
+              + \log 1' A^{-1} 1 - \log l \big]
+
+    (restricted maximum likelihood [1]_). What is constant in the targets is no part of it, so that
+    kernels with a bias and kernels beside a free one compare. Without a constant B is
+    :math:`A^{-1}`, l - 1 is l, and the last two terms are gone.
 
     Parameters
     ----------
@@ -104,22 +135,32 @@ def ridge_left_out(T: Array, gammas: Array, observations: Observations, *, bias:
         Whether they are wanted is not looked at.
     bias : bool
         Whether there is an unregularised bias.
+    constant : bool
+        Whether the functions have a bias at all, be it part of the kernel.
 
-    Returns
-    -------
-    ndarray of shape (a, l, c)
+    References
+    ----------
+    .. [1] D. A. Harville, "Maximum likelihood approaches to variance component estimation and to
+       related problems", Journal of the American Statistical Association 72, 1977.
     """
     y, root = observations.targets, np.sqrt(observations.weights)
-    at = observations.index
+    at, l = observations.index, len(observations.index)
     values, U = sla.eigh(T[np.ix_(at, at)] * np.outer(root, root), check_finite=False)
     U = U * root[:, None]
     gains = gammas[:, None] / (np.maximum(values, 0) + gammas[:, None])  # (a, l)
     diagonal = gains @ (U**2).T
-    beta = np.stack([(U * gain) @ (U.T @ y) for gain in gains])
-    if bias:
-        ones = np.stack([(U * gain) @ U.sum(axis=0) for gain in gains])  # A^-1 1
-        total = ones.sum(axis=1)[:, None]
-        diagonal = diagonal - ones**2 / total
-        beta = beta - ones[:, :, None] * (ones @ y / total)[:, None, :]
+    beta = np.stack([(U * gain) @ (U.T @ y) for gain in gains])  # A^-1 y
+    ones = np.stack([(U * gain) @ U.sum(axis=0) for gain in gains])  # A^-1 1
+    total = ones.sum(axis=1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(y - beta / diagonal[:, :, None])
+        without = beta - ones[:, :, None] * (ones @ y / total)[:, None, :]  # B y
+        free, volume = l - constant, -np.log(gains).sum(axis=1) - 2 * np.log(root).sum()
+        if constant:
+            volume = volume + np.log(total[:, 0] / l)
+        pull = np.einsum("lc,alc->ac", y, without if constant else beta)
+        each = free * (1 + np.log(2 * np.pi * pull / max(free, 1))) + volume[:, None]
+        if bias:
+            diagonal, beta = diagonal - ones**2 / total, without
+        return RidgePath(
+            np.asarray(y - beta / diagonal[:, :, None]), np.asarray(-each.sum(axis=1) / 2)
+        )

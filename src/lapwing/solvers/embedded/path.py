@@ -20,7 +20,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.linalg import spd_factor
 from lapwing.objectives.embedded import limited_weights
-from lapwing.solvers.regression import Observations, ridge_left_out
+from lapwing.solvers.regression import Observations, ridge_path
 
 _FREE = 1e-12  # relative: below this a bias takes constants for nothing
 
@@ -76,10 +76,10 @@ class SpectralPath:
         limited = [limited_weights(lam, weights, self.C, mu) for lam in lams.tolist()]
         plain = np.array([(w == lam * weights).all() for lam, w in zip(lams, limited, strict=True)])
         if plain.any():
-            values[plain] = ridge_left_out(T, 1 / lams[plain], each, bias=free)
+            values[plain] = _left_out(T, 1 / lams[plain], each, free)
         for a in np.flatnonzero(~plain).tolist():
             cut_off = replace(each, weights=limited[a])
-            values[a] = ridge_left_out(T, np.ones(1), cut_off, bias=free)[0]
+            values[a] = _left_out(T, np.ones(1), cut_off, free)[0]
         return np.where(observations.wanted[:, None], values, np.nan)
 
     def _kernel(self, r: int, power: int, mu: float) -> tuple[Array, bool]:
@@ -94,3 +94,7 @@ class SpectralPath:
         rows = self.rows[:, :r]
         T = rows @ spd_factor(P)(rows.T)
         return (T + T.T) / 2, free
+
+
+def _left_out(T: Array, gammas: Array, observations: Observations, free: bool) -> Array:
+    return ridge_path(T, gammas, observations, bias=free, constant=free).left_out

@@ -1,4 +1,4 @@
-r"""Leave-one-out along grids of gamma_A and gamma_I, from shared factorisations.
+r"""Leave-one-out and likelihoods along grids of gamma_A and gamma_I, by shared factorisations.
 
 In coordinates of the space, K = F F', the labelled block of the deformed kernel
 (`lapwing.solvers.manifold.deformed`) is
@@ -28,7 +28,7 @@ from lapwing.objectives.manifold import Objective
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
 from lapwing.solvers.manifold.protocol import Settings
-from lapwing.solvers.regression import Observations, ridge_left_out
+from lapwing.solvers.regression import Observations, RidgePath, ridge_path
 from lapwing.spaces.base import Smoothness, Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.systems import Coordinates
@@ -111,6 +111,11 @@ class DeformedPath:
                 found[p] = cls(design, penalty, energy, fit_intercept and not biased)
         return found
 
+    @property
+    def has_constant(self) -> bool:
+        """Whether the functions have a bias, free or part of the kernel."""
+        return self.free_intercept or not self.penalty.all()
+
     def block(self, points: Array, ratio: float) -> Array:
         """The kernel matrix (q, q) of some points, for gamma_A = 1 and gamma_I = ratio."""
         rows = self.design[points]
@@ -122,20 +127,19 @@ class DeformedPath:
         T = rows @ spd_factor(H)(rows.T)
         return np.asarray((T + T.T) / 2)
 
-    def left_out(
+    def along(
         self,
         gamma_As: Array,
         gamma_Is: Array,
         observations: Observations,
         loss: Loss,
         settings: Settings,
-    ) -> Array:
-        """Scores of all observations by the solutions without them.
+    ) -> RidgePath:
+        """Left-out scores and likelihoods of every gamma_A with every gamma_I.
 
         Parameters
         ----------
         gamma_As, gamma_Is : ndarray of shape (a,) and (i,)
-            Every one with every one.
         observations : Observations
         loss : Loss
         settings : Settings
@@ -143,22 +147,33 @@ class DeformedPath:
 
         Returns
         -------
-        ndarray of shape (a, i, l, c)
-            NaN where not wanted, and where a problem has no solution.
+        RidgePath
+            Scores (a, i, l, c), NaN where not wanted, and where a problem has no solution;
+            likelihoods (a, i), NaN for losses that stand for no Gaussian process.
         """
         points, at = np.unique(observations.index, return_inverse=True)
         placed = replace(observations, index=at.ravel())
         scores = np.full((len(gamma_As), len(gamma_Is), *placed.targets.shape), np.nan)
+        likelihoods = np.full(scores.shape[:2], np.nan)
         for ratio, rows, columns in _by_ratio(gamma_As, gamma_Is):
-            scores[rows, columns] = _along_weights(
-                self.block(points, ratio),
-                gamma_As[rows],
-                placed,
-                loss,
-                settings,
-                bias=self.free_intercept,
-            )
-        return scores
+            T = self.block(points, ratio)
+            if not np.isfinite(T).all():
+                continue
+            if type(loss) is Squared:  # a class derived from it may have changed anything
+                found = ridge_path(
+                    T,
+                    gamma_As[rows],
+                    placed,
+                    bias=self.free_intercept,
+                    constant=self.has_constant,
+                )
+                scores[rows, columns], likelihoods[rows, columns] = found
+            else:
+                scores[rows, columns] = _along_weights(
+                    T, gamma_As[rows], placed, loss, settings, bias=self.free_intercept
+                )
+        wanted = observations.wanted[:, None]
+        return RidgePath(np.where(wanted, scores, np.nan), likelihoods)
 
 
 def n_ratios(gamma_As: Array, gamma_Is: Array) -> int:
@@ -212,12 +227,6 @@ def _along_weights(
     bias: bool,
 ) -> Array:
     """Left-out scores (a, l, c) for the kernels T / gamma_A of the points."""
-    wanted = observations.wanted
-    if not np.isfinite(T).all():
-        return np.full((len(gamma_As), *observations.targets.shape), np.nan)
-    if type(loss) is Squared:  # a class derived from it may have changed anything
-        scores = ridge_left_out(T, gamma_As, observations, bias=bias)
-        return np.where(wanted[:, None], scores, np.nan)
     found: dict[float, Array] = {}
     start, before = None, 1.0
     # One after the other: with the next weight most observations stay on their pieces.
@@ -235,5 +244,5 @@ def _along_weights(
             start = start._replace(coef=start.coef * (gamma_A / before))
         start = solve_reduced(reduced, replace(settings, start=start)).state
         before = gamma_A
-        found[gamma_A] = left_out_values(reduced, start, wanted, settings)
+        found[gamma_A] = left_out_values(reduced, start, observations.wanted, settings)
     return np.stack([found[gamma_A] for gamma_A in gamma_As.tolist()])

@@ -1,0 +1,200 @@
+"""Regression that chooses its method."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from lapwing._arrays import Array
+from lapwing.classes.labels import as_targets
+from lapwing.estimators._docs import document
+from lapwing.estimators.prepared import Progress, Shown
+from lapwing.estimators.template import only_labeled
+from lapwing.exceptions import LapwingWarning
+from lapwing.model_selection.candidates import default_candidates, last_step
+from lapwing.model_selection.chooser import FewLabelEstimator
+from lapwing.model_selection.comparison import CompareSettings, compared_regressions
+from lapwing.model_selection.evidence import Effort
+
+
+@document
+class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
+    """Chooses among regressions, on the targets alone or by all rows, and says how far to trust it.
+
+    A fit leaves each target out in turn, as `lapwing.model_selection.compare` does, and fits the
+    estimator that is chosen to all rows: the best of those on the targets alone, unless one that
+    uses all rows has an error that is smaller by 2 % and more. Everything else is that estimator's.
+
+    Parameters
+    ----------
+    candidates : sequence of lapwing.model_selection.Candidate, default=None
+        What to choose from. None is `lapwing.model_selection.default_candidates` of regressions:
+        ridge and kernel ridge regression on the targets alone, `LapRLSRegressorCV` and
+        `LapERLSRegressor`.
+    max_samples : int, default=2000
+        Most rows to choose by; the chosen estimator is fitted to all rows.
+    random_state : int, RandomState or None, default=0
+        Of the rows that are drawn where there are more. None draws anew every time.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The chosen one with the parameters that it chose, fitted to all rows.
+    evidence_ : lapwing.model_selection.Comparison
+        All candidates. Print it to see the table and the verdict.
+    unlabeled_help_ : bool
+        Whether the rows without a target are used. If not, none of the methods that use them is
+        better than the targets alone.
+    error_ : float
+        Root mean square error of targets that were left out, in the units of y.
+    error_interval_ : tuple of float
+        Where that error on other rows lies with probability 0.9.
+    {transduced_values_}
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    lapwing.model_selection.compare : The evidence alone.
+    LapRLSRegressorCV : One family of them.
+
+    Notes
+    -----
+    The time is that of `LapRLSRegressorCV` on at most `max_samples` rows. Beyond 12,000 rows only
+    candidates without a matrix of all pairs of rows are tried.
+
+    Left-out errors of what chose its parameters by the same targets are a little small. The
+    parameters are chosen by their likelihood, and not by these errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import FewLabelRegressor
+    >>> X = np.linspace(0, 1, 41)[:, None]
+    >>> y = np.full(41, np.nan)
+    >>> y[::5] = np.sin(6 * X[::5, 0])
+    >>> model = FewLabelRegressor().fit(X, y)
+    >>> bool(np.abs(model.predict(X) - np.sin(6 * X[:, 0])).max() < 0.1)
+    True
+    """
+
+    unlabeled_help_: bool
+
+    def __init__(
+        self,
+        candidates: Any = None,
+        *,
+        max_samples: int = 2000,
+        random_state: Any = 0,
+    ) -> None:
+        self.candidates = candidates
+        self.max_samples = max_samples
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewLabelRegressor:
+        """Choose an estimator and fit it to all points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All points, with a target or without.
+        y : array-like of shape (n_samples,)
+            Targets, missing (NaN, say) where there is none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points, as the candidates take them.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            For points or targets that no candidate can be fitted to.
+
+        Warns
+        -----
+        FitFailedWarning
+            For each candidate that cannot be fitted: the choice is among the others.
+        """
+        points = self._begin(X, y)
+        candidates = self.candidates
+        if candidates is None:
+            candidates = default_candidates(points, regression=True)
+        asked = CompareSettings(
+            candidates, Effort(1, 0, 0), self.max_samples, "auto", self.random_state
+        )
+        progress = Progress(self, None, X, y)
+        with Shown("Choosing a method", progress) as stages:
+            with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
+                warnings.simplefilter("ignore", LapwingWarning)
+                evidence = compared_regressions(points, y, sample_weight, asked, stages)
+            self._fit_best(evidence, X, y, sample_weight, stages)
+        self.unlabeled_help_ = evidence.unlabeled_help
+        progress.finish(lambda: {})
+        return self
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Intervals that hold the true values of points with a given probability.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `predict`.
+        coverage : float, default=0.9
+            Probability, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends, in the units of y.
+
+        Raises
+        ------
+        ValueError
+            If the chosen estimator has none, or there are too few targets for the coverage.
+
+        See Also
+        --------
+        LapRLSRegressor.predict_interval : What the intervals are.
+        """
+        check_is_fitted(self)
+        best = self.best_estimator_
+        points = best[:-1].transform(X) if last_step(best) is not best and len(best) > 1 else X
+        return np.asarray(last_step(best).predict_interval(points, coverage))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination R^2 on the rows with a target.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `predict`.
+        y : array-like of shape (n_samples,)
+            Targets, missing where there is none: those rows are left out.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            At most 1.
+
+        Raises
+        ------
+        ValueError
+            If no row has a target.
+        """
+        check_is_fitted(self)
+        targets = as_targets(y)
+        labeled = ~np.isnan(targets)
+        X, sample_weight = only_labeled(labeled, X, sample_weight)
+        return float(super().score(X, targets[labeled], sample_weight=sample_weight))

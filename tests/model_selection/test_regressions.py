@@ -1,0 +1,221 @@
+"""Choice among regressions: what is left out, which is chosen, and what is said of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing import (
+    FewLabelRegressor,
+    KNNGraph,
+    LapERLSRegressor,
+    LapRLSRegressor,
+    LapRLSRegressorCV,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.exceptions import LapwingWarning
+from lapwing.model_selection import Candidate, compare, default_candidates
+from lapwing.model_selection.candidates import LABELS_ALONE, SMOOTH
+from lapwing.model_selection.regression import (
+    RegressionEvidence,
+    RegressionSetting,
+    clearly_better,
+    regression_verdict,
+    simplest_first,
+)
+from lapwing.models import load_model, save_model
+from tests.helpers.data import labeled_curve
+
+X, Y, TRUTH = labeled_curve(n=40, n_labels=10)
+ALONE = Candidate("alone", LapRLSRegressor(gamma_I=0), LABELS_ALONE)
+GRAPH = Candidate("graph", LapRLSRegressor(graph=KNNGraph(5, normalized=False)), SMOOTH)
+TUBE = Candidate("tube", LapSVR(gamma_I=0.1, epsilon=0.01), SMOOTH)
+
+
+def evidence(name: str, residuals: Any, assumption: str = SMOOTH, **others: Any) -> Any:
+    residuals = np.asarray(residuals, dtype=float)
+    l = len(residuals)
+    told: dict[str, Any] = {
+        "estimator": None,
+        "error": math.sqrt(np.mean(residuals**2)),
+        "error_interval": (0.0, 1.0),
+        "explained": 0.9,
+        "rows": np.arange(l),
+        "weights": np.full(l, 1 / l),
+        "seconds": 0.0,
+    }
+    return RegressionEvidence(name, assumption=assumption, residuals=residuals, **told | others)
+
+
+@pytest.mark.parametrize("candidate", [ALONE, GRAPH, TUBE], ids=lambda one: one.name)
+def test_residuals_are_those_of_a_fit_for_each_target(candidate: Candidate) -> None:
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    row = compare(X, Y, candidates=[candidate], sample_weight=w).chosen
+    errors = []
+    for i in row.rows:
+        rest = Y.copy()
+        rest[i] = np.nan
+        model = clone(candidate.estimator).fit(X, rest, sample_weight=w)
+        errors.append(Y[i] - model.transduction_[i])
+    np.testing.assert_allclose(row.residuals, errors, atol=1e-5)
+    shares = w[row.rows] / w[row.rows].sum()
+    assert row.error == pytest.approx(math.sqrt(shares @ np.square(errors)), rel=1e-4)
+    means = [np.average(np.delete(Y[row.rows], i), weights=np.delete(shares, i)) for i in range(10)]
+    of_mean = shares @ (Y[row.rows] - means) ** 2
+    assert row.explained == pytest.approx(1 - row.error**2 / of_mean, rel=1e-6)
+    low, high = row.error_interval
+    assert low < row.error < high
+
+
+def test_one_that_chooses_its_parameters_is_what_it_chose() -> None:
+    path = LapRLSRegressorCV(gammas=[0.5, 2], gamma_As=[0.01], graphs=[KNNGraph(5)])
+    found = compare(X, Y, candidates=[Candidate("path", path, SMOOTH)])
+    fitted = clone(path).fit(X, Y)
+    params = found.best.get_params(deep=False)
+    assert type(found.best) is LapRLSRegressor
+    assert {name: params[name] for name in ("gamma", "gamma_A", "gamma_I")} == {
+        name: value for name, value in fitted.best_params_.items() if name != "graph"
+    }
+    np.testing.assert_allclose(found.best.fit(X, Y).predict(X), fitted.predict(X), atol=1e-12)
+    np.testing.assert_allclose(found.chosen.residuals, fitted.left_out_residuals_, atol=1e-9)
+
+
+def test_the_labels_alone_stay_unless_another_is_better() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.choice([-1.0, 1.0], 50)
+    alone = evidence("alone", noise, LABELS_ALONE)
+    linear = evidence("linear", 2 * noise, LABELS_ALONE)
+    better = evidence("better", 0.5 * noise)
+    assert [row.name for row in simplest_first([linear, alone, better])] == [
+        "better", "alone", "linear",
+    ]  # fmt: skip
+    same = evidence("same", 0.99 * noise)  # by next to nothing
+    assert simplest_first([same, alone])[0] is alone
+
+
+def test_what_is_clearly_better() -> None:
+    noise = np.random.default_rng(0).choice([-1.0, 1.0], 50)
+    alone = evidence("alone", noise, LABELS_ALONE)
+    unsure = evidence("unsure", noise * np.tile([0.45, 1.3], 25))  # squares of 0.2 and 1.7
+    assert unsure.error < 0.98 * alone.error
+    assert not clearly_better(unsure, alone)
+    assert simplest_first([unsure, alone])[0] is unsure
+    setting = RegressionSetting(100, 100, 50)
+    assert "seem to help" in regression_verdict([unsure, alone], setting)
+    assert clearly_better(evidence("same", 0.99 * noise), alone)
+    # Of different rows those that both have count.
+    few = evidence("few", 0.5 * noise[:10], rows=np.arange(10), weights=np.full(10, 0.1))
+    assert clearly_better(few, alone)
+
+
+def test_verdicts() -> None:
+    setting = RegressionSetting(100, 100, 20)
+    alone = evidence("alone", np.full(20, 1.0), LABELS_ALONE)
+    better = evidence("better", np.full(20, 0.5))
+
+    def said(*table: Any, setting: RegressionSetting = setting) -> str:
+        return regression_verdict(table, setting)
+
+    assert said(better, alone) == (
+        "The unlabelled rows help: values are smooth along the rows. Use better. Targets left out "
+        "are missed by 0.5, and by 1 from the labels alone (root mean square)."
+    )
+    assert said(alone, better) == (
+        "The unlabelled rows do not help: no method that uses them does better than the labels "
+        "alone. Use alone."
+    )
+    assert said(better) == (
+        "Of these candidates better is the best: values are smooth along the rows. Use better."
+    )
+    nothing = evidence("nothing", np.ones(20), explained=0.05)
+    assert "hardly better than the mean of the targets" in said(nothing)
+    assert "Nothing here follows" in said(evidence("flat", np.ones(20), explained=math.nan))
+    every = RegressionSetting(20, 20, 20)
+    assert said(alone, setting=every).startswith("Every row has a target")
+
+
+def test_the_estimator_answers_as_what_it_chose(tmp_path: Any) -> None:
+    model = FewLabelRegressor([ALONE, GRAPH]).fit(X, Y)
+    best = clone(model.best_estimator_).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), best.predict(X))
+    np.testing.assert_array_equal(model.predict_interval(X, 0.8), best.predict_interval(X, 0.8))
+    np.testing.assert_array_equal(model.transduction_, best.transduction_)
+    assert model.score(X, Y) == best.score(X, Y)
+    assert model.error_ == model.evidence_.error == model.evidence_.chosen.error
+    assert model.unlabeled_help_ is (model.evidence_.chosen.assumption == SMOOTH)
+    save_model(model, tmp_path / "m")
+    loaded = load_model(tmp_path / "m").pipeline
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert str(loaded.evidence_) == str(model.evidence_)
+
+
+def test_pipelines_are_candidates() -> None:
+    piped = make_pipeline(StandardScaler(), LapRLSRegressorCV(gammas=[0.5], gamma_Is=[0.0]))
+    model = FewLabelRegressor([Candidate("piped", piped, SMOOTH)]).fit(X, Y)
+    assert not model.unlabeled_help_  # it chose among settings without a graph
+    assert type(model.best_estimator_[-1]) is LapRLSRegressor
+    inner = model.best_estimator_[-1].predict_interval(StandardScaler().fit_transform(X), 0.8)
+    np.testing.assert_allclose(model.predict_interval(X, 0.8), inner)
+
+
+def test_default_candidates() -> None:
+    names = [one.name for one in default_candidates(X, regression=True)]
+    assert names == [
+        "linear ridge regression", "kernel ridge regression", "LapRLSRegressorCV()",
+        "LapERLSRegressor()",
+    ]  # fmt: skip
+    wide = default_candidates(np.zeros((5, 9)), regression=True)
+    assert "kernel ridge regression" not in [one.name for one in wide]
+    many = default_candidates(np.zeros((12_001, 1)), regression=True)
+    assert [type(one.estimator) for one in many] == [LapRLSRegressorCV, LapERLSRegressor]
+    assert all("kernel='linear'" in repr(one.estimator) for one in many[:1])
+
+
+def test_numbers_with_fractions_are_compared_as_numbers() -> None:
+    found = compare(X, Y, max_samples=25)
+    assert {type(row) for row in found.table} == {RegressionEvidence}
+    assert (found.n_samples, found.n_used, found.n_labeled) == (40, 25, 10)
+    assert "25 of the 40 rows" in found.notes[-1]
+    table, head = str(found), found.to_frame()
+    assert head["name"][0] == found.chosen.name
+    assert head["error"][0] == found.error
+    assert all(row.name in table and row.name in found._repr_html_() for row in found.table)
+    # Whole numbers are classes, unless the candidates are regressions.
+    whole = np.where(np.isnan(Y), np.nan, np.round(Y * 100))
+    with pytest.raises(ValueError, match="such as FewLabelRegressor"):
+        compare(X, np.where(np.isnan(whole), np.nan, np.arange(40) * 7.0))
+    assert compare(X, whole, candidates=[ALONE]).chosen.n_left_out == 10
+
+
+def test_what_nothing_can_be_learnt_from_is_refused() -> None:
+    one = np.where(np.arange(40) == np.flatnonzero(~np.isnan(Y))[0], Y, np.nan)
+    with pytest.raises(ValueError, match=r"y holds one target, and none can be left out"):
+        FewLabelRegressor().fit(X, one)
+    with pytest.raises(TypeError, match=r"'svc' is no regression of lapwing"):
+        compare(X, Y, candidates=[ALONE, Candidate("svc", LapSVC(), SMOOTH)])
+    with pytest.raises(ValueError, match=r"class_prior='uniform' is of classes, and y holds num"):
+        compare(X, Y, class_prior="uniform")
+    with pytest.raises(ValueError, match=r"max_samples=1 must be at least 2"):
+        FewLabelRegressor(max_samples=1).fit(X, Y)
+
+
+def test_failures_are_told_and_the_others_go_on() -> None:
+    broken = Candidate("broken", LapERLSRegressor(n_eigenvectors=-1), SMOOTH)
+    with pytest.warns(FitFailedWarning, match="The candidate 'broken' cannot be fitted"):
+        model = FewLabelRegressor([broken, ALONE]).fit(X, Y)
+    assert [row.name for row in model.evidence_.table] == ["alone"]
+
+
+def test_candidates_warn_once_of_the_data() -> None:
+    full = np.where(np.isnan(Y), 0.5, Y)
+    with pytest.warns(LapwingWarning, match="No row of y is unlabelled") as told:
+        compare(X, full, candidates=[ALONE, GRAPH])
+    assert len(told) == 1
