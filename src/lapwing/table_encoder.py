@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,12 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._tables.assembly import apply_readings, read_columns
 from lapwing._tables.checks import feature_obstacles, warn_of_bad_cells
 from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest
-from lapwing._tables.encoders import describe_reading, reading_from
+from lapwing._tables.embedding import Embedder
+from lapwing._tables.encoder_sources import find_encoder
+from lapwing._tables.encoders import EncodedReading, describe_reading, reading_from
 from lapwing._tables.frames import cells_of_frame
 from lapwing._tables.input_errors import tell_all
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.preprocessing import IMPUTES, SCALES, Preprocessed, preprocess
-from lapwing._tables.tables import features_of, points_of
+from lapwing._tables.preprocessing import IMPUTES, SCALES, Features, Preprocessed, preprocess
+from lapwing._tables.tables import features_of
 from lapwing._words import quoted
 
 
@@ -31,8 +34,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Each column is read as ``lapwing fit`` reads those of a file. Numbers stay numbers, also where
     they are written with units or decimal commas. Dates become elapsed days, the day of the week
     and the hour. Text of few values is one-hot encoded. Free text becomes the weights of its words
-    and pairs of words [1]_, and the points are sparse then. Columns that are of no use, such as
-    ids, are left out.
+    and pairs of words [1]_, and the points are sparse then, or the vector that an encoder makes of
+    it. Columns that are of no use, such as ids, are left out.
 
     Parameters
     ----------
@@ -52,6 +55,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         How much the words of a text count, by its column; 1 for the others. With free text, all
         numbers together, all categories together and each text are divided by the largest singular
         value of their centred columns [2]_, and then all by the mean norm of the rows.
+    encoder : callable or str, default=None
+        What makes vectors of free text. A function maps a list of str to an array of shape (n, d),
+        each text by itself, such as ``SentenceTransformer(...).encode``; with `joblib.Memory` it
+        keeps them. A str names one: ``'module:function'``; the folder of a model of
+        sentence-transformers; or 'use-multilingual', for 16 languages (extra ``text``). An empty
+        text becomes zeros. It is shared by clones. `save_model` leaves it out: set it again on a
+        model that is read, by ``set_params(encoder=...)``. None counts words.
     decimal : {'auto', '.', ','}, default='auto'
         The decimal mark of numbers in texts.
     dates : {'auto', 'day', 'month'}, default='auto'
@@ -109,6 +119,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         scale: str = "auto",
         impute: str = "auto",
         weights: Mapping[str, float] | None = None,
+        encoder: Callable[[list[str]], Any] | str | None = None,
         decimal: str = "auto",
         dates: str = "auto",
     ) -> None:
@@ -118,6 +129,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.scale = scale
         self.impute = impute
         self.weights = weights
+        self.encoder = encoder
         self.decimal = decimal
         self.dates = dates
 
@@ -139,7 +151,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is wrong or no column can be used; says what to do.
+            If a parameter is wrong, no column can be used, or the encoder fails; says what to do.
         """
         self._fit(X)
         return self
@@ -173,7 +185,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         n = next((column.numbers.size for column in cells.values()), 0)
         used = {name: column for name, column in cells.items() if name not in self.drop}
         try:
+            encoder = None if self.encoder is None else find_encoder(self.encoder)
             options = ReadOptions(
+                encoder="" if encoder is None else encoder.name,
                 keep=tuple(self.keep),
                 text=tuple(self.text),
                 decimal=self.decimal,
@@ -183,7 +197,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             _refuse(raw, missing=self.impute != "none", new=False)
             # Rows to come may miss numbers where these do not.
             impute = "median" if self.impute == "auto" else self.impute
-            found = preprocess(features_of(raw, X), self.scale, impute, self.weights or {})
+            features = features_of(raw, X)
+            features = features if encoder is None else Embedder(encoder).embed(features)
+            found = preprocess(features, self.scale, impute, self.weights or {})
         except ValueError as error:
             raise ValueError(_in_python(str(error))) from None
         self.columns_ = [describe_reading(reading) for reading in raw.readings]
@@ -191,7 +207,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
         self._impute = found.impute
-        self._names = list(raw.feature_names)
+        self._names = list(features.names)
+        self._width = 0 if features.encoding is None else features.encoding.width
         self.steps_ = Pipeline(found.steps) if found.steps else None
         return found
 
@@ -235,11 +252,30 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         raw = apply_readings(RawColumns(n, used), readings, ReadOptions(), "X")
         try:
             _refuse(raw, missing=self._impute != "none", new=True)
+            features = self._encoded(features_of(raw, X))
         except ValueError as error:
             raise ValueError(_in_python(str(error))) from None
         warn_of_bad_cells(raw, "X")
-        points = points_of(raw, X)
-        return points if self.steps_ is None else self.steps_.transform(points)
+        return features.X if self.steps_ is None else self.steps_.transform(features.X)
+
+    def _encoded(self, features: Features) -> Features:
+        """The features of new rows with the vectors of the encoder."""
+        readings = [one for one in features.readings if isinstance(one, EncodedReading)]
+        if not readings:
+            return features
+        if self.encoder is None:
+            raise ValueError(
+                f"the fit had vectors of {quoted([one.column for one in readings])} by "
+                f"{readings[0].encoder}, which a model file does not bring. Set it again with "
+                "set_params(encoder=...)."
+            )
+        found = Embedder(find_encoder(self.encoder)).embed(features)
+        if found.encoding is not None and found.encoding.width != self._width:
+            raise ValueError(
+                f"encoder gives vectors of {found.encoding.width} numbers, and the fit had "
+                f"{self._width}. Set that of the fit, {readings[0].encoder}."
+            )
+        return found
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Name the features: a column, or a column with one of its values or words.
@@ -259,13 +295,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return np.array(self._names, dtype=object)
         found: list[str] = []
         for part, step, names in self.steps_["columns"].transformers_:
-            if part == "numeric":
+            if part == "numeric" or part.startswith("encoded"):
                 found += names
             elif part == "categorical":
                 found += step.get_feature_names_out(names).tolist()
             else:
                 found += [f"{names}: {word}" for word in step.get_feature_names_out()]
         return np.array(found, dtype=object)
+
+    def __sklearn_clone__(self) -> Any:
+        bare = copy(self)
+        bare.encoder = None
+        cloned = super(TableEncoder, bare).__sklearn_clone__()
+        cloned.encoder = self.encoder  # which may hold a model of gigabytes, and need no copy
+        return cloned
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -298,6 +341,7 @@ def _refuse(raw: RawTable, *, missing: bool, new: bool) -> None:
 def _in_python(message: str) -> str:
     """Name parameters where a message names options of the command line."""
     message = message.replace("--keep and --features", "keep and text")
+    message = message.replace("--encoder ", "encoder ")
     message = message.replace("--id, --image, --map and --drop", "drop").replace(
         "--weight", "weights"
     )

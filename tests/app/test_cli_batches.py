@@ -51,9 +51,9 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     original = workflow.answer
 
-    def watched(loaded: Any, table: Any) -> Any:
+    def watched(loaded: Any, table: Any, request: Any) -> Any:
         seen.append(len(table.ids))
-        return original(loaded, table)
+        return original(loaded, table, request)
 
     monkeypatch.setattr(batches, "answer", watched)
     monkeypatch.setattr(batches, "_ROWS", 50)

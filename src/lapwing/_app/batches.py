@@ -57,7 +57,7 @@ def predict_in_batches(loaded: Model, request: PredictRequest) -> Answered:
     with written_in_batches(request.predictions, all_probabilities=request.probabilities) as write:
         for path, start, size in _batches(request.data):
             table = read_part(loaded, fitted, path, request, (start, size))
-            rows = beside_columns(answer(loaded, table), table, request.predictions)
+            rows = beside_columns(answer(loaded, table, request), table, request.predictions)
             if table.id_name is None and fitted.usual_id is None:
                 rows = replace(rows, ids=rows.ids + n_rows)  # row numbers, of all files
             write(rows)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lapwing._app.effort import Effort, affordable, forecast_comparison
+from lapwing._app.encoding import points_of
 from lapwing._app.forecast import FitSize, forecast_manifold_path, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LearningRequest
@@ -22,7 +23,7 @@ from lapwing._host.warn import warn
 from lapwing._report.record import Choice
 from lapwing._rows import is_rows
 from lapwing._tables.encoders import TEXT
-from lapwing._tables.preprocessing import MAX_WORDS, preprocess
+from lapwing._tables.preprocessing import MAX_WORDS
 from lapwing._tables.tables import Table
 from lapwing.classes.decoding import n_columns
 from lapwing.classes.label_checks import label_warnings_ignored
@@ -160,7 +161,7 @@ def choose(
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
     """Compare the usual methods on a table."""
     start = time.perf_counter()
-    before = preprocess(table.features, request.scale, request.impute, request.weights)
+    before = points_of(table, request, progress)
     with label_warnings_ignored():  # as in a fit
         if table.numeric:
             rows = request.effort.max_samples

@@ -126,9 +126,18 @@ class _Stage:
     @contextmanager
     def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
         """Show a part of the work, such as the current candidate."""
-        if self._bars is not None:
-            self._bars.update(self._task, description=harmless(f"{self._name}: {name}"))
-        yield lambda attributes: False
+        bars, task = self._bars, self._task
+        if bars is None:
+            yield lambda attributes: False
+            return
+        title = harmless(f"{self._name}: {name}")
+        bars.update(task, description=title, total=max_steps or None, completed=0)
+
+        def tick(attributes: Any) -> bool:
+            bars.advance(task)
+            return False
+
+        yield tick
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Nothing to prepare."""

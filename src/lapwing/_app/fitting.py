@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 
 from lapwing import dask as on_cluster
 from lapwing._app.choosing import MethodChoice, choose
+from lapwing._app.encoding import points_of
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LearningRequest
 from lapwing._app.requests import FitRequest, TuneRequest, fit_command
@@ -25,8 +26,8 @@ from lapwing._app.settings import settings_of, spelled
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._report.record import FitRecord, FittedTwin, Origin, Trust
+from lapwing._tables.encoders import Encoding
 from lapwing._tables.predictions import Predictions
-from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.tables import Table
 from lapwing.classes.decoding import as_columns, of_each_class
 from lapwing.classes.label_checks import label_warnings_ignored
@@ -72,12 +73,15 @@ class Outcome(FitRecord):
         Time of fit and prediction.
     impute : {'none', 'median', 'mean'}
         Replacement of missing numbers.
+    encoding : Encoding or None
+        The encoder whose vectors the pipeline takes.
     """
 
     request: FitRequest
     fitted_by: CommandMethod
     seconds: float = 0.0
     impute: str = "none"
+    encoding: Encoding | None = None
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -146,7 +150,7 @@ def fit(
         As the estimator raises.
     """
     start = time.perf_counter()
-    before = preprocess(table.features, request.scale, request.impute, request.weights)
+    before = points_of(table, request, progress)
     chosen = choose(table, request, before.points, progress)
     estimator, method = chosen.estimator, chosen.method
     request.check_method(method, estimator.get_params(deep=False))
@@ -190,6 +194,7 @@ def fit(
         fitted_by=method,
         seconds=time.perf_counter() - start,
         impute=before.impute,
+        encoding=before.encoding,
     )
 
 

@@ -74,7 +74,11 @@ class BlockOutcome:
 def block_source(request: FitRequest) -> ParquetRows | None:
     """Return the features of a request as rows on disk; None if the table must be read whole."""
     plain = request.label is not None and not (
-        request.truth or request.layout or request.keep or request.read_options.whole
+        request.truth
+        or request.layout
+        or request.keep
+        or request.encoder
+        or request.read_options.whole
     )
     files = [request.report, request.onnx, request.next_rows, request.labels]
     parquet = all(path.suffix.lower() == ".parquet" and path.is_file() for path in request.data)

@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from lapwing._app import fitting, workflow
+from lapwing._app.encoding import points_of
 from lapwing._app.fitting import Outcome, answer_own
 from lapwing._app.reporting import find_command_method, report, table_of
 from lapwing._app.requests import FitRequest, LabelRequest
@@ -38,13 +39,12 @@ from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
 from lapwing._tables.coding import code_labels
 from lapwing._tables.columns import Keys, split_names
-from lapwing._tables.encoders import TEXT
 from lapwing._tables.predictions import write_predictions
-from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.tables import Table
 from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
 from lapwing.estimators import LapERLSClassifier
+from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.graphs import default_graph
 from lapwing.models import save_model
 
@@ -262,7 +262,7 @@ FILES = {
 }
 
 
-def start(table: Table, request: LabelRequest) -> LabelServer:
+def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> LabelServer:
     """Open the page for a table of the command line.
 
     Parameters
@@ -270,6 +270,8 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
     table : Table
         With or without labels.
     request : LabelRequest
+    progress : Stages
+        Told of the texts that are encoded.
 
     Returns
     -------
@@ -283,7 +285,7 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
         If the extra ``label`` is not installed.
     """
     require("starlette", extra="label", purpose="lapwing label")
-    before = preprocess(table.features, request.scale, request.impute, request.weights)
+    before = points_of(table, request, progress)
     estimator = make_estimator(
         request.chosen,
         request.parameters,
@@ -350,7 +352,7 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
 def _texts(table: Table, request: LabelRequest) -> tuple[NDArray[Any] | None, tuple[str, ...]]:
     """What the page shows to be read: the columns that were named, or all free text."""
     named = split_names(request.text, [*table.feature_names, *table.shown])
-    names = named or table.features.named(TEXT)
+    names = named or table.features.legible
     columns = [table.shown[name] if name in table.shown else table.X[name] for name in names]
     if len(columns) < 2:
         return (as_text(list(columns[0])) if columns else None), tuple(names)
@@ -360,7 +362,8 @@ def _texts(table: Table, request: LabelRequest) -> tuple[NDArray[Any] | None, tu
 
 
 def _pictures(table: Table, column: str, folder: Path) -> PictureFiles:
-    found = PictureFiles(table.shown[column], folder)
+    names = table.shown[column] if column in table.shown else table.X[column].to_list()
+    found = PictureFiles(as_text(list(names)), folder)
     missing = found.first_missing()
     if missing is not None:
         raise ValueError(

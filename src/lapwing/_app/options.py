@@ -20,6 +20,7 @@ from lapwing._app.methods import AUTO, METHODS, CommandMethod, find_method
 from lapwing._app.settings import parse_settings, setting_names
 from lapwing._host.files import check_writable
 from lapwing._host.modules import require
+from lapwing._tables.encoder_sources import PACKAGES, check_encoder
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import FORMATS, name_of
 from lapwing._tables.predictions import SHEET_FORMATS, check_output, require_writer
@@ -391,10 +392,33 @@ class FilledRequest(LabeledRequest):
         metavar="COLUMN=WEIGHT",
     )
 
+    encoder: str | None = option(
+        None,
+        help="What makes vectors of free text in place of word counts: module:function (from a "
+        f"list of texts to an array), a folder of sentence-transformers, or {', '.join(PACKAGES)}.",
+        panel=LEARN,
+    )
+    image: str | None = option(
+        None,
+        help="Column with the file names of pictures, from the folder of the table, of which "
+        "--encoder makes vectors.",
+        panel=TABLE,
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_choice("--impute", self.impute, IMPUTES)
         self.weights  # noqa: B018 - raises before a file is read
+        if self.encoder is not None:
+            check_encoder(self.encoder)
+        self._check_image()
+
+    def _check_image(self) -> None:
+        if self.image is not None and self.encoder is None:
+            raise ValueError(
+                f"--image {self.image}: name what makes vectors of the pictures with --encoder "
+                "module:function, or leave out --image."
+            )
 
     @property
     def weights(self) -> dict[str, float]:
@@ -419,7 +443,10 @@ class FilledRequest(LabeledRequest):
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
         missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
-        return replace(super().read_options, missing=missing)
+        picture = None if self.encoder is None else self.image
+        return replace(
+            super().read_options, missing=missing, encoder=self.encoder or "", picture=picture
+        )
 
     @property
     def full_command(self) -> str:

@@ -29,6 +29,7 @@ from lapwing._app.options import (
 )
 from lapwing._report.record import Hints
 from lapwing._tables.checks import LabelAdvice
+from lapwing._tables.encoder_sources import check_encoder
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import TABLES
 from lapwing._tables.predictions import SHEET_FORMATS
@@ -143,6 +144,8 @@ class FitRequest(LearningRequest):
         ValueError
             If it cannot be exported to ONNX.
         """
+        if self.onnx is not None and self.encoder is not None:
+            raise ValueError("--onnx: an ONNX file cannot hold the encoder. Leave out one of both.")
         lack = method.lacks_onnx(parameters)
         if self.onnx is not None and lack:
             raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {lack}.")
@@ -397,7 +400,7 @@ class LabelRequest(LearningRequest):
     image: str | None = option(
         None,
         help="Column with the file name of a picture (PNG, JPEG, GIF, WebP), from the folder of "
-        "the table. It is not learnt from.",
+        "the table. It is learnt from if there is an --encoder.",
         panel=TABLE,
     )
     layout: tuple[str, ...] = option(
@@ -462,7 +465,11 @@ class LabelRequest(LearningRequest):
         """Columns that the page shows and the model does not use."""
         dropped = {name.strip() for given in self.drop for name in (given, *given.split(","))}
         texts = [name for name in self.text if name in dropped]
-        return tuple(dict.fromkeys([*texts, *([] if self.image is None else [self.image])]))
+        pictures = [] if self.image is None or self.encoder is not None else [self.image]
+        return tuple(dict.fromkeys([*texts, *pictures]))
+
+    def _check_image(self) -> None:
+        """Pictures are shown without an encoder as well."""
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -489,6 +496,7 @@ class LabelRequest(LearningRequest):
         """
         shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
         drop = (*self.drop, *self.shown)
+        shared["image"] = None if self.encoder is None else self.image  # else only shown
         by_name = self.labels is None and self.data[0].suffix.lower() in TABLES
         if by_name and not changed:
             shared |= {"data": (*self.data, Path("labels.csv")), "label": column}
@@ -510,7 +518,16 @@ class PredictRequest(TableRequest):
     with_columns: bool = option(False, **_WITH_COLUMNS)
     predictions: Path | None = option(None, **_PREDICTIONS)
 
+    encoder: str | None = option(
+        None,
+        help="The encoder of the fit, if it had one. A model file brings no code, and only tells "
+        "its name.",
+        panel=LEARN,
+    )
+
     def __post_init__(self) -> None:
+        if self.encoder is not None:
+            check_encoder(self.encoder)
         if self.as_json and self.predictions is None:
             raise ValueError("--json needs --predictions: standard output can be one of both.")
         if self.with_columns:

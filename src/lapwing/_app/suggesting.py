@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._app.choosing import choose
+from lapwing._app.encoding import points_of
 from lapwing._app.fitting import fit_estimator, keep_graph, rows_to_label_next
 from lapwing._app.requests import SuggestRequest
 from lapwing._app.settings import make_estimator
-from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.tables import Table
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.graphs import default_graph
@@ -85,7 +85,7 @@ def suggest(
     if table.labeled.all():
         raise ValueError(f"{table.source}: every row has a label. There is none to label next.")
     start = time.perf_counter()
-    before = preprocess(table.features, request.scale, request.impute, request.weights)
+    before = points_of(table, request, progress)
     regression = table.numeric if request.automatic else request.chosen.regression
     known = len(np.unique(table.y[table.labeled]))
     fitted, name = known >= (1 if regression else 2), request.method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing._app import fitting
 from lapwing._app.choosing import Compared
+from lapwing._app.encoding import check_encoder_of, encoded, encoding_of, load_encoder
 from lapwing._app.fitting import Outcome, trust_new_rows
 from lapwing._app.fitting_blocks import BlockOutcome
 from lapwing._app.methods import COMMAND_METHODS
@@ -35,13 +36,15 @@ from lapwing._tables.predictions import (
 )
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
 from lapwing._words import quoted
+from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model, save_model
 from lapwing.onnx_export import save_onnx
 
 
 def read(request: FilledRequest) -> Table:
-    """Read the training table."""
+    """Read the training table; first load the encoder, so that a wrong name fails early."""
+    load_encoder(request)
     return read_table(request.data, request.read_options, advice=advice_of(request))
 
 
@@ -262,9 +265,12 @@ def read_for(model: Model, request: PredictRequest) -> Table:
 def fitted_of(model: Model, request: PredictRequest) -> Fitted:
     """Return the columns that a model expects of a table."""
     try:
-        return Fitted.from_info(model.info)
+        fitted = Fitted.from_info(model.info)
+        encoding_of(model)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{request.model} was damaged: {error}") from None
+    check_encoder_of(model, fitted, request)
+    return fitted
 
 
 def read_part(
@@ -276,9 +282,12 @@ def read_part(
     return table
 
 
-def answer(model: Model, table: Table) -> Predictions:
+def answer(
+    model: Model, table: Table, request: PredictRequest, progress: Stages = SILENT
+) -> Predictions:
     """Predict the rows of a table."""
     regression = COMMAND_METHODS[model.info["method"]].regression
+    table = encoded(model, table, request, progress)
     answers = fitting.predict(model.pipeline, table, regression=regression)
     return trust_new_rows(model.pipeline[-1], answers, model.info.get("trust") or {})
 
@@ -316,6 +325,7 @@ def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
         **_describe_data(table, request, classes, regression),
         "scaling": outcome.scaling,
         "impute": outcome.impute,
+        "encoder": None if outcome.encoding is None else asdict(outcome.encoding),
         "trust": figures.volumes.get("trust"),
     }
 

@@ -42,7 +42,6 @@ from lapwing._report.summaries import convergence, graph_health
 from lapwing._report.svg import choose_rows, draw_sign, place, sign_of
 from lapwing._report.text import NAME_LENGTH, open_page, plural
 from lapwing._report.words import class_words, words_of
-from lapwing._tables.encoders import TEXT
 from lapwing._tables.tables import Table
 
 _FEATURES_NAMED = 40
@@ -202,7 +201,7 @@ def _add_cells(lists: dict[str, Any], table: Table) -> None:
     rows = [row["row"] for row in shown]
     columns = {}
     if rows:
-        texts = table.features.named(TEXT)
+        texts = table.features.legible
         columns = row_columns(table, rows, most=_COLUMNS_KEPT + 1, texts=texts)
     lists["columns"] = [text.clean(name) for name in columns][:_COLUMNS_KEPT]
     lists["more_columns"] = len(columns) > _COLUMNS_KEPT

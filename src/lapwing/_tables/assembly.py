@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from lapwing._tables.cells import Cells, as_text, is_unit, join_cells, read_amount
 from lapwing._tables.columns import ColumnNote, RawColumns, RawTable, Selection
-from lapwing._tables.encoders import NUMERIC, BadCells, NumberReading, Reading
+from lapwing._tables.encoders import (
+    NUMERIC,
+    BadCells,
+    EncodedReading,
+    FreeTextReading,
+    NumberReading,
+    Reading,
+)
 from lapwing._tables.inference import (
     MAX_VALUES,
     ReadingDefaults,
@@ -143,7 +150,8 @@ def read_columns(columns: RawColumns, selection: Selection, where: str) -> RawTa
         ]
         unusable = [verdict for verdict in verdicts if isinstance(verdict, Unusable)]
         readings = [verdict for verdict in verdicts if not isinstance(verdict, Unusable)]
-        input_errors = _strict_errors(unusable, where, columns.places)
+        readings, unencoded = _encoded(readings, options, where)
+        input_errors = [*_strict_errors(unusable, where, columns.places), *unencoded]
         return _assemble(columns, readings, [], input_errors, where, strict=True)
     habits, words = habits_of(columns, options), missing_words(strict=False)
     verdicts = [
@@ -151,6 +159,8 @@ def read_columns(columns: RawColumns, selection: Selection, where: str) -> RawTa
         for name, cells in columns.cells.items()
     ]
     readings, left_out, input_errors = _insist(verdicts, selection.insisted(names), where)
+    readings, unencoded = _encoded(readings, options, where)
+    input_errors += unencoded
     raw = _assemble(columns, readings, left_out, input_errors, where, strict=False)
     doubts = {
         reading.column: doubt_of(reading, columns.cells[reading.column].without(words))
@@ -163,6 +173,27 @@ def read_columns(columns: RawColumns, selection: Selection, where: str) -> RawTa
         for note in raw.notes
     ]
     return replace(raw, decimal=habits.decimal, notes=tuple(notes))
+
+
+def _encoded(
+    readings: Sequence[Reading], options: ReadOptions, where: str
+) -> tuple[list[Reading], list[str]]:
+    """Leave free text or pictures to the encoder, if there is one; an error if it has none."""
+    if not options.encoder:
+        return list(readings), []
+    picture = options.picture
+    found = [
+        EncodedReading(reading.column, options.encoder, picture is not None)
+        if isinstance(reading, FreeTextReading) and picture in (None, reading.column)
+        else reading
+        for reading in readings
+    ]
+    if any(isinstance(reading, EncodedReading) for reading in found):
+        return found, []
+    return found, [
+        f"{where} has no column of free text for --encoder. Name it with --text, or leave out "
+        "--encoder."
+    ]
 
 
 def habits_of(columns: RawColumns, options: ReadOptions) -> ReadingDefaults:

@@ -373,7 +373,8 @@ class Selection:
         roles: dict[str, Sequence[str | None]] = {"--label": labels, "--id": [chosen.id]}
         roles |= {"--drop": drop, "--features": wanted, "--keep": split_names(chosen.keep, names)}
         roles |= {"--truth": [chosen.truth], "--map": chosen.layout}
-        roles |= {"--text": split_names(chosen.text, names), "--image": chosen.shown}
+        pictures = () if chosen.picture is None else (chosen.picture,)
+        roles |= {"--text": split_names(chosen.text, names), "--image": (*chosen.shown, *pictures)}
         lost = [
             _not_found(name, option, names, where)
             for option, all_chosen in roles.items()
@@ -408,20 +409,24 @@ class Selection:
     def insisted(self, names: Sequence[str]) -> frozenset[str]:
         """Columns that the user wants used whatever they look like."""
         chosen = self.options
-        told = (chosen.keep, chosen.features, chosen.text)
-        return frozenset(name for columns in told for name in split_names(columns, names))
+        told = (chosen.keep, chosen.features)
+        named = {name for columns in told for name in split_names(columns, names)}
+        return self.free_texts(names) | named
 
     def free_texts(self, names: Sequence[str]) -> frozenset[str]:
-        """Columns that the user says are free text."""
-        return frozenset(split_names(self.options.text, names))
+        """Columns that the user says are free text, or names of pictures to be encoded."""
+        found = {*split_names(self.options.text, names), self.options.picture}
+        return frozenset(name for name in found if name is not None)
 
     def _check_roles(self, drop: Sequence[str], wanted: Sequence[str], where: str) -> None:
         label, truth = self.options.label, self.options.truth
         if label is not None and (label == self.options.id or label in drop):
             raise ValueError(f"{where}: the label column {label!r} cannot be --id or --drop.")
-        for name in self.options.text:
+        picture = self.options.picture
+        chosen = [("--text", name) for name in self.options.text]
+        for flag, name in [*chosen, *([] if picture is None else [("--image", picture)])]:
             if name in (label, self.options.id, truth):
-                raise ValueError(f"{where}: the --text column {name!r} has another role already.")
+                raise ValueError(f"{where}: the {flag} column {name!r} has another role already.")
         if truth is not None and truth in (label, self.options.id):
             raise ValueError(f"{where}: the --truth column {truth!r} has another role already.")
         for name in wanted:

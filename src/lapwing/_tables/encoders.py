@@ -23,8 +23,9 @@ MISSING_VALUE, OTHER_VALUE = "(missing)", "(other)"
 _WEEK, _DAY = 7.0, 24.0
 _SHARES = ("%", "‰")
 
-# Kinds of features: numbers, values of a text that are one-hot encoded, and texts of words.
-NUMERIC, CATEGORICAL, TEXT = "numeric", "categorical", "text"
+# Kinds of features: numbers, values of a text that are one-hot encoded, texts of words, and texts
+# or pictures of which an encoder makes vectors.
+NUMERIC, CATEGORICAL, TEXT, ENCODED = "numeric", "categorical", "text", "encoded"
 
 
 @dataclass(frozen=True)
@@ -244,16 +245,82 @@ class FreeTextReading:
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Give the texts, an empty one where there is none; no cell is bad."""
-        column = cells.spelled()
-        column[[text is None for text in column]] = ""
-        return [column], None
+        return [_spelled(cells)], None
 
     def describe(self) -> str:
         """Describe the encoding in words."""
         return f"free text, by its {'letters' if self.letters else 'words'}"
 
 
-Reading = NumberReading | DateReading | TextReading | FreeTextReading
+@dataclass(frozen=True)
+class EncodedReading:
+    """Free text or pictures, of which an encoder makes vectors (`lapwing._tables.embedding`).
+
+    Attributes
+    ----------
+    column : str
+    encoder : str
+        Its name, which is told and never looked up.
+    picture : bool
+        Whether the cells are names of picture files.
+    """
+
+    kind: ClassVar[str] = "encoded"
+    feature: ClassVar[str] = ENCODED
+    column: str
+    encoder: str = ""
+    picture: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return (self.column,)
+
+    def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
+        """Give the texts, an empty one where there is none; no cell is bad."""
+        return [_spelled(cells)], None
+
+    def describe(self) -> str:
+        """Describe the encoding in words."""
+        return f"{'pictures' if self.picture else 'free text'}, encoded by {self.encoder}"
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What a model keeps of its encoder of texts: enough to tell another one, nothing to run.
+
+    Attributes
+    ----------
+    name : str
+        As the user gave it.
+    digest : str
+        Of its code or its weights; empty if not known.
+    width : int
+        Numbers of a vector.
+    """
+
+    name: str
+    digest: str
+    width: int
+
+    @classmethod
+    def from_info(cls, info: Mapping[str, Any]) -> Encoding:
+        """Take the fields from the description of a model; ValueError if it is damaged."""
+        found = cls(info["name"], info["digest"], info["width"])
+        texts: list[object] = [found.name, found.digest]
+        width: object = found.width
+        if not all(isinstance(text, str) for text in texts) or not isinstance(width, int):
+            raise ValueError("its encoder has no name or no width")
+        return found
+
+
+def _spelled(cells: Cells) -> NDArray[Any]:
+    column = cells.spelled()
+    column[[text is None for text in column]] = ""
+    return column
+
+
+Reading = NumberReading | DateReading | TextReading | FreeTextReading | EncodedReading
 
 
 def reading_from(description: Mapping[str, Any]) -> Reading:
@@ -297,6 +364,10 @@ def _check(reading: Reading) -> None:
     elif isinstance(reading, FreeTextReading):
         if not isinstance(reading.letters, bool):
             raise ValueError("neither words nor letters")
+    elif isinstance(reading, EncodedReading):
+        if not isinstance(reading.picture, bool):
+            raise ValueError("neither texts nor pictures")
+        texts = [*texts, reading.encoder]
     else:
         texts = [*texts, *reading.values, *([] if reading.missing is None else [reading.missing])]
     if not all(isinstance(text, str) for text in texts):
@@ -308,6 +379,7 @@ _KINDS: Mapping[str, Callable[..., Reading]] = {
     "date": DateReading,
     "text": TextReading,
     "free text": FreeTextReading,
+    "encoded": EncodedReading,
 }
 
 

@@ -32,6 +32,11 @@ class ReadOptions:
         Columns to use although they look as if they were of no use.
     text : tuple of str
         Columns of free text, whatever they look like.
+    encoder : str
+        Name of what makes vectors of free text, or of the pictures of `picture`; empty means that
+        words are counted.
+    picture : str or None
+        A column of names of pictures of which the encoder makes vectors.
     layout : tuple of str
         The user's own two coordinates for a map; never features.
     shown : tuple of str
@@ -78,6 +83,8 @@ class ReadOptions:
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+    encoder: str = ""
+    picture: str | None = None
     layout: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     labels_file: str | os.PathLike[str] | None = None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +22,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._arrays import is_sparse
-from lapwing._tables.encoders import CATEGORICAL, NUMERIC, TEXT, FreeTextReading, Reading
+from lapwing._tables.encoders import (
+    CATEGORICAL,
+    NUMERIC,
+    TEXT,
+    EncodedReading,
+    Encoding,
+    FreeTextReading,
+    Reading,
+)
 from lapwing._words import quoted
 from lapwing.linalg import column_variances
 
@@ -66,12 +74,15 @@ class Preprocessed:
         The rows after them.
     impute : {'none', 'median', 'mean'}
         What takes the place of missing numbers.
+    encoding : Encoding or None
+        The encoder of texts; None without one.
     """
 
     steps: list[Any]
     words: str
     points: Any
     impute: str
+    encoding: Encoding | None = None
 
 
 def scaling(X: Any, names: list[str], texts: Mapping[str, Iterable[Any]], scale: str) -> Scaling:
@@ -161,16 +172,29 @@ class Features:
         Numbers; a data frame if some columns are text.
     names : tuple of str
         Of the columns.
-    kinds : tuple of {'numeric', 'categorical', 'text'}
+    kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
         Of the columns; empty for numbers alone.
     readings : tuple of Reading
         How they became features.
+    vectors : mapping of str to tuple of str
+        The columns that hold the vectors of an encoded one, by its name; empty before
+        `lapwing._tables.embedding` has made them.
+    encoding : Encoding or None
+        The encoder that made them.
     """
 
     X: Any
     names: tuple[str, ...]
     kinds: tuple[str, ...] = ()
     readings: tuple[Reading, ...] = ()
+    vectors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    encoding: Encoding | None = None
+
+    @property
+    def legible(self) -> list[str]:
+        """Names of the columns of texts to be read, by people as well."""
+        encoded = [one for one in self.readings if isinstance(one, EncodedReading)]
+        return [*self.named(TEXT), *(one.column for one in encoded if not one.picture)]
 
     def named(self, kind: str) -> list[str]:
         """Names of the columns of a kind."""
@@ -184,22 +208,23 @@ def preprocess(
 ) -> Preprocessed:
     """Fit the steps before the estimator.
 
-    With columns of free text the points are sparse. They are made of blocks: all numbers, all
-    categories, and the words of each text. As in multiple factor analysis [1]_ each block is
-    divided by the largest singular value of its centred columns, so that no block has the first
-    principal direction to itself; then all are divided by the mean norm of the rows.
+    With columns of free text the points are sparse, unless an encoder makes vectors of all of them.
+    They are made of blocks: all numbers, all categories, and the words or the vectors of each text.
+    As in multiple factor analysis [1]_ each block is divided by the largest singular value of its
+    centred columns, so that no block has the first principal direction to itself; then all are
+    divided by the mean norm of the rows.
 
     Parameters
     ----------
     features : Features
-        Of the rows of the fit.
+        Of the rows of the fit; encoded columns as their vectors.
     scale : {'auto', 'standard', 'none'}
         See `choose_scaling`; beside free text 'auto' standardises.
     impute : {'auto', 'none', 'median', 'mean'}
         What takes the place of missing numbers; 'auto' is the median if some are missing. A missing
         text is a value of its own.
     weights : mapping of str to float, default={}
-        How much the words of a text count, by its column; 1 for the others.
+        How much the words or the vectors of a text count, by its column; 1 for the others.
 
     Returns
     -------
@@ -225,36 +250,37 @@ def preprocess(
        Statistics & Data Analysis 18, 1994.
     """
     numeric, categories, words = map(features.named, (NUMERIC, CATEGORICAL, TEXT))
-    _check_weights(weights, words)
+    texts = [*words, *features.vectors]
+    check_weights(weights, features)
     # Of no columns at all polars makes an array of objects.
     numbers = points = features.X
-    if words or categories:
+    if texts or categories:
         numbers = points[numeric].to_numpy().astype(np.float64, copy=False)
     if impute == "auto":
         held = numbers.data if is_sparse(numbers) else numbers
         impute = "median" if np.isnan(held).any() else "none"
     steps: list[Any] = [] if impute == "none" else [("impute", SimpleImputer(strategy=impute))]
-    if words and numeric and scale == "auto":
+    if texts and numeric and scale == "auto":
         # Of numbers of different units the largest would be the block.
         chosen = Scaling(True, "numbers standardised beside text")
     else:
-        texts = {name: points[name].to_list() for name in categories}
-        chosen = scaling(numbers, numeric, texts, scale)
+        values = {name: points[name].to_list() for name in categories}
+        chosen = scaling(numbers, numeric, values, scale)
     if chosen.standardize:
         steps.append(("scale", StandardScaler(with_mean=not is_sparse(points))))
-    said = [chosen.reason] if numeric or not words else []
-    if words or categories:
+    said = [chosen.reason] if numeric or not texts else []
+    if texts or categories:
         columns = _columns(features, Pipeline(steps) if steps else "passthrough")
-        points = _fit_columns(columns, points, words, weights)
+        points = _fit_columns(columns, points, features, weights)
         steps = [("columns", columns)]
-        said += _describe_columns(columns, categories, words)
+        said += _describe_columns(columns, features)
     elif steps:
         points = Pipeline(steps).fit_transform(points)
     if impute != "none":
         said.append(f"missing numbers replaced by the {impute} of their column")
     if is_sparse(points):
         points = points.tocsr()  # an imputer gives columns
-    return Preprocessed(steps, "; ".join(said), points, impute)
+    return Preprocessed(steps, "; ".join(said), points, impute, features.encoding)
 
 
 def _columns(features: Features, each: Any) -> ColumnTransformer:
@@ -266,24 +292,34 @@ def _columns(features: Features, each: Any) -> ColumnTransformer:
     readings = {one.column: one for one in features.readings if isinstance(one, FreeTextReading)}
     for k, name in enumerate(words):
         blocks.append((f"text {k}", _vectorizer(letters=readings[name].letters), name))
+    for k, names in enumerate(features.vectors.values()):
+        blocks.append((f"encoded {k}", "passthrough", list(names)))
     return ColumnTransformer(blocks, sparse_threshold=float(bool(words)))
 
 
-def _describe_columns(
-    columns: ColumnTransformer, categories: Sequence[str], words: Sequence[str]
-) -> list[str]:
+def _describe_columns(columns: ColumnTransformer, features: Features) -> list[str]:
+    categories = features.named(CATEGORICAL)
     said = [f"one-hot encoded: {', '.join(categories)}"] if categories else []
-    for k, name in enumerate(words):
+    said += [f"vectors of {len(names)} numbers of {n!r}" for n, names in features.vectors.items()]
+    for k, name in enumerate(features.named(TEXT)):
         vectorizer = columns.named_transformers_[f"text {k}"]
         what = "runs of letters" if vectorizer.analyzer == "char" else "words and pairs of words"
         said.append(f"{len(vectorizer.vocabulary_):,} {what} of {name!r}")
     return said
 
 
-def _check_weights(weights: Mapping[str, float], words: Sequence[str]) -> None:
-    other = [name for name in weights if name not in words]
+def check_weights(weights: Mapping[str, float], features: Features) -> None:
+    """Refuse weights of columns that are no texts or pictures, and those that are no weights.
+
+    Raises
+    ------
+    ValueError
+    """
+    encoded = [one.column for one in features.readings if isinstance(one, EncodedReading)]
+    texts = [*features.named(TEXT), *encoded]
+    other = [name for name in weights if name not in texts]
     if other:
-        which = f"; free text here: {quoted(words)}" if words else ""
+        which = f"; free text here: {quoted(texts)}" if texts else ""
         raise ValueError(f"--weight: {quoted(other)} is no column of free text{which}.")
     for name, weight in weights.items():
         # Beyond, its square is no number.
@@ -303,13 +339,16 @@ def _vectorizer(*, letters: bool) -> TfidfVectorizer:
 
 
 def _fit_columns(
-    columns: ColumnTransformer, X: Any, words: Sequence[str], weights: Mapping[str, float]
+    columns: ColumnTransformer, X: Any, features: Features, weights: Mapping[str, float]
 ) -> Any:
-    """Fit the blocks and, where some are words, weigh them."""
+    """Fit the blocks and, where some are texts, weigh them."""
+    words = features.named(TEXT)
     try:
         points = columns.fit_transform(X)
     except ValueError:
-        for _, vectorizer, name in columns.transformers[-len(words) :] if words else ():
+        for _, vectorizer, name in columns.transformers:
+            if not isinstance(vectorizer, TfidfVectorizer):
+                continue
             try:
                 clone(vectorizer).fit(X[name])
             except ValueError:
@@ -318,30 +357,35 @@ def _fit_columns(
                     f"Leave it out with --drop {shlex.quote(name)}."
                 ) from None
         raise
-    if not words:
+    if not words and not features.vectors:
         return points
-    columns.sparse_output_ = True  # else texts of which all have all words are dense
-    points = csc_matrix(points)
+    if words:
+        columns.sparse_output_ = True  # else texts of which all have all words are dense
+        points = csc_matrix(points)
+    # Of each block the column of the table that has a weight of its own.
+    texts = {f"text {k}": name for k, name in enumerate(words)}
+    texts |= {f"encoded {k}": name for k, name in enumerate(features.vectors)}
     places = columns.output_indices_
     scale = np.ones(points.shape[1])
-    for name, part, column in columns.transformers_:
-        factor = 1 / (_largest_singular_value(points[:, places[name]]) or 1.0)
-        if isinstance(part, TfidfVectorizer):
-            factor *= weights.get(column, 1.0)
+    for name, _, _ in columns.transformers_:
+        factor = weights.get(texts.get(name, ""), 1.0)
+        factor /= _largest_singular_value(points[:, places[name]]) or 1.0
         scale[places[name]] = factor
-    norms = np.sqrt(points.multiply(points).tocsr() @ scale**2)
+    squares = points.multiply(points).tocsr() if words else points * points
+    norms = np.sqrt(squares @ scale**2)
     scale /= norms[norms > 0].mean() if norms.any() else 1.0
     parts = [name for name, _, _ in columns.transformers_]
     columns.set_params(transformer_weights={name: scale[places[name].start] for name in parts})
-    return points.multiply(scale[None, :])
+    return points.multiply(scale[None, :]) if words else points * scale
 
 
 def _largest_singular_value(block: Any) -> float:
-    """Of a sparse block less the means of its columns."""
+    """Of a block, dense or sparse, less the means of its columns."""
     n, p = block.shape
     means = np.asarray(block.mean(axis=0)).ravel()
     if min(n, p) <= _SMALL_BLOCK:
-        return float(np.linalg.norm(block.toarray() - means, 2))
+        dense = block.toarray() if is_sparse(block) else block
+        return float(np.linalg.norm(dense - means, 2))
     centred = LinearOperator(
         (n, p),
         matvec=lambda v: block @ v.ravel() - means @ v.ravel(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -48,8 +48,10 @@ from lapwing._tables.columns import (
 )
 from lapwing._tables.encoders import (
     CATEGORICAL,
+    ENCODED,
     NUMERIC,
     TEXT,
+    EncodedReading,
     FreeTextReading,
     NumberReading,
     Reading,
@@ -78,7 +80,7 @@ class Fitted:
     ----------
     feature_names : tuple of str
         Names of the features in their order.
-    kinds : tuple of {'numeric', 'categorical', 'text'}
+    kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
         Of the features.
     readings : tuple of Reading
         How the columns of its table became features; empty if that was a matrix.
@@ -129,7 +131,12 @@ class Fitted:
         """How columns of these names are read, whatever the format of the model's table."""
         if self.readings:
             return self.readings
-        read = {NUMERIC: NumberReading, CATEGORICAL: TextReading, TEXT: FreeTextReading}
+        read: dict[str, Callable[[str], Reading]] = {
+            NUMERIC: NumberReading,
+            CATEGORICAL: TextReading,
+            TEXT: FreeTextReading,
+            ENCODED: EncodedReading,
+        }
         return tuple(
             read[kind](name) for name, kind in zip(self.feature_names, self.kinds, strict=True)
         )
@@ -156,7 +163,7 @@ class Table:
     unlabeled : int, str or float
         The marker in `y`: an integer below all labels, the empty text, or NaN; pass it on to the
         estimator.
-    kinds : tuple of {'numeric', 'categorical', 'text'}
+    kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
         Of the p columns; empty means that all are numeric.
     truth : ndarray of shape (n,) or None
         Known answers, coded as `y`, for the report alone.
@@ -482,6 +489,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         kinds_of(raw),
         source=where,
         id_name=options.id,
+        readings=raw.readings,
         remarks=raw.remarks,
         dialect=raw.dialect,
         whole=_whole(raw, options),

@@ -11,7 +11,7 @@ import io
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,7 +44,7 @@ from lapwing.models.archive import (
     pack,
     read_header,
 )
-from lapwing.models.schema import canonical_nodes, forbidden, trusted_types
+from lapwing.models.schema import TABLE_ENCODER, canonical_nodes, forbidden, trusted_types
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     model : estimator, Pipeline or Model
         A fitted estimator or pipeline, or a `Model`, which says more of it. The same model gives
         the same bytes. Of a search (``GridSearchCV``), also as a step of a pipeline, it is
-        ``best_estimator_``.
+        ``best_estimator_``. The encoder of a `TableEncoder` is left out.
     path : path-like
         The file; it is replaced if it exists.
 
@@ -206,7 +206,7 @@ def _encode(model: Model) -> bytes:
     if model.report is not None:
         texts[REPORT] = _json(model.report.to_dict(), "report")
     try:
-        dump = skops.dumps(_with_listed_words(model.pipeline))
+        dump = skops.dumps(_with_listed_words(_without_encoders(model.pipeline)))
     except Exception as error:  # whatever an object's own way of giving its state raises
         raise ValueError(f"the model cannot be saved: {one_line(error)}.") from None
     schema, members = canonical_nodes(dump)
@@ -225,6 +225,26 @@ def _encode(model: Model) -> bytes:
     return content
 
 
+def _without_encoders(pipeline: Any) -> Any:
+    """A copy in which `TableEncoder` has no encoder, which is code, or a name to import it by."""
+    parts = list(_parts(pipeline))
+    bare = {}
+    for part in parts:
+        if _is_table_encoder(part) and part.encoder is not None:
+            bare[id(part)] = copy(part)
+            bare[id(part)].encoder = None
+    return deepcopy(pipeline, _arrays_among(parts) | bare) if bare else pipeline
+
+
+def _arrays_among(parts: Iterable[Any]) -> dict[int, Any]:
+    """What a copy shares and does not copy."""
+    return {id(part): part for part in parts if is_sparse(part) or isinstance(part, np.ndarray)}
+
+
+def _is_table_encoder(part: Any) -> bool:
+    return f"{type(part).__module__}.{type(part).__name__}" == TABLE_ENCODER
+
+
 def _with_listed_words(pipeline: Any) -> Any:
     """A copy in which vocabularies are arrays of words, in the order of their numbers.
 
@@ -238,9 +258,7 @@ def _with_listed_words(pipeline: Any) -> Any:
     ]
     if not vocabularies:
         return pipeline
-    # Arrays are shared, and not copied.
-    memo = {id(part): part for part in parts if is_sparse(part) or isinstance(part, np.ndarray)}
-    memo |= {
+    memo = _arrays_among(parts) | {
         id(words): np.array(sorted(words, key=words.__getitem__), dtype=object)
         for words in vocabularies
     }
@@ -314,6 +332,11 @@ def _check_pipeline(pipeline: Any, name: str) -> None:
         # A cache is a folder of pickles, read when the pipeline is fitted again.
         if isinstance(part, Pipeline) and part.memory is not None:
             raise ModelFileError(f"{name} holds a pipeline with a cache; set memory=None.")
+        # A name would be imported when rows are encoded.
+        if _is_table_encoder(part) and getattr(part, "encoder", None) is not None:
+            raise ModelFileError(
+                f"{name} names an encoder of texts, which would be imported; set encoder=None."
+            )
         # Texts to predict would be taken for paths.
         if isinstance(part, CountVectorizer) and part.input != "content":
             raise ModelFileError(

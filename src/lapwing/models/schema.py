@@ -60,6 +60,10 @@ _SPARSE = tuple(
 )
 
 
+# By its name alone: with it the readers of tables would be imported.
+TABLE_ENCODER = "lapwing.TableEncoder"
+
+
 def _own_types() -> tuple[str, ...]:
     """By their public names, as files must outlive the places where classes are written."""
     classes = [getattr(estimators, name) for name in estimators.__all__]
@@ -67,8 +71,7 @@ def _own_types() -> tuple[str, ...]:
     classes += [*LOSSES.values(), *UNLABELED_LOSSES.values()]
     classes += [FewLabelClassifier, FewLabelRegressor, Candidate]
     classes += [Comparison, Evidence, RegressionEvidence]
-    # The encoder by its name alone: with it the readers of tables would be imported.
-    return (*(f"{c.__module__}.{c.__name__}" for c in classes), "lapwing.TableEncoder")
+    return (*(f"{c.__module__}.{c.__name__}" for c in classes), TABLE_ENCODER)
 
 
 OWN_TYPES = _own_types()

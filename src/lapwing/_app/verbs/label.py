@@ -27,7 +27,9 @@ def label(request: LabelRequest) -> None:
     shown = StageDisplay(request.quiet)
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
-    with labelling.start(table, request) as server:
+    with shown.stage("Making points") as stage:
+        server = labelling.start(table, request, stage)
+    with server:
         # The user needs the address, even with --quiet.
         say(server.url)
         if not request.quiet:

@@ -39,8 +39,8 @@ def predict(request: PredictRequest) -> None:
         return
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read_for(loaded, request)
-    with shown.stage("Predicting"):
-        rows = workflow.answer(loaded, table)
+    with shown.stage("Predicting") as stage:
+        rows = workflow.answer(loaded, table, request, stage)
         rows = workflow.beside_columns(rows, table, request.predictions)
     if request.predictions is None:
         print_predictions(

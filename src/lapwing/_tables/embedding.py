@@ -1,0 +1,299 @@
+"""Vectors of texts by encoders that the user brings: calls, checks, and what is kept of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._arrays import is_sparse
+from lapwing._host.files import atomic_write
+from lapwing._host.warn import warn
+from lapwing._tables.encoders import ENCODED, EncodedReading, Encoding
+from lapwing._tables.frames import frame_of
+from lapwing._tables.preprocessing import Features
+from lapwing._tables.words import shorten
+from lapwing.estimators.prepared import SILENT, Stages
+from lapwing.exceptions import LapwingWarning
+
+_LOGGER = logging.getLogger("lapwing")
+# Texts of a call: enough for an encoder to work in blocks of its own, few enough that progress is
+# seen, and that the text at which it fails is soon found.
+_CALL = 256
+_KEY = 16  # bytes of a digest: two of a billion texts have the same with a probability of 1e-21
+
+Vectors = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A function that makes a vector of each text.
+
+    Attributes
+    ----------
+    name : str
+        As the user gave it.
+    digest : str
+        Of its code or its weights: equal ones give equal vectors. Empty if it cannot be known.
+    function : callable
+        Maps a list of str to an array of shape (n, d), each text by itself.
+    """
+
+    name: str
+    digest: str
+    function: Callable[[list[str]], Any]
+
+
+@dataclass(frozen=True)
+class VectorStore:
+    """A file of vectors, by the contents of the texts and the encoder that made them.
+
+    It holds digests of the texts, not the texts. One that is damaged, or of another encoder, counts
+    as empty, and is replaced.
+
+    Attributes
+    ----------
+    path : Path
+    digest : str
+        Of the encoder.
+    """
+
+    path: Path
+    digest: str
+
+    def load(self) -> dict[bytes, Vectors]:
+        """Vectors by the keys of their texts."""
+        try:
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+                digest, keys, vectors = str(held["encoder"]), held["keys"], held["vectors"]
+            if digest != self.digest:
+                return {}
+            if (
+                vectors.ndim != 2
+                or vectors.dtype.kind != "f"
+                or keys.dtype != np.uint8
+                or keys.shape != (len(vectors), _KEY)
+                or not np.isfinite(vectors).all()
+            ):
+                raise ValueError("it holds something else")
+        except FileNotFoundError:
+            return {}
+        except Exception as error:  # damage shows in the ways of zipfile, zlib and NumPy
+            _LOGGER.warning("%s cannot be read (%s). It is made again.", self.path, error)
+            return {}
+        return {key.tobytes(): vector for key, vector in zip(keys, vectors, strict=True)}
+
+    def save(self, known: Mapping[bytes, Vectors]) -> None:
+        """Write vectors, whole or not at all; a folder that cannot be written is told."""
+        keys = np.frombuffer(b"".join(known), dtype=np.uint8).reshape(len(known), _KEY)
+        try:
+            with atomic_write(self.path) as temporary, temporary.open("wb") as file:
+                np.savez(
+                    file,
+                    encoder=np.array(self.digest),
+                    keys=keys,
+                    vectors=np.stack(list(known.values())),
+                )
+        except (OSError, ValueError) as error:
+            warn(
+                f"The vectors of the texts are not kept, and will be made again by the next fit: "
+                f"{str(error).rstrip('.')}.",
+                LapwingWarning,
+            )
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """An encoder with what its calls need besides.
+
+    Attributes
+    ----------
+    encoder : Encoder
+    store : VectorStore or None
+        Where vectors are kept; None keeps none.
+    folder : Path or None
+        Where names of pictures begin; None leaves them as they are.
+    progress : Stages
+        Told of each call.
+    """
+
+    encoder: Encoder
+    store: VectorStore | None = None
+    folder: Path | None = None
+    progress: Stages = field(default=SILENT)
+
+    def embed(self, features: Features) -> Features:
+        """Replace the columns of encoded texts by those of their vectors.
+
+        Parameters
+        ----------
+        features : Features
+            Those of `EncodedReading` hold texts, or names of pictures.
+
+        Returns
+        -------
+        Features
+            With `Features.vectors`, the columns of the numbers of each column, and the encoding.
+
+        Raises
+        ------
+        ValueError
+            If the encoder fails or gives no vectors; names the row.
+        """
+        readings = {r.column: r for r in features.readings if isinstance(r, EncodedReading)}
+        columns: dict[str, NDArray[Any]] = {}
+        kinds: list[str] = []
+        vectors: dict[str, tuple[str, ...]] = {}
+        for name, kind in zip(features.names, features.kinds, strict=True):
+            if kind != ENCODED:
+                columns[name] = features.X[name].to_numpy()
+                kinds.append(kind)
+                continue
+            found = self.vectors(features.X[name].to_list(), readings[name])
+            vectors[name] = tuple(f"{name} [{j + 1}]" for j in range(found.shape[1]))
+            columns |= dict(zip(vectors[name], found.T, strict=True))
+            kinds += [ENCODED] * found.shape[1]
+        if len(columns) < len(kinds):
+            raise ValueError(
+                f"a column has the name of a number of an encoded one, such as "
+                f"{next(iter(vectors.values()))[0]!r}. Rename it."
+            )
+        width = len(next(iter(vectors.values())))
+        return replace(
+            features,
+            X=frame_of(columns, features.X),
+            names=tuple(columns),
+            kinds=tuple(kinds),
+            vectors=vectors,
+            encoding=Encoding(self.encoder.name, self.encoder.digest, width),
+        )
+
+    def vectors(self, texts: Sequence[str], reading: EncodedReading) -> Vectors:
+        """Vectors (n, d) of the texts of a column; of an empty one zeros."""
+        column = reading.column
+        if reading.picture and self.folder is not None:
+            texts = [str(self.folder / text) if text else "" for text in texts]
+        rows: dict[str, int] = {}  # of each text the first
+        for row, text in enumerate(texts):
+            if text:
+                rows.setdefault(text, row)
+        if not rows:
+            raise ValueError(f"no row of the column {column!r} has a text to encode.")
+        store = self.store
+        known = {} if store is None else store.load()
+        keys = {} if store is None else {text: _key(text, reading.picture) for text in rows}
+        new = [text for text in rows if keys.get(text) not in known]
+        made: dict[str, Vectors] = {}
+        if new:
+            made = dict(zip(new, self._encode(new, rows, column), strict=True))
+        found = {text: made[text] if text in made else known[keys[text]] for text in rows}
+        first = next(iter(found.values()))
+        if store is not None and any(vector.shape != first.shape for vector in found.values()):
+            raise ValueError(  # by an encoder that has changed unseen
+                f"{self._named} gives vectors of another length than those in {store.path}. "
+                "Delete that file."
+            )
+        if store is not None and new:
+            store.save(known | {keys[text]: made[text] for text in new})
+        zero = np.zeros_like(first)
+        return np.stack([found.get(text, zero) for text in texts])
+
+    @property
+    def _named(self) -> str:
+        return f"--encoder {self.encoder.name}"
+
+    def _encode(self, texts: list[str], rows: Mapping[str, int], column: str) -> Vectors:
+        """Call the encoder; `rows` are those of the texts, for messages."""
+        parts: list[Vectors] = []
+        starts = range(0, len(texts), _CALL)
+        with self.progress.stage(f"encoding {column!r}", len(starts)) as tick:
+            for start in starts:
+                batch = texts[start : start + _CALL]
+                places = [rows[text] + 1 for text in batch]
+                part = self._checked(self._call(batch, places, column), places, column)
+                if parts and part.shape[1] != parts[0].shape[1]:
+                    raise ValueError(
+                        f"{self._named} gives vectors of {part.shape[1]} numbers from row "
+                        f"{places[0]} of {column!r} on, and of {parts[0].shape[1]} before. All "
+                        "must have as many."
+                    )
+                parts.append(part)
+                tick(dict)
+        return np.concatenate(parts)
+
+    def _call(self, batch: list[str], places: Sequence[int], column: str) -> Any:
+        try:
+            return self.encoder.function(list(batch))
+        except Exception as error:  # whatever a function of the user's raises
+            for text, row in zip(batch, places, strict=True):
+                try:
+                    self.encoder.function([text])
+                except Exception as cause:
+                    raise ValueError(
+                        f"{self._named} fails at row {row} of {column!r} ({shorten(text)!r}): "
+                        f"{told(cause)}."
+                    ) from cause
+            raise ValueError(
+                f"{self._named} fails at {len(batch)} texts of {column!r} together, from row "
+                f"{places[0]} on, though not at any one of them: {told(error)}."
+            ) from error
+
+    def _checked(self, given: Any, places: Sequence[int], column: str) -> Vectors:
+        """The vectors as an array, if they are one for each text."""
+        n, wanted = len(places), f"Return an array of shape ({len(places)}, d) of numbers"
+        if is_sparse(given):
+            raise ValueError(f"{self._named} gives a sparse matrix. {wanted}: its toarray().")
+        try:
+            array = np.asarray(given)
+        except Exception as error:  # ragged lists, tensors with gradients or on a GPU
+            raise ValueError(
+                f"{self._named} gives a {type(given).__name__} that is no array ({told(error)}). "
+                f"{wanted} for {n} texts."
+            ) from error
+        if array.ndim != 2 or array.shape[0] != n or not array.shape[1]:
+            raise ValueError(
+                f"{self._named} gives an array of shape {array.shape} for {n} texts. {wanted}."
+            )
+        if array.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{self._named} gives values of the type {array.dtype}, not numbers. {wanted}."
+            )
+        narrow = array.dtype.kind == "f" and array.dtype.itemsize < np.dtype(float).itemsize
+        array = array.astype(np.float32 if narrow else np.float64)
+        wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+        if wrong.size:
+            raise ValueError(
+                f"{self._named} gives NaN or infinity for row {places[wrong[0]]} of {column!r}. "
+                "Give finite numbers, or leave the text empty."
+            )
+        return array
+
+
+def store_beside(path: Path, encoder: Encoder) -> VectorStore | None:
+    """The vectors of a table's texts, in a file beside it; None where there is no place."""
+    if not encoder.digest or str(path) == "-":
+        return None
+    plain = "".join(c if c.isalnum() or c in "._-" else "-" for c in Path(encoder.name).name)
+    return VectorStore(path.with_name(f"{path.name}.{plain}.vectors.npz"), encoder.digest)
+
+
+def _key(text: str, picture: bool) -> bytes:
+    """What tells a text from all others: of a picture that can be read, what the file holds."""
+    content = text.encode("utf-8", "surrogatepass")
+    if picture:
+        with suppress(OSError, ValueError):  # the encoder says what is wrong with it
+            content = Path(text).read_bytes()
+    return blake2b(content, digest_size=_KEY).digest()
+
+
+def told(error: BaseException) -> str:
+    """Say what an exception of somebody else's code is, in one line."""
+    words = " ".join(str(error).split()).rstrip(".")
+    return f"{type(error).__name__}: {words[:200]}" if words else type(error).__name__

@@ -1,0 +1,298 @@
+"""Vectors of texts: each text once, errors that name the row, and what is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
+
+from lapwing._tables import embedding
+from lapwing._tables.embedding import Embedder, Encoder, VectorStore, store_beside
+from lapwing._tables.encoders import EncodedReading
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.preprocessing import preprocess
+from lapwing._tables.tables import read_table
+from lapwing.exceptions import LapwingWarning
+
+READING = EncodedReading("note", "f")
+TEXTS = ["b", "", "a", "ccc", "a", "b"]
+
+
+def letters(texts: list[str]) -> Any:
+    return np.array([[t.count("a"), t.count("b"), len(t)] for t in texts], dtype=np.float32)
+
+
+def embedder(function: Callable[[list[str]], Any], store: Any = None, **more: Any) -> Embedder:
+    return Embedder(Encoder("f", "digest", function), store, **more)
+
+
+def test_each_text_is_encoded_once_and_an_empty_one_is_zero() -> None:
+    seen: list[str] = []
+    found = embedder(lambda texts: seen.extend(texts) or letters(texts)).vectors(TEXTS, READING)
+    assert seen == ["b", "a", "ccc"]
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, letters(TEXTS))
+    assert not found[1].any()
+
+
+def test_texts_are_given_call_by_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "_CALL", 2)
+    sizes: list[int] = []
+    steps: list[tuple[str, int]] = []
+
+    class Progress:
+        @contextmanager
+        def stage(self, name: str, max_steps: int | None = 0) -> Any:
+            yield lambda attributes: steps.append((name, max_steps or 0))
+
+    by = embedder(lambda texts: sizes.append(len(texts)) or letters(texts), progress=Progress())
+    np.testing.assert_array_equal(by.vectors(TEXTS, READING), letters(TEXTS))
+    assert sizes == [2, 1]
+    assert steps == [("encoding 'note'", 2)] * 2
+
+
+def failing(text: str) -> Callable[[list[str]], Any]:
+    def function(texts: list[str]) -> Any:
+        if text in texts:
+            raise RuntimeError("no\nsuch word.")
+        return letters(texts)
+
+    return function
+
+
+def together(texts: list[str]) -> Any:
+    if len(texts) > 1:
+        raise MemoryError
+    return letters(texts)
+
+
+def ragged(texts: list[str]) -> Any:
+    return [[1.0] * (1 + len(text)) for text in texts]
+
+
+def wider(texts: list[str]) -> Any:
+    return np.ones((len(texts), 2 + ("ccc" in texts)))
+
+
+def hole(texts: list[str]) -> Any:
+    return np.where(np.array([[text == "ccc"] for text in texts]), np.nan, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (failing("ccc"), r"--encoder f fails at row 4 of 'note' \('ccc'\): RuntimeError: no such"),
+        (together, r"fails at 2 texts of 'note' together, from row 1 on.*: MemoryError\.$"),
+        (hole, r"NaN or infinity for row 4 of 'note'"),
+        (lambda texts: letters(texts)[1:], r"an array of shape \(1, 3\) for 2 texts"),
+        (lambda texts: letters(texts)[:, 0], r"shape \(2,\) for 2 texts\. Return .*\(2, d\)"),
+        (lambda texts: letters(texts)[:, :0], r"shape \(2, 0\)"),
+        (lambda texts: None, r"shape \(\) for 2 texts"),
+        (lambda texts: np.array([[text] for text in texts]), r"type <U1, not numbers"),
+        (lambda texts: letters(texts).astype(complex), r"type complex128, not numbers"),
+        (lambda texts: letters(texts).astype(object), r"type object, not numbers"),
+        (lambda texts: sp.csr_array(letters(texts)), r"a sparse matrix\. .*toarray\(\)"),
+        (ragged, r"a list that is no array"),
+        (wider, r"vectors of 3 numbers from row 4 of 'note' on, and of 2 before"),
+    ],
+)
+def test_what_is_no_vector_is_told_with_its_row(
+    function: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(embedding, "_CALL", 2)
+    if function is ragged:
+        monkeypatch.setattr(embedding, "_CALL", 3)
+    store = VectorStore(tmp_path / "v.npz", "digest")
+    with pytest.raises(ValueError, match=message) as error:
+        embedder(function, store).vectors(TEXTS, READING)
+    assert "\n" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_column_without_texts_is_refused() -> None:
+    with pytest.raises(ValueError, match="no row of the column 'note' has a text"):
+        embedder(letters).vectors(["", ""], READING)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, bool])
+def test_vectors_are_floating(dtype: Any) -> None:
+    found = embedder(lambda texts: letters(texts).astype(dtype)).vectors(TEXTS, READING)
+    assert found.dtype == (np.float32 if np.dtype(dtype) in (np.float16, np.float32) else float)
+    np.testing.assert_array_equal(found, letters(TEXTS).astype(dtype))
+
+
+# --- kept -----------------------------------------------------------------------------------------
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, texts: list[str]) -> Any:
+        self.seen += texts
+        return letters(texts)
+
+
+def test_a_text_that_was_encoded_is_not_again(tmp_path: Path) -> None:
+    store, function = VectorStore(tmp_path / "v.npz", "digest"), Counting()
+    first = embedder(function, store).vectors(TEXTS, READING)
+    before = store.path.read_bytes()
+    np.testing.assert_array_equal(embedder(function, store).vectors(TEXTS, READING), first)
+    assert function.seen == ["b", "a", "ccc"]
+    assert store.path.read_bytes() == before
+    more = [*TEXTS, "ab"]
+    found = embedder(function, store).vectors(more, READING)
+    assert function.seen == ["b", "a", "ccc", "ab"]
+    np.testing.assert_array_equal(found, letters(more))
+    # The texts themselves are not in the file, and nothing is left beside it.
+    assert b"ccc" not in store.path.read_bytes()
+    assert list(tmp_path.iterdir()) == [store.path]
+
+
+def test_another_encoder_encodes_again(tmp_path: Path) -> None:
+    function = Counting()
+    for digest in ("one", "two"):
+        embedder(function, VectorStore(tmp_path / "v.npz", digest)).vectors(TEXTS, READING)
+    assert function.seen == ["b", "a", "ccc"] * 2
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    place = content.index(np.float32(3).tobytes())
+    content[place] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def pickled(path: Path) -> None:
+    np.save(path.with_suffix(".npy"), np.array([object()]), allow_pickle=True)
+    path.with_suffix(".npy").replace(path)
+
+
+def holed(path: Path) -> None:
+    with np.load(path) as held:
+        parts = dict(held)
+    parts["vectors"][0] = np.nan
+    np.savez(path, **parts)
+
+
+def shortened(path: Path) -> None:
+    with np.load(path) as held:
+        parts = dict(held)
+    np.savez(path, **parts | {"keys": parts["keys"][:1]})
+
+
+@pytest.mark.parametrize("damage", [cut, flip, pickled, holed, shortened])
+def test_a_damaged_file_is_made_again(
+    damage: Callable[[Path], None], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, function = VectorStore(tmp_path / "v.npz", "digest"), Counting()
+    embedder(function, store).vectors(TEXTS, READING)
+    whole = store.path.read_bytes()
+    damage(store.path)
+    found = embedder(function, store).vectors(TEXTS, READING)
+    np.testing.assert_array_equal(found, letters(TEXTS))
+    assert function.seen == ["b", "a", "ccc"] * 2
+    assert store.path.read_bytes() == whole
+    assert "cannot be read" in caplog.text
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    store = VectorStore(tmp_path / "gone" / "v.npz", "digest")
+    with pytest.warns(LapwingWarning, match="The vectors of the texts are not kept"):
+        found = embedder(letters, store).vectors(TEXTS, READING)
+    np.testing.assert_array_equal(found, letters(TEXTS))
+
+
+def test_lengths_that_change_unseen_are_told(tmp_path: Path) -> None:
+    store = VectorStore(tmp_path / "v.npz", "digest")
+    embedder(letters, store).vectors(["a"], READING)
+    with pytest.raises(ValueError, match=r"another length than those in .*v\.npz\. Delete"):
+        embedder(lambda texts: np.ones((len(texts), 2)), store).vectors(["a", "b"], READING)
+
+
+def test_the_file_is_beside_the_table_and_named_after_the_encoder() -> None:
+    encoder = Encoder("some/dir/my model:f", "1", letters)
+    store = store_beside(Path("data/t.csv"), encoder)
+    assert store is not None
+    assert store.path == Path("data/t.csv.my-model-f.vectors.npz")
+    assert store_beside(Path("-"), encoder) is None
+    assert store_beside(Path("t.csv"), Encoder("f", "", letters)) is None
+
+
+def test_pictures_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def sizes(paths: list[str]) -> Any:
+        seen.extend(paths)
+        return np.array([[Path(path).stat().st_size] for path in paths])
+
+    for name, size in (("a.png", 3), ("b.png", 5)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    store, reading = VectorStore(tmp_path / "v.npz", "digest"), EncodedReading("p", "f", True)
+    names = ["a.png", "b.png", "a.png", ""]
+    by = embedder(sizes, store, folder=tmp_path)
+    assert by.vectors(names, reading).ravel().tolist() == [3, 5, 3, 0]
+    (tmp_path / "a.png").write_bytes(b"x" * 7)
+    assert by.vectors(names, reading).ravel().tolist() == [7, 5, 7, 0]
+    assert seen == [str(tmp_path / name) for name in ("a.png", "b.png", "a.png")]
+    with pytest.raises(ValueError, match=r"fails at row 2 of 'p'.*FileNotFoundError"):
+        by.vectors(["b.png", "c.png"], reading)
+
+
+# --- as features ----------------------------------------------------------------------------------
+
+
+def test_vectors_are_a_block_beside_the_others(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = ["price,kind,note,y"]
+    for k in range(40):
+        words = " ".join(rng.choice(["ab", "ba", "aa", "b"], 6))
+        lines.append(f"{rng.normal():.3f},{'uv'[k % 2]},{words} {k},{'pq'[k % 2] if k < 4 else ''}")
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    table = read_table(path, ReadOptions(label="y", encoder="f"))
+    assert table.kinds == ("numeric", "categorical", "encoded")
+    assert table.features.legible == ["note"]
+    features = embedder(letters).embed(table.features)
+    assert features.names == ("price", "kind", "note [1]", "note [2]", "note [3]")
+    assert features.encoding is not None
+    assert features.encoding.width == 3
+    found = preprocess(features, "auto", "auto", {"note": 0.5})
+    assert isinstance(found.points, np.ndarray)
+    numbers = StandardScaler().fit_transform(table.X.select("price").to_numpy())
+    values = table.X["kind"].to_numpy()[:, None] == ["u", "v"]
+    vectors = letters(table.X["note"].to_list())
+    blocks = [numbers, values.astype(float), vectors]
+    blocks = [block / np.linalg.norm(block - block.mean(axis=0), 2) for block in blocks]
+    expected = np.hstack([*blocks[:2], 0.5 * blocks[2]])
+    expected /= np.linalg.norm(expected, axis=1).mean()
+    np.testing.assert_allclose(found.points, expected, rtol=1e-6)
+    assert "vectors of 3 numbers of 'note'" in found.words
+    np.testing.assert_allclose(found.steps[0][1].transform(features.X), expected, rtol=1e-6)
+
+
+def test_a_name_of_two_columns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = "\n".join(f"a b c d{k},{k}.5,{'pq'[k % 2] if k < 4 else ''}" for k in range(12))
+    path.write_text(f"note,note [1],y\n{rows}")
+    table = read_table(path, ReadOptions(label="y", encoder="f"))
+    with pytest.raises(ValueError, match=r"such as 'note \[1\]'\. Rename it"):
+        embedder(letters).embed(table.features)
+
+
+def test_an_encoder_without_texts_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "\n".join(f"{k}.5,{'pq'[k % 2]}" for k in range(12)))
+    for strict in (False, True):
+        with pytest.raises(ValueError, match="has no column of free text for --encoder"):
+            read_table(path, ReadOptions(label="y", encoder="f", strict=strict))
