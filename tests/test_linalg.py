@@ -179,3 +179,23 @@ def test_normal_matrix_of_float32_is_summed_in_float64(container):
 def test_normal_matrix_of_no_rows_is_zero():
     found = normal_matrix(np.zeros((0, 3)), np.zeros(0), bias=True)
     np.testing.assert_array_equal(found, np.zeros((4, 4)))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_shared_rows_are_those_of_the_matrix(
+    n_threads: int, dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linalg, "available_threads", lambda: n_threads)
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(40, 30)) * (rng.random((40, 30)) < 0.2)
+    dense[7:9] = 0
+    matrix = sp.csr_array(dense.astype(dtype))
+    F = rng.normal(size=(30, 4)).astype(dtype)
+    shared = linalg.SharedRows(matrix)
+    small = shared @ F
+    monkeypatch.setattr(linalg, "_SHARED_WORK", 1)
+    wide = shared @ F
+    assert wide.dtype == small.dtype == dtype
+    np.testing.assert_array_equal(wide, matrix @ F)
+    np.testing.assert_array_equal(small, matrix @ F)

@@ -210,14 +210,6 @@ def tidy(W: CSR) -> CSR:
     return W
 
 
-def consecutive_rows(matrix: CSR, rows: slice) -> CSR:
-    """Consecutive rows; what they hold is not copied, which slicing would do."""
-    entries = slice(matrix.indptr[rows.start], matrix.indptr[rows.stop])
-    indptr = matrix.indptr[rows.start : rows.stop + 1] - matrix.indptr[rows.start]
-    part = (matrix.data[entries], matrix.indices[entries], indptr)
-    return cast("CSR", sp.csr_array(part, shape=(len(indptr) - 1, matrix.shape[1])))
-
-
 # Called with the name and the value of a parameter; raises ValueError.
 Rule: TypeAlias = Callable[[str, Any], object]
 

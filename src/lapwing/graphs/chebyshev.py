@@ -43,8 +43,9 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array, even_blocks, row_blocks
 from lapwing._host.threads import available_threads, share, single_blas_thread
-from lapwing.graphs.base import CSR, consecutive_rows
+from lapwing.graphs.base import CSR
 from lapwing.graphs.laplacian import near_order
+from lapwing.linalg import consecutive_rows
 
 _LOGGER = logging.getLogger("lapwing")
 

@@ -29,8 +29,8 @@ from lapwing.graphs.base import (
     check_normalized,
     check_power,
     check_values,
-    consecutive_rows,
 )
+from lapwing.linalg import consecutive_rows
 
 # Multiplications of one sparse product above which threads pay: below, cutting the rows costs as
 # much as it gains (2 cores, n = 2007 and 6000, k = 10).

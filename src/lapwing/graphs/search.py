@@ -16,6 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._host.threads import available_threads, share
 from lapwing._rows import blocks_of, is_rows, moments_of
 from lapwing.linalg import center_of, shifted
 
@@ -102,11 +103,36 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
         return Neighbors(found.lengths, found.indices, 1.0, "sklearn", found.tied)
     points = Points.prepare(X, metric)
     m = min(k + SPARE, points.n - 1)
-    with config_context(working_memory=_WORKING_MEMORY):
-        search = NearestNeighbors(n_neighbors=m, n_jobs=n_jobs).fit(points.search)
-        candidates = search.kneighbors(return_distance=False)
+    if sp.issparse(points.search):
+        candidates = _sparse_candidates(points, m, n_jobs)
+    else:
+        with config_context(working_memory=_WORKING_MEMORY):
+            search = NearestNeighbors(n_neighbors=m, n_jobs=n_jobs).fit(points.search)
+            candidates = search.kneighbors(return_distance=False)
     found = complete(points, points.nearest(np.arange(points.n), candidates, k), k)
     return Neighbors(points.distances(found.lengths), found.indices, 1.0, "sklearn", found.tied)
+
+
+def _sparse_candidates(points: Points, m: int, n_jobs: int | None) -> Array:
+    """Indices (n, m) of the nearest other points of each point, in any order, by products.
+
+    scikit-learn turns the matrix into its transpose anew for each block of rows, sorts what it
+    finds, and takes products and the search in one thread: four times the time at 20,000 texts.
+    """
+    X = points.search.astype(np.float64, copy=False)
+    transposed, halves, n = X.T.tocsr(), points._squares.astype(np.float64) / 2, points.n
+    found = np.empty((n, m), dtype=np.intp)
+
+    def search(rows: slice) -> None:
+        # |x - z|^2 falls as x'z - |z|^2 / 2 rises.
+        near = safe_sparse_dot(X[rows], transposed, dense_output=True)
+        near -= halves
+        near[np.arange(len(near)), np.arange(n)[rows]] = -np.inf
+        found[rows] = np.argpartition(near, n - m, axis=1)[:, n - m :]
+
+    n_threads = available_threads() if n_jobs in (None, -1) else max(1, int(n_jobs or 1))
+    share(n_threads, search, row_blocks(n, 8 * n, DIFFERENCE_BYTES))
+    return found
 
 
 def _guard(X: Any, metric: Any) -> tuple[Any, Any]:
