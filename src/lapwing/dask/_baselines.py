@@ -13,7 +13,12 @@ from lapwing._host.memory import require_memory
 from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster
 from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
-from lapwing.estimators.baselines import AnchorGraphClassifier, EigenfunctionClassifier
+from lapwing.estimators.baselines import (
+    AnchorGraphClassifier,
+    AnchorPrepared,
+    EigenfunctionClassifier,
+    EigenfunctionPrepared,
+)
 from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
 from lapwing.graphs.anchors import ANCHORS, usual_number
@@ -35,7 +40,7 @@ class AnchorEngine(ClassifierOnCluster, AnchorGraphClassifier):
 
     def _prepare(
         self, targets: Targets, problem: Any, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> AnchorPrepared:
         recipe = self._recipe()
         with progress.stage("graph"):
             anchors, Z = weigh(recipe, problem.X)
@@ -88,7 +93,7 @@ class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
 
     def _prepare(
         self, targets: Targets, problem: Any, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> EigenfunctionPrepared:
         X, n_bins = problem.X, int(self.n_bins)
         check_bins(n_bins)
         with progress.stage("eigenfunctions"):

@@ -21,8 +21,13 @@ from lapwing.dask._row_blocks import RowBlocks, parted, regrouped
 from lapwing.dask._session import PerPart
 from lapwing.estimators import LapERLSClassifier, LapERLSRegressor, diagnostics
 from lapwing.estimators.choice import eigenpair_slack
-from lapwing.estimators.embedded import EmbeddedSolution, PreparedSolver, ScaledProblem
-from lapwing.estimators.prepared import Prepared, Solution, Tick, WantedGraph
+from lapwing.estimators.embedded import (
+    EmbeddedPrepared,
+    EmbeddedSolution,
+    PreparedSolver,
+    ScaledProblem,
+)
+from lapwing.estimators.prepared import Tick, WantedGraph
 from lapwing.graphs import Eigenpairs, default_graph
 from lapwing.graphs.base import is_normalized
 from lapwing.kernels import Kernel
@@ -96,20 +101,19 @@ class _EmbeddedOnCluster(OnCluster):
         return posed, PreparedSolver(method, problem.space, side)
 
     def _checked(
-        self: Any, objective: EmbeddedObjective, result: EmbeddedResult, prepared: Prepared
+        self: Any, objective: EmbeddedObjective, result: EmbeddedResult, prepared: EmbeddedPrepared
     ) -> EmbeddedResult:
         virtual = cast("RowBlocks", result.virtual)
         told = np.zeros(1) if virtual.finite() else np.full(1, np.nan)
         diagnostics.check_finite_answers(result.coef, result.intercept, told)
         return result
 
-    def _diagnose(self: Any, prepared: Prepared, solution: Solution) -> None:
-        assert isinstance(solution, EmbeddedSolution)
+    def _diagnose(self: Any, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> None:
         _warn_unlabeled_components(prepared)
         if prepared.eigenpairs is not None and not self._is_constant(prepared, solution):
             self._warn_smoothed_away(prepared, prepared.eigenpairs)
 
-    def _is_constant(self: Any, prepared: Prepared, solution: Any) -> bool:
+    def _is_constant(self: Any, prepared: EmbeddedPrepared, solution: Any) -> bool:
         problem, values = prepared.problem, cast("RowBlocks", solution.values)
         single = values.n_columns > 0 and np.count_nonzero(
             values.total(_elected, max(2, values.n_columns))
@@ -219,7 +223,7 @@ def _elected(values: Array, n_classes: int) -> Array:
     return np.bincount(predict_codes(values), minlength=n_classes)
 
 
-def _warn_unlabeled_components(prepared: Prepared) -> None:
+def _warn_unlabeled_components(prepared: EmbeddedPrepared) -> None:
     problem, laplacian = prepared.problem, cast("ClusterLaplacian", prepared.laplacian)
     components = laplacian.components
     n = len(components.sizes)

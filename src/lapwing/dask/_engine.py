@@ -131,7 +131,7 @@ class OnCluster:
         targets.check(targets, problem)  # type: ignore[arg-type]
         return problem
 
-    def _tell(self: Any, X: Points, prepared: Prepared, solution: Solution) -> None:
+    def _tell(self: Any, X: Points, prepared: Prepared[Any, Any], solution: Solution) -> None:
         self._set(solution.function.attributes)
         self._set({k: v for k, v in solution.attributes.items() if not isinstance(v, RowBlocks)})
         self._answer(X, prepared.problem, solution)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
 from lapwing.estimators import S3VC, diagnostics
 from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
+from lapwing.estimators.s3vm import LowDensityPrepared
 from lapwing.losses.base import UnlabeledLoss
 from lapwing.losses.smoothed import smooth
 from lapwing.objectives.low_density import (
@@ -24,7 +25,7 @@ from lapwing.objectives.low_density import (
     mean_ranks,
 )
 from lapwing.solvers.low_density.machines import Observations
-from lapwing.spaces import LinearFunction, LinearSpace
+from lapwing.spaces import LinearFunction, LinearSpace, Space
 from lapwing.spaces.base import Restriction
 from lapwing.spaces.mapped import same_coordinates
 
@@ -44,14 +45,14 @@ class LowDensityEngine(ClassifierOnCluster, S3VC):
 
     def _prepare(
         self, targets: Targets, problem: Any, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> LowDensityPrepared:
         X = problem.X
         if not problem.n_unlabeled:
             raise ValueError(
                 "All rows of X are labelled. Use a supervised SVM, such as sklearn.svm.LinearSVC."
             )
         diagnostics.check_linear_scale(np.full((1, X.shape[1]), X.largest, dtype=X.dtype))
-        return Prepared(targets, problem, None, _ClusterSpace(X))
+        return Prepared(targets, problem, None, cast("Space", _ClusterSpace(X)))
 
     def _observe(self, problem: Any, n_classes: int) -> Observations:
         return _ClusterObservations.of(problem, n_classes)

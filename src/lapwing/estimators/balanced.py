@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.parameters import Rule, check_space_or_auto
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.estimators.updates import Updatable
-from lapwing.graphs import Anchors, GraphRecipe, KNNGraph
+from lapwing.graphs import Anchors, GraphRecipe, KNNGraph, Laplacian
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.graphs.registry import default_metric
 from lapwing.objectives.volumes import VolumeProblem, volume_problem
@@ -65,19 +65,7 @@ class GraphContext:
     neighbors: Anchors | None
 
 
-@dataclass(frozen=True, eq=False)
-class BalancedRefits(Refits):
-    """With the regression on the points factored once."""
-
-    estimator: BalancedGraphClassifier
-    regression: FunctionRegression
-
-    def solve(self, prepared: Prepared) -> BalancedSolution:
-        partition, posed = self.estimator._parted(prepared)
-        return self.estimator._solution(prepared, partition, posed, self.regression)
-
-    def values(self, prepared: Prepared) -> Array:
-        return _values(self.estimator._parted(prepared)[0], prepared.problem.X.dtype)
+BalancedPrepared: TypeAlias = Prepared[GraphContext, Laplacian]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +76,26 @@ class BalancedSolution(Solution):
     posed: VolumeProblem
 
 
+@dataclass(frozen=True, eq=False)
+class BalancedRefits(Refits[BalancedPrepared, BalancedSolution]):
+    """With the regression on the points factored once."""
+
+    estimator: BalancedGraphClassifier
+    regression: FunctionRegression
+
+    def solve(self, prepared: BalancedPrepared) -> BalancedSolution:
+        partition, posed = self.estimator._parted(prepared)
+        return self.estimator._solution(prepared, partition, posed, self.regression)
+
+    def values(self, prepared: BalancedPrepared) -> Array:
+        return _values(self.estimator._parted(prepared)[0], prepared.problem.X.dtype)
+
+
 @document
-class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
+class BalancedGraphClassifier(
+    Updatable[BalancedPrepared, BalancedSolution],
+    SemiSupervisedClassifier[BalancedPrepared, BalancedSolution],
+):
     r"""Classifier that parts a graph into classes whose volumes are held.
 
     With one or two labels a class, labels alone leave open how far each class reaches. Here the
@@ -259,7 +265,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> BalancedPrepared:
         with progress.stage("graph"):
             laplacian = self._make_laplacian(graph, problem)
             diffusion = Diffusion.of(laplacian)
@@ -296,7 +302,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
 
     def _solve(
         self,
-        prepared: Prepared,
+        prepared: BalancedPrepared,
         progress: Stages,
         *,
         previous: Mapping[str, Any] | None = None,
@@ -306,13 +312,13 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         with progress.stage("function"):
             return self._solution(prepared, partition, posed, self._regression_on(prepared))
 
-    def _refits(self, prepared: Prepared) -> Refits:
+    def _refits(self, prepared: BalancedPrepared) -> Refits[BalancedPrepared, BalancedSolution]:
         return BalancedRefits(self, prepared, self._regression_on(prepared))
 
-    def _regression_on(self, prepared: Prepared) -> FunctionRegression:
+    def _regression_on(self, prepared: BalancedPrepared) -> FunctionRegression:
         return FunctionRegression.factor(prepared.space.space, float(self.C), True)
 
-    def _parted(self, prepared: Prepared) -> tuple[Partition, VolumeProblem]:
+    def _parted(self, prepared: BalancedPrepared) -> tuple[Partition, VolumeProblem]:
         posed = _posed(prepared)
         require_memory(
             partition_bytes(posed),
@@ -323,7 +329,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
 
     def _solution(
         self,
-        prepared: Prepared,
+        prepared: BalancedPrepared,
         partition: Partition,
         posed: VolumeProblem,
         regression: FunctionRegression,
@@ -351,8 +357,8 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         return values
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
-        values = super()._answer(X, problem, solution)
         assert isinstance(solution, BalancedSolution)
+        values = super()._answer(X, problem, solution)
         volumes = np.bincount(predict_codes(values), minlength=len(self.classes_))
         self.class_volumes_ = volumes / volumes.sum()
         shares = solution.partition.shares[problem.vertex]
@@ -362,8 +368,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         self.label_distributions_ = shares
         return values
 
-    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
-        assert isinstance(solution, BalancedSolution)
+    def _diagnose(self, prepared: BalancedPrepared, solution: BalancedSolution) -> None:
         diagnostics.warn_partition_not_at_rest(
             self.method, str(solution.partition.status), solution.partition.optimality
         )
@@ -396,7 +401,7 @@ def _check_weights(diffusion: Diffusion) -> None:
         )
 
 
-def _posed(prepared: Prepared) -> VolumeProblem:
+def _posed(prepared: BalancedPrepared) -> VolumeProblem:
     attributes, graph = prepared.targets.attributes, prepared.space.diffusion
     known = attributes.get("class_prior_")
     n_classes = len(attributes["classes_"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.exceptions import UnlabeledComponentWarning
-from lapwing.graphs import AnchorGraph, AnchorLaplacian
+from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
 from lapwing.graphs.eigenfunctions import Eigenfunctions, fit_eigenfunctions
 from lapwing.problem import Problem
 from lapwing.solvers.graph.penalized import (
@@ -29,22 +29,7 @@ from lapwing.solvers.graph.penalized import (
 )
 from lapwing.spaces import AnchorFunction, EigenfunctionSum, evaluate
 
-
-@dataclass(frozen=True, eq=False)
-class AnchorRefits(Refits):
-    """By the Laplacian between the anchors.
-
-    Attributes
-    ----------
-    smoothness : ndarray of shape (m, m)
-        Z'LZ.
-    """
-
-    estimator: AnchorGraphClassifier
-    smoothness: Array
-
-    def solve(self, prepared: Prepared) -> Solution:
-        return self.estimator._solved(prepared, self.smoothness)
+AnchorPrepared: TypeAlias = Prepared[Anchors, AnchorLaplacian]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +44,29 @@ class AnchorSolution(Solution):
         return self.normalize(self.values_without())
 
 
+@dataclass(frozen=True, eq=False)
+class AnchorRefits(Refits[AnchorPrepared, AnchorSolution]):
+    """By the Laplacian between the anchors.
+
+    Attributes
+    ----------
+    smoothness : ndarray of shape (m, m)
+        Z'LZ.
+    """
+
+    estimator: AnchorGraphClassifier
+    smoothness: Array
+
+    def solve(self, prepared: AnchorPrepared) -> AnchorSolution:
+        return self.estimator._solved(prepared, self.smoothness)
+
+
 def _as_they_are(values: Array) -> Array:
     return values
 
 
 @document
-class AnchorGraphClassifier(SemiSupervisedClassifier):
+class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolution]):
     r"""Classifier by anchor graph regularisation.
 
     The values of all n points are combinations Za of values at m anchors, Z the weights of an
@@ -168,7 +170,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> AnchorPrepared:
         recipe = self._recipe()
         with progress.stage("graph"):
             anchors, Z = recipe.weigh(problem.X)
@@ -177,18 +179,18 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
 
     def _solve(
         self,
-        prepared: Prepared,
+        prepared: AnchorPrepared,
         progress: Stages,
         *,
         previous: Mapping[str, Any] | None = None,
-    ) -> Solution:
+    ) -> AnchorSolution:
         with progress.stage("solve"):
             return self._solved(prepared, prepared.laplacian.reduced())
 
-    def _refits(self, prepared: Prepared) -> Refits:
+    def _refits(self, prepared: AnchorPrepared) -> Refits[AnchorPrepared, AnchorSolution]:
         return AnchorRefits(self, prepared, prepared.laplacian.reduced())
 
-    def _solved(self, prepared: Prepared, smoothness: Array) -> Solution:
+    def _solved(self, prepared: AnchorPrepared, smoothness: Array) -> AnchorSolution:
         problem, laplacian = prepared.problem, prepared.laplacian
         reached = laplacian.reached_anchors(problem.index)
         fit = anchor_values(
@@ -209,7 +211,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         attributes = {"objective_": fit.objective}
         return AnchorSolution(function, laplacian.Z @ values, attributes, fit.left_out, normalize)
 
-    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
+    def _diagnose(self, prepared: AnchorPrepared, solution: AnchorSolution) -> None:
         laplacian = prepared.laplacian
         _warn_unreached(laplacian, laplacian.reached_anchors(prepared.problem.index))
 
@@ -231,27 +233,7 @@ def _warn_unreached(laplacian: AnchorLaplacian, reached: Array) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class EigenfunctionRefits(Refits):
-    """By the functions' values on all points.
-
-    Attributes
-    ----------
-    design : ndarray of shape (n, k + 1)
-        The constant first.
-    """
-
-    estimator: EigenfunctionClassifier
-    design: Array
-
-    def solve(self, prepared: Prepared) -> Solution:
-        fit, without = self.estimator._fit_labels(prepared, self.design[prepared.problem.index])
-        function = _function(prepared.space, fit)
-        values = function.settled(self.design @ fit.coef)
-        return EigenfunctionSolution(function, values, {"objective_": fit.objective}, without)
-
-    def values(self, prepared: Prepared) -> Array:
-        return self.solve(prepared).values
+EigenfunctionPrepared: TypeAlias = Prepared[Eigenfunctions, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,13 +246,38 @@ class EigenfunctionSolution(Solution):
         return self.values_without()
 
 
+@dataclass(frozen=True, eq=False)
+class EigenfunctionRefits(Refits[EigenfunctionPrepared, EigenfunctionSolution]):
+    """By the functions' values on all points.
+
+    Attributes
+    ----------
+    design : ndarray of shape (n, k + 1)
+        The constant first.
+    """
+
+    estimator: EigenfunctionClassifier
+    design: Array
+
+    def solve(self, prepared: EigenfunctionPrepared) -> EigenfunctionSolution:
+        fit, without = self.estimator._fit_labels(prepared, self.design[prepared.problem.index])
+        function = _function(prepared.space, fit)
+        values = function.settled(self.design @ fit.coef)
+        return EigenfunctionSolution(function, values, {"objective_": fit.objective}, without)
+
+    def values(self, prepared: EigenfunctionPrepared) -> Array:
+        return self.solve(prepared).values
+
+
 def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
     # The first eigenfunction is the constant one: its coefficient is the bias.
     return EigenfunctionSum(functions, fit.coef[1:], functions.constant * fit.coef[0])
 
 
 @document
-class EigenfunctionClassifier(SemiSupervisedClassifier):
+class EigenfunctionClassifier(
+    SemiSupervisedClassifier[EigenfunctionPrepared, EigenfunctionSolution]
+):
     r"""Classifier by eigenfunctions of the density's smoothness operator.
 
     The points are rotated to their principal directions, along each of which a histogram has
@@ -382,7 +389,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> EigenfunctionPrepared:
         with progress.stage("eigenfunctions"):
             functions = fit_eigenfunctions(
                 problem.X,
@@ -396,11 +403,11 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
 
     def _solve(
         self,
-        prepared: Prepared,
+        prepared: EigenfunctionPrepared,
         progress: Stages,
         *,
         previous: Mapping[str, Any] | None = None,
-    ) -> Solution:
+    ) -> EigenfunctionSolution:
         problem, functions = prepared.problem, prepared.space
         with progress.stage("solve"):
             rows = functions.evaluate(rows_of(problem.X, problem.index))
@@ -414,7 +421,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         return evaluate(function, X)
 
     def _fit_labels(
-        self, prepared: Prepared, rows: Array
+        self, prepared: EigenfunctionPrepared, rows: Array
     ) -> tuple[LeastSquares, Callable[[], Array]]:
         """Coefficients of the functions, given their values at the observations.
 
@@ -425,8 +432,10 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         fit = penalized_least_squares(*given, penalty)
         return fit, partial(left_out_values, fit, *given)
 
-    def _refits(self, prepared: Prepared) -> Refits:
+    def _refits(
+        self, prepared: EigenfunctionPrepared
+    ) -> Refits[EigenfunctionPrepared, EigenfunctionSolution]:
         return EigenfunctionRefits(self, prepared, prepared.space.evaluate(prepared.problem.X))
 
-    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
+    def _diagnose(self, prepared: EigenfunctionPrepared, solution: EigenfunctionSolution) -> None:
         return

@@ -37,9 +37,11 @@ from lapwing.classes.probabilities import (
 )
 from lapwing.classes.volumes import prior_offsets, read_prior
 from lapwing.estimators import diagnostics
-from lapwing.estimators.manifold import StoppableEstimator
-from lapwing.estimators.prepared import Prepared, Solution, Targets
+from lapwing.estimators.manifold import ManifoldPrepared, ManifoldSolution, StoppableEstimator
+from lapwing.estimators.prepared import P, Prepared, S, Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, of_rows, only_labeled
+from lapwing.estimators.updates import Updatable
+from lapwing.graphs import Laplacian
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import volume_problem
 from lapwing.problem import Problem
@@ -68,7 +70,7 @@ def check_classes(targets: Targets, problem: Problem) -> None:
         )
 
 
-class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
+class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
     """Base of classifiers: labels in, scores and labels out."""
 
     # Which of the parameters that most classifiers have a final class has.
@@ -91,7 +93,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         weights = self._class_weights(labels)
         return Targets(columns, labels.labeled, weights, attributes, labels.doubt, check_classes)
 
-    def _refined(self, X: Any, prepared: Prepared, solution: Solution) -> Solution:
+    def _refined(self, X: Any, prepared: P, solution: S) -> Solution:
         if not self._refines or self.refine is None:
             return solution
         values = of_rows(X, prepared.problem, solution)
@@ -278,7 +280,11 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         return float(super().score(X, labels, sample_weight=sample_weight))
 
 
-class ManifoldClassifier(SemiSupervisedClassifier, StoppableEstimator):
+class ManifoldClassifier(
+    Updatable[ManifoldPrepared, ManifoldSolution],
+    SemiSupervisedClassifier[ManifoldPrepared, ManifoldSolution],
+    StoppableEstimator,
+):
     """A classifier by manifold regularisation."""
 
     def _validation_targets(self, y: Any) -> Array:
@@ -301,7 +307,7 @@ class RefinedSolution(Solution):
 
 
 def refined(
-    prepared: Prepared,
+    prepared: Prepared[Any, Laplacian],
     solution: Solution,
     shown: Array,
     follow: Callable[[Array], FittedFunction],
@@ -347,7 +353,7 @@ def refined(
     return RefinedSolution(function, values, told)
 
 
-def _volumes(prepared: Prepared, shown: Array, n_classes: int) -> Array:
+def _volumes(prepared: Prepared[Any, Laplacian], shown: Array, n_classes: int) -> Array:
     """Parts of the classes in the answer; the prior if the answer misses it by a row or more."""
     vertex = prepared.problem.vertex
     volumes = np.bincount(shown[vertex[vertex >= 0]], minlength=n_classes)

@@ -10,7 +10,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -68,6 +68,8 @@ from lapwing.spaces import (
     make_space,
 )
 
+EmbeddedPrepared: TypeAlias = Prepared[Space, Laplacian]
+
 _LOG = logging.getLogger("lapwing")
 
 
@@ -111,7 +113,7 @@ class EmbeddedSolution(Solution):
 
 
 @dataclass(frozen=True, eq=False)
-class EmbeddedRefits(Refits):
+class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
     """By the kernel side, from which f is eliminated once.
 
     Attributes
@@ -125,11 +127,11 @@ class EmbeddedRefits(Refits):
     estimator: EmbeddedEstimator
     formed: PreparedSolver
 
-    def solve(self, prepared: Prepared) -> EmbeddedSolution:
+    def solve(self, prepared: EmbeddedPrepared) -> EmbeddedSolution:
         scaled_problem = self.estimator._posed(prepared).on(self.formed.space)
         return self.estimator._solved(prepared, scaled_problem, self.formed)
 
-    def values(self, prepared: Prepared) -> Array:
+    def values(self, prepared: EmbeddedPrepared) -> Array:
         return self._virtual_labels(prepared, slice(None))
 
     def left_out(self) -> Array:
@@ -146,7 +148,7 @@ class EmbeddedRefits(Refits):
     def _regression(self) -> bool:
         return self.estimator._regression
 
-    def _virtual_labels(self, prepared: Prepared, points: Any) -> Array:
+    def _virtual_labels(self, prepared: EmbeddedPrepared, points: Any) -> Array:
         scaled_problem = self.estimator._posed(prepared)
         side = scaled_problem.measured.side
         values = scaled_problem.units.plain(
@@ -156,7 +158,7 @@ class EmbeddedRefits(Refits):
         return values.astype(prepared.problem.X.dtype, copy=False)
 
 
-class EmbeddedEstimator(SemiSupervisedEstimator):
+class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSolution]):
     """A loss between f and g, g's quadratic form on the graph and the labels; see the module."""
 
     _n_stages = 5
@@ -171,7 +173,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> EmbeddedPrepared:
         self._forecast(problem)
         with progress.stage("graph"):
             laplacian = self._make_laplacian(graph, problem)
@@ -202,7 +204,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             callback=lambda: tick(lambda: {}),
         )
 
-    def _needs_more(self, before: Prepared, prepared: Prepared) -> bool:
+    def _needs_more(self, before: EmbeddedPrepared, prepared: EmbeddedPrepared) -> bool:
         n = prepared.problem.n_points
         wanted = [
             self._n_eigenvectors(n, each.problem.targets.shape[1]) for each in (before, prepared)
@@ -293,7 +295,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             )
         return named or isinstance(self.space, Linear)
 
-    def _objective(self, prepared: Prepared) -> EmbeddedObjective:
+    def _objective(self, prepared: EmbeddedPrepared) -> EmbeddedObjective:
         problem, laplacian, pairs = prepared.problem, prepared.laplacian, prepared.eigenpairs
         C, mu = float(self.C), float(self.mu)
         weights = self._limited_weights(problem.weights)
@@ -317,7 +319,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
 
     def _solve(
         self,
-        prepared: Prepared,
+        prepared: EmbeddedPrepared,
         progress: Stages,
         *,
         previous: Mapping[str, Any] | None = None,
@@ -328,13 +330,13 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         with progress.stage("solve", None) as tick:
             return self._solved(prepared, scaled_problem, formed, lambda: tick(lambda: {}))
 
-    def _refits(self, prepared: Prepared) -> Refits:
+    def _refits(self, prepared: EmbeddedPrepared) -> Refits[EmbeddedPrepared, EmbeddedSolution]:
         scaled_problem = self._posed(prepared)
         if self._plan(scaled_problem)[1].knows_labels:
             return super()._refits(prepared)
         return EmbeddedRefits(self, prepared, self._form(scaled_problem)[1])
 
-    def _posed(self, prepared: Prepared) -> ScaledProblem:
+    def _posed(self, prepared: EmbeddedPrepared) -> ScaledProblem:
         objective = self._objective(prepared)
         free = self._levels_are_free(prepared)
         # Targets such as 1e6 + small ones lose their digits to the level; C, epsilon and the
@@ -360,7 +362,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
 
     def _solved(
         self,
-        prepared: Prepared,
+        prepared: EmbeddedPrepared,
         scaled_problem: ScaledProblem,
         formed: PreparedSolver,
         on_iteration: Callable[[], bool] = lambda: False,
@@ -374,9 +376,10 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         result = self._checked(scaled_problem.objective, result, prepared)
         return self._solution(prepared, result, scaled_problem, formed)
 
-    def _follow(self, prepared: Prepared, solution: Solution, values: Array) -> FittedFunction:
+    def _follow(
+        self, prepared: EmbeddedPrepared, solution: EmbeddedSolution, values: Array
+    ) -> FittedFunction:
         """F of the objective for virtual labels that are given."""
-        assert isinstance(solution, EmbeddedSolution)
         C, bias = float(self.C), bool(self.fit_intercept)
         space, system = solution.formed.space, solution.formed.system
         if isinstance(space, FullKernelSpace):
@@ -391,7 +394,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         )
         return space.function(*regression.regress(values))
 
-    def _levels_are_free(self, prepared: Prepared) -> bool:
+    def _levels_are_free(self, prepared: EmbeddedPrepared) -> bool:
         """Whether targets may be centred: neither bias nor graph sees a constant added to all."""
         pairs = prepared.eigenpairs
         # D - W leaves constants alone; so do its eigenvectors if they span all components.
@@ -411,7 +414,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         diagnostics.warn_empty_expansion(vary & np.all(alpha == 0, axis=0), float(loss.epsilon))
 
     def _checked(
-        self, objective: EmbeddedObjective, result: EmbeddedResult, prepared: Prepared
+        self, objective: EmbeddedObjective, result: EmbeddedResult, prepared: EmbeddedPrepared
     ) -> EmbeddedResult:
         diagnostics.check_finite_answers(result.coef, result.intercept, result.virtual)
         weight = float(objective.weights.sum()) / objective.n_points
@@ -423,7 +426,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
 
     def _solution(
         self,
-        prepared: Prepared,
+        prepared: EmbeddedPrepared,
         result: EmbeddedResult,
         scaled_problem: ScaledProblem,
         formed: PreparedSolver,
@@ -453,8 +456,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             formed,
         )
 
-    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
-        assert isinstance(solution, EmbeddedSolution)
+    def _diagnose(self, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> None:
         result = solution.result
         if result.status in (Status.MAX_ITER, Status.PRECISION):
             diagnostics.warn_embedding_not_solved(
@@ -466,7 +468,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         if prepared.eigenpairs is not None and not self._is_constant(prepared, solution):
             self._warn_smoothed_away(prepared, prepared.eigenpairs)
 
-    def _is_constant(self, prepared: Prepared, solution: Solution) -> bool:
+    def _is_constant(self, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> bool:
         """Whether it was told already that answers do not vary."""
         values, problem = solution.values[prepared.problem.index], prepared.problem
         single = len(np.unique(predict_codes(solution.values))) == 1
@@ -474,7 +476,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             values, problem.targets, regression=self._regression
         )
 
-    def _warn_smoothed_away(self, prepared: Prepared, pairs: Eigenpairs) -> None:
+    def _warn_smoothed_away(self, prepared: EmbeddedPrepared, pairs: Eigenpairs) -> None:
         """Warn of a mu that leaves nothing of the labels but means."""
         lam, mu, problem = float(self.lam), float(self.mu), prepared.problem
         n_classes = max(2, problem.targets.shape[1])

@@ -6,7 +6,7 @@ from typing import Any
 
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.embedded import EmbeddedEstimator
+from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared, EmbeddedSolution
 from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.estimators.updates import Updatable
 from lapwing.losses import EpsilonInsensitive, Loss, Squared
@@ -20,7 +20,11 @@ class _SquaredEstimator(EmbeddedEstimator):
 
 
 @document
-class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
+class LapERLSClassifier(
+    Updatable[EmbeddedPrepared, EmbeddedSolution],
+    SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution],
+    _SquaredEstimator,
+):
     r"""Laplacian embedded regularised least squares classifier.
 
     Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
@@ -157,7 +161,11 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
 
 
 @document
-class LapERLSRegressor(Updatable, SemiSupervisedRegressor, _SquaredEstimator):
+class LapERLSRegressor(
+    Updatable[EmbeddedPrepared, EmbeddedSolution],
+    SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution],
+    _SquaredEstimator,
+):
     r"""Laplacian embedded regularised least squares regression.
 
     Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
@@ -284,7 +292,7 @@ class _TubeEstimator(EmbeddedEstimator):
 
 
 @document
-class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
+class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector classifier.
 
     Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
@@ -422,7 +430,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
 
 
 @document
-class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
+class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector regression.
 
     Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from time import perf_counter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG, SPEED, eigenpair_slack, eigenvectors_wanted
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.embedded import EmbeddedEstimator
+from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared
 from lapwing.estimators.laperls import LapERLSClassifier
 from lapwing.estimators.path import (
     KernelWidth,
@@ -25,7 +25,7 @@ from lapwing.estimators.path import (
     nearest,
     width_of,
 )
-from lapwing.estimators.prepared import Prepared, Solution, Stages, Targets, Tick, WantedGraph
+from lapwing.estimators.prepared import Prepared, Stages, Targets, Tick, WantedGraph
 from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian, smallest_eigenpairs
 from lapwing.problem import Problem
 from lapwing.solvers.embedded.path import SpectralPath
@@ -42,7 +42,10 @@ class Spectrum(NamedTuple):
     pairs: Eigenpairs  # those of powers of one Laplacian are the same object
 
 
-class EmbeddedPath(PathEstimator):
+EmbeddedPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[Spectrum, ...]]
+
+
+class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
     """A grid over C, lambda, mu, numbers of eigenvectors, widths and graphs."""
 
     _plain: ClassVar[type[EmbeddedEstimator]]
@@ -55,7 +58,7 @@ class EmbeddedPath(PathEstimator):
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> EmbeddedPathPrepared:
         self._estimator()._forecast(problem)
         with progress.stage("graph"):
             graphs = self._laplacians(problem)
@@ -106,7 +109,7 @@ class EmbeddedPath(PathEstimator):
         if seconds > LONG:
             diagnostics.warn_long_path(type(self).__name__, min(n, m), n_factors, seconds)
 
-    def _along(self, prepared: Prepared, wanted: Array) -> Iterator[Scored]:
+    def _along(self, prepared: EmbeddedPathPrepared, wanted: Array) -> Iterator[Scored]:
         for width, C in product(prepared.space, map(float, self.Cs)):
             begun = perf_counter()
             found: list[tuple[Mapping[str, Any], Array]] = []
@@ -119,7 +122,7 @@ class EmbeddedPath(PathEstimator):
             yield from (Scored(params, left_out, seconds) for params, left_out in found)
 
     def _paths(
-        self, prepared: Prepared, space: Space, C: float, wanted: Array
+        self, prepared: EmbeddedPathPrepared, space: Space, C: float, wanted: Array
     ) -> Iterator[tuple[Spectrum, SpectralPath]]:
         """The path of every graph, by one elimination on the eigenvectors of all graphs."""
         problem = prepared.problem
@@ -130,7 +133,7 @@ class EmbeddedPath(PathEstimator):
             vectors=np.hstack([pairs.vectors for pairs in distinct]),
         )
         laplacian = prepared.laplacian[0].laplacian
-        one = replace(prepared, laplacian=laplacian, space=space, eigenpairs=every)
+        one = prepared.on(laplacian, space, every)
         plain = self._estimator(C=C)
         curvature = plain._form(plain._posed(one))[1].system.eliminated.curvature
         ends = np.cumsum([len(pairs.values) for pairs in distinct])
@@ -165,7 +168,7 @@ class EmbeddedPath(PathEstimator):
                 found.append(({"lam": lam, "mu": mu, "n_eigenvectors": r, **shared}, values))
         return found
 
-    def _usual(self, prepared: Prepared) -> Mapping[str, Any]:
+    def _usual(self, prepared: EmbeddedPathPrepared) -> Mapping[str, Any]:
         plain = self._plain().get_params(deep=False)
         spectrum = prepared.laplacian[0]
         n_columns, most = prepared.problem.targets.shape[1], len(spectrum.pairs.values)
@@ -179,20 +182,16 @@ class EmbeddedPath(PathEstimator):
             "graph": spectrum.recipe,
         }
 
-    def _of_setting(self, prepared: Prepared, params: Mapping[str, Any]) -> Prepared:
+    def _of_setting(
+        self, prepared: EmbeddedPathPrepared, params: Mapping[str, Any]
+    ) -> EmbeddedPrepared:
         spectrum = next(s for s in prepared.laplacian if s.recipe is params["graph"])
         r = params["n_eigenvectors"]
         pairs = spectrum.pairs
         fewer = replace(pairs, values=pairs.values[:r], vectors=pairs.vectors[:, :r])
-        return replace(
-            prepared,
-            laplacian=spectrum.laplacian,
-            space=width_of(prepared, params).space,
-            eigenpairs=fewer,
-        )
+        return prepared.on(spectrum.laplacian, width_of(prepared, params).space, fewer)
 
-    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
-        assert isinstance(solution, PathSolution)
+    def _diagnose(self, prepared: EmbeddedPathPrepared, solution: PathSolution) -> None:
         pairs = solution.prepared.eigenpairs
         assert pairs is not None
         (n, k), n_columns = pairs.vectors.shape, prepared.problem.targets.shape[1]
@@ -220,7 +219,9 @@ _N_EIGENVECTORS = (25, "auto", 100)
 
 
 @document
-class LapERLSClassifierCV(SemiSupervisedClassifier, EmbeddedPath):
+class LapERLSClassifierCV(
+    SemiSupervisedClassifier[EmbeddedPathPrepared, PathSolution], EmbeddedPath
+):
     r"""Laplacian embedded regularised least squares classifier that chooses its own parameters.
 
     Tries every setting of a grid and is from then on `LapERLSClassifier` with the one whose leave-

@@ -7,14 +7,13 @@ from typing import Any
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.regressor import ManifoldRegressor, StoppableRegressor
-from lapwing.estimators.updates import Updatable
 from lapwing.losses.base import Loss, TargetKind
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.losses.registry import as_loss
 
 
 @document
-class LapSVC(Updatable, ManifoldClassifier):
+class LapSVC(ManifoldClassifier):
     r"""Laplacian support vector machine.
 
     Learns from labelled and unlabelled points together by manifold regularisation: with f = h + b,
@@ -166,7 +165,7 @@ class LapSVC(Updatable, ManifoldClassifier):
 
 
 @document
-class LapSVR(Updatable, ManifoldRegressor):
+class LapSVR(ManifoldRegressor):
     r"""Laplacian support vector regression.
 
     With f = h + b, h in the space of the kernel, it minimises
@@ -284,7 +283,7 @@ class LapSVR(Updatable, ManifoldRegressor):
 
 
 @document
-class LapRLSClassifier(Updatable, ManifoldClassifier):
+class LapRLSClassifier(ManifoldClassifier):
     r"""Laplacian regularised least squares classifier.
 
     Fits targets -1 and +1 in the least squares sense: with f = h + b, h in the space of the kernel,
@@ -414,7 +413,7 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
 
 
 @document
-class LapRLSRegressor(Updatable, StoppableRegressor):
+class LapRLSRegressor(StoppableRegressor):
     r"""Laplacian regularised least squares regression.
 
     With f = h + b, h in the space of the kernel, it minimises

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -41,6 +41,7 @@ from lapwing.estimators.prepared import (
     removable,
 )
 from lapwing.estimators.template import SemiSupervisedEstimator
+from lapwing.graphs import Laplacian
 from lapwing.graphs.registry import graph_reads_rows
 from lapwing.kernels import Kernel
 from lapwing.losses.base import Loss
@@ -64,6 +65,9 @@ _FOLLOWED = 1e-4
 
 _TOL = 1e-8  # where no `tol` is given
 _DUAL = Choice("dual", "columns of a kernel that is factored once")
+
+
+ManifoldPrepared: TypeAlias = Prepared[Space, Laplacian | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +94,7 @@ class ManifoldSolution(Solution):
 
 
 @dataclass(frozen=True, eq=False)
-class ManifoldRefits(Refits):
+class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
     """By the labelled-size dual, on a deformed kernel that is factored once.
 
     Attributes
@@ -112,13 +116,13 @@ class ManifoldRefits(Refits):
     def covering(self, points: Array) -> ManifoldRefits:
         return replace(self, columns=self.kernel.at(points, self.columns))
 
-    def solve(self, prepared: Prepared) -> ManifoldSolution:
+    def solve(self, prepared: ManifoldPrepared) -> ManifoldSolution:
         objective, columns = self._problem(prepared)
         result = dual(objective, replace(self.estimator._settings, columns=columns))
         shown = columns if self.reduces else None  # what a fit tells must not depend on the way
         return self.estimator._solution(prepared, objective, result, _DUAL, shown)
 
-    def values(self, prepared: Prepared) -> Array:
+    def values(self, prepared: ManifoldPrepared) -> Array:
         objective = self.estimator._objective(prepared)
         columns = self.kernel.at(objective.index, self.columns).values_alone().of(objective.index)
         return columns.on_points(self._reduced(columns.reduce(objective)))
@@ -133,7 +137,7 @@ class ManifoldRefits(Refits):
             self.estimator._settings,
         )
 
-    def _problem(self, prepared: Prepared) -> tuple[Objective, Representers]:
+    def _problem(self, prepared: ManifoldPrepared) -> tuple[Objective, Representers]:
         objective = self.estimator._objective(prepared)
         return objective, self.kernel.at(objective.index, self.columns).of(objective.index)
 
@@ -141,7 +145,7 @@ class ManifoldRefits(Refits):
         return solve_reduced(reduced, self.estimator._settings).state
 
 
-class ManifoldEstimator(SemiSupervisedEstimator):
+class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSolution]):
     """Loss on labelled points, norm of the function, norm on the graph; see the module."""
 
     _n_stages = 3
@@ -159,7 +163,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> ManifoldPrepared:
         kernel = self._make_kernel(problem)
         if kernel is not None:
             # Before the search for neighbours, which may take minutes.
@@ -236,7 +240,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             diagnostics.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
         return space
 
-    def _objective(self, prepared: Prepared) -> Objective:
+    def _objective(self, prepared: ManifoldPrepared) -> Objective:
         problem, space, laplacian = prepared.problem, prepared.space, prepared.laplacian
         return Objective(
             space,
@@ -251,7 +255,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
 
     def _solve(
         self,
-        prepared: Prepared,
+        prepared: ManifoldPrepared,
         progress: Stages,
         *,
         previous: Mapping[str, Any] | None = None,
@@ -262,7 +266,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
 
     def _minimise(
         self,
-        prepared: Prepared,
+        prepared: ManifoldPrepared,
         objective: Objective,
         progress: Stages,
         choice: Choice,
@@ -293,7 +297,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
 
     def _solution(
         self,
-        prepared: Prepared,
+        prepared: ManifoldPrepared,
         objective: Objective,
         result: Result[State],
         choice: Choice,
@@ -320,7 +324,9 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             columns,
         )
 
-    def _follow(self, prepared: Prepared, solution: Solution, values: Array) -> FittedFunction:
+    def _follow(
+        self, prepared: ManifoldPrepared, solution: ManifoldSolution, values: Array
+    ) -> FittedFunction:
         """Least squares in the space of the fit, with its norm and without the graph."""
         space, problem = prepared.space, prepared.problem
         inside = problem.vertex[problem.vertex >= 0]
@@ -343,7 +349,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         function: FittedFunction = space.function(state.coef, state.intercept)
         return function
 
-    def _refits(self, prepared: Prepared) -> Refits:
+    def _refits(self, prepared: ManifoldPrepared) -> Refits[ManifoldPrepared, ManifoldSolution]:
         objective = self._objective(prepared)
         early = self._stops_early()
         solver = choose_solver(self.solver, objective, early_stopping=early).solver
@@ -353,8 +359,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         columns, reduces = kernel.at(objective.index), SOLVERS[solver].reduces
         return ManifoldRefits(self, prepared, kernel, columns, reduces)
 
-    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
-        assert isinstance(solution, ManifoldSolution)
+    def _diagnose(self, prepared: ManifoldPrepared, solution: ManifoldSolution) -> None:
         result, problem = solution.result, prepared.problem
         optimality = float(np.max(result.optimality))
         if result.status == Status.MAX_ITER:
@@ -431,7 +436,7 @@ class StoppableEstimator(ManifoldEstimator):
 
     def _solve(
         self,
-        prepared: Prepared,
+        prepared: ManifoldPrepared,
         progress: Stages,
         *,
         previous: Mapping[str, Any] | None = None,

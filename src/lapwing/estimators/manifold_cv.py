@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG, SPEED
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.lapsvm import LapRLSClassifier, LapRLSRegressor, LapSVC
+from lapwing.estimators.manifold import ManifoldPrepared
 from lapwing.estimators.path import (
     KernelWidth,
     PathEstimator,
+    PathSolution,
     RecipeGraph,
     Scored,
     nearest,
@@ -33,8 +35,10 @@ from lapwing.solvers.manifold.protocol import Settings
 from lapwing.solvers.regression import Observations
 from lapwing.spaces import FullKernelSpace, LinearSpace
 
+ManifoldPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[RecipeGraph, ...] | None]
 
-class ManifoldPath(PathEstimator):
+
+class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
     """A grid over gamma_A, gamma_I, widths and graphs."""
 
     _n_stages = 3
@@ -47,7 +51,7 @@ class ManifoldPath(PathEstimator):
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> ManifoldPathPrepared:
         kernels = self._kernels(problem)
         if kernels[0] is not None:
             kernels[0].forecast(problem.X)
@@ -94,7 +98,7 @@ class ManifoldPath(PathEstimator):
             diagnostics.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
         return width._replace(space=space)
 
-    def _along(self, prepared: Prepared, wanted: Array) -> Iterator[Scored]:
+    def _along(self, prepared: ManifoldPathPrepared, wanted: Array) -> Iterator[Scored]:
         for width in prepared.space:
             begun = perf_counter()
             width = self._held(width)
@@ -112,7 +116,7 @@ class ManifoldPath(PathEstimator):
             yield from (Scored(each[0], each[1], seconds, each[2]) for each in found)
 
     def _paths(
-        self, F: Array, prepared: Prepared, width: KernelWidth
+        self, F: Array, prepared: ManifoldPathPrepared, width: KernelWidth
     ) -> Iterator[tuple[RecipeGraph, DeformedPath]]:
         """The path of every graph; powers of one Laplacian go on from each other."""
         graphs: dict[int, list[RecipeGraph]] = {}
@@ -122,7 +126,7 @@ class ManifoldPath(PathEstimator):
         for of_one in graphs.values():
             seen = {}
             for graph in of_one:
-                one = replace(prepared, laplacian=graph.laplacian, space=width.space)
+                one = prepared.on(graph.laplacian, width.space)
                 seen[graph.laplacian.power] = plain._objective(one).sees_constants
             laplacian = replace(of_one[0].laplacian, power=1)
             paths = DeformedPath.of_powers(
@@ -134,7 +138,7 @@ class ManifoldPath(PathEstimator):
     def _scores(
         self,
         path: DeformedPath,
-        prepared: Prepared,
+        prepared: ManifoldPathPrepared,
         wanted: Array,
         gamma_Is: list[float],
         params: Mapping[str, Any],
@@ -161,7 +165,7 @@ class ManifoldPath(PathEstimator):
             for (i, gamma_A), j in product(enumerate(gamma_As), range(len(gamma_Is)))
         ]
 
-    def _usual(self, prepared: Prepared) -> Mapping[str, Any]:
+    def _usual(self, prepared: ManifoldPathPrepared) -> Mapping[str, Any]:
         plain = self._plain().get_params(deep=False)
         return {
             "gamma_A": nearest(self.gamma_As, plain["gamma_A"]),
@@ -170,18 +174,21 @@ class ManifoldPath(PathEstimator):
             **_first(prepared),
         }
 
-    def _of_setting(self, prepared: Prepared, params: Mapping[str, Any]) -> Prepared:
+    def _of_setting(
+        self, prepared: ManifoldPathPrepared, params: Mapping[str, Any]
+    ) -> ManifoldPrepared:
         width = width_of(prepared, params)
         laplacian = None
         if params["gamma_I"] > 0:
             laplacian = next(
-                graph.laplacian for graph in prepared.laplacian if graph.recipe is params["graph"]
+                graph.laplacian
+                for graph in prepared.laplacian or ()
+                if graph.recipe is params["graph"]
             )
-        space = self._held(width).space
-        return replace(prepared, laplacian=laplacian, space=space)
+        return prepared.on(laplacian, self._held(width).space)
 
 
-def _first(prepared: Prepared) -> dict[str, Any]:
+def _first(prepared: ManifoldPathPrepared) -> dict[str, Any]:
     """The first graph, if there is any."""
     return {"graph": prepared.laplacian[0].recipe} if prepared.laplacian else {}
 
@@ -207,7 +214,9 @@ _USUAL_WIDTH_OF_VALUES = 0.2
 
 
 @document
-class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
+class LapRLSClassifierCV(
+    SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution], ManifoldPath
+):
     r"""Laplacian regularised least squares classifier that chooses its own parameters.
 
     Tries every setting of a grid and is from then on `LapRLSClassifier` with the one whose leave-
@@ -331,7 +340,10 @@ class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
 
 
 @document
-class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
+class LapRLSRegressorCV(
+    SemiSupervisedRegressor[ManifoldPathPrepared, PathSolution],
+    ManifoldPath,
+):
     r"""Laplacian regularised least squares regression that chooses its own parameters.
 
     Tries every setting of a grid and is from then on `LapRLSRegressor` with the one under which the
@@ -450,7 +462,10 @@ class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
 
 
 @document
-class LapSVCCV(SemiSupervisedClassifier, ManifoldPath):
+class LapSVCCV(
+    SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution],
+    ManifoldPath,
+):
     r"""Laplacian support vector machine that chooses its own parameters.
 
     Tries every setting of a grid and is from then on `LapSVC` with the one whose leave-one-out

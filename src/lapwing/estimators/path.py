@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -77,11 +77,12 @@ def same_edges(one: GraphRecipe, other: GraphRecipe) -> bool:
     )
 
 
-def width_of(prepared: Prepared, params: Mapping[str, Any]) -> KernelWidth:
+def width_of(
+    prepared: Prepared[tuple[KernelWidth, ...], Any], params: Mapping[str, Any]
+) -> KernelWidth:
     """The width of a setting."""
     gamma = params.get("gamma")
-    found: KernelWidth = next(each for each in prepared.space if each.params.get("gamma") == gamma)
-    return found
+    return next(each for each in prepared.space if each.params.get("gamma") == gamma)
 
 
 def nearest(values: Any, usual: float) -> float:
@@ -108,8 +109,8 @@ class Scored(NamedTuple):
 class PathSolution(Solution):
     """With the plain estimator that was chosen, and its own solution of its own problem."""
 
-    estimator: SemiSupervisedEstimator
-    prepared: Prepared
+    estimator: SemiSupervisedEstimator[Any, Any]
+    prepared: Prepared[Any, Any]
     solution: Solution
 
     def left_out(self) -> Array | None:
@@ -117,7 +118,7 @@ class PathSolution(Solution):
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenRefits(Refits):
+class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
     """Fits of the chosen setting to other labels, without another choice.
 
     Attributes
@@ -128,7 +129,7 @@ class ChosenRefits(Refits):
         What a solution tells of the choice.
     """
 
-    chosen: Refits
+    chosen: Refits[Any, Any]
     attributes: Mapping[str, Any]
 
     @classmethod
@@ -141,16 +142,16 @@ class ChosenRefits(Refits):
     def covering(self, points: Array) -> ChosenRefits:
         return replace(self, chosen=self.chosen.covering(points))
 
-    def of(self, prepared: Prepared) -> ChosenRefits:
+    def of(self, prepared: Prepared[Any, Any]) -> ChosenRefits:
         return replace(self, prepared=prepared, chosen=self.chosen.of(prepared))
 
-    def again(self, prepared: Prepared) -> ChosenRefits:
+    def again(self, prepared: Prepared[Any, Any]) -> ChosenRefits:
         return replace(self, prepared=prepared, chosen=self.chosen.again(prepared))
 
-    def solve(self, prepared: Prepared) -> PathSolution:
+    def solve(self, prepared: Prepared[Any, Any]) -> PathSolution:
         return _of_choice(self.chosen.solve(prepared), self.attributes, self.estimator, prepared)
 
-    def values(self, prepared: Prepared) -> Array:
+    def values(self, prepared: Prepared[Any, Any]) -> Array:
         return self.chosen.values(prepared)
 
     def left_out_of(self, observations: Array) -> Array:
@@ -163,17 +164,20 @@ class ChosenRefits(Refits):
 def _of_choice(
     solution: Solution,
     attributes: Mapping[str, Any],
-    estimator: SemiSupervisedEstimator,
-    prepared: Prepared,
+    estimator: SemiSupervisedEstimator[Any, Any],
+    prepared: Prepared[Any, Any],
 ) -> PathSolution:
     told = {**solution.attributes, **attributes}
     return PathSolution(solution.function, solution.values, told, estimator, prepared, solution)
 
 
-class PathEstimator(Updatable):
+PathPrepared = TypeVar("PathPrepared", bound=Prepared[tuple[KernelWidth, ...], Any])
+
+
+class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]):
     """A grid of settings of a plain estimator; see the module."""
 
-    _plain: ClassVar[type[SemiSupervisedEstimator]]
+    _plain: ClassVar[type[SemiSupervisedEstimator[Any, Any]]]
     _widths_tried: ClassVar[tuple[float, ...]] = (1.0, 4.0)  # by gammas=None, times 'scale'
     _usual_factor: ClassVar[float] = 1.0  # of them, which the usual setting has
     gammas: Any
@@ -181,15 +185,15 @@ class PathEstimator(Updatable):
     best_params_: dict[str, Any]
 
     @abstractmethod
-    def _usual(self, prepared: Prepared) -> Mapping[str, Any]:
+    def _usual(self, prepared: PathPrepared) -> Mapping[str, Any]:
         """The setting of the grid that is nearest to the defaults."""
 
     @abstractmethod
-    def _along(self, prepared: Prepared, wanted: Array) -> Iterator[Scored]:
+    def _along(self, prepared: PathPrepared, wanted: Array) -> Iterator[Scored]:
         """Leave-one-out of all settings."""
 
     @abstractmethod
-    def _of_setting(self, prepared: Prepared, params: Mapping[str, Any]) -> Prepared:
+    def _of_setting(self, prepared: PathPrepared, params: Mapping[str, Any]) -> Prepared[Any, Any]:
         """Return the problem that the plain estimator solves with these parameters."""
 
     def _defaults(self) -> Mapping[str, Any]:
@@ -253,13 +257,12 @@ class PathEstimator(Updatable):
             place = gammas.index(nearest(gammas, self._usual_factor * kernel.gamma))
         return tuple(each._replace(usual=k == place) for k, each in enumerate(widths))
 
-    def _usual_width(self, prepared: Prepared) -> KernelWidth:
-        found: KernelWidth = next(each for each in prepared.space if each.usual)
-        return found
+    def _usual_width(self, prepared: PathPrepared) -> KernelWidth:
+        return next(each for each in prepared.space if each.usual)
 
     def _solve(
         self,
-        prepared: Prepared,
+        prepared: PathPrepared,
         progress: Stages,
         *,
         previous: Mapping[str, Any] | None = None,
@@ -282,16 +285,15 @@ class PathEstimator(Updatable):
         return _of_choice(estimator._solve(chosen, progress), told, estimator, chosen)
 
     def _first_solution(
-        self, X: Any, prepared: Prepared, progress: Stages, **wishes: Any
-    ) -> Solution:
+        self, X: Any, prepared: PathPrepared, progress: Stages, **wishes: Any
+    ) -> PathSolution:
         self.__dict__.pop("_kept", None)  # of the fit before
         solution = self._solve(prepared, progress, **wishes)
         if self.updatable:
             self._kept = UpdateState(ChosenRefits.of_solution(solution), X)
         return solution
 
-    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
-        assert isinstance(solution, PathSolution)
+    def _diagnose(self, prepared: PathPrepared, solution: PathSolution) -> None:
         if np.isnan(solution.attributes["best_score_"]):
             diagnostics.warn_nothing_held_out(self._regression)
         solution.estimator._diagnose(solution.prepared, solution.solution)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import _num_samples
@@ -154,8 +154,14 @@ class WantedGraph(NamedTuple):
         return isinstance(self.given, AffinityGraph)
 
 
+SpaceT = TypeVar("SpaceT")
+GraphT = TypeVar("GraphT")
+OtherSpace = TypeVar("OtherSpace")
+OtherGraph = TypeVar("OtherGraph")
+
+
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class Prepared(Generic[SpaceT, GraphT]):
     """Prepared inputs of a fit, for solving again with other labels, weights or parameters.
 
     Attributes
@@ -163,20 +169,27 @@ class Prepared:
     targets : Targets
         y, read.
     problem : Problem
-    laplacian : Laplacian, AnchorLaplacian or None
-        None: there is no graph.
-    space : Space or what a family has in its place
+    laplacian
+        Of the family's own type: a Laplacian, None where there is no graph, or several graphs.
+    space
+        So, too: a Space, or what a family has in its place.
     eigenpairs : Eigenpairs or None
         Of the Laplacian, where the family wants some.
     """
 
     targets: Targets
     problem: Problem
-    laplacian: Any
-    space: Any
+    laplacian: GraphT
+    space: SpaceT
     eigenpairs: Eigenpairs | None = None
 
-    def relabeled(self, targets: Targets, sample_weight: Any = None) -> Prepared:
+    def on(
+        self, laplacian: OtherGraph, space: OtherSpace, eigenpairs: Eigenpairs | None = None
+    ) -> Prepared[OtherSpace, OtherGraph]:
+        """The same points and labels with another graph and space."""
+        return Prepared(self.targets, self.problem, laplacian, space, eigenpairs)
+
+    def relabeled(self, targets: Targets, sample_weight: Any = None) -> Self:
         """The same points with other labels; see `Problem.relabeled`.
 
         Raises
@@ -226,8 +239,12 @@ class Solution:
         return None
 
 
+P = TypeVar("P", bound=Prepared[Any, Any])
+S = TypeVar("S", bound=Solution)
+
+
 @dataclass(frozen=True, eq=False)
-class Refits:
+class Refits(Generic[P, S]):
     """Fits of an estimator to prepared points.
 
     Attributes
@@ -241,31 +258,31 @@ class Refits:
     left_out_at_once: ClassVar[bool] = False
 
     estimator: Any
-    prepared: Prepared
+    prepared: P
 
     def covering(self, points: Array) -> Self:
         """The same, ready for labels at these points: what they need is made for all at once."""
         return self
 
-    def of(self, prepared: Prepared) -> Self:
+    def of(self, prepared: P) -> Self:
         """The same with other labels as those that it begins with."""
         return replace(self, prepared=prepared)
 
-    def again(self, prepared: Prepared) -> Refits:
+    def again(self, prepared: P) -> Refits[P, S]:
         """Refits of the same estimator to points that were prepared anew."""
-        refits: Refits = self.estimator._refits(prepared)
+        refits: Refits[P, S] = self.estimator._refits(prepared)
         return refits
 
     def holding_shares(self) -> Self:
         """The same, where what a fit takes the shares of the classes to be stays as it is now."""
         return self
 
-    def solve(self, prepared: Prepared) -> Solution:
+    def solve(self, prepared: P) -> S:
         """The solution for other labels of the points, by `Prepared.relabeled`."""
-        found: Solution = self.estimator._solve(prepared, SILENT)
+        found: S = self.estimator._solve(prepared, SILENT)
         return found
 
-    def values(self, prepared: Prepared) -> Array:
+    def values(self, prepared: P) -> Array:
         """Its decision values on the points (n, c), no more."""
         return self.solve(prepared).values
 
@@ -287,7 +304,7 @@ class Refits:
         return values
 
 
-def removable(prepared: Prepared, regression: bool) -> Array:
+def removable(prepared: Prepared[Any, Any], regression: bool) -> Array:
     """Mask (l,) of the observations without which all classes still have one."""
     targets = prepared.problem.targets
     if regression:
@@ -296,7 +313,7 @@ def removable(prepared: Prepared, regression: bool) -> Array:
     return np.asarray(np.bincount(codes)[codes] > 1)
 
 
-def without(prepared: Prepared, observations: int | Array) -> Prepared:
+def without(prepared: P, observations: int | Array) -> P:
     """The same with the rows that make an observation, or each of several, unlabelled."""
     problem, targets = prepared.problem, prepared.targets
     labeled = problem.labeled_rows.copy()
@@ -306,7 +323,7 @@ def without(prepared: Prepared, observations: int | Array) -> Prepared:
     return relabeled(prepared, labeled, targets.columns, problem.row_weights)
 
 
-def relabeled(prepared: Prepared, labeled: Array, columns: Array, weights: Array) -> Prepared:
+def relabeled(prepared: P, labeled: Array, columns: Array, weights: Array) -> P:
     """The same with other labels and weights of all rows, the factors of their classes included."""
     targets: Any = prepared.targets._replace(columns=columns, labeled=labeled)
     problem = prepared.problem.relabeled(labeled, columns, weights)

@@ -11,15 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing.classes.label_checks import target_warning
 from lapwing.classes.labels import as_targets, read_targets
-from lapwing.estimators.manifold import ManifoldEstimator, StoppableEstimator
-from lapwing.estimators.prepared import Solution, Targets
+from lapwing.estimators.manifold import (
+    ManifoldEstimator,
+    ManifoldPrepared,
+    ManifoldSolution,
+    StoppableEstimator,
+)
+from lapwing.estimators.prepared import P, S, Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
+from lapwing.estimators.updates import Updatable
 from lapwing.problem import Problem
 
 _ROUNDING = 1e-9  # of a product that should be a whole number
 
 
-class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
+class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
     """Base of regressors: missing targets are unlabelled, values are the answers."""
 
     _regression = True
@@ -148,11 +154,19 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
         return float(super().score(X, targets[labeled], sample_weight=sample_weight))
 
 
-class ManifoldRegressor(SemiSupervisedRegressor, ManifoldEstimator):
+class ManifoldRegressor(
+    Updatable[ManifoldPrepared, ManifoldSolution],
+    SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
+    ManifoldEstimator,
+):
     """A regression by manifold regularisation."""
 
 
-class StoppableRegressor(SemiSupervisedRegressor, StoppableEstimator):
+class StoppableRegressor(
+    Updatable[ManifoldPrepared, ManifoldSolution],
+    SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
+    StoppableEstimator,
+):
     """One with the squared loss."""
 
     def _validation_targets(self, y: Any) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -43,6 +43,7 @@ from lapwing.estimators.s3vm_choice import (
     seconds_of_pairs,
     worst,
 )
+from lapwing.graphs import Laplacian
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.losses.base import TargetKind
 from lapwing.losses.registry import as_loss
@@ -85,6 +86,9 @@ def _held(problem: Problem) -> bool:
     return float(problem.X.dtype.itemsize) * problem.n_points**2 <= most
 
 
+LowDensityPrepared: TypeAlias = Prepared[Space, Laplacian | None]
+
+
 @dataclass(frozen=True, eq=False)
 class LowDensitySolution(Solution):
     """With what became of every column."""
@@ -93,7 +97,7 @@ class LowDensitySolution(Solution):
 
 
 @dataclass(frozen=True, eq=False)
-class LowDensityRefits(Refits):
+class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
     """One fit for each; the balance of the labels may stay where it is.
 
     Every fit starts from the supervised solution of its own labels. From the minimum that knew the
@@ -131,7 +135,7 @@ class LowDensityRefits(Refits):
 
 
 @document
-class S3VC(SemiSupervisedClassifier):
+class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     r"""Semi-supervised support vector machine: a boundary where there are few points.
 
     With f = h + b, h in the space of the kernel, every method minimises for every column
@@ -374,7 +378,7 @@ class S3VC(SemiSupervisedClassifier):
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> LowDensityPrepared:
         laplacian = None
         if graph.wanted:
             with progress.stage("graph"):
@@ -392,7 +396,9 @@ class S3VC(SemiSupervisedClassifier):
         if self.space is None and seconds > LONG and not problem.labeled_rows.all():
             diagnostics.warn_long_pairs(type(self).__name__, n_classes, problem.n_points, seconds)
 
-    def _refits(self, prepared: Prepared) -> Refits:
+    def _refits(
+        self, prepared: LowDensityPrepared
+    ) -> Refits[LowDensityPrepared, LowDensitySolution]:
         return LowDensityRefits(self, prepared)
 
     def _make_space(self, problem: Problem, *, paired: bool, deformed: bool) -> Space:
@@ -432,7 +438,7 @@ class S3VC(SemiSupervisedClassifier):
 
     def _solve(
         self,
-        prepared: Prepared,
+        prepared: LowDensityPrepared,
         progress: Stages,
         *,
         previous: Mapping[str, Any] | None = None,
@@ -518,8 +524,7 @@ class S3VC(SemiSupervisedClassifier):
             "status_": str(worst([result.minimum.status for result in results])),
         }
 
-    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
-        assert isinstance(solution, LowDensitySolution)
+    def _diagnose(self, prepared: LowDensityPrepared, solution: LowDensitySolution) -> None:
         results = [machine.result for machine in solution.machines.columns]
         dtype = prepared.problem.X.dtype
         unimproved = [result for result in results if not result.improved]

@@ -1,11 +1,12 @@
 """The fit of every estimator: prepare, solve, answer.
 
-`prepare` makes of points and labels what a fit stands on, a frozen `Prepared`: the problem, the
-graph or none, the space of functions. `solve` gives the frozen `Solution` of the parameters. It may
-be asked again for other parameters or, by `Prepared.relabeled`, for other labels: no kernel and no
-graph is made again. `fit` does both and answers: classes or values of all rows, fitted attributes,
-warnings. A family of methods (`lapwing.estimators.manifold`, say) adds its own `_prepare` and
-`_solve`; no numerics live here.
+`prepare` builds the inputs of a fit from points and labels, a frozen `Prepared`: the problem, the
+graph or none, the space of functions. `solve` computes the frozen `Solution` of the parameters. It
+can be called again for other parameters or, by `Prepared.relabeled`, for other labels, without a
+second kernel or graph. `fit` does both and answers: classes or values of all rows, fitted
+attributes, warnings. A family of methods (`lapwing.estimators.manifold`, say) adds its own
+`_prepare` and `_solve`, and names the types of `Prepared` and `Solution` that they pass. No
+numerics live here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from copy import copy
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -37,10 +38,11 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
 from lapwing.estimators.prepared import (
     SILENT,
+    P,
     PointsInMemory,
-    Prepared,
     Progress,
     Refits,
+    S,
     Solution,
     Stages,
     Targets,
@@ -66,8 +68,10 @@ _FEW_ROWS = 100  # to wait for threads takes longer than their products
 _LOOKED_AT = 200  # labelled points at which a function is asked whether it varies
 
 
-def prepare(estimator: SemiSupervisedEstimator, X: Any, y: Any, sample_weight: Any = None) -> Any:
-    """Make what fits of an estimator to these points stand on, and leave the estimator unfitted.
+def prepare(
+    estimator: SemiSupervisedEstimator[P, S], X: Any, y: Any, sample_weight: Any = None
+) -> P:
+    """Build the inputs of fits of an estimator to these points; the estimator stays unfitted.
 
     Returns
     -------
@@ -82,7 +86,7 @@ def prepare(estimator: SemiSupervisedEstimator, X: Any, y: Any, sample_weight: A
     return estimator._prepare(targets, problem, graph, SILENT)
 
 
-def solve(estimator: SemiSupervisedEstimator, prepared: Prepared) -> Solution:
+def solve(estimator: SemiSupervisedEstimator[P, S], prepared: P) -> S:
     """Solve with the present parameters of an estimator, which stays as it is.
 
     Raises
@@ -139,7 +143,7 @@ def is_fitted_name(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
-class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
+class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]):
     """Points and labels in, decision values and answers out; see the module.
 
     A fit leaves `labeled_`, `basis_` and the attributes of its function, which is made again of
@@ -200,13 +204,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         progress.finish(lambda: {})
         return self
 
-    def _first_solution(
-        self, X: Any, prepared: Prepared, progress: Stages, **wishes: Any
-    ) -> Solution:
+    def _first_solution(self, X: Any, prepared: P, progress: Stages, **wishes: Any) -> S:
         """The solution of a fit; a family may keep what it is made of."""
         return self._solve(prepared, progress, **wishes)
 
-    def _tell(self, X: Any, prepared: Prepared, solution: Solution) -> None:
+    def _tell(self, X: Any, prepared: P, solution: S) -> None:
         """Fitted attributes, answers, warnings."""
         problem = prepared.problem
         answer = self._refined(X, prepared, solution)
@@ -216,11 +218,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         self._answer(X, problem, answer)
         self._diagnose(prepared, solution)
 
-    def _refined(self, X: Any, prepared: Prepared, solution: Solution) -> Solution:
+    def _refined(self, X: Any, prepared: P, solution: S) -> Solution:
         """The solution that is told, where a family makes more of what solving found."""
         return solution
 
-    def _follow(self, prepared: Prepared, solution: Solution, values: Array) -> FittedFunction:
+    def _follow(self, prepared: P, solution: S, values: Array) -> FittedFunction:
         """A function of the family's space that follows values (n, c) given at all points."""
         raise NotImplementedError(f"{type(self).__name__} declares no function to refit.")
 
@@ -235,25 +237,25 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     @abstractmethod
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> Prepared:
+    ) -> P:
         """Make the graph and the space; of the parameters only those that they depend on count."""
 
     @abstractmethod
     def _solve(
-        self, prepared: Prepared, progress: Stages, *, previous: Mapping[str, Any] | None = None
-    ) -> Solution:
+        self, prepared: P, progress: Stages, *, previous: Mapping[str, Any] | None = None
+    ) -> S:
         """Minimise the objective of the present parameters; `previous` are an earlier fit's."""
 
-    def _refits(self, prepared: Prepared) -> Refits:
+    def _refits(self, prepared: P) -> Refits[P, S]:
         """Fits to the same points with other labels; a family adds what it can keep for them."""
         return Refits(self, prepared)
 
-    def _needs_more(self, before: Prepared, prepared: Prepared) -> bool:
+    def _needs_more(self, before: P, prepared: P) -> bool:
         """Whether a fit to the second's labels would prepare more than was for the first's."""
         return False
 
     @abstractmethod
-    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
+    def _diagnose(self, prepared: P, solution: S) -> None:
         """Warn where the answer would mislead."""
 
     def _check_wishes(self) -> None:

@@ -20,7 +20,7 @@ from lapwing.classes.markers import is_auto, objects, read_column, settle
 from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
 from lapwing.classes.wrong_labels import suspicious
 from lapwing.estimators.parameters import is_count
-from lapwing.estimators.prepared import SILENT, Prepared, Refits, Solution, Stages, Targets
+from lapwing.estimators.prepared import SILENT, P, Refits, S, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_telling
 
@@ -38,12 +38,12 @@ class UpdateState:
         Coordinates of the points by which rows are suggested, once any were.
     """
 
-    refits: Refits
+    refits: Refits[Any, Any]
     X: Any
     design: Array | None = None
 
 
-class Updatable(SemiSupervisedEstimator):
+class Updatable(SemiSupervisedEstimator[P, S]):
     """An estimator that takes labels after its fit."""
 
     updatable: bool
@@ -216,12 +216,10 @@ class Updatable(SemiSupervisedEstimator):
         # What is kept must not change when the user writes into X later.
         return (X.copy() if self.updatable else X), targets
 
-    def _first_solution(
-        self, X: Any, prepared: Prepared, progress: Stages, **wishes: Any
-    ) -> Solution:
+    def _first_solution(self, X: Any, prepared: P, progress: Stages, **wishes: Any) -> S:
         self.__dict__.pop("_kept", None)  # of the fit before
         if not self.updatable:
-            return super()._first_solution(X, prepared, progress, **wishes)
+            return self._solve(prepared, progress, **wishes)
         refits = self._refits(prepared)
         self._kept = UpdateState(refits, X)
         with progress.stage("solve"):
@@ -256,7 +254,7 @@ class Updatable(SemiSupervisedEstimator):
         known = {**targets.attributes, "classes_": classes, "unlabeled_": unlabeled}
         return targets._replace(attributes=known)
 
-    def _labels_as_given(self, prepared: Prepared) -> Array:
+    def _labels_as_given(self, prepared: P) -> Array:
         """Y of the fit, missing where unlabelled in the way that this estimator reads."""
         targets = prepared.targets
         if self._regression:
@@ -269,7 +267,7 @@ class Updatable(SemiSupervisedEstimator):
             label if known else marker for label, known in zip(given, targets.labeled, strict=True)
         )
 
-    def _unsure(self, refits: Refits) -> Array:
+    def _unsure(self, refits: Refits[Any, Any]) -> Array:
         values = refits.values(refits.prepared)
         if self._regression:
             return np.ones(len(values))

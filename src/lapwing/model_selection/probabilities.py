@@ -141,7 +141,7 @@ def _in_place_of_last(model: Any, twin: Any) -> Any:
     return Pipeline([*model.steps[:-1], (model.steps[-1][0], twin)])
 
 
-def _check_data_of_the_fit(model: SemiSupervisedClassifier, trial: Trial, y: Any) -> None:
+def _check_data_of_the_fit(model: SemiSupervisedClassifier[Any, Any], trial: Trial, y: Any) -> None:
     """Refuse points and labels that cannot be those the model was fitted to."""
     n_features, classes = (
         trial.prepared.problem.X.shape[1],

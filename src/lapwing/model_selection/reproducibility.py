@@ -224,7 +224,7 @@ def _overlap(pools: list[_Pool]) -> float:
     )
 
 
-def _drawn(trial: Trial, answer: Array, rows: Array) -> Prepared:
+def _drawn(trial: Trial, answer: Array, rows: Array) -> Prepared[Any, Any]:
     """The problem with these rows labelled by the answer, and no others."""
     prepared = trial.prepared
     problem, columns = prepared.problem, prepared.targets.columns.copy()
@@ -301,10 +301,10 @@ class Trial:
     refits : Refits
     """
 
-    refits: Refits
+    refits: Refits[Any, Any]
 
     @property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> Prepared[Any, Any]:
         return self.refits.prepared
 
     @property

@@ -416,7 +416,14 @@ def _fit(
     if contradicted is not None and contradicted.sure:
         level = 2 * contradicted.unlabeled - 1
         objective = replace(objective, bias=(level, level))
-    result = _minimum(objective, recipe, on_step)
+    settings = recipe.settings._replace(on_step=on_step)
+    if recipe.rough:
+        rough = settings._replace(tol=max(settings.tol, _ROUGH))
+        result = approach(objective, recipe.method, rough)
+    else:
+        result = minimize_low_density(
+            objective, recipe.method, settings, n_init=recipe.n_init, random=recipe.random
+        )
     function = result.minimum.function
     mean = observations.mean(objective, function)
     bias = _intercept(objective, function)
@@ -427,16 +434,6 @@ def _reach(objective: LowDensityObjective) -> float:
     """C sum_i |x_i| max_i |x_i|: no hinge pulls harder on w than by C |x_i|."""
     norms = np.sqrt(objective.labeled_norms)
     return float(objective.weights @ norms) * float(norms.max(initial=0.0))
-
-
-def _minimum(objective: LowDensityObjective, recipe: Recipe, on_step: OnStep) -> LowDensityResult:
-    settings = recipe.settings._replace(on_step=on_step)
-    if recipe.rough:
-        rough = settings._replace(tol=max(settings.tol, _ROUGH))
-        return approach(objective, recipe.method, rough)
-    return minimize_low_density(
-        objective, recipe.method, settings, n_init=recipe.n_init, random=recipe.random
-    )
 
 
 def _intercept(objective: LowDensityObjective, function: Function) -> float:

@@ -326,6 +326,8 @@ def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array
     return np.asarray(2 * objective.weights * rounded.derivative(objective.targets, scores))
 
 
+# SciPy's recursions are many calls on vectors; large products have threads of their own.
+@single_blas_thread()
 def minimize_low_density(
     objective: LowDensityObjective,
     method: str | Method,
@@ -347,9 +349,38 @@ def minimize_low_density(
     random : RandomState, optional
         Of the random starts.
     """
-    # SciPy's recursions are many calls on vectors; large products have threads of their own.
-    with single_blas_thread():
-        return _minimize(objective, as_method(method), settings, n_init, random)
+    way = as_method(method)
+    # The penalties of the last descents multiply the rounding of products: stages alone may be
+    # descents in single precision.
+    exact = objective.in_double()
+    sharp = settings.tol if _alone(exact) else _SHARP * settings.tol
+    supervised = _supervised(exact, settings, sharp)
+    if _alone(exact) or supervised.status == Status.CALLBACK:
+        return _unchanged(exact, supervised)
+    value = exact.value(supervised.function)
+    random = np.random.RandomState(0) if random is None else random
+    best, values = None, []
+    for number in range(n_init):
+        start = supervised.function
+        if number:
+            start = _random_start(objective, supervised.function, random)
+        near = way.run(objective, start, settings, number > 0)
+        if near.status == Status.CALLBACK:  # within a schedule its value is that of a stage
+            found = replace(near, value=exact.value(near.function))
+        else:
+            found = local_minimum(exact, near.function, settings).after(near)
+        values.append(found.value)
+        best = found if best is None or found.value < best.value else best
+        if found.status == Status.CALLBACK:
+            break
+    assert best is not None
+    if best.status == Status.CALLBACK:  # asked for as it is
+        return LowDensityResult(best, supervised, value, np.array(values), True)
+    chosen = best if best.value <= value else replace(supervised, value=value)
+    # The supervised solution may be the minimum itself, which rounding lets both sides find.
+    # Margins off by tol cost tol times the weights.
+    improved = best.value <= value + settings.tol * (value + float(objective.weights.sum()))
+    return LowDensityResult(chosen, supervised, value, np.array(values), improved)
 
 
 def approach(
@@ -394,46 +425,6 @@ def _unchanged(objective: LowDensityObjective, supervised: Minimum) -> LowDensit
     value = objective.value(supervised.function)
     found = supervised if _alone(objective) else replace(supervised, value=value)
     return LowDensityResult(found, supervised, value, np.array([value]), True)
-
-
-def _minimize(
-    objective: LowDensityObjective,
-    method: Method,
-    settings: Settings,
-    n_init: int,
-    random: np.random.RandomState | None,
-) -> LowDensityResult:
-    # The penalties of the last descents multiply the rounding of products: stages alone may be
-    # descents in single precision.
-    exact = objective.in_double()
-    sharp = settings.tol if _alone(exact) else _SHARP * settings.tol
-    supervised = _supervised(exact, settings, sharp)
-    if _alone(exact) or supervised.status == Status.CALLBACK:
-        return _unchanged(exact, supervised)
-    value = exact.value(supervised.function)
-    random = np.random.RandomState(0) if random is None else random
-    best, values = None, []
-    for number in range(n_init):
-        start = supervised.function
-        if number:
-            start = _random_start(objective, supervised.function, random)
-        near = method.run(objective, start, settings, number > 0)
-        if near.status == Status.CALLBACK:  # within a schedule its value is that of a stage
-            found = replace(near, value=exact.value(near.function))
-        else:
-            found = local_minimum(exact, near.function, settings).after(near)
-        values.append(found.value)
-        best = found if best is None or found.value < best.value else best
-        if found.status == Status.CALLBACK:
-            break
-    assert best is not None
-    if best.status == Status.CALLBACK:  # asked for as it is
-        return LowDensityResult(best, supervised, value, np.array(values), True)
-    chosen = best if best.value <= value else replace(supervised, value=value)
-    # The supervised solution may be the minimum itself, which rounding lets both sides find.
-    # Margins off by tol cost tol times the weights.
-    improved = best.value <= value + settings.tol * (value + float(objective.weights.sum()))
-    return LowDensityResult(chosen, supervised, value, np.array(values), improved)
 
 
 def _random_start(
