@@ -73,6 +73,9 @@ SOURCES: Mapping[str, Source] = {
     "mnist3vs8": Source(load_mnist3vs8, "mnist"),
     "mnist 3, 5, 8, 9": Source(_some(load_mnist, (3, 5, 8, 9)), "mnist"),
     "faces": Source(load_facemit, "faces"),
+    "coil20, six": Source(_some(load_coil20, (0, 2, 5, 8, 9, 13)), "coil20"),
+    "usps, six": Source(_some(load_usps, (2, 3, 4, 5, 8, 9)), "usps digits"),
+    "mnist, six": Source(_some(load_mnist, (0, 3, 5, 6, 8, 9)), "mnist"),
 }
 
 
@@ -94,11 +97,11 @@ class Drawn:
     y: NDArray[np.int64]
 
 
-def tasks(source: str, n_draws: int) -> list[Task]:
+def tasks(source: str, n_draws: int, first: int = 0) -> list[Task]:
     """All of a set. Of one label a class drawn at random nothing else comes but equal numbers."""
     return [
         Task(source, per_class, drawing, draw)
-        for draw in range(n_draws)
+        for draw in range(first, first + n_draws)
         for per_class in LABELS_A_CLASS
         for drawing in DRAWINGS
         if not (per_class == 1 and drawing == "random")

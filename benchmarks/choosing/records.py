@@ -79,11 +79,13 @@ def read(path: Path) -> list[Record]:
     ]
 
 
-def gather(source: str, folder: Path, *, n_draws: int, size: int, seed: int) -> list[Record]:
+def gather(
+    source: str, folder: Path, *, n_draws: int, size: int, seed: int, first: int = 0
+) -> list[Record]:
     """Records of a set; those that an earlier run has left are taken from its file."""
     path = folder / f"{source} {size} {seed}.jsonl"
     known = {record.task: record for record in read(path)}
-    wanted = tasks(source, n_draws)
+    wanted = tasks(source, n_draws, first)
     missing = [task for task in wanted if task not in known]
     if missing:
         data = SOURCES[source].load()

@@ -353,8 +353,7 @@ def test_a_candidate_is_tried_with_the_rounds_of_the_plan(
     monkeypatch.setattr(choosing, "affordable", lambda *_: Plan(2000, Rounds(1, 2), None))
     said = main("fit", "t.csv", *FIT, "--method", "auto", "--json")[1]
     left_out = {row["name"]: row["n_left_out"] for row in json.loads(said)["choice"]["methods"]}
-    assert left_out["S3VC()"] == 2
-    assert left_out["LapSVC()"] > 2
+    assert set(left_out.values()) == {2}  # all are judged by the same labels
 
 
 def test_what_is_compared_does_not_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,7 @@ def test_one_label_a_class_is_drawn_in_one_way() -> None:
     found = tasks("g50c", 2)
     assert len(found) == len(set(found)) == 10
     assert not any(task.per_class == 1 and task.drawing == "random" for task in found)
+    assert {task.draw for task in tasks("g50c", 2, first=100)} == {100, 101}
 
 
 def test_records_are_kept_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,6 +267,7 @@ def _as_before(
     a += CONSTANTS.prior_labels * mean
     b += CONSTANTS.prior_labels * (1 - mean)
     low, high = beta(a, b).interval(0.9)
+    low = low if n_missed.any() else 0.0  # none may be wrong
     return type(estimate_error(0.0, n_missed, n_left_out))(a / (a + b), low, high)
 
 

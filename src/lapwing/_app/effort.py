@@ -20,6 +20,7 @@ from lapwing._app.forecast import (
     forecast_low_density,
     forecast_manifold,
 )
+from lapwing.model_selection import evidence
 
 # Seconds of the reference machine, for methods that are fitted again. Volumes have a larger budget:
 # with ten or thirty classes they help most, and no faster method replaces them. From some sixty
@@ -135,8 +136,10 @@ def _seconds(
     forecast: _Forecaster, size: FitSize, rows: int, rounds: Rounds, speed: Speed | None
 ) -> float:
     # A round leaves out one label of each class.
-    n_rounds = -(-min(rounds.max_left_out, size.n_labels) // max(2, size.n_columns))
-    return (1 + rounds.n_draws + n_rounds) * forecast(_used(size, rows), speed).seconds
+    n_classes = max(2, size.n_columns)
+    n_rounds = -(-min(rounds.max_left_out, size.n_labels) // n_classes)
+    n_draws = evidence.Effort(*rounds, 0).of_refits(n_classes).n_draws
+    return (1 + n_draws + n_rounds) * forecast(_used(size, rows), speed).seconds
 
 
 def forecast_comparison(

@@ -122,8 +122,6 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
         By a method that forms nothing of the labels.
     """
 
-    left_out_at_once = True
-
     estimator: EmbeddedEstimator
     formed: PreparedSolver
 

@@ -106,8 +106,6 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
         Whether the estimator's own solver is the dual, so that a fit has these columns too.
     """
 
-    left_out_at_once = True
-
     estimator: ManifoldEstimator
     kernel: DeformedKernel
     columns: Representers

@@ -254,9 +254,6 @@ class Refits(Generic[P, S]):
     prepared : Prepared
     """
 
-    # Whether `left_out` costs less than a fit for every label.
-    left_out_at_once: ClassVar[bool] = False
-
     estimator: Any
     prepared: P
 

@@ -72,6 +72,9 @@ class Kernels(NamedTuple):
     On points that are mostly 0, such as words, both are linear: on 1440 texts in 12 classes with 3
     labels each LapSVC is wrong on 15.2 % with a linear function, and on 15.9 % with 'rbf', which
     has no weights of words and a matrix of all pairs of rows. On 150 components it has 33 %.
+    Dense points with more features than rows stay with 'rbf': on 300 digits of 784 pixels in four
+    classes, ten labels each, `S3VC` is wrong on 15 % and takes a seventh of the time of 'linear',
+    which has 26 %; the SVM has 20 and 24 %.
     """
 
     without_graph: str
@@ -81,7 +84,7 @@ class Kernels(NamedTuple):
     def of(cls, X: Any) -> Kernels:
         """Kernels that suit points."""
         mostly_zero = default_metric(X) == "cosine"
-        return cls("linear" if _is_wide(X) else "rbf", "linear" if mostly_zero else "rbf")
+        return cls("linear" if is_sparse(X) else "rbf", "linear" if mostly_zero else "rbf")
 
 
 @dataclass(frozen=True)
@@ -188,8 +191,8 @@ def default_candidates(
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Points. Where they are sparse or have more features than rows, the methods without a graph
-        are linear; where they are mostly 0 `LapSVC` is too. Beyond 12,000 rows only methods are
+        Points. Where they are sparse the methods without a graph are linear; where they are mostly
+        0 `LapSVC` is too. Beyond 12,000 rows only methods are
         there that do with less than a matrix of all pairs of rows.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
         What marks unlabelled points in y, as the estimators take it.
@@ -314,11 +317,6 @@ def quick_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     and cuts among rows without one.
     """
     return tuple(one for one in candidates if not fits_again(one))
-
-
-def _is_wide(X: Any) -> bool:
-    """Whether linear functions can tell any labels of the rows apart, as in texts."""
-    return is_sparse(X) or (len(np.shape(X)) == 2 and np.shape(X)[1] > np.shape(X)[0])
 
 
 def sizes_told(estimator: Any, codes: Array, classes: Array) -> Array | None:

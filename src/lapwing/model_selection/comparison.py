@@ -224,10 +224,11 @@ def compare(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the points, as the estimators take them.
     n_draws : int, default=5
-        Draws of `reproducibility`; of classes.
+        Draws of `reproducibility`; of classes. Methods that each draw costs a whole fit, such as
+        `S3VC`, make ``2 / K`` of them with K classes, but two.
     max_left_out : int, default=16
-        Labels of classes to leave out of a method that has to be fitted again for them, one of each
-        class at a time; the last of these rounds may go beyond.
+        Labels of classes to leave out, the same of every candidate and one of each class at a time;
+        the last of these rounds may go beyond.
     max_samples : int, default=2000
         Most rows to gather the evidence from. Beyond it all labelled rows and unlabelled ones drawn
         at random are taken: methods on a graph are better on all rows than is said here.
@@ -335,12 +336,11 @@ def compared(
     _check_candidates(candidates, SemiSupervisedClassifier)
     rng = check_random_state(asked.random_state)
     seed = int(rng.randint(2**31 - 1))
-    efforts = [asked.efforts.get(one.name, asked.effort)._replace(seed=seed) for one in candidates]
+    effort_of = _efforts(candidates, asked, seed, len(labels.classes))
     data, n_used = _sampled(Data(X, y, sample_weight), labels.labeled, asked.max_samples, rng)
     sizes = agreed_sizes(candidates, labels.codes, labels.classes)
     with _each_warning_once():
         predictive_check = fit_predictive_check(candidates, *data)
-        effort_of = dict(zip((one.name for one in candidates), efforts, strict=True))
 
         def try_one(one: Candidate, tried: Sequence[TrialResult]) -> TrialResult:
             bar = _bar(tried) if fits_again(one) else math.inf
@@ -371,6 +371,18 @@ def compared(
     )
     chosen = next(one for one in tried if one.evidence.name == table[0].name)
     return Compared(comparison, chosen.sharpness)
+
+
+def _efforts(
+    candidates: Sequence[Candidate], asked: CompareSettings, seed: int, n_classes: int
+) -> dict[str, Effort]:
+    """Efforts of the candidates, by the same left-out labels: as few as any can afford."""
+    efforts = {one.name: asked.efforts.get(one.name, asked.effort) for one in candidates}
+    fewest = min(effort.max_left_out for effort in efforts.values())
+    for one in candidates:
+        effort = efforts[one.name]._replace(max_left_out=fewest, seed=seed)
+        efforts[one.name] = effort.of_refits(n_classes) if fits_again(one) else effort
+    return efforts
 
 
 def compared_regressions(

@@ -41,10 +41,6 @@ _MOST_UNFITTED = 0.2
 # A class is taken to be rare where so few labels of it would surprise with equal shares.
 _SURPRISE = 0.05
 
-
-# Rounds of labels that are left out, where each costs next to nothing: in the mean over pairings.
-_ROUNDS = 10
-
 PROBABILITY = 0.9  # of an interval
 
 
@@ -54,6 +50,15 @@ class Effort(NamedTuple):
     n_draws: int
     max_left_out: int
     seed: int
+
+    def of_refits(self, n_classes: int) -> Effort:
+        """Effort of a candidate that every draw costs a whole fit.
+
+        What changes is a mean over the classes, so that of more classes fewer draws say as much.
+        Two, with 3 to 10 classes, chose as well as five.
+        """
+        enough = max(2, -(-2 * self.n_draws // n_classes))
+        return self._replace(n_draws=min(self.n_draws, enough))
 
 
 _FIGURES = (
@@ -320,11 +325,13 @@ def objection_to(
 
 
 def _leave_out(trial: Trial, effort: Effort) -> LeftOut:
-    """Rounds until all labels have been left out; of fits that cost much, not more than asked."""
+    """Rounds until all labels, or as many as asked, have been left out.
+
+    Candidates of equal effort leave out the same labels, also those whose refits cost nothing:
+    labels that are hard for all would otherwise count against some of them only.
+    """
     counts = np.bincount(predict_codes(trial.prepared.problem.targets))
-    n_rounds = _ROUNDS
-    if not trial.refits.left_out_at_once:
-        n_rounds = min(int(counts.max()), -(-effort.max_left_out // len(counts)))
+    n_rounds = min(int(counts.max()), -(-effort.max_left_out // len(counts)))
     return leave_out_rounds(trial, n_rounds, effort.seed)
 
 

@@ -43,10 +43,11 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         Your own `candidates` keep what they were given, so that both together are refused.
         'unknown', or None, tells nothing.
     n_draws : int, default=5
-        Draws of labels out of a candidate's own answer.
+        Draws of labels out of a candidate's own answer. Methods that each draw costs a whole fit,
+        such as `S3VC`, make ``2 / K`` of them with K classes, but two.
     max_left_out : int, default=16
-        Labels to leave out of a method that has to be fitted again for them, one of each class at
-        a time; the last of these rounds may go beyond.
+        Labels to leave out, the same of every candidate and one of each class at a time; the last
+        of these rounds may go beyond.
     max_samples : int, default=2000
         Most rows to choose by; the chosen estimator is fitted to all rows.
     {unlabeled}
