@@ -420,7 +420,8 @@ def compared_regressions(
 def _predicts_numbers(candidates: Any, y: Any) -> bool:
     """Whether the first candidate is a regression; without any, whether y has fractions."""
     if candidates is not None:
-        first = next((one for one in candidates if isinstance(one, Candidate)), None)
+        given = candidates if isinstance(candidates, Sequence) else ()  # which is refused later
+        first = next((one for one in given if isinstance(one, Candidate)), None)
         return first is not None and isinstance(last_step(first.estimator), SemiSupervisedRegressor)
     column = read_column(y)
     if column.dtype.kind != "f":
