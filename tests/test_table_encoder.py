@@ -324,3 +324,49 @@ def test_encoders_that_are_none_are_told(given: Any, message: str) -> None:
         TableEncoder(encoder=given).fit(pd.DataFrame(columns()))
     with pytest.raises(ValueError, match="X has no column of free text for encoder"):
         TableEncoder(encoder=embed).fit(pd.DataFrame(columns(text=False)))
+
+
+# --- odd tables -----------------------------------------------------------------------------------
+
+
+def test_names_that_occur_twice_are_numbered() -> None:
+    frame = pd.DataFrame({"kind_red": np.arange(N) % 7 / 3, "kind": ["red", "sky"] * (N // 2)})
+    encoder = TableEncoder().set_output(transform="pandas")
+    assert encoder.fit_transform(frame).columns.tolist() == ["kind_red", "kind_red (2)", "kind_sky"]
+
+
+def test_sparse_points_are_no_data_frame(frame: Any) -> None:
+    for library in ("pandas", "polars"):
+        encoder = TableEncoder().set_output(transform=library)
+        with pytest.raises(ValueError, match=r"set_output\(transform='default'\)"):
+            encoder.fit_transform(frame)
+        with pytest.raises(ValueError, match=r"set_output\(transform='default'\)"):
+            encoder.fit(frame).transform(frame)
+
+
+def test_the_largest_numbers_are_read() -> None:
+    frame = pd.DataFrame({"a": [1e308, -1e308] * (N // 2), "b": np.arange(N) % 7 / 3})
+    encoder = TableEncoder(scale="none").fit(frame)
+    np.testing.assert_array_equal(encoder.transform(frame), frame.to_numpy())
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [*["one two three four"] * (N - 1), "word other " * 90_000],  # 1 MB in a cell
+        ["the of and to", "of the the and"] * (N // 2),  # stop words alone
+        [f"cat\x00 dog\x1b[2J \u202ehouse tree {k % 3}" for k in range(N)],
+        [f"broken \udcff text here {k % 3}" for k in range(N)],
+        [f"שלום עולם \U0001f600 <b>cat</b> {k % 3}" for k in range(N)],
+    ],
+    ids=["long", "stop words", "control", "surrogate", "html"],
+)
+def test_odd_texts_are_encoded(texts: list[str]) -> None:
+    frame = pd.DataFrame({"note": texts})
+    encoder = TableEncoder(text=["note"])
+    points = encoder.fit_transform(frame)
+    assert points.shape[0] == N
+    assert np.isfinite(points.data).all()
+    assert points.nnz > 0
+    # A text of another language has no word of these.
+    assert encoder.transform(pd.DataFrame({"note": ["наш принтер сломан"]})).nnz == 0

@@ -16,14 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._tables.assembly import apply_readings, read_columns
 from lapwing._tables.checks import feature_obstacles, warn_of_bad_cells
-from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest
+from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest, tidy_names
 from lapwing._tables.embedding import Embedder
 from lapwing._tables.encoder_sources import find_encoder
 from lapwing._tables.encoders import EncodedReading, describe_reading, reading_from
 from lapwing._tables.frames import cells_of_frame
 from lapwing._tables.input_errors import tell_all
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.preprocessing import IMPUTES, SCALES, Features, Preprocessed, preprocess
+from lapwing._tables.preprocessing import (
+    IMPUTES,
+    OVERFLOW,
+    SCALES,
+    Features,
+    Preprocessed,
+    preprocess,
+)
 from lapwing._tables.tables import features_of
 from lapwing._words import quoted
 
@@ -256,7 +263,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         except ValueError as error:
             raise ValueError(_in_python(str(error))) from None
         warn_of_bad_cells(raw, "X")
-        return features.X if self.steps_ is None else self.steps_.transform(features.X)
+        if self.steps_ is None:
+            return features.X
+        with np.errstate(**OVERFLOW):
+            return self.steps_.transform(features.X)
 
     def _encoded(self, features: Features) -> Features:
         """The features of new rows with the vectors of the encoder."""
@@ -280,6 +290,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Name the features: a column, or a column with one of its values or words.
 
+        A name that occurs twice is numbered, such as "kind_red (2)".
+
         Parameters
         ----------
         input_features : object, default=None
@@ -301,7 +313,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 found += step.get_feature_names_out(names).tolist()
             else:
                 found += [f"{names}: {word}" for word in step.get_feature_names_out()]
-        return np.array(found, dtype=object)
+        # "kind_red" may be a column as well as a value of another one.
+        return np.array(tidy_names(found)[0], dtype=object)
 
     def __sklearn_clone__(self) -> Any:
         bare = copy(self)

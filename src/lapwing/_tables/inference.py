@@ -430,7 +430,9 @@ def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusab
     few_gaps = values.size >= _MIN_DISTINCT * column.n
     if few_gaps and not reading.unit and not (values[:100] % 1).any() and not (values % 1).any():
         # Where a number is missing the count may go on from the row or from the last number.
-        if np.ptp(values - rows) == 0 or (np.diff(values) == 1).all():
+        with np.errstate(over="ignore", invalid="ignore"):  # 1e308 beside -1e308 counts nothing
+            counts = np.ptp(values - rows) == 0 or (np.diff(values) == 1).all()
+        if counts:
             return Unusable(column.name, "counts the rows", forced=reading)
         named = _ID_NAME.search(column.name) or _ID_CAMEL.search(column.name)
         if named and np.unique(values).size == values.size:

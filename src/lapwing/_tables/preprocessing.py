@@ -49,6 +49,8 @@ MAX_WORDS = 50_000
 # Up to so many rows or columns a dense block is small. Weights need no more than two digits.
 _SMALL_BLOCK, _FIRST_DIGITS = 100, 1e-3
 _LARGEST_WEIGHT = 1e6
+# Sums that scikit-learn takes to look for infinite numbers overflow for columns of 1e308.
+OVERFLOW: Mapping[str, Any] = MappingProxyType({"over": "ignore", "invalid": "ignore"})
 NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -275,7 +277,8 @@ def preprocess(
         steps = [("columns", columns)]
         said += _describe_columns(columns, features)
     elif steps:
-        points = Pipeline(steps).fit_transform(points)
+        with np.errstate(**OVERFLOW):
+            points = Pipeline(steps).fit_transform(points)
     if impute != "none":
         said.append(f"missing numbers replaced by the {impute} of their column")
     if is_sparse(points):
@@ -344,7 +347,8 @@ def _fit_columns(
     """Fit the blocks and, where some are texts, weigh them."""
     words = features.named(TEXT)
     try:
-        points = columns.fit_transform(X)
+        with np.errstate(**OVERFLOW):
+            points = columns.fit_transform(X)
     except ValueError:
         for _, vectorizer, name in columns.transformers:
             if not isinstance(vectorizer, TfidfVectorizer):
