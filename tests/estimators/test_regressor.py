@@ -16,6 +16,7 @@ from lapwing import (
     LapRLSRegressorCV,
     LapSVR,
 )
+from lapwing.estimators import manifold
 from tests.helpers.data import labeled_curve
 
 
@@ -40,6 +41,8 @@ def test_targets_shift_with_the_intercept() -> None:
 FLAT = KNNGraph(6, normalized=False)
 WITH_INTERVALS = [
     LapRLSRegressor(graph=FLAT),
+    LapRLSRegressor(),  # whose bias is part of the kernel
+    LapRLSRegressor("linear", gamma_A=0.1, solver="dual", fit_intercept=False),
     LapRLSRegressorCV(gammas=[0.5], gamma_As=[0.01], gamma_Is=[0.01], graphs=[FLAT]),
 ]
 
@@ -49,19 +52,37 @@ def test_intervals_are_order_statistics_of_errors_without_a_target(model: Any) -
     """By a fit for each target."""
     X, y, _ = labeled_curve()
     known = np.flatnonzero(~np.isnan(y))
-    errors = []
+    new = X[:7] + 0.05
+    errors, others = [], []
     for row in known:
         without = y.copy()
         without[row] = np.nan
-        errors.append(y[row] - clone(model).fit(X, without).transduction_[row])
+        again = clone(model).fit(X, without)
+        errors.append(y[row] - again.transduction_[row])
+        others.append(again.predict(new))
     fitted = clone(model).fit(X, y)
     residuals = fitted.left_out_residuals_
     np.testing.assert_allclose(np.sort(residuals), np.sort(errors), atol=1e-6)
     for coverage in (0.5, 0.8):
-        low, high = fitted.predict_interval(X, coverage).T
-        half = np.sort(np.abs(errors))[int(np.ceil((len(known) + 1) * coverage)) - 1]
-        np.testing.assert_allclose((low + high) / 2, fitted.predict(X), atol=1e-9)
-        np.testing.assert_allclose(high - low, 2 * half, rtol=1e-5)
+        place = int(np.ceil((len(known) + 1) * coverage))
+        off = np.abs(errors)[:, None]
+        low = np.sort(others - off, axis=0)[::-1][place - 1]
+        high = np.sort(others + off, axis=0)[place - 1]
+        found = fitted.predict_interval(new, coverage)
+        np.testing.assert_allclose(found, np.column_stack([low, high]), atol=1e-6)
+
+
+def test_intervals_of_many_targets_are_as_wide_for_all_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y, _ = labeled_curve()
+    monkeypatch.setattr(manifold, "_MOST_KEPT", 10)
+    fitted = LapRLSRegressor(graph=FLAT).fit(X, y)
+    off = np.sort(np.abs(fitted.left_out_residuals_))
+    low, high = fitted.predict_interval(X, 0.8).T
+    half = off[int(np.ceil((len(off) + 1) * 0.8)) - 1]
+    np.testing.assert_allclose((low + high) / 2, fitted.predict(X), atol=1e-9)
+    np.testing.assert_allclose(high - low, 2 * half)
 
 
 def test_intervals_hold_what_they_say() -> None:

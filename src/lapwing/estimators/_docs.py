@@ -637,6 +637,11 @@ n_eigenvectors : int or None, default=100
 left_out_residuals_ : ndarray of shape (n_targets,)
     Targets less the values of fits without them; NaN where nothing could be left out. For
     `predict_interval`.
+left_out_coef_ : ndarray of shape (n_basis, n_targets) or (n_features, n_targets)
+    Coefficients of these fits, in the order of the targets; missing where there are more than two
+    million.
+left_out_intercept_ : ndarray of shape (n_targets,)
+    Their intercepts.
 """,
     "embedded_transduced_values_": """
 transduction_ : ndarray of shape (n_samples,)

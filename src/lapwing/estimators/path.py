@@ -25,7 +25,7 @@ from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
-from lapwing.spaces import Space
+from lapwing.spaces import FittedFunction, Space
 
 
 class KernelWidth(NamedTuple):
@@ -115,6 +115,9 @@ class PathSolution(Solution):
 
     def left_out(self) -> Array | None:
         return self.solution.left_out()
+
+    def left_out_functions(self) -> FittedFunction | None:
+        return self.solution.left_out_functions()
 
 
 @dataclass(frozen=True, eq=False)

@@ -238,6 +238,13 @@ class Solution:
         """
         return None
 
+    def left_out_functions(self) -> FittedFunction | None:
+        """The functions of the fits without each observation, a column each, exactly.
+
+        None where they are not at hand, or would take more memory than a fit should keep.
+        """
+        return None
+
 
 P = TypeVar("P", bound=Prepared[Any, Any])
 S = TypeVar("S", bound=Solution)

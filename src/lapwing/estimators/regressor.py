@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from lapwing.estimators.prepared import P, S, Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.estimators.updates import Updatable
 from lapwing.problem import Problem
+from lapwing.spaces.functions import evaluate
 
 _ROUNDING = 1e-9  # of a product that should be a whole number
 
@@ -43,6 +45,10 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
         if left_out is not None:
             # Of points, each observation once, as in the loss.
             self.left_out_residuals_ = (problem.targets - left_out)[:, 0]
+            functions: Any = solution.left_out_functions()
+            if functions is not None:
+                self._set({"left_out_coef_": functions.coef})
+                self._set({"left_out_intercept_": functions.intercept})
         return values
 
     def _transduce(self, values: Array) -> Array:
@@ -67,10 +73,13 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         r"""Intervals that hold the true values of points with a given probability.
 
-        The interval of x is f(x) plus and minus the ceil((l + 1) coverage)-th smallest of the l
-        errors :math:`|y_i - f_{-i}(x_i)|` of fits without one target: the jackknife [1]_. Nothing
-        is assumed of their distribution, but that rows with a target are drawn as the others are. A
-        second target of nearly the same point makes the error of the first too small.
+        The jackknife+ [1]_: with the fits :math:`f_{-i}` without one of the l targets and their
+        errors :math:`r_i = |y_i - f_{-i}(x_i)|`, all exact, the ends for x are the
+        ceil((l + 1) coverage)-th largest of :math:`f_{-i}(x) - r_i` and smallest of
+        :math:`f_{-i}(x) + r_i`. Of rows of the fit, where those with a target were drawn at random
+        and the parameters were given, at least 2 coverage - 1 are held whatever the distribution
+        ([1]_, Theorem 1); coverage is what to expect. A second target of nearly the same point
+        makes the error of the first too small.
 
         Parameters
         ----------
@@ -92,20 +101,37 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
 
         Notes
         -----
-        On five sets with 40 targets, twenty draws, intervals at 0.9 hold 90 % of the true values
-        for `LapRLSRegressor` and 88 % for `LapRLSRegressorCV`, whose setting was chosen by the same
-        errors; on no set less than 87 %. New points far from all others may be missed more often.
+        On five sets with 20, 40 and 80 targets, four draws, intervals at 0.9 hold 91 % of the true
+        values for `LapRLSRegressor` and 89 % for `LapRLSRegressorCV`, whose setting was chosen by
+        the same targets. New points far from all others may be missed more often.
+
+        The coefficients of the left-out fits are kept, up to two million numbers. Where there are
+        more, :math:`f_{-i}(x)` is taken to be f(x), and nothing is guaranteed (the jackknife).
 
         References
         ----------
         .. [1] R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani, "Predictive inference
-           with the jackknife+", Annals of Statistics 49(1), 2021, section 1.2.
+           with the jackknife+", Annals of Statistics 49(1), 2021.
         """
-        half = self._half_interval(coverage)
-        values = self.predict(X)
-        return np.column_stack([values - half, values + half])
+        residuals, place = self._left_out_errors(coverage)
+        if not hasattr(self, "left_out_coef_"):
+            values = self.predict(X)
+            half = np.sort(residuals)[place - 1]
+            return np.column_stack([values - half, values + half])
+        known = {"coef": self.left_out_coef_, "intercept": self.left_out_intercept_}
+        function: Any = self._function()
+        values = evaluate(replace(function, **known), self._read_points(X, reset=False))
+        low = -np.sort(residuals - values, axis=1)[:, place - 1]
+        high = np.sort(values + residuals, axis=1)[:, place - 1]
+        return np.column_stack([low, high])
 
     def _half_interval(self, coverage: float) -> float:
+        """Half an interval of the jackknife, which is as wide for all points."""
+        residuals, place = self._left_out_errors(coverage)
+        return float(np.sort(residuals)[place - 1])
+
+    def _left_out_errors(self, coverage: float) -> tuple[Array, int]:
+        """Absolute left-out errors, and which of them in order intervals take, from 1 on."""
         check_is_fitted(self)
         if not 0 < coverage < 1:
             raise ValueError(f"coverage={coverage} must be between 0 and 1.")
@@ -115,7 +141,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
                 "take. Use LapRLSRegressor or LapRLSRegressorCV."
             )
         known = self.left_out_residuals_
-        residuals = np.sort(np.abs(known[np.isfinite(known)]))
+        residuals = np.abs(known[np.isfinite(known)])
         place = int(np.ceil((len(residuals) + 1) * coverage - _ROUNDING))
         if place > len(residuals):
             least = int(np.ceil(coverage / (1 - coverage) - _ROUNDING))
@@ -123,7 +149,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
                 f"coverage={coverage} takes {least} targets that can be left out, and there are "
                 f"{len(residuals)}. Ask for less, or give more targets."
             )
-        return float(residuals[place - 1])
+        return residuals, place
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R^2 on the labelled rows.

@@ -7,6 +7,7 @@ Everything else is fitted again, on l - 1 labels.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -96,6 +97,61 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
         at = np.ix_(E, columns)
         values[at] = scores[at] - slopes[at] / d[E][:, None] + slopes[at] / diagonal[:, None]
     return values
+
+
+class LeftOutSolutions(NamedTuple):
+    """Solutions of a squared loss without each observation, one column each.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (q, l)
+        Of the kernel's points.
+    intercept : ndarray of shape (l,)
+    """
+
+    coef: Array
+    intercept: Array
+
+
+def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSolutions | None:
+    r"""All solutions with one observation less, by one inverse.
+
+    With :math:`B` the inverse of :math:`T_{LL} + W^{-1}`, projected beside a free bias,
+    :math:`\beta = B y` and :math:`r_i = \beta_i / B_{ii}` the left-out residual, the fit without i
+    is that to :math:`y_i - r_i` in place of :math:`y_i`: :math:`\beta - r_i B e_i`.
+
+    Parameters
+    ----------
+    reduced : Objective
+        On the labelled points, with gamma_A = 1, without a graph; of the squared loss, one column.
+    kernel : ndarray of shape (q, q)
+        The kernel matrix of its points.
+
+    Returns
+    -------
+    LeftOutSolutions or None
+        None where there is one observation, or no inverse in double precision.
+    """
+    l, y = len(reduced.index), reduced.targets[:, 0]
+    A = kernel[np.ix_(reduced.index, reduced.index)].copy()
+    A.flat[:: l + 1] += 1 / reduced.weights
+    factor, failed = lapack.dpotrf(A, lower=1, overwrite_a=1)
+    if failed or l < 2:
+        return None
+    lower, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    B = np.tril(lower) + np.tril(lower, -1).T
+    bias = np.zeros(l)
+    if reduced.fit_intercept:
+        sums = B.sum(axis=0)
+        bias = sums / sums.sum()
+        B = B - np.outer(sums, bias)
+    beta, diagonal = B @ y, np.diag(B)
+    if not (diagonal > 0).all():
+        return None
+    residuals = beta / diagonal
+    coef = np.zeros((len(kernel), l))
+    np.add.at(coef, reduced.index, beta[:, None] - B * residuals)
+    return LeftOutSolutions(coef, bias @ y - bias * residuals)
 
 
 def _inverse_diagonal(T: Array, d: Array, *, bias: bool) -> Array:
