@@ -6,7 +6,8 @@ from typing import Any
 
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
-from lapwing.estimators.regressor import ManifoldRegressor, StoppableRegressor
+from lapwing.estimators.manifold import ManifoldPrepared, ManifoldSolution
+from lapwing.estimators.regressor import GaussianRegressor, ManifoldRegressor, StoppableRegressor
 from lapwing.losses.base import Loss, TargetKind
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.losses.registry import as_loss
@@ -413,7 +414,10 @@ class LapRLSClassifier(ManifoldClassifier):
 
 
 @document
-class LapRLSRegressor(StoppableRegressor):
+class LapRLSRegressor(
+    GaussianRegressor[ManifoldPrepared, ManifoldSolution],
+    StoppableRegressor,
+):
     r"""Laplacian regularised least squares regression.
 
     With f = h + b, h in the space of the kernel, it minimises

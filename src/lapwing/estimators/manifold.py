@@ -56,6 +56,7 @@ from lapwing.solvers.manifold.leave_one_out import (
     one_step_values,
     ridge_left_out_solutions,
 )
+from lapwing.solvers.manifold.posterior import Posterior, posterior
 from lapwing.solvers.manifold.protocol import Settings, StoppingRule
 from lapwing.solvers.manifold.registry import SOLVERS
 from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
@@ -154,6 +155,11 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
             removable(self.prepared, self.estimator._regression),
             self.estimator._settings,
         )
+
+    def posterior(self, X: Any) -> Posterior:
+        objective, columns = self._problem(self.prepared)
+        space: Any = objective.space
+        return posterior(objective, columns, *self.kernel.beyond(objective, *space.products(X)))
 
     def _problem(self, prepared: ManifoldPrepared) -> tuple[Objective, Representers]:
         objective = self.estimator._objective(prepared)

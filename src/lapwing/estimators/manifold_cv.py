@@ -27,7 +27,7 @@ from lapwing.estimators.path import (
     width_of,
 )
 from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
-from lapwing.estimators.regressor import SemiSupervisedRegressor
+from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
 from lapwing.solvers.manifold.path import DeformedPath, design_of, n_ratios
@@ -341,7 +341,7 @@ class LapRLSClassifierCV(
 
 @document
 class LapRLSRegressorCV(
-    SemiSupervisedRegressor[ManifoldPathPrepared, PathSolution],
+    GaussianRegressor[ManifoldPathPrepared, PathSolution],
     ManifoldPath,
 ):
     r"""Laplacian regularised least squares regression that chooses its own parameters.

@@ -25,6 +25,7 @@ from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
+from lapwing.solvers.manifold.posterior import Posterior
 from lapwing.spaces import FittedFunction, Space
 
 
@@ -156,6 +157,9 @@ class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
 
     def values(self, prepared: Prepared[Any, Any]) -> Array:
         return self.chosen.values(prepared)
+
+    def posterior(self, X: Any) -> Posterior:
+        return self.chosen.posterior(X)
 
     def left_out_of(self, observations: Array) -> Array:
         return self.chosen.left_out_of(observations)

@@ -20,6 +20,7 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
 from lapwing.problem import Problem, check_weights
+from lapwing.solvers.manifold.posterior import Posterior
 from lapwing.spaces import FittedFunction
 
 # A file no larger than this, a block of many passes, is read into memory: then nothing is gained by
@@ -289,6 +290,19 @@ class Refits(Generic[P, S]):
     def values(self, prepared: P) -> Array:
         """Its decision values on the points (n, c), no more."""
         return self.solve(prepared).values
+
+    def posterior(self, X: Any) -> Posterior:
+        """Spread of the Gaussian process whose mean the fit is, at new points.
+
+        Raises
+        ------
+        ValueError
+            If the fit is the mean of none, or has no factorisation.
+        """
+        raise ValueError(
+            f"{type(self.estimator).__name__} with these parameters has no factorisation of a "
+            "Gaussian process. return_std takes solver='dual' or 'newton', and no early stopping."
+        )
 
     def left_out(self) -> Array:
         """Decision values (l, c) of each observation by the fit without it.

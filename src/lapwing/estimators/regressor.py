@@ -180,6 +180,49 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
         return float(super().score(X, targets[labeled], sample_weight=sample_weight))
 
 
+class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
+    """One whose function is the posterior mean of a Gaussian process."""
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        r"""Values of the fitted function at points, and how uncertain they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points; their kernel values with the training points, (n_samples, n_samples_fit), if
+            ``kernel='precomputed'``.
+        return_std : bool, default=False
+            Whether to return standard deviations too, which takes a fit with ``updatable=True``:
+            they come from its factorisation.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            In the units of y.
+        std : ndarray of shape (n_samples,)
+            Only with `return_std`: standard deviations of the values of f under the posterior.
+
+        Raises
+        ------
+        ValueError
+            If the fit kept no factorisation, or has none.
+
+        Notes
+        -----
+        The fit is the posterior mean of a Gaussian process whose covariance is
+        :math:`\sigma^2` times the kernel that the graph deforms, with a flat prior of a free bias
+        and noise of variance :math:`\sigma^2 / w_i`. The variance :math:`\sigma^2` is that of the
+        restricted maximum likelihood, y'By / (l - 1), in closed form. For what a new target may be,
+        `predict_interval` assumes less.
+        """
+        values = self._transduce(self._decision_values(X))
+        if not return_std:
+            return values
+        kept = self._what_was_kept("predict(..., return_std=True)")
+        found = kept.refits.posterior(self._read_points(X, reset=False))
+        return values, np.sqrt(found.variance)
+
+
 class ManifoldRegressor(
     Updatable[ManifoldPrepared, ManifoldSolution],
     SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],

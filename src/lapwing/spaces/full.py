@@ -20,6 +20,7 @@ from lapwing.spaces.functions import KernelExpansion
 from lapwing.spaces.mapped import full_map
 from lapwing.spaces.systems import expansion_system
 
+_OWN_ROWS = 64  # whose kernel values with themselves are computed at a time
 _KEEPING = Lock()  # threads share the pairs of a fit
 _KEPT_BYTES = 2**28  # of factored restrictions, which cost the cube of their points to make again
 
@@ -193,6 +194,28 @@ class FullKernelSpace:
             intercept.astype(dtype, copy=False),
             self.rows,
         )
+
+    def products(self, X: Any) -> tuple[Array, Array]:
+        """Kernel values of new points: with those of the space (n, q), and with themselves (q,).
+
+        Raises
+        ------
+        ValueError
+            For a matrix that was given, which has no values of new points with themselves.
+        """
+        kernel = self._known_kernel()
+        if kernel.precomputed:
+            raise ValueError(
+                "kernel='precomputed' does not say how new points are like themselves: give the "
+                "kernel as a function."
+            )
+        cross = np.empty((X.shape[0], self.n_points))
+        for rows, block in kernel.cross_blocks(X, self.basis):
+            cross[rows] = block
+        own = np.empty(X.shape[0])
+        for part in row_blocks(X.shape[0], 1, _OWN_ROWS):
+            own[part] = np.diag(np.vstack([b for _, b in kernel.cross_blocks(X[part], X[part])]))
+        return cross.T, own
 
     def _known_kernel(self) -> Kernel:
         if self.kernel is None:

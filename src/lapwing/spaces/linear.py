@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from lapwing._arrays import BLOCK_BYTES, Array, is_sparse
 from lapwing._rows import PickedRows, is_rows, rows_of
@@ -104,6 +104,13 @@ class LinearSpace(Coordinates):
             return self.X[rows]
         few = len(rows) * self.n_coef * self.dtype.itemsize <= BLOCK_BYTES
         return rows_of(self.X, rows) if few else PickedRows(self.X, rows)
+
+    def products(self, X: Any) -> tuple[Array, Array]:
+        """Products of new points: with those of the space (n, q), and with themselves (q,)."""
+        features = self.features
+        X = X if self.columns is None else X[:, self.columns]
+        cross = safe_sparse_dot(features, X.T, dense_output=True)
+        return np.asarray(cross, dtype=np.float64), row_norms(X, squared=True).astype(np.float64)
 
     def function(self, coef: Array, intercept: Array) -> LinearFunction:
         w = coef.astype(self.dtype, copy=False)

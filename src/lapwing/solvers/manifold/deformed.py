@@ -123,6 +123,41 @@ class DeformedKernel:
         found = Representers(wanted, *self._quadratic(unit), self.free_intercept)
         return found if known is None else _joined(known, found)
 
+    def beyond(self, objective: Objective, cross: Array, own: Array) -> tuple[Array, Array]:
+        r"""The deformed kernel of points that are not of the fit.
+
+        T_x is the function with <T_x, f> = f(x) in the norm of both regularisers. For a point j of
+        the fit, T_x - T_j = (k_x - k_j) / gamma_A + q, where q is the minimum for
+        the slopes -gamma_I L^p (k_x - k_j) / gamma_A: one back substitution a point, no bias
+        to be taken care of.
+
+        Parameters
+        ----------
+        objective : Objective
+            That the kernel was made of, whatever its labels.
+        cross : ndarray of shape (n, q)
+            k of the points of the fit and the others.
+        own : ndarray of shape (q,)
+            k of the others with themselves.
+
+        Returns
+        -------
+        cross : ndarray of shape (n, q)
+            T of the points of the fit and the others.
+        own : ndarray of shape (q,)
+            T of the others with themselves.
+        """
+        j = int(objective.index[0])
+        unit = np.zeros((self.n_points, 1))
+        unit[j] = 1
+        apart = (cross - objective.space.values(objective.space.represent(unit))) / (
+            objective.gamma_A
+        )
+        slopes = -objective.smoothness(apart)
+        values = self.at(np.array([j])).values + apart + self._quadratic(slopes)[2]
+        beside = (own - cross[j]) / objective.gamma_A
+        return values, np.asarray(values[j] + beside + np.sum(values * slopes, axis=0))
+
 
 def _joined(a: Representers, b: Representers) -> Representers:
     points = np.sort(np.concatenate([a.points, b.points]))

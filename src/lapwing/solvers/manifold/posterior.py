@@ -1,0 +1,67 @@
+r"""The Gaussian process whose posterior mean a fit with the squared loss is.
+
+The objective is minus the logarithm, times :math:`\sigma^2`, of a density: f has a normal prior of
+covariance :math:`\sigma^2 T`, T the deformed kernel (`lapwing.solvers.manifold.deformed`), a bias
+beside it a flat one, and targets have normal errors of variance :math:`\sigma^2 / w_i`
+(Rasmussen and Williams 2006, sections 2.2 and 2.7).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+
+from lapwing._arrays import Array
+from lapwing.objectives.manifold import Objective
+from lapwing.solvers.manifold.deformed import Representers
+
+
+class Posterior(NamedTuple):
+    r"""Spread of the posterior at some points.
+
+    Attributes
+    ----------
+    variance : ndarray of shape (q,)
+        Of the values of f.
+    noise_variance : float
+        :math:`\sigma^2`, of a target of weight 1.
+    """
+
+    variance: Array
+    noise_variance: float
+
+
+def posterior(objective: Objective, columns: Representers, cross: Array, own: Array) -> Posterior:
+    r"""Posterior variances, with the noise of the restricted maximum likelihood.
+
+    :math:`\sigma^2 = y'By / (l - 1)` where there is a free bias, and y'By / l else; B is the
+    inverse of :math:`A = T_{LL} + W^{-1}`, projected beside the bias.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of the squared loss, one column.
+    columns : Representers
+        Of the deformed kernel at the labelled points.
+    cross : ndarray of shape (n, q)
+        The deformed kernel of the points of the fit with those asked for.
+    own : ndarray of shape (q,)
+        That of those asked for with themselves.
+    """
+    reduced = columns.reduce(objective)
+    at, y, l = reduced.index, reduced.targets[:, 0], len(reduced.index)
+    A = columns.block()[np.ix_(at, at)]
+    A.flat[:: l + 1] += 1 / reduced.weights
+    factor = sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    t = cross[objective.index]
+    solved = sla.cho_solve(factor, np.column_stack([t, y, np.ones(l)]), check_finite=False)
+    of_t, of_y, of_one = solved[:, :-2], solved[:, -2], solved[:, -1]
+    variance, pull, free = own - np.sum(t * of_t, axis=0), y @ of_y, l
+    if reduced.fit_intercept:
+        total = of_one.sum()
+        variance = variance + (1 - of_t.sum(axis=0)) ** 2 / total
+        pull, free = pull - of_y.sum() ** 2 / total, max(l - 1, 1)
+    noise = float(pull / free)
+    return Posterior(noise * np.maximum(variance, 0), noise)

@@ -1,0 +1,145 @@
+"""Standard deviations of numbers: those of the Gaussian process, by dense matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from lapwing import KNNGraph, LapRLSRegressor, LapRLSRegressorCV
+from lapwing.graphs import build_laplacian
+from tests.helpers.data import labeled_curve
+
+X, Y, _ = labeled_curve(n=24, n_labels=6)
+NEW = np.vstack([X[:3], X[:3] + 0.07])
+W = np.random.default_rng(0).uniform(0.5, 2, len(X))
+FLAT, NORMAL = KNNGraph(5, normalized=False), KNNGraph(5)
+RBF: dict[str, Any] = {"gamma": 2.0, "gamma_A": 0.1, "gamma_I": 0.05, "updatable": True}
+CASES: dict[str, Any] = {
+    "no bias": LapRLSRegressor(graph=NORMAL, fit_intercept=False, **RBF),
+    "free bias": LapRLSRegressor(graph=FLAT, **RBF),
+    "bias in the kernel": LapRLSRegressor(graph=NORMAL, **RBF),
+    "no graph": LapRLSRegressor(**RBF | {"gamma_I": 0.0}),
+    "polynomial": LapRLSRegressor("poly", graph=FLAT, degree=2, **RBF),
+    "linear": LapRLSRegressor("linear", graph=FLAT, **RBF),
+}
+
+
+def penalty(model: Any) -> Any:
+    """gamma_I L^p, dense."""
+    if not model.gamma_I:
+        return np.zeros((len(X), len(X)))
+    laplacian = build_laplacian(model.graph, X, regression=True)
+    return model.gamma_I * laplacian.apply(np.eye(len(X)))
+
+
+def kernel_of(model: Any, points: Any) -> Any:
+    if model.kernel == "linear":
+        return points @ points.T
+    options = {"degree": 2, "coef0": 1.0} if model.kernel == "poly" else {}
+    return pairwise_kernels(points, metric=model.kernel, gamma=2.0, **options)
+
+
+def dense(model: Any) -> tuple[Any, Any]:
+    """Mean and standard deviation at the new points, by the covariance of all parameters."""
+    points = np.vstack([X, NEW])
+    values, vectors = np.linalg.eigh(kernel_of(model, points))
+    kept = values > 1e-10 * values.max()
+    F = vectors[:, kept] * np.sqrt(values[kept])  # f = F v + b, |h|^2 = |v|^2
+    norm = np.eye(F.shape[1])
+    if model.fit_intercept:
+        F = np.column_stack([F, np.ones(len(F))])
+        norm = np.diag([*np.ones(F.shape[1] - 1), 0.0])
+    n, known = len(X), np.flatnonzero(~np.isnan(Y))
+    L, w, y = F[known], W[known], Y[known]
+    prior = model.gamma_A * norm + F[:n].T @ penalty(model) @ F[:n]
+    covariance = np.linalg.inv(prior + L.T @ (w[:, None] * L))
+    mean = covariance @ L.T @ (w * y)
+    twice = w @ (y - L @ mean) ** 2 + mean @ prior @ mean
+    constant = np.zeros(F.shape[1])
+    constant[-1] = 1
+    free = model.fit_intercept and abs(constant @ prior @ constant) < 1e-9
+    noise = twice / (len(known) - free)
+    spread = np.einsum("ij,jk,ik->i", F[n:], covariance, F[n:])
+    return F[n:] @ mean, np.sqrt(noise * spread)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_deviations_are_those_of_all_parameters(name: str) -> None:
+    model = clone(CASES[name]).fit(X, Y, sample_weight=W)
+    mean, std = model.predict(NEW, return_std=True)
+    expected = dense(model)
+    np.testing.assert_allclose(mean, expected[0], atol=1e-8)
+    np.testing.assert_allclose(std, expected[1], rtol=1e-6, atol=1e-8)
+    np.testing.assert_array_equal(mean, model.predict(NEW))
+
+
+class Explicit(Kernel):
+    """A kernel matrix of numbered points."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+
+    def __call__(self, A: Any, B: Any = None, eval_gradient: bool = False) -> Any:
+        B = A if B is None else B
+        return self.matrix[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))]
+
+    def diag(self, A: Any) -> Any:
+        return np.diag(self.matrix)[A[:, 0].astype(int)]
+
+    def is_stationary(self) -> bool:
+        return False
+
+
+def test_they_are_those_of_scikit_learn_with_the_deformed_kernel() -> None:
+    model = clone(CASES["no bias"]).fit(X, Y, sample_weight=W)
+    n, points = len(X), np.vstack([X, NEW])
+    K = kernel_of(model, points)
+    P = penalty(model) / model.gamma_A
+    # Sindhwani, Niyogi and Belkin 2005, (8).
+    T = (K - K[:, :n] @ np.linalg.solve(np.eye(n) + P @ K[:n, :n], P @ K[:n])) / model.gamma_A
+    known = np.flatnonzero(~np.isnan(Y))
+    process = GaussianProcessRegressor(Explicit(T), alpha=1 / W[known], optimizer=None)
+    process.fit(known[:, None], Y[known])
+    mean, std = process.predict(np.arange(n, len(points))[:, None], return_std=True)
+    found, spread = model.predict(NEW, return_std=True)
+    np.testing.assert_allclose(found, mean, atol=1e-8)
+    noise = Y[known] @ process.alpha_ / len(known)
+    np.testing.assert_allclose(spread, np.sqrt(noise) * std, rtol=1e-8)
+
+
+def test_they_follow_labels_that_are_added() -> None:
+    model, y = clone(CASES["free bias"]).fit(X, Y), Y.copy()
+    row = int(np.flatnonzero(np.isnan(Y))[3])
+    y[row] = 0.3
+    model.add_labels(row, 0.3)
+    again = clone(model).fit(X, y)
+    np.testing.assert_allclose(
+        model.predict(NEW, return_std=True), again.predict(NEW, return_std=True), atol=1e-9
+    )
+
+
+def test_what_chooses_its_parameters_has_those_of_its_choice() -> None:
+    path = LapRLSRegressorCV(gammas=[0.5, 2.0], gamma_As=[0.1], graphs=[FLAT], updatable=True)
+    model = path.fit(X, Y)
+    plain = LapRLSRegressor(**model.best_params_, updatable=True).fit(X, Y)
+    np.testing.assert_allclose(
+        model.predict(NEW, return_std=True), plain.predict(NEW, return_std=True), atol=1e-9
+    )
+
+
+def test_what_has_no_deviations_says_so() -> None:
+    with pytest.raises(ValueError, match=r"return_std=True\) needs .*factorisation.*updatable"):
+        LapRLSRegressor().fit(X, Y).predict(NEW, return_std=True)
+    early = LapRLSRegressor(solver="pcg", updatable=True).fit(X, Y)
+    with pytest.raises(ValueError, match=r"has no factorisation of a Gaussian process.*'dual'"):
+        early.predict(NEW, return_std=True)
+    K = kernel_of(CASES["no graph"], X)
+    given = LapRLSRegressor("precomputed", gamma_I=0, updatable=True).fit(K, Y)
+    with pytest.raises(ValueError, match=r"does not say how new points are like themselves"):
+        given.predict(K, return_std=True)
