@@ -18,8 +18,15 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVR
 
+from benchmarks.regression.coreg import Coreg
 from benchmarks.regression.sources import Array
-from lapwing import LapERLSRegressor, LapRLSRegressor, LapRLSRegressorCV, LapSVR
+from lapwing import (
+    FewLabelRegressor,
+    LapERLSRegressor,
+    LapRLSRegressor,
+    LapRLSRegressorCV,
+    LapSVR,
+)
 
 
 class Contender(NamedTuple):
@@ -65,6 +72,8 @@ CONTENDERS: Mapping[str, Contender] = {
     "KernelRidge by GridSearchCV": Contender(_kernel_ridge, alone=True),
     "SVR(C=10)": Contender(lambda: SVR(C=10), alone=True),
     "RandomForestRegressor()": Contender(lambda: RandomForestRegressor(random_state=0), alone=True),
+    "COREG": Contender(Coreg),
+    "FewLabelRegressor()": Contender(FewLabelRegressor),
     "LapRLSRegressor()": Contender(LapRLSRegressor),
     "LapRLSRegressorCV()": Contender(LapRLSRegressorCV),
     "LapERLSRegressor()": Contender(LapERLSRegressor),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.regression import command
+from benchmarks.regression import command, coreg
 from benchmarks.regression.command import Answer, drawn, measured, ratios, table_of
 from benchmarks.regression.contenders import CONTENDERS, Contender
 from benchmarks.regression.sources import SOURCES, Array
@@ -166,3 +166,34 @@ def test_ratios_are_to_the_best_that_sees_known_targets_alone(two_methods: list[
 def test_without_methods_on_known_targets_there_is_no_ratio(two_methods: list[Answer]) -> None:
     table = ratios([a for a in two_methods if a.method == "LapSVR()"])
     assert [row[2:] for row in table.rows] == [["-", "-"], ["-", "-"]]
+
+
+def test_coreg_takes_the_row_that_is_most_consistent() -> None:
+    """By means of the three nearest, written out."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(14, 2))
+    known, targets, pool = X[:6], rng.normal(size=6), [8, 9, 10, 11]
+
+    def near(points: Array, x: Array, order: int) -> Array:
+        return np.argsort((np.abs(points - x) ** order).sum(axis=1), kind="stable")[:3]
+
+    for order in (2, 5):
+        gains = {}
+        for row in pool:
+            value = targets[near(known, X[row], order)].mean()
+            points, values = np.vstack([known, X[row]]), np.append(targets, value)
+            gain = 0.0
+            for i in near(known, X[row], order):
+                before = targets[near(known, known[i], order)].mean()
+                after = values[near(points, known[i], order)].mean()
+                gain += (targets[i] - before) ** 2 - (targets[i] - after) ** 2
+            gains[row] = gain
+        found = coreg._most_consistent(X, pool, known, targets, order)
+        best = max(gains, key=gains.__getitem__)
+        assert (None if found is None else found[0]) == (best if gains[best] > 0 else None)
+
+
+def test_coreg_follows_a_line() -> None:
+    X = np.linspace(0, 1, 40)[:, None]
+    y = np.where(np.arange(40) % 4 == 0, X[:, 0], np.nan)
+    assert np.abs(coreg.Coreg().fit(X, y).predict(X) - X[:, 0]).mean() < 0.06
