@@ -166,6 +166,18 @@ def test_pipelines_are_candidates() -> None:
     np.testing.assert_allclose(model.predict_interval(X, 0.8), inner)
 
 
+def test_deviations_are_those_of_what_it_chose() -> None:
+    piped = make_pipeline(StandardScaler(), GRAPH.estimator)
+    model = FewLabelRegressor([Candidate("piped", piped, SMOOTH)], updatable=True).fit(X, Y)
+    plain = clone(GRAPH.estimator).set_params(updatable=True)
+    points = StandardScaler().fit_transform(X)
+    expected = plain.fit(points, Y).predict(points, return_std=True)
+    np.testing.assert_allclose(model.predict(X, return_std=True), expected, atol=1e-10)
+    tube = FewLabelRegressor([TUBE]).fit(X, Y)
+    with pytest.raises(ValueError, match="LapSVR, which was chosen, is the mean of no Gaussian"):
+        tube.predict(X, return_std=True)
+
+
 def test_default_candidates() -> None:
     names = [one.name for one in default_candidates(X, regression=True)]
     assert names == [

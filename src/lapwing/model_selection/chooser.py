@@ -56,7 +56,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
     ) -> Any:
         """Fit what was chosen to all rows, and return the last step of it."""
         warn_of_failures(evidence.failed, stacklevel=3)
-        best = evidence.best
+        best = self._prepared_best(evidence)
         weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
         with stages.stage(f"fit {evidence.chosen.name}"):
             self.best_estimator_ = best.fit(X, y, **weights)
@@ -68,7 +68,11 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         self.transduction_ = fitted.transduction_
         return fitted
 
-    def predict(self, X: Any) -> Array:
+    def _prepared_best(self, evidence: Comparison) -> Any:
+        """What was chosen, before its fit to all rows."""
+        return evidence.best
+
+    def predict(self, X: Any) -> Any:
         """Answers for points by the chosen estimator.
 
         Parameters

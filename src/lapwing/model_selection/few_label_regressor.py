@@ -14,11 +14,13 @@ from lapwing._arrays import Array
 from lapwing.classes.labels import as_targets
 from lapwing.estimators._docs import document
 from lapwing.estimators.prepared import Progress, Shown
+from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.estimators.template import only_labeled
+from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import default_candidates, last_step
 from lapwing.model_selection.chooser import FewLabelEstimator
-from lapwing.model_selection.comparison import CompareSettings, compared_regressions
+from lapwing.model_selection.comparison import CompareSettings, Comparison, compared_regressions
 from lapwing.model_selection.evidence import Effort
 
 
@@ -40,6 +42,9 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
         Most rows to choose by; the chosen estimator is fitted to all rows.
     random_state : int, RandomState or None, default=0
         Of the rows that are drawn where there are more. None draws anew every time.
+    updatable : bool, default=False
+        Whether the chosen estimator keeps its factorisation, which ``predict(X, return_std=True)``
+        and its own `add_labels` take: matrices of n x n numbers.
 
     Attributes
     ----------
@@ -92,10 +97,12 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
         *,
         max_samples: int = 2000,
         random_state: Any = 0,
+        updatable: bool = False,
     ) -> None:
         self.candidates = candidates
         self.max_samples = max_samples
         self.random_state = random_state
+        self.updatable = updatable
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewLabelRegressor:
@@ -142,6 +149,55 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
         progress.finish(lambda: {})
         return self
 
+    def _prepared_best(self, evidence: Comparison) -> Any:
+        best = evidence.best
+        if self.updatable and isinstance(last_step(best), Updatable):
+            last_step(best).set_params(updatable=True)
+        return best
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Numbers for points by the chosen estimator, and how uncertain they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points.
+        return_std : bool, default=False
+            Whether to return standard deviations too; this takes ``updatable=True``.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            In the units of y.
+        std : ndarray of shape (n_samples,)
+            Only with `return_std`.
+
+        Raises
+        ------
+        ValueError
+            If what was chosen has no standard deviations, or kept no factorisation.
+
+        See Also
+        --------
+        LapRLSRegressor.predict : What the deviations are.
+        """
+        if not return_std:
+            return super().predict(X)
+        last, points = self._last_step(X)
+        if not isinstance(last, GaussianRegressor):
+            raise ValueError(
+                f"{type(last).__name__}, which was chosen, is the mean of no Gaussian process and "
+                "has no standard deviations. Leave out return_std."
+            )
+        return last.predict(points, return_std=True)
+
+    def _last_step(self, X: Any) -> tuple[Any, Any]:
+        """The chosen estimator without the steps before it, and points as it sees them."""
+        check_is_fitted(self)
+        best = self.best_estimator_
+        last = last_step(best)
+        return last, X if last is best or len(best) == 1 else best[:-1].transform(X)
+
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Intervals that hold the true values of points with a given probability.
 
@@ -166,10 +222,8 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
         --------
         LapRLSRegressor.predict_interval : What the intervals are.
         """
-        check_is_fitted(self)
-        best = self.best_estimator_
-        points = best[:-1].transform(X) if last_step(best) is not best and len(best) > 1 else X
-        return np.asarray(last_step(best).predict_interval(points, coverage))
+        last, points = self._last_step(X)
+        return np.asarray(last.predict_interval(points, coverage))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R^2 on the rows with a target.
