@@ -155,7 +155,13 @@ class Evidence:
         return not self.objection
 
     def cells(self) -> tuple[str, ...]:
-        """The row of the table, in words."""
+        """Format the row of the table.
+
+        Returns
+        -------
+        tuple of str
+            A text for each column of the table.
+        """
         low, high = self.error_interval
         missed = round(self.left_out_error * self.n_left_out) if self.n_left_out else 0
         return (

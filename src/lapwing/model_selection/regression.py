@@ -98,7 +98,13 @@ class RegressionEvidence:
         return len(self.residuals)
 
     def cells(self) -> tuple[str, ...]:
-        """The row of the table, in words."""
+        """Format the row of the table.
+
+        Returns
+        -------
+        tuple of str
+            A text for each column of the table.
+        """
         low, high = self.error_interval
         return (
             self.name,
