@@ -32,8 +32,9 @@ def cluster_of(n_workers: int, **options: Any) -> Iterator[Any]:
         yield client
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def client() -> Iterator[Any]:
+    """One for all of these tests: its processes import the library for seconds."""
     with cluster_of(2) as client:
         yield client
 

@@ -44,8 +44,13 @@ def kill_a_worker(client: Any) -> None:
     os.kill(running[0], signal.SIGKILL)
 
 
-def test_without_a_client_the_error_says_how_to_get_one() -> None:
+def test_without_a_client_the_error_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(n=60)
+
+    def no_client() -> Any:
+        raise ValueError("No global client found and no address provided")
+
+    monkeypatch.setattr("distributed.get_client", no_client)  # other tests may have one
     with pytest.raises(ValueError, match=r"There is no Dask client. Connect one first"):
         DaskAnchorGraphClassifier().fit(array.from_array(case.X), case.labels)
 
