@@ -804,7 +804,7 @@ def mutations(draw: st.DrawFn) -> bytes:
     return bytes(content)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(mutations())
 def test_mutated_bytes_are_refused_or_change_nothing(content: bytes) -> None:
     loaded = load_or_refuse(content)
@@ -838,7 +838,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.data())
 def test_mutated_trees_are_refused_or_loaded(data: st.DataObject) -> None:
     """Right checksums, wrong contents: what loads may be another model, but never another error."""
