@@ -244,7 +244,7 @@ def test_inputs_that_are_refused(client: Any) -> None:
         model.fit(X.astype("datetime64[s]").persist(), y)
     with pytest.raises(ValueError, match=r"X holds texts, such as 'a word'"):
         model.fit(array.full(X.shape, "a word", chunks=X.chunks, dtype="U6").persist(), y)
-    with pytest.raises(TypeError, match=r"client='tcp://host:1' is no Dask client"):
+    with pytest.raises(TypeError, match=r"client='tcp://host:1' is not a Dask client"):
         DaskEigenfunctionClassifier(client="tcp://host:1").fit(X, y)
     model.fit(X, y)
     with pytest.raises(ValueError, match=r"X has 3 features, but .* expecting 4"):
@@ -259,14 +259,17 @@ def test_inputs_that_are_refused(client: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "told"),
     [
-        (DaskS3VC(method="cccp"), r"method='cccp' holds a number for each unlabelled point"),
-        (DaskLapERLSClassifier(space=None), r"space=None is the kernel matrix of all points"),
-        (DaskLapERLSClassifier(n_eigenvectors=None), r"n_eigenvectors=None seeks"),
+        (DaskS3VC(method="cccp"), r"method='cccp' needs a number for each unlabelled point"),
+        (DaskLapERLSClassifier(space=None), r"space=None needs the kernel matrix of all points"),
+        (DaskLapERLSClassifier(n_eigenvectors=None), r"n_eigenvectors=None needs"),
         (DaskLapERLSClassifier("linear"), r"kernel='linear' has no landmarks"),
-        (DaskLapERLSClassifier(graph=AnchorGraph()), r"is not made on a cluster. Use KNNGraph"),
+        (
+            DaskLapERLSClassifier(graph=AnchorGraph()),
+            r"is not supported on a cluster. Use KNN",
+        ),
         (
             DaskLapERLSRegressor(graph=KNNGraph(metric="cosine")),
-            r"KNNGraph\(metric='cosine'\) is not made on a cluster: use 'euclidean'",
+            r"KNNGraph\(metric='cosine'\) is not supported on a cluster: use 'euclidean'",
         ),
         (DaskAnchorGraphClassifier(gamma_I=-1.0), r"gamma_I=-1.0 must be"),
     ],

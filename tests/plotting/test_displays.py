@@ -436,7 +436,7 @@ def test_descents_of_other_objectives_are_not_joined() -> None:
         mine = history["descent"] == k
         np.testing.assert_array_equal(line.get_ydata()[piece], history["objective"][mine, 0])
         np.testing.assert_array_equal(line.get_xdata()[piece], np.flatnonzero(mine) + 1)
-    with pytest.raises(ValueError, match="quantity='descent' is none of objective"):
+    with pytest.raises(ValueError, match="quantity='descent' is not one of objective"):
         ConvergenceDisplay.from_estimator(model, quantity="descent")
 
 
@@ -541,8 +541,8 @@ def untold() -> Any:
     [
         (
             lambda: DecisionMapDisplay.from_estimator(MODEL, X, np.where(Y == 2, 7, Y)),
-            "y holds the label 7, which is none of the classes 0, 1, 2. If it marks rows without a "
-            "label, pass unlabeled=7.",
+            "y holds the label 7, which is not one of the classes 0, 1, 2. If it marks rows "
+            "without a label, pass unlabeled=7.",
         ),
         (lambda: GraphDisplay.from_estimator(LapSVC(), X), "not fitted yet"),
         (
@@ -567,7 +567,7 @@ def untold() -> Any:
         ),
         (
             lambda: GraphDisplay.from_estimator(of_kernel(), X @ X.T),
-            "X is a kernel matrix. Say with layout= where the rows are drawn.",
+            "X is a kernel matrix. Give coordinates of the rows by layout=.",
         ),
         (
             lambda: PathDisplay.from_estimator(MODEL),
@@ -575,7 +575,7 @@ def untold() -> Any:
         ),
         (
             lambda: PathDisplay.from_estimator(PATH, measure="fit_time"),
-            "measure='fit_time' is none of left_out_squared_error, left_out_error.",
+            "measure='fit_time' is not one of left_out_squared_error, left_out_error.",
         ),
         (
             lambda: PathDisplay.from_estimator(PATH, parameters=["C"]),
@@ -587,7 +587,7 @@ def untold() -> Any:
         ),
         (
             lambda: PathDisplay.from_estimator(untold()),
-            "No setting has an error: a class has a single label",
+            "No setting has an error, because a class has a single label",
         ),
         (
             lambda: ConvergenceDisplay.from_estimator(MODEL),
@@ -599,11 +599,11 @@ def untold() -> Any:
         ),
         (
             lambda: ConvergenceDisplay.from_estimator(SOLVED, quantity="loss"),
-            "quantity='loss' is none of objective, gradient, preconditioned, mixed.",
+            "quantity='loss' is not one of objective, gradient, preconditioned, mixed.",
         ),
         (
             lambda: CalibrationDisplay.from_estimator(Silent().fit(X), X, TRUTH),
-            "Silent gives no probabilities (it has no predict_proba). Give labels and "
+            "Silent has no predict_proba. Give labels and "
             "probabilities to CalibrationDisplay.from_predictions.",
         ),
         (
@@ -632,11 +632,11 @@ def untold() -> Any:
         ),
         (
             lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], n_bins=0),
-            "n_bins=0 must be a whole number of bins, 1 or more.",
+            "n_bins=0 must be an integer of 1 or more.",
         ),
         (
             lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], strategy="same"),
-            "strategy='same' is none of uniform, quantile.",
+            "strategy='same' is not one of uniform, quantile.",
         ),
         (
             lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], confidence=95),

@@ -233,7 +233,7 @@ def test_colours_are_distinct_and_dark_enough_to_be_seen_on_white() -> None:
         (lambda X: decision_map(Linear((1.0, 0.0)), X, [0]), "inconsistent numbers of samples"),
         (lambda X: decision_map(Linear((1.0, 0.0)), X, resolution=1), "resolution must be 2 or m"),
         (lambda X: decision_map(SVC(), X), "not fitted"),
-        (lambda X: decision_map(SVR(), X), "needs a classifier; SVR is none"),
+        (lambda X: decision_map(SVR(), X), "needs a classifier, got SVR"),
         (lambda X: scatter_predictions(np.ones((40, 3)), np.zeros(40)), "two columns, got 3"),
         (lambda X: scatter_predictions(X, np.zeros(39)), "inconsistent numbers of samples"),
         (

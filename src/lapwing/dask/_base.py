@@ -22,6 +22,7 @@ from lapwing.classes.markers import missing_mask, read_column
 from lapwing.classes.probabilities import class_probabilities
 from lapwing.dask._data import (
     check_length,
+    check_two_dimensions,
     chunks_of,
     is_array,
     is_collection,
@@ -31,19 +32,19 @@ from lapwing.dask._data import (
     table_of,
 )
 from lapwing.dask._row_blocks import RowBlocks
-from lapwing.dask._session import Session
+from lapwing.dask._session import Session, same
 from lapwing.estimators.template import is_fitted_name, only_labeled
 
 
 class DaskEstimator(BaseEstimator):
-    """An estimator of lapwing whose points lie on a cluster; see `lapwing.dask`."""
+    """Estimator of lapwing for points on a cluster; see `lapwing.dask`."""
 
     _engine: ClassVar[Callable[..., Any]]
     _local: ClassVar[Callable[..., Any]]
     _regression: ClassVar[bool] = False
-    # Parameters of both that have one value here.
+    # Parameters of the local estimator that are fixed here.
     _fixed: ClassVar[Mapping[str, Any]] = {}
-    # Fitted attributes that are Dask arrays: they need the cluster that made them.
+    # Fitted attributes that are Dask arrays, and need the cluster of the fit.
     _lazy: ClassVar[tuple[str, ...]] = ("transduction_",)
     client: Any
 
@@ -53,10 +54,10 @@ class DaskEstimator(BaseEstimator):
         Parameters
         ----------
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
-            All points, labelled or not; best persisted. Chunks may be uneven or empty.
+            All points, labelled or not, preferably persisted. Chunks may be uneven or empty.
         y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_samples,), or table
-            Labels, with the unlabelled marker where there is none; or the labelled rows alone, as
-            a frame of two columns or a pair of arrays: numbers of rows from 0, and their labels.
+            Labels, with the marker for unlabelled rows; or a table of the labelled rows, as a frame
+            of two columns or a pair of arrays: numbers of rows from 0, and their labels.
 
         Returns
         -------
@@ -66,9 +67,10 @@ class DaskEstimator(BaseEstimator):
         Raises
         ------
         ValueError
-            If there is no client, or for X, y and parameters that do not go together.
+            If there is no client, or X, y and parameters do not match.
         ConnectionError, TimeoutError, MemoryError
-            If the cluster is gone, has no worker for half a minute, or loses one after the other.
+            If the connection is lost, there is no worker for half a minute, or workers die
+            repeatedly.
 
         Warns
         -----
@@ -91,17 +93,17 @@ class DaskEstimator(BaseEstimator):
         return self
 
     def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
-        """Fitted attributes that stay on the cluster, from the decision values of all points."""
+        """Return the fitted attributes that stay on the cluster, from all decision values."""
         raise NotImplementedError
 
     def to_local(self) -> Any:
-        """The same model without Dask.
+        """Return the same model without Dask.
 
         Returns
         -------
         estimator
-            Fitted, to predict, to save by `lapwing.models.save_model` or to export. It has all
-            attributes but those of each training point.
+            Fitted; it can predict, be saved by `lapwing.models.save_model`, and be exported. It has
+            all attributes except those of each training point.
         """
         check_is_fitted(self)
         local = self._local(**self._own_parameters(), **self._fixed)
@@ -122,7 +124,7 @@ class DaskEstimator(BaseEstimator):
         return hasattr(self, "intercept_")
 
     def __sklearn_clone__(self) -> Self:
-        # A client cannot be copied, and is the same for the clone.
+        # A client cannot be copied; the clone shares it.
         parameters = {k: clone(v, safe=False) for k, v in self._own_parameters().items()}
         return type(self)(client=self.client, **parameters)
 
@@ -134,7 +136,7 @@ class DaskEstimator(BaseEstimator):
 
 
 class DaskClassifier(DaskEstimator):
-    """A classifier for clusters."""
+    """Classifier for clusters."""
 
     _lazy: ClassVar[tuple[str, ...]] = ("transduction_", "transduction_proba_")
     classes_: Array
@@ -144,12 +146,12 @@ class DaskClassifier(DaskEstimator):
         labels = partial(_classes, classes=self.classes_)
         shares = partial(class_probabilities, sharpness=self.probability_sharpness_)
         return {
-            "transduction_": answers(values, labels, self.classes_[:0]),
-            "transduction_proba_": answers(values, shares, np.empty((0, len(self.classes_)))),
+            "transduction_": lazy_blocks(values, labels, self.classes_[:0]),
+            "transduction_proba_": lazy_blocks(values, shares, np.empty((0, len(self.classes_)))),
         }
 
     def decision_function(self, X: Any) -> Any:
-        """Decision values of points.
+        """Compute decision values of points.
 
         Parameters
         ----------
@@ -167,7 +169,7 @@ class DaskClassifier(DaskEstimator):
         return self._predicted("decision_function", X, like)
 
     def predict(self, X: Any) -> Any:
-        """Classes of points.
+        """Predict classes of points.
 
         Parameters
         ----------
@@ -183,7 +185,7 @@ class DaskClassifier(DaskEstimator):
         return self._predicted("predict", X, self.classes_[:0])
 
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes for points.
+        """Predict probabilities of the classes.
 
         Parameters
         ----------
@@ -199,25 +201,25 @@ class DaskClassifier(DaskEstimator):
         return self._predicted("predict_proba", X, np.empty((0, len(self.classes_))))
 
     def score(self, X: Any, y: Any) -> float:
-        """Accuracy on the labelled rows.
+        """Return the accuracy on the labelled rows.
 
         Parameters
         ----------
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
             Points.
         y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_samples,), or table
-            Labels, as `fit` takes them: rows without one are left out. -1 is a label here if it is
-            in `classes_`.
+            Labels, as for `fit`; unlabelled rows are left out. -1 is a label if it is in
+            `classes_`.
 
         Returns
         -------
         float
-            Between 0 and 1, computed on the workers at once.
+            Between 0 and 1, computed on the workers immediately.
 
         Raises
         ------
         ValueError
-            If X and y do not go together, or no row is labelled.
+            If X and y do not match, or no row is labelled.
         """
         check_is_fitted(self)
         return accuracy_of(Session.of(self.client), self.to_local(), X, y)
@@ -229,15 +231,17 @@ class DaskClassifier(DaskEstimator):
 
 
 class DaskRegressor(DaskEstimator):
-    """A regression for clusters."""
+    """Regressor for clusters."""
 
     _regression = True
 
     def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
-        return {"transduction_": answers(values, _first_column, np.empty(0, dtype=values.dtype))}
+        return {
+            "transduction_": lazy_blocks(values, _first_column, np.empty(0, dtype=values.dtype))
+        }
 
     def predict(self, X: Any) -> Any:
-        """Values of the fitted function at points.
+        """Predict values of the fitted function.
 
         Parameters
         ----------
@@ -253,24 +257,24 @@ class DaskRegressor(DaskEstimator):
         return self._predicted("predict", X, np.empty(0, dtype=self.intercept_.dtype))
 
     def score(self, X: Any, y: Any) -> float:
-        """Coefficient of determination R^2 on the labelled rows.
+        """Return the coefficient of determination R^2 on the labelled rows.
 
         Parameters
         ----------
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
             Points.
         y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_samples,), or table
-            Targets, as `fit` takes them: rows without one are left out.
+            Targets, as for `fit`; unlabelled rows are left out.
 
         Returns
         -------
         float
-            At most 1, computed on the workers at once.
+            At most 1, computed on the workers immediately.
 
         Raises
         ------
         ValueError
-            If X and y do not go together, or fewer than two rows are labelled.
+            If X and y do not match, or fewer than two rows are labelled.
         """
         check_is_fitted(self)
         return determination_of(Session.of(self.client), self.to_local(), X, y)
@@ -289,42 +293,46 @@ def _first_column(values: Array) -> Array:
     return values[:, 0]
 
 
-def answers(values: RowBlocks, task: Callable[[Array], Array], like: Array) -> Any:
-    """A Dask array of what a task makes of the values of each block.
+def lazy_blocks(values: RowBlocks, task: Callable[[Array], Array], like: Array) -> Any:
+    """Apply a task to each block, as a lazy Dask array.
 
     Parameters
     ----------
-    values : Tall
+    values : RowBlocks
+        Blocks.
     task : callable
+        Function of a block.
     like : ndarray
-        Of no rows: type and further dimensions of the answers.
+        Array without rows, of the type and further dimensions of the result.
     """
     delayed = require("dask", extra="dask", purpose="lapwing.dask").delayed(task, pure=False)
     return _array([delayed(part) for part in values.parts], values.sizes, like)
 
 
 def lazily(values: RowBlocks) -> Any:
-    """The values themselves as a Dask array."""
-    return answers(values, _same, np.empty((0, values.n_columns), dtype=values.dtype))
+    """Return row blocks as a Dask array."""
+    return lazy_blocks(values, same, np.empty((0, values.n_columns), dtype=values.dtype))
 
 
 def predictions(model: Any, method: str, X: Any, like: Array) -> Any:
-    """A Dask array of what a method of a fitted estimator answers for the chunks of X.
+    """Apply a method of a fitted estimator to the chunks of X, as a lazy Dask array.
 
     The model is one key of the graph: it is sent once, and again if its worker dies.
 
     Parameters
     ----------
     model : estimator
+        Fitted in memory.
     method : str
+        Name of its method.
     X : Dask array or frame
+        Points.
     like : ndarray
-        Of no rows.
+        Array without rows, of the type and further dimensions of the result.
     """
     dask = require("dask", extra="dask", purpose="lapwing.dask")
     chunks = chunks_of(X, "X")
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, one row a point; it has {X.ndim}.")
+    check_two_dimensions(X)
     width = int(X.shape[1])
     if width != model.n_features_in_:
         raise ValueError(
@@ -337,49 +345,45 @@ def predictions(model: Any, method: str, X: Any, like: Array) -> Any:
 
 
 def _answer(model: Any, method: str, chunk: Any, like: Array) -> Array:
-    # scikit-learn asks for a row at the least, and chunks may have none.
+    # scikit-learn requires a row, and chunks may be empty.
     return getattr(model, method)(chunk).astype(like.dtype, copy=False) if len(chunk) else like
 
 
 def _array(parts: list[Any], sizes: Any, like: Array) -> Any:
-    """Delayed blocks as one array that keeps empty ones, which `dask.array.concatenate` drops."""
+    """Join delayed blocks, including empty ones, which `dask.array.concatenate` drops."""
     array = require("dask.array", extra="dask", purpose="lapwing.dask")
     graphs = require("dask.highlevelgraph", extra="dask", purpose="lapwing.dask").HighLevelGraph
     name = f"lapwing-{parts[0].key}"
     rest = (0,) * (like.ndim - 1)
-    layer = {(name, i, *rest): (_same, part.key) for i, part in enumerate(parts)}
+    layer = {(name, i, *rest): (same, part.key) for i, part in enumerate(parts)}
     graph = graphs.from_collections(name, layer, dependencies=parts)
     chunks = (tuple(sizes), *((size,) for size in like.shape[1:]))
     return array.Array(graph, name, chunks, meta=like)
 
 
-def _same(block: Array) -> Array:
-    return block
-
-
 def accuracy_of(session: Session, model: Any, X: Any, y: Any) -> float:
-    """The share of the labelled rows that a fitted classifier answers right.
+    """Compute the accuracy of a fitted classifier on the labelled rows.
 
     Parameters
     ----------
     session : Session
     model : classifier
-        Of points in memory.
+        Estimator for points in memory.
     X : Dask array or frame
     y : Dask array or series, array-like, or table (row, label)
 
     Raises
     ------
     ValueError
-        If X and y do not go together, or no row is labelled.
+        If X and y do not match, or no row is labelled.
     """
-    found = np.array(_each_chunk(session, _right, model, X, y))
+    found = np.array(_each_chunk(session, _count_right, model, X, y))
     _check_labeled(int(found[:, 0].sum()), 1)
     return float(found[:, 1].sum() / found[:, 0].sum())
 
 
 def determination_of(session: Session, model: Any, X: Any, y: Any) -> float:
-    """R^2 of a fitted regression on the labelled rows; see `accuracy_of`."""
+    """Compute R^2 of a fitted regressor on the labelled rows; see `accuracy_of`."""
     found = [each for each in _each_chunk(session, _errors, model, X, y) if each.n]
     n = np.array([each.n for each in found])
     _check_labeled(int(n.sum()), 2)
@@ -387,7 +391,7 @@ def determination_of(session: Session, model: Any, X: Any, y: Any) -> float:
     around = means - np.average(means, weights=n)
     total = sum(each.variation for each in found) + float(n @ around**2)
     left = sum(each.squares for each in found)
-    if total == 0:  # as scikit-learn has it
+    if total == 0:  # as in scikit-learn
         return float(left == 0)
     return float(1 - left / total)
 
@@ -395,7 +399,7 @@ def determination_of(session: Session, model: Any, X: Any, y: Any) -> float:
 def _check_labeled(n: int, least: int) -> None:
     if n < least:
         raise ValueError(
-            f"score takes at least {least} labelled {'row' if least == 1 else 'rows'}, and y has "
+            f"score needs at least {least} labelled {'row' if least == 1 else 'rows'}, and y has "
             f"{n}. Give rows whose labels are known."
         )
 
@@ -406,10 +410,11 @@ class _Piece(NamedTuple):
     Attributes
     ----------
     rows : ndarray of int or None
-        The rows of the chunk that it is for; None for all.
+        Rows of the chunk; None for all.
     columns : list of array-like, or delayed
+        Parts of y that overlap with them.
     slices : list of slice
-        The part of each column.
+        Overlap in each part.
     """
 
     rows: Array | None
@@ -418,12 +423,12 @@ class _Piece(NamedTuple):
 
 
 def _each_chunk(session: Session, task: Callable[..., Any], model: Any, X: Any, y: Any) -> Any:
-    """Map a task over the chunks of X that have labels, and over their labels."""
+    """Apply a task to each chunk of X that has labels, and to these labels."""
     dask = require("dask", extra="dask", purpose="lapwing.dask")
     chunks = chunks_of(X, "X")
     sizes = _sizes(session, X, chunks)
     shared, delayed = dask.delayed(model, pure=False), dask.delayed(task, pure=False)
-    # One graph and not futures of the chunks: none is held longer than it takes to answer it.
+    # One graph instead of futures of the chunks, so that no chunk is kept after its prediction.
     tasks = [
         delayed(shared, chunk, *piece)
         for chunk, piece in zip(chunks, _pieces(session, y, sizes), strict=True)
@@ -472,10 +477,10 @@ def _labels_of(columns: list[Any], slices: list[slice]) -> Array:
     return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
 
 
-def _right(
+def _count_right(
     model: Any, chunk: Any, rows: Array | None, columns: list[Any], slices: list[slice]
 ) -> tuple[int, int]:
-    """Numbers of labelled rows and of right answers."""
+    """Count the labelled rows and the right predictions."""
     labels, labeled = read_known(_labels_of(columns, slices), model.unlabeled, model.classes_)
     if not labeled.any():
         return 0, 0
@@ -484,13 +489,14 @@ def _right(
 
 
 class _Errors(NamedTuple):
-    """Labelled rows of a chunk.
+    """Errors on the labelled rows of a chunk.
 
     Attributes
     ----------
     n : int
+        Number of rows.
     mean : float
-        Of their targets.
+        Mean of their targets.
     variation : float
         Sum of the squares of the targets around their mean.
     squares : float
@@ -516,6 +522,6 @@ def _errors(
 
 
 def _labeled_points(chunk: Any, rows: Array | None, labeled: Array) -> Any:
-    """The rows of a chunk that have a label: no others are to be answered."""
+    """Return the rows of a chunk that have a label."""
     points, _ = only_labeled(labeled, chunk if rows is None else _safe_indexing(chunk, rows), None)
     return points

@@ -1,4 +1,4 @@
-"""Anchor graphs and eigenfunctions on a cluster: weights on the workers, sums at the client."""
+"""Anchor graphs and eigenfunctions on a cluster."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AnchorEngine(ClassifierOnCluster, AnchorGraphClassifier):
 
 
 def weigh(recipe: AnchorGraph, X: Points) -> tuple[Anchors, RowBlocks]:
-    """Choose anchors from a sample, and weigh all points over them; see `AnchorGraph.weigh`."""
+    """Choose anchors from a sample, and compute the weights of all points on them."""
     recipe._check()
     rows, session = X.rows, X.rows.session
 
@@ -66,7 +66,7 @@ def weigh(recipe: AnchorGraph, X: Points) -> tuple[Anchors, RowBlocks]:
 
 
 def _chosen(recipe: AnchorGraph, X: Points) -> Array:
-    """The anchors: of a sample that k-means would draw of all points."""
+    """Choose the anchors from the sample that k-means would draw from all points."""
     n = X.shape[0]
     if not isinstance(recipe.anchors, str):
         return recipe._choose(np.empty((0, X.shape[1]), dtype=X.dtype))

@@ -1,4 +1,4 @@
-"""X and y of a cluster: Dask arrays and frames, read once into blocks of numbers."""
+"""Input of fits on a cluster: X and y as Dask arrays and frames."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from lapwing._host.modules import require
 from lapwing._host.warn import warn
 from lapwing.classes.labels import as_targets
 from lapwing.classes.markers import is_auto, missing_mask, objects, read_column, unlabeled_mask
-from lapwing.dask._row_blocks import RowBlocks
+from lapwing.dask._row_blocks import RowBlocks, as_type
 from lapwing.dask._session import PerPart, Session
 from lapwing.exceptions import DaskWarning
 
-_SAMPLE_BYTES = 2**22  # of rows that are looked at where all would tell no more
-
-_STAND_IN = 1000  # rows that stand for those of one marker
+_SAMPLE_BYTES = 2**22  # of a sample of rows
+_MARKERS = 1000  # largest number of unlabelled entries passed to the checks of labels
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points and what is known of them after one pass.
+    """Points with their summary of one pass.
 
     Attributes
     ----------
-    rows : Tall
-        Of shape (n, n_features), float32 or float64, finite.
+    rows : RowBlocks
+        Blocks of shape (n, n_features), float32 or float64, finite.
     names : ndarray of shape (n_features,) or None
-        Of the features, if they are texts.
+        Names of the features, if they are strings.
     largest : float
         Largest magnitude of an entry.
     mean : ndarray of shape (n_features,)
-        Float64.
+        Means of the features, float64.
     """
 
     rows: RowBlocks
@@ -56,7 +55,7 @@ class Points:
         return np.asarray(self.rows[index])
 
     def sample(self, n_rows: int | None = None, random: Any = 0) -> Array:
-        """Some rows, drawn without replacement, in their order; all if they are no more."""
+        """Draw rows without replacement, in their order; all if there are no more."""
         n, d = self.shape
         if n_rows is None:
             n_rows = max(100, _SAMPLE_BYTES // (8 * d))
@@ -66,28 +65,28 @@ class Points:
         return self[np.sort(drawn)]
 
     def variances(self) -> Array:
-        """Variances of the features, in a second pass that loses no digits."""
+        """Compute the variances of the features in a second pass, without cancellation."""
         squares = self.rows.total(_squares_around, self.mean)
         return np.asarray(squares / self.shape[0])
 
 
 def is_collection(X: Any) -> bool:
-    """Whether X is one of Dask's collections."""
+    """Return whether X is a Dask collection."""
     return hasattr(X, "__dask_graph__")
 
 
 def is_array(X: Any) -> bool:
-    """Whether it is an array and no frame."""
+    """Return whether X is a Dask array."""
     return is_collection(X) and hasattr(X, "chunks") and hasattr(X, "numblocks")
 
 
 def chunks_of(X: Any, name: str) -> list[Any]:
-    """The chunks of an array or a frame, as delayed objects.
+    """Return the chunks of an array or a frame as delayed objects.
 
     Raises
     ------
     TypeError
-        For anything else.
+        If X is anything else.
     """
     if not is_collection(X) or not hasattr(X, "to_delayed"):
         raise TypeError(
@@ -102,27 +101,32 @@ def chunks_of(X: Any, name: str) -> list[Any]:
     return list(np.ravel(X.to_delayed()))
 
 
+def check_two_dimensions(X: Any) -> None:
+    """Check that X is a frame or a matrix."""
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, with a point in each row; it has {X.ndim}.")
+
+
 def read_points(session: Session, X: Any) -> Points:
-    """Read X in one pass, and check it.
+    """Read and check X in one pass.
 
     Raises
     ------
     TypeError, ValueError
-        For what is no table of finite numbers.
+        If X is not a table of finite numbers.
 
     Warns
     -----
     DaskWarning
-        If it is not persisted, or its chunks have unknown sizes.
+        If X is not persisted, or its chunks have unknown sizes.
     """
     names = _names(X)
     delayed = chunks_of(X, "X")
-    if is_array(X) and X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, one row a point; it has {X.ndim}.")
+    check_two_dimensions(X)
     _warn_of_chunks(X)
     chunks = session.client.compute(delayed)
     blocks = session.each(_numbers, len(chunks), PerPart(chunks))
-    found = session.gather(session.each(_look, len(blocks), PerPart(blocks)))
+    found = session.gather(session.each(_block_info, len(blocks), PerPart(blocks)))
     widths = {f.shape[1] for f in found}
     if len(widths) > 1:
         raise ValueError(f"The chunks of X have different numbers of features, {sorted(widths)}.")
@@ -130,7 +134,7 @@ def read_points(session: Session, X: Any) -> Points:
     dtype = np.result_type(*dtypes)
     rows = RowBlocks(session, tuple(blocks), tuple(f.shape[0] for f in found), widths.pop(), dtype)
     if len(dtypes) > 1:
-        rows = rows.map(_as_type, dtype)
+        rows = rows.map(as_type, dtype)
     n = rows.shape[0]
     if n < 2 or rows.n_columns < 1:
         raise ValueError(
@@ -156,17 +160,17 @@ class _BlockInfo(NamedTuple):
 
 
 def _numbers(chunk: Any) -> Array:
-    """A chunk as an array of floats, row after row."""
+    """Convert a chunk to a C-contiguous array of floats."""
     if is_sparse(chunk):
         raise TypeError(
-            "X has sparse chunks, which are not read on a cluster. Use X.map_blocks(lambda block: "
-            "block.toarray()), or fewer features."
+            "X has sparse chunks, which clusters do not support. Use X.map_blocks(lambda block: "
+            "block.toarray()), with fewer features if memory is short."
         )
     with reading_features(chunk):
         block = chunk.to_numpy() if hasattr(chunk, "to_numpy") else np.asarray(chunk)
     if block.ndim != 2:
         raise ValueError(f"The chunks of X must have two dimensions; one has {block.ndim}.")
-    if block.dtype.kind == "c":  # a cast would leave out the imaginary parts
+    if block.dtype.kind == "c":  # a cast would drop the imaginary parts
         raise ValueError("X must hold real numbers only, and it holds complex ones.")
     if block.dtype not in (np.float32, np.float64):
         try:
@@ -177,7 +181,7 @@ def _numbers(chunk: Any) -> Array:
     return np.ascontiguousarray(block)
 
 
-def _look(block: Array) -> _BlockInfo:
+def _block_info(block: Array) -> _BlockInfo:
     finite = np.isfinite(block).all(axis=1)
     wrong = None if finite.all() else int(np.argmin(finite))
     largest = float(np.abs(block).max(initial=0.0)) if wrong is None else np.inf
@@ -188,10 +192,6 @@ def _look(block: Array) -> _BlockInfo:
 
 def _squares_around(block: Array, mean: Array) -> Array:
     return np.asarray(((block - mean) ** 2).sum(axis=0))
-
-
-def _as_type(block: Array, dtype: Any) -> Array:
-    return block.astype(dtype, copy=False)
 
 
 def _names(X: Any) -> Array | None:
@@ -228,14 +228,14 @@ def _flat(keys: Any) -> Any:
 
 
 class Labels(NamedTuple):
-    """The labelled rows.
+    """Labelled rows.
 
     Attributes
     ----------
     rows : ndarray of int of shape (l,)
-        Ascending.
+        Row numbers, ascending.
     column : ndarray of shape (l + s,)
-        Their labels, and then s markers.
+        Their labels, and then s markers of unlabelled rows, for the checks of labels.
     """
 
     rows: Array
@@ -263,40 +263,42 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
         The table is a frame of two columns, or a pair of arrays: numbers of rows from 0, and their
         labels. All other rows are unlabelled.
     marker : 'auto', number, str or None
+        Marker of unlabelled rows.
     n : int
-        Rows of X.
+        Number of rows of X.
     regression : bool
+        Whether labels are numbers.
 
     Raises
     ------
     TypeError, ValueError
-        For what is neither, or does not go with X.
+        If y is neither, or does not match X.
     """
     if (table := table_of(y, n)) is not None:
         return _of_table(table, marker, n, regression)
-    found = _pass(session, y, marker, regression)
+    found = _read_chunks(session, y, marker, regression)
     known = np.concatenate([f.values for f in found if len(f.values)] or [np.empty(0)])
     n_minus = sum(f.n_minus for f in found)
     if n_minus and len(known) and unlabeled_mask(read_column(known), 1).all():
-        # All numbers are -1 and +1: both are classes.
-        found = _pass(session, y, None, regression)
+        # All labels are -1 or +1, so that -1 is a class.
+        found = _read_chunks(session, y, None, regression)
         n_minus = 0
     check_length(n, sum(f.n for f in found))
     starts = np.cumsum([0, *(f.n for f in found)])
     index = np.concatenate([f.rows + s for f, s in zip(found, starts, strict=False)])
     parts = [f.values for f in found if len(f.values)]
     missing, empty = (
-        min(sum(counts), _STAND_IN)
+        min(sum(counts), _MARKERS)
         for counts in zip(*((f.n_missing, f.n_empty) for f in found), strict=True)
     )
     explicit = not is_auto(marker) and marker is not None and not _is_nan(marker)
-    minus = [marker if explicit else -1] * min(n_minus, _STAND_IN)
+    minus = [marker if explicit else -1] * min(n_minus, _MARKERS)
     markers = [*minus, *[None] * missing, *[""] * empty]
     return Labels(index.astype(np.int64), _column(parts, markers))
 
 
 def check_length(n: int, n_labels: int) -> None:
-    """Refuse y that has not an entry for each of the n rows of X."""
+    """Check that y has an entry for each row of X."""
     if n_labels != n:
         raise ValueError(
             f"X has {n} rows and y has {n_labels}: give a label or a marker for each, or a table "
@@ -304,24 +306,24 @@ def check_length(n: int, n_labels: int) -> None:
         )
 
 
-def _pass(session: Session, y: Any, marker: Any, regression: bool) -> list[_Found]:
+def _read_chunks(session: Session, y: Any, marker: Any, regression: bool) -> list[_Found]:
     marker = None if regression else marker
     if not is_collection(y):
-        return [_known(y, marker, regression)]
+        return [_labels_of_chunk(y, marker, regression)]
     chunks = session.client.compute(chunks_of(one_column(y), "y"))
     return session.gather(
-        session.each(_known, len(chunks), PerPart(list(chunks)), marker, regression)
+        session.each(_labels_of_chunk, len(chunks), PerPart(list(chunks)), marker, regression)
     )
 
 
 def one_column(y: Any) -> Any:
-    """A collection with one dimension: of two the first column."""
+    """Return the first column of a collection of two dimensions."""
     if getattr(y, "ndim", 1) == 1:
         return y
     return y[:, 0] if hasattr(y, "chunks") else y[y.columns[0]]
 
 
-def _known(chunk: Any, marker: Any, regression: bool) -> _Found:
+def _labels_of_chunk(chunk: Any, marker: Any, regression: bool) -> _Found:
     y = read_column(chunk)
     if regression:
         y = as_targets(y)
@@ -342,13 +344,14 @@ def _known(chunk: Any, marker: Any, regression: bool) -> _Found:
 
 
 class Table(NamedTuple):
-    """Labelled rows alone.
+    """Table of the labelled rows.
 
     Attributes
     ----------
     rows : ndarray of int of shape (l,)
-        Ascending.
+        Row numbers, ascending.
     labels : ndarray of shape (l,)
+        Their labels.
     """
 
     rows: Array
@@ -356,12 +359,12 @@ class Table(NamedTuple):
 
 
 def table_of(y: Any, n: int) -> Table | None:
-    """The labelled rows, if y is a table of them; None if it has an entry for each row of X.
+    """Read a table of the labelled rows; None if y has an entry for each row of X.
 
     Raises
     ------
     TypeError, ValueError
-        For what is neither, or a table that does not go with n rows of X.
+        If y is neither, or the table does not match n rows of X.
     """
     columns = None if is_collection(y) else _two_columns(y)
     if columns is None:
@@ -377,7 +380,7 @@ def table_of(y: Any, n: int) -> Table | None:
         raise ValueError("The table of labels is empty. Label at least one point of each class.")
     if rows.ndim != 1 or len(rows) != len(labels):
         raise ValueError(
-            f"The table of labels has {len(rows)} rows and {len(labels)} labels: give one each."
+            f"The table of labels has {len(rows)} rows and {len(labels)} labels: give one for each."
         )
     if rows.dtype.kind not in "iu" or not 0 <= rows.min() <= rows.max() < n:
         raise ValueError(
@@ -387,15 +390,15 @@ def table_of(y: Any, n: int) -> Table | None:
     unique, counts = np.unique(rows, return_counts=True)
     if (counts > 1).any():
         raise ValueError(
-            f"The table of labels has row {unique[counts > 1][0]} more than once. Keep one label a "
-            "row."
+            f"The table of labels has row {unique[counts > 1][0]} more than once. Keep one "
+            "label for each row."
         )
     order = np.argsort(rows)
     return Table(rows[order].astype(np.int64), labels[order])
 
 
 def _of_table(table: Table, marker: Any, n: int, regression: bool) -> Labels:
-    n_others = min(n - len(table.rows), _STAND_IN)
+    n_others = min(n - len(table.rows), _MARKERS)
     others = [None if regression or is_auto(marker) else marker] * n_others
     return Labels(table.rows, _column([table.labels], others))
 
@@ -410,7 +413,7 @@ def _two_columns(table: Any) -> tuple[Any, Any] | None:
 
 
 def _column(parts: list[Array], markers: list[Any]) -> Array:
-    """Labels and markers in one array that changes no value."""
+    """Join labels and markers in one array without changing a value."""
     values = np.concatenate(parts) if parts else np.empty(0)
     kinds = {type(marker) for marker in markers}
     if values.dtype.kind == "f" and kinds <= {int, float, type(None)}:

@@ -1,6 +1,7 @@
-"""Laplacian embedded regression on a cluster: landmarks, graph and virtual labels on the workers.
+"""Laplacian embedded regression on a cluster.
 
-The client solves systems as large as landmarks and eigenvectors together.
+Graph, features and virtual labels stay on the workers. The client solves systems of the size of
+landmarks and eigenvectors together.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, Featur
 from lapwing.spaces import FittedFunction, Landmarks
 from lapwing.spaces.mapped import KernelFeatures, MappedSpace, landmark_map
 
-_GROUP_BYTES = 2**29  # of points that one task searches
+_GROUP_BYTES = 2**29  # of points in a search task
 _POINTS_PER_MEAN = 50
 
 
 class _EmbeddedOnCluster(OnCluster):
-    """Overrides of both engines, where they differ from points in memory."""
+    """Overrides of both engines."""
 
     def arranged(self: Any, X: Points) -> tuple[Points, Callable[[RowBlocks], RowBlocks]]:
-        # Each block of rows meets each other one: as few of them as there are threads.
+        # The search compares all pairs of blocks, so that their number is that of the threads.
         n, d = X.shape
         most = -(-n * d * np.dtype(X.dtype).itemsize // _GROUP_BYTES)
         n_groups = max(X.rows.session.n_threads, most)
@@ -56,24 +57,26 @@ class _EmbeddedOnCluster(OnCluster):
     def _refuse(self: Any) -> None:
         if self.space is None:
             raise ValueError(
-                "space=None is the kernel matrix of all points, which no cluster holds. Use "
-                "space=Landmarks(1000)."
+                "space=None needs the kernel matrix of all points, which clusters do not support. "
+                "Use space=Landmarks(1000)."
             )
         if not isinstance(self.space, (str, Landmarks)):
-            raise ValueError(f"space={self.space!r} is not made on a cluster: use Landmarks(...).")
+            raise ValueError(
+                f"space={self.space!r} is not supported on a cluster: use Landmarks(...)."
+            )
         if self.n_eigenvectors is None:
             raise ValueError(
-                "n_eigenvectors=None seeks virtual labels of any values, a vector of which is as "
-                "long as X. On a cluster use a number, or 'auto'."
+                "n_eigenvectors=None needs a virtual label of each row in the solver, which "
+                "clusters do not support. Use a number, or 'auto'."
             )
         if not isinstance(self.kernel, str) or self.kernel in ("linear", "precomputed"):
             raise ValueError(
-                f"kernel={self.kernel!r} has no landmarks: on a cluster use the name of a kernel "
-                "of points, such as 'rbf'."
+                f"kernel={self.kernel!r} has no landmarks, which clusters need. Use the name of a "
+                "kernel of points, such as 'rbf'."
             )
 
     def _forecast(self, problem: Any) -> None:
-        """Nothing of the client's grows with the points."""
+        """Skip the forecast: memory of the client does not grow with the points."""
 
     def _make_laplacian(self: Any, graph: WantedGraph, problem: Any) -> Any:
         recipe = graph.given
@@ -104,8 +107,8 @@ class _EmbeddedOnCluster(OnCluster):
         self: Any, objective: EmbeddedObjective, result: EmbeddedResult, prepared: EmbeddedPrepared
     ) -> EmbeddedResult:
         virtual = cast("RowBlocks", result.virtual)
-        told = np.zeros(1) if virtual.finite() else np.full(1, np.nan)
-        diagnostics.check_finite_answers(result.coef, result.intercept, told)
+        summary = np.zeros(1) if virtual.finite() else np.full(1, np.nan)
+        diagnostics.check_finite_answers(result.coef, result.intercept, summary)
         return result
 
     def _diagnose(self: Any, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> None:
@@ -116,7 +119,7 @@ class _EmbeddedOnCluster(OnCluster):
     def _is_constant(self: Any, prepared: EmbeddedPrepared, solution: Any) -> bool:
         problem, values = prepared.problem, cast("RowBlocks", solution.values)
         single = values.n_columns > 0 and np.count_nonzero(
-            values.total(_elected, max(2, values.n_columns))
+            values.total(_count_classes, max(2, values.n_columns))
         )
         return bool(single == 1) or diagnostics.hardly_vary(
             values[problem.index], problem.targets, regression=self._regression
@@ -133,7 +136,7 @@ class EmbeddedRegressorEngine(_EmbeddedOnCluster, OnCluster, LapERLSRegressor):
 
 @dataclass(frozen=True, eq=False)
 class _ClusterSpace:
-    """A `MappedSpace` over landmarks whose features are made where the points are.
+    """Counterpart of `MappedSpace` over landmarks whose features are computed on the workers.
 
     Attributes
     ----------
@@ -141,7 +144,7 @@ class _ClusterSpace:
     kernel : Kernel
     basis : ndarray of shape (m, n_features)
     local : MappedSpace
-        The same functions on the landmarks alone.
+        Space on the landmarks.
     """
 
     X: Points
@@ -172,7 +175,7 @@ class _ClusterSpace:
 
 
 def _landmarks(recipe: Landmarks, X: Points) -> Array:
-    """Landmarks that a recipe chooses of a sample as large as it needs."""
+    """Choose the landmarks of a recipe from a sample."""
     if recipe.centers is not None:
         return np.asarray(recipe.select(np.empty((1, X.shape[1]), dtype=X.dtype)))
     r = int(recipe.n_components)
@@ -181,7 +184,7 @@ def _landmarks(recipe: Landmarks, X: Points) -> Array:
 
 
 def _feature_side(problem: EmbeddedObjective) -> FeatureSide:
-    """The kernel side, its normal equations the sum of those of the blocks."""
+    """Make the side of f, with normal equations summed over the blocks."""
     space, side = cast("_ClusterSpace", problem.space), problem.side
     session = space.X.rows.session
     shared = session.constant((space.kernel, space.basis, space.local.lift))
@@ -197,7 +200,7 @@ def _feature_side(problem: EmbeddedObjective) -> FeatureSide:
 def _normal_block(
     block: Array, basis: Array, shared: tuple[Kernel, Array, Array], C: float, bias: bool
 ) -> Array:
-    """The sums over a block of points, by the system of these points alone."""
+    """Return the normal matrix of a block of points."""
     kernel, points, lift = shared
     m, r = lift.shape[1], basis.shape[1]
     if not len(block):
@@ -219,7 +222,7 @@ def _no_term(z: Array) -> Array:
     raise NotImplementedError
 
 
-def _elected(values: Array, n_classes: int) -> Array:
+def _count_classes(values: Array, n_classes: int) -> Array:
     return np.bincount(predict_codes(values), minlength=n_classes)
 
 

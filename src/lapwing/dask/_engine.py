@@ -1,8 +1,7 @@
-"""The fit of an estimator whose points lie on a cluster.
+"""Fits of estimators to points on a cluster.
 
-An engine is the estimator of lapwing itself with points, labels and answers of another kind: it
-prepares and solves by the same code. What differs is here: how X and y are read, and that answers
-of all points stay on the workers.
+An engine is a subclass of an in-memory estimator, whose code prepares and solves. It overrides the
+reading of X and y, and keeps the predictions of all points on the workers.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _LOG = logging.getLogger("lapwing")
 
 
 class _LoggedStages:
-    """Stages of a fit, whose times are told to the log."""
+    """Stages of a fit that log their times."""
 
     @contextmanager
     def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
@@ -43,7 +42,7 @@ class _LoggedStages:
 
 
 class _IdentityRows:
-    """Rows of points that are the rows of X."""
+    """Identity map from points to rows of X."""
 
     def __getitem__(self, index: Any) -> Any:
         return index
@@ -51,10 +50,9 @@ class _IdentityRows:
 
 @dataclass(frozen=True, eq=False)
 class ClusterProblem:
-    """A `lapwing.problem.Problem` of which nothing is as long as X, but on the workers.
+    """Counterpart of `lapwing.problem.Problem` whose points stay on the workers.
 
-    Equal rows are points of their own: to find them would take a pass that sends rows from worker
-    to worker.
+    Equal rows are separate points, because finding them would send rows from worker to worker.
 
     Attributes
     ----------
@@ -82,7 +80,7 @@ class ClusterProblem:
 
     @property
     def labeled_rows(self) -> Array:
-        """Of the rows whose weights are known, those with labels: all of them."""
+        """Mask of the labelled rows among the weighted ones: all of them."""
         return np.ones(len(self.index), dtype=bool)
 
     @property
@@ -91,10 +89,10 @@ class ClusterProblem:
 
 
 class OnCluster:
-    """Base of all engines; first among the bases, before the estimator."""
+    """Base of all engines, listed before the estimator among their bases."""
 
     def fit_points(self: Any, X: Points, y: Labels) -> RowBlocks:
-        """Fit, set the attributes, and give the decision values of all points."""
+        """Fit, set the attributes, and return the decision values of all points."""
         check_parameters(self)
         self._check_wishes()
         self._refuse()
@@ -114,11 +112,11 @@ class OnCluster:
         return values
 
     def arranged(self, X: Points) -> tuple[Points, Callable[[RowBlocks], RowBlocks]]:
-        """Points in the blocks that the fit works on, and how values get those of X back."""
+        """Return points in the blocks of the fit, and the map of values back to those of X."""
         return X, lambda values: values
 
     def _refuse(self) -> None:
-        """Refuse parameters that a cluster cannot serve."""
+        """Refuse parameters that clusters do not support."""
 
     def _problem(self: Any, X: Points, y: Labels, targets: Targets) -> ClusterProblem:
         sample = X.sample()
@@ -142,7 +140,7 @@ class OnCluster:
         return solution.values
 
     def _make_kernel(self: Any, problem: Any) -> Kernel | None:
-        """The kernel, its width from all points and its centre from some."""
+        """Make the kernel, with its width from all points and its centre from a sample."""
         if isinstance(self.kernel, str) and self.kernel == "linear":
             return None
         gamma = self.gamma
@@ -174,7 +172,7 @@ class ClassifierOnCluster(OnCluster):
     def _sharpen_from(
         self: Any, values: RowBlocks, known: Any, problem: Any, solution: Any
     ) -> None:
-        """As `SemiSupervisedClassifier._sharpen`, with the median found on the workers."""
+        """Do as `SemiSupervisedClassifier._sharpen`, with the median computed on the workers."""
         own = usual_gap(values[problem.index])
         gap = own
         if problem.n_unlabeled:

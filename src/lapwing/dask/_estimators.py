@@ -37,11 +37,11 @@ transduction_ : dask.array.Array of shape (n_samples,)
 """,
     "lazy_transduction_proba_": """
 transduction_proba_ : dask.array.Array of shape (n_samples, n_classes)
-    Probabilities of the classes for them.
+    Their class probabilities.
 """,
     "lazy_virtual_labels_": """
 virtual_labels_ : dask.array.Array of shape (n_samples, n_columns)
-    g.
+    Values of g at the training points.
 """,
     "named_kernel": """
 kernel : str, default='rbf'
@@ -49,7 +49,7 @@ kernel : str, default='rbf'
 """,
     "neighbor_graph": """
 graph : KNNGraph or None, default=None
-    The graph: metric 'euclidean', weights 'heat' or 'binary'. None is the default one of the
+    Graph with metric 'euclidean' and weights 'heat' or 'binary'. None is the default of the
     estimator without Dask.
 """,
     "landmark_space": """
@@ -68,7 +68,7 @@ X_fit_ : ndarray of shape (n_landmarks, n_features)
 
 
 def document(cls: T) -> T:
-    """Fill the entries of clusters, and those of the estimators in memory, into a docstring."""
+    """Insert the shared entries of parameters and attributes into a docstring."""
     return _docs.document(cls, _ENTRIES)
 
 
@@ -77,7 +77,7 @@ class DaskAnchorGraphClassifier(DaskClassifier):
     """Classifier by anchor graph regularisation, of points on a Dask cluster.
 
     The same as `AnchorGraphClassifier`: anchors come from a sample of the points, their weights
-    stay on the workers, and what the client solves is as large as the number of anchors squared.
+    stay on the workers, and the client solves a system in the anchors.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class DaskAnchorGraphClassifier(DaskClassifier):
 
     Notes
     -----
-    Rows that are equal are points of their own, where `AnchorGraphClassifier` takes them as one.
+    Equal rows are separate points; `AnchorGraphClassifier` merges them.
     """
 
     _engine = AnchorEngine
@@ -133,7 +133,7 @@ class DaskEigenfunctionClassifier(DaskClassifier):
     """Classifier by eigenfunctions of the density's smoothness operator, on a Dask cluster.
 
     The same as `EigenfunctionClassifier`: moments, quantiles and histograms of the points are
-    summed on the workers, and the client solves what is as small as the number of functions.
+    summed on the workers, and the client solves a system in the eigenfunctions.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class DaskEigenfunctionClassifier(DaskClassifier):
 
     Notes
     -----
-    Rows that are equal are points of their own, where `EigenfunctionClassifier` takes them as one.
+    Equal rows are separate points; `EigenfunctionClassifier` merges them.
     """
 
     _engine = EigenfunctionEngine
@@ -200,8 +200,8 @@ class DaskEigenfunctionClassifier(DaskClassifier):
 class DaskS3VC(DaskClassifier):
     """Linear semi-supervised support vector machine, of points on a Dask cluster.
 
-    The same as ``S3VC(kernel='linear', multi_class='ovr')``: every evaluation of the objective is
-    one pass over X on the workers, of which a gradient comes back.
+    The same as ``S3VC(kernel='linear', multi_class='ovr')``: every evaluation of the objective and
+    its gradient is one pass over X on the workers.
 
     Parameters
     ----------
@@ -209,10 +209,10 @@ class DaskS3VC(DaskClassifier):
     {C_star}
     {s3vc_loss}
     unlabeled_loss : UnlabeledLoss or str, default='auto'
-        On unlabelled scores, one without kinks; 'auto' is that of the method.
+        Differentiable loss on unlabelled scores; 'auto' is that of the method.
     {sharpness}
     method : {'gradient', 'quasi-newton'}, default='gradient'
-        As in `S3VC`; the others hold a number for each unlabelled point.
+        As in `S3VC`, whose other methods need a number for each unlabelled point.
     {balance}
     {balance_intercept}
     {s3vc_tol}
@@ -242,8 +242,8 @@ class DaskS3VC(DaskClassifier):
 
     Notes
     -----
-    Rows that are equal are points of their own, where `S3VC` takes them as one of their weight:
-    the solution is the same.
+    Equal rows are separate points; `S3VC` merges them into one of their weight, with the same
+    solution.
     """
 
     _engine = LowDensityEngine
@@ -287,8 +287,8 @@ class DaskLapERLSClassifier(DaskClassifier):
     """Laplacian embedded regularised least squares classifier, of points on a Dask cluster.
 
     The same as `LapERLSClassifier` with landmarks: neighbours are searched block by block in
-    shards, the Laplacian is multiplied in blocks of rows, and the client solves what is as large as
-    landmarks and eigenvectors together.
+    shards, the Laplacian is multiplied in blocks of rows, and the client solves a system in the
+    landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class DaskLapERLSClassifier(DaskClassifier):
     {lam}
     {mu}
     n_eigenvectors : int or 'auto', default='auto'
-        g is sought in the span of so many eigenvectors of the graph's Laplacian.
+        Number of eigenvectors of the graph's Laplacian that span g.
     {neighbor_graph}
     {landmark_space}
     {embedded_bias}
@@ -333,7 +333,7 @@ class DaskLapERLSClassifier(DaskClassifier):
 
     Notes
     -----
-    Rows that are equal are points of their own, where `LapERLSClassifier` takes them as one.
+    Equal rows are separate points; `LapERLSClassifier` merges them.
     """
 
     _engine = EmbeddedClassifierEngine
@@ -382,8 +382,8 @@ class DaskLapERLSRegressor(DaskRegressor):
     """Laplacian embedded regularised least squares regression, of points on a Dask cluster.
 
     The same as `LapERLSRegressor` with landmarks: neighbours are searched block by block in
-    shards, the Laplacian is multiplied in blocks of rows, and the client solves what is as large as
-    landmarks and eigenvectors together.
+    shards, the Laplacian is multiplied in blocks of rows, and the client solves a system in the
+    landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ class DaskLapERLSRegressor(DaskRegressor):
     {regression_lam}
     {regression_mu}
     n_eigenvectors : int, default=100
-        g is sought in the span of so many eigenvectors of the graph's Laplacian.
+        Number of eigenvectors of the graph's Laplacian that span g.
     {neighbor_graph}
     {landmark_space}
     {embedded_regression_bias}
@@ -424,7 +424,7 @@ class DaskLapERLSRegressor(DaskRegressor):
 
     Notes
     -----
-    Rows that are equal are points of their own, where `LapERLSRegressor` takes them as one.
+    Equal rows are separate points; `LapERLSRegressor` merges them.
     """
 
     _engine = EmbeddedRegressorEngine

@@ -1,7 +1,7 @@
-"""The Laplacian of a graph whose rows lie on a cluster, and its smallest eigenpairs.
+"""Laplacian of a graph on a cluster, and its smallest eigenpairs.
 
-A product takes a task a block of rows, which is given the values of all points: a worker holds as
-many vectors as are multiplied, whole, for as long as that takes.
+A product is one task for each block of rows, which gets the values of all points: during it, a
+worker holds all multiplied vectors.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from lapwing.graphs.spectral import DENSE_POINTS, Limits, eigenvalue_gap, limits
 
 @dataclass(frozen=True, eq=False)
 class ClusterLaplacian:
-    """A `lapwing.graphs.Laplacian` in blocks of rows.
+    """Counterpart of `lapwing.graphs.Laplacian` in blocks of rows.
 
     Attributes
     ----------
-    affinity : Tall
-        W, each block a list of CSR matrices, one a block of columns.
+    affinity : RowBlocks
+        W; each block is a list of CSR matrices, one for each block of columns.
     normalized : bool
     power : int
     dtype : dtype
@@ -50,12 +50,12 @@ class ClusterLaplacian:
 
     @cached_property
     def degrees(self) -> RowBlocks:
-        """Sums of the weights at each point (n, 1)."""
+        """Degrees of the points, shape (n, 1)."""
         return self.affinity.map(_degrees, n_columns=1, dtype=np.float64)
 
     @cached_property
     def matrix(self) -> RowBlocks:
-        """L, as W."""
+        """L, in the blocks of W."""
         places = PerPart(list(range(len(self.affinity.parts))))
         every = list(self.degrees.parts)
         return self.affinity.map(
@@ -73,19 +73,19 @@ class ClusterLaplacian:
             return float(norm**self.power)
 
     def product(self, F: RowBlocks) -> RowBlocks:
-        """L F."""
+        """Compute L F."""
         return self.matrix.map(
             _multiplied, list(F.parts), n_columns=F.n_columns, dtype=np.dtype(F.dtype)
         )
 
     def apply(self, F: RowBlocks) -> RowBlocks:
-        """L^p F."""
+        """Compute L^p F."""
         for _ in range(self.power):
             F = self.product(F)
         return F
 
     def scaled(self, gamma: float) -> ScaledLaplacian:
-        """Gamma L^p."""
+        """Return gamma L^p."""
         return ScaledLaplacian(cast("Any", self), gamma)
 
     @cached_property
@@ -99,8 +99,8 @@ class Components:
 
     Attributes
     ----------
-    labels : Tall
-        Of each point (n, 1).
+    labels : RowBlocks
+        Component of each point, shape (n, 1).
     sizes : ndarray of shape (n_components,)
     """
 
@@ -109,7 +109,7 @@ class Components:
 
 
 def _components(laplacian: ClusterLaplacian) -> Components:
-    """Find components within each block first, then join them by the edges between blocks."""
+    """Find the components of each block, and join them by the edges between blocks."""
     W, session = laplacian.affinity, laplacian.affinity.session
     places = PerPart(list(range(len(W.parts))))
     own = W.map(_own_components, places, n_columns=1, dtype=np.int64)
@@ -125,7 +125,7 @@ def _own_components(W: list[CSR], place: int) -> Array:
 
 
 def _joints(W: list[CSR], own: list[Array], place: int) -> Array:
-    """Pairs of (block, component) that an edge joins, each once (k, 4)."""
+    """Return the distinct pairs of (block, component) that edges join, shape (k, 4)."""
     found = [np.empty((0, 4), dtype=np.int64)]
     for j, block in enumerate(W):
         if j <= place or not block.nnz:
@@ -139,7 +139,7 @@ def _joints(W: list[CSR], own: list[Array], place: int) -> Array:
 
 
 def _merged(own: list[Array], joints: list[Array]) -> list[Array]:
-    """The component of each component of a block."""
+    """Return the component of the graph for each component of each block."""
     counts = [int(labels.max(initial=-1)) + 1 for labels in own]
     starts = np.concatenate([[0], np.cumsum(counts)])
     pairs = np.concatenate(joints)
@@ -206,7 +206,7 @@ def eigenpairs_on_cluster(
     max_iter: int = 100,
     seed: int = 0,
 ) -> Eigenpairs:
-    """The k smallest eigenpairs, their vectors in blocks; see `smallest_eigenpairs`."""
+    """Compute the k smallest eigenpairs, their vectors in blocks; see `smallest_eigenpairs`."""
     n = laplacian.n_points
     sizes = laplacian.components.sizes
     zeros = len(sizes)
@@ -255,7 +255,7 @@ def eigenpairs_on_cluster(
 
 
 def _gathered(laplacian: ClusterLaplacian, k: int) -> Eigenpairs:
-    """Of few points: at the client, by the solver for them."""
+    """Compute the eigenpairs of few points at the client."""
     W = laplacian.affinity
     rows = [sp.hstack(blocks, format="csr") for blocks in W.session.gather(W.parts)]
     local = Laplacian.from_affinity(
@@ -273,14 +273,14 @@ def _gathered(laplacian: ClusterLaplacian, k: int) -> Eigenpairs:
 
 @dataclass(frozen=True, eq=False)
 class _Null:
-    """The null vectors: the components, each with the entries of its points.
+    """Null vectors, one for each component.
 
     Attributes
     ----------
-    labels, entries : Tall
-        (n, 1).
+    labels, entries : RowBlocks
+        Component of each point, and its entry of that vector, shape (n, 1).
     place : ndarray of shape (n_components,)
-        Where a component's vector is: that of the largest one first.
+        Column of each component's vector: the largest component comes first.
     """
 
     labels: RowBlocks
@@ -288,7 +288,7 @@ class _Null:
     place: Array
 
     def remove(self, X: RowBlocks) -> RowBlocks:
-        """X less its parts along the null vectors."""
+        """Project X onto the complement of the null vectors."""
         n = len(self.place)
         along = X.total(_along_null, self.labels, self.entries, n)
         return X.map(_without_null, self.labels, self.entries, X.session.constant(along))
@@ -345,7 +345,7 @@ def _with_known(
 
 @dataclass(frozen=True, eq=False)
 class _Products:
-    """The Laplacian as the filtered iteration asks for it; blocks of vectors are `RowBlocks`."""
+    """Operations of the filtered iteration on vectors in `RowBlocks`."""
 
     laplacian: ClusterLaplacian
     null: _Null
@@ -460,7 +460,7 @@ def _arranged(X: Array, order: Array, signs: Array) -> Array:
 
 
 def _signs(X: RowBlocks) -> Array:
-    """By which the entry of largest magnitude of each column becomes positive."""
+    """Return the signs that make the entry of largest magnitude of each column positive."""
     found = np.stack(X.collect(_largest_entries))
     largest = np.take_along_axis(found, np.argmax(np.abs(found), axis=0)[None], 0)[0]
     return np.where(largest < 0, -1.0, 1.0)

@@ -1,4 +1,7 @@
-"""Linear S3VC on a cluster: sums over unlabelled points on the workers, labels at the client."""
+"""Linear S3VC on a cluster.
+
+Sums over unlabelled points are computed on the workers, those over labelled points at the client.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ from lapwing.spaces.base import Restriction
 from lapwing.spaces.mapped import same_coordinates
 
 _METHODS = ("gradient", "quasi-newton")
-_DOUBLED_BYTES = 2**28  # of features in float64 beside those in float32, as for points in memory
+_DOUBLED_BYTES = 2**28  # of features in both float32 and float64, as for points in memory
 
 
 class LowDensityEngine(ClassifierOnCluster, S3VC):
@@ -39,8 +42,8 @@ class LowDensityEngine(ClassifierOnCluster, S3VC):
     def _refuse(self) -> None:
         if self.method not in _METHODS:
             raise ValueError(
-                f"method={self.method!r} holds a number for each unlabelled point at the client. "
-                f"On a cluster use one of {', '.join(map(repr, _METHODS))}."
+                f"method={self.method!r} needs a number for each unlabelled point at the client, "
+                f"which clusters do not support. Use one of {', '.join(map(repr, _METHODS))}."
             )
 
     def _prepare(
@@ -60,7 +63,7 @@ class LowDensityEngine(ClassifierOnCluster, S3VC):
 
 @dataclass(frozen=True, eq=False)
 class _ClusterSpace:
-    """Linear functions on points of a cluster: a `LinearSpace` of which sums are asked."""
+    """Counterpart of `LinearSpace` for points on a cluster."""
 
     X: Points
 
@@ -86,14 +89,16 @@ class _ClusterSpace:
 
 @dataclass(frozen=True, eq=False)
 class _ClusterFeatures(CenteredFeatures):
-    """Features of the points, of which the labelled ones are at the client.
+    """Centred features of the points.
 
     Attributes
     ----------
     labeled : CenteredFeatures
-    points : Tall
-    known : Each
-        Which rows of each block are labelled.
+        Those of the labelled points, at the client.
+    points : RowBlocks
+        Those of all points, on the workers.
+    known : PerPart
+        Labelled rows of each block.
     """
 
     labeled: CenteredFeatures = field(kw_only=True)
@@ -111,27 +116,27 @@ class _ClusterFeatures(CenteredFeatures):
         return replace(self, labeled=labeled, points=self.points.astype(np.float64))
 
     def in_single(self) -> CenteredFeatures:
-        return self  # as the points were sent
+        return self  # points stay in the precision of X
 
     def total(self, task: Any, *others: Any) -> Any:
-        """Sum over the blocks what a task makes of their features and of who is unlabelled."""
+        """Sum a task of features and labelled rows over the blocks."""
         return self.points.total(task, self.known, self.center, *others)
 
     def collect(self, task: Any, *others: Any) -> list[Any]:
-        """The same for each block."""
+        """Return the results of a task for each block."""
         return self.points.collect(task, self.known, self.center, *others)
 
 
 @dataclass(frozen=True, eq=False)
 class _ClusterObjective(LowDensityObjective):
-    """The objective with its second sum on the workers.
+    """Objective whose sum over unlabelled points is computed on the workers.
 
     Attributes
     ----------
     unlabeled_weights : ndarray of shape (1,)
-        Of each unlabelled point.
+        Weight of each unlabelled point.
     smoothing : float
-        Variance, in every coordinate of w, that the loss on unlabelled scores is smoothed by.
+        Variance in each coordinate of w by which the loss on unlabelled scores is smoothed.
     """
 
     smoothing: float = 0.0
@@ -185,7 +190,7 @@ class _ClusterObjective(LowDensityObjective):
         return float(w @ w / 2 + 2 * self.weights @ losses + density)
 
     def _density(self, function: Function, *, slopes: bool) -> tuple[float, float, Any]:
-        """C* times the sum of the losses on unlabelled scores, of their slopes, and their pull."""
+        """Return C* times the sums of the losses on unlabelled scores, slopes, and gradients."""
         found = self._cluster.total(
             _density_of, function, self.unlabeled_loss, self.smoothing, slopes
         )
@@ -208,17 +213,17 @@ class _ClusterObjective(LowDensityObjective):
 
 @dataclass(frozen=True, eq=False)
 class _ClusterObservations(Observations):
-    """Labelled points at the client; the others are rows that are not among them.
+    """Observations whose unlabelled points stay on the workers.
 
     Attributes
     ----------
     X : Points
     rows : ndarray of shape (l,)
-        Rows of the labelled points, of which `index` counts.
+        Rows of the labelled points; `index` refers to them.
     labeled : LinearSpace
         The labelled points.
     unlabeled_weights : ndarray of shape (1,)
-        Of each unlabelled point.
+        Weight of each unlabelled point.
     """
 
     X: Points
@@ -246,7 +251,7 @@ class _ClusterObservations(Observations):
 
     @property
     def center(self) -> Array:
-        """The mean of the unlabelled points."""
+        """Mean of the unlabelled points."""
         known = self.labeled.X.sum(axis=0, dtype=np.float64)
         return np.asarray((self.X.mean * self.X.shape[0] - known) / self.n_unlabeled)
 
@@ -273,7 +278,7 @@ def _centered(block: Array, center: Array | None) -> CenteredFeatures:
 
 
 def _others(block: Array, known: tuple[Array, Array]) -> Array:
-    """1 for each unlabelled row, 0 for the others."""
+    """Return 1 for each unlabelled row, 0 for the others."""
     others = np.ones(len(block))
     others[known[1]] = 0.0
     return others
@@ -311,7 +316,7 @@ def _counts_below(
     function: Function,
     scores: Array,
 ) -> tuple[Array, int]:
-    """Numbers of unlabelled points below scores, half of those that are level; and of them all."""
+    """Count unlabelled points below scores, with half of the ties, and all of them."""
     f = _centered(block, center).values(function.coef) + function.intercept
     among = np.sort(np.delete(f, known[1]))
     return mean_ranks(scores, among, np.arange(len(among) + 1.0)), len(among)

@@ -1,8 +1,8 @@
-"""The k-nearest-neighbour graph of points on a cluster: every block searched in every shard.
+"""k-nearest-neighbour graph of points on a cluster.
 
-A shard is the index of one block. Blocks of candidates and the edges that are made of them stay on
-the workers; the client gets the sum of the lengths, by which heat weights are scaled, and the
-recall on a sample.
+Each block of points is searched in each shard, the index of one block. Candidates and edges stay on
+the workers; the client gets the sum of the lengths, which scales heat weights, and the recall on a
+sample.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from lapwing.linalg import center_of
 _LOGGER = logging.getLogger("lapwing")
 
 _WEIGHTS = ("heat", "binary")
-_WORKING_MEMORY = 64  # MB of distances that scikit-learn holds at a time
+_WORKING_MEMORY = 64  # MB of distances of scikit-learn
 
 
 class Edges(NamedTuple):
-    """Edges of a block to the nearest other points, some tied with the last of them."""
+    """Edges from a block to the nearest points, ties with the k-th one included."""
 
     rows: Array  # of the block
     columns: Array  # of all points
@@ -49,16 +49,16 @@ class Edges(NamedTuple):
 
 
 def check_recipe(recipe: Any) -> KNNGraph:
-    """The recipe of a graph, if a cluster can make it.
+    """Check that clusters support the recipe of a graph.
 
     Raises
     ------
     ValueError
-        Naming what it cannot do.
+        If they do not.
     """
     if not isinstance(recipe, KNNGraph):
         raise ValueError(
-            f"graph={recipe!r} is not made on a cluster. Use KNNGraph(...), or "
+            f"graph={recipe!r} is not supported on a cluster. Use KNNGraph(...), or "
             "DaskAnchorGraphClassifier for anchors."
         )
     for name, value, allowed in (
@@ -69,26 +69,27 @@ def check_recipe(recipe: Any) -> KNNGraph:
         if callable(value) or value not in allowed:
             known = " or ".join(map(repr, allowed))
             raise ValueError(
-                f"KNNGraph({name}={value!r}) is not made on a cluster: use {known}. To reduce or "
-                "turn the features, do so in X before."
+                f"KNNGraph({name}={value!r}) is not supported on a cluster: use {known}. Reduce or "
+                "rotate the features of X before the fit."
             )
     return recipe
 
 
 def knn_affinity(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, float]:
-    """The affinity of a recipe, each block the rows of W as one matrix a block of columns.
+    """Compute the affinity of a recipe.
 
     Returns
     -------
-    affinity : Tall
-        Of blocks that are lists of CSR matrices.
+    affinity : RowBlocks
+        W; each block is a list of CSR matrices, one for each block of columns.
     recall : float
+        Recall of the search on a sample.
     """
     n, k = X.shape[0], int(recipe.n_neighbors)
     if k >= n:
         raise ValueError(
-            f"n_neighbors={k} must be smaller than the number of points, n={n}: a point is no "
-            f"neighbour of itself. Use n_neighbors <= {n - 1}, or more points."
+            f"n_neighbors={k} must be smaller than the number of points, n={n}: a point is not "
+            f"its own neighbour. Use n_neighbors <= {n - 1}, or more points."
         )
     edges, recall = _search(recipe, X, k)
     count, length = edges.total(_count_and_length)
@@ -110,7 +111,7 @@ def _search(recipe: KNNGraph, X: Points, k: int) -> tuple[RowBlocks, float]:
         recipe.target_recall,
     )
     found: Any = [None] * g
-    for shift in range(g):  # every shard is asked by another block at a time
+    for shift in range(g):  # each shard serves one block at a time
         others = [(i + shift) % g for i in range(g)]
         found = session.each(
             _better,
@@ -137,7 +138,7 @@ def _approximates(recipe: KNNGraph, X: Points) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Shard:
-    """An index of some points: what a search in it proposes."""
+    """Index of a block of points."""
 
     start: int
     center: Array
@@ -146,10 +147,7 @@ class _Shard:
     n: int
 
     def candidates(self, points: Array, m: int) -> Iterator[tuple[Array, Array]]:
-        """Some rows of points at a time, and those (b, m) of the shard that may be their nearest.
-
-        -1 for none.
-        """
+        """Yield some rows of points and their candidates (b, m) in the shard, -1 for none."""
         m = min(m, self.n)
         blocks = row_blocks(len(points), 8 * m * points.shape[1], DIFFERENCE_BYTES)
         if isinstance(self.index, NearestNeighbors):
@@ -165,7 +163,7 @@ class _Shard:
             yield rows, reading.candidates(self._scaled(points[rows]), rows, m)
 
     def _lists_of(self, points: Array) -> Array:
-        """The lists (b, n_read) that points read."""
+        """Return the lists (b, n_read) to read for points."""
         lists = np.empty((len(points), self.index.nprobe), dtype=np.int32)
         for some in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
             asked = self._scaled(points[some])
@@ -190,7 +188,7 @@ def _shard(
 
 
 class _Candidates(NamedTuple):
-    """The nearest points so far, ascending by their numbers; -1 and inf for none."""
+    """Nearest points so far, in ascending order of their numbers; -1 and inf for none."""
 
     indices: Array
     lengths: Array
@@ -199,7 +197,7 @@ class _Candidates(NamedTuple):
 def _better(
     block: Array, start: int, others: Array, shard: _Shard, known: _Candidates | None, k: int
 ) -> _Candidates:
-    """The best candidates of a block, with those of one more shard."""
+    """Merge the candidates of a block with those of one more shard."""
     m = k + 1 + SPARE
     indices = np.full((len(block), m), -1, dtype=np.int64)
     lengths = np.full((len(block), m), np.inf)
@@ -208,7 +206,7 @@ def _better(
             width = proposed.shape[1]
             indices[rows, :width] = np.where(proposed >= 0, proposed + shard.start, -1)
             lengths[rows, :width] = _lengths(block[rows], others, proposed)
-    # By index and not by distance 0: a point's duplicates are its neighbours.
+    # By index, not by distance 0, because duplicates of a point are its neighbours.
     own = indices == start + np.arange(len(block))[:, None]
     indices[own], lengths[own] = -1, np.inf
     if known is not None:
@@ -246,7 +244,7 @@ def _count_and_length(edges: Edges) -> tuple[int, float]:
 
 
 def _recall(recipe: KNNGraph, X: Points, candidates: RowBlocks, k: int) -> float:
-    """Share of the true neighbours of some points that are among the candidates."""
+    """Estimate the recall: the share of true neighbours among the candidates, on a sample."""
     n, starts = X.shape[0], X.rows.starts
     sample = np.sort(np.random.default_rng(0).choice(n, min(ann.RECALL_SAMPLE, n), replace=False))
     points = X[sample]
@@ -266,7 +264,7 @@ def _recall(recipe: KNNGraph, X: Points, candidates: RowBlocks, k: int) -> float
         warn(
             f"The search finds {recall:.0%} of the nearest neighbours of {n} points. Reduce the "
             "features first, or use DaskAnchorGraphClassifier or DaskEigenfunctionClassifier, "
-            "which search no neighbours.",
+            "which need no neighbours.",
             LowRecallWarning,
         )
     return recall
@@ -292,7 +290,7 @@ def _shortest(candidates: _Candidates, at: tuple[Array, Array], k: int) -> Array
 
 
 def _symmetric(edges: RowBlocks, t: float | None, mutual: bool) -> RowBlocks:
-    """Weights of edges that go one way or the other: rows of W, a matrix a block of columns."""
+    """Join edges of both directions to the rows of W, one matrix for each block of columns."""
     session, starts, g = edges.session, edges.starts, len(edges.parts)
     outgoing = edges.map(_weighted, starts, t)
     incoming = [
@@ -302,7 +300,7 @@ def _symmetric(edges: RowBlocks, t: float | None, mutual: bool) -> RowBlocks:
 
 
 def _weighted(edges: Edges, starts: Array, t: float | None) -> list[CSR]:
-    """A matrix of edges to each block of columns."""
+    """Return the weights of edges as one matrix for each block of columns."""
     values = np.ones(len(edges.lengths)) if t is None else heat(edges.lengths, t)
     b = int(edges.rows.max(initial=-1)) + 1
     whole = sp.csr_array((values, (edges.rows, edges.columns)), shape=(b, starts[-1]))
@@ -310,7 +308,7 @@ def _weighted(edges: Edges, starts: Array, t: float | None) -> list[CSR]:
 
 
 def _piece(outgoing: list[CSR], i: int) -> CSR:
-    """Return the edges to a block as they are seen from there: the transpose."""
+    """Return the transpose of the edges to a block."""
     return sp.csr_array(outgoing[i].T)
 
 

@@ -1,8 +1,7 @@
 """Matrices in row blocks that lie on the workers of a cluster.
 
-What the solvers ask of such a matrix is what they ask of an array: products with small matrices
-on the right, products of two of them that are small, sums, and a few rows. Only these small things
-come to the client.
+They support the array operations of the solvers: products with small matrices on the right, small
+products of two of them, sums, and a few rows. Only these small results come to the client.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from lapwing.dask._session import PerPart, Session
 
 @dataclass(frozen=True, eq=False)
 class RowBlocks:
-    """A matrix (n, n_columns) in row blocks.
+    """Matrix of shape (n, n_columns) in row blocks.
 
     Attributes
     ----------
@@ -29,7 +28,7 @@ class RowBlocks:
     parts : tuple of Future
         The blocks.
     sizes : tuple of int
-        Their numbers of rows; 0 is one, too.
+        Their numbers of rows, which may be 0.
     n_columns : int
     dtype : dtype
     """
@@ -50,7 +49,7 @@ class RowBlocks:
 
     @cached_property
     def starts(self) -> Array:
-        """The first row of each block, and their number."""
+        """First row of each block, and then n."""
         return np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
 
     def map(
@@ -60,13 +59,13 @@ class RowBlocks:
         n_columns: int | None = None,
         dtype: Any = None,
     ) -> RowBlocks:
-        """A matrix whose blocks a task makes of these.
+        """Apply a task to each block.
 
         Parameters
         ----------
         task : callable (block, *others) -> block
-        *others : Tall, Each or any
-            Blocks of matrices with the same rows, what differs from block to block, or constants.
+        *others : RowBlocks, PerPart or any
+            Matrices with the same row blocks, values that differ from block to block, or constants.
         n_columns : int, optional
         dtype : dtype, optional
         """
@@ -78,11 +77,11 @@ class RowBlocks:
         )
 
     def total(self, task: Callable[..., Any], *others: Any) -> Any:
-        """The sum over the blocks of what a task makes of them; see `map`."""
+        """Sum the results of a task over the blocks; see `map`."""
         return self.session.total(self._each(task, *others))
 
     def collect(self, task: Callable[..., Any], *others: Any) -> list[Any]:
-        """Map each block to a small result; see `map`."""
+        """Apply a task to each block, and fetch the small results; see `map`."""
         return self.session.gather(self._each(task, *others))
 
     def _each(self, task: Callable[..., Any], *others: Any) -> tuple[Any, ...]:
@@ -90,7 +89,7 @@ class RowBlocks:
         return self.session.each(task, len(self.parts), PerPart(self.parts), *arguments)
 
     def __getitem__(self, index: Any) -> Any:
-        """Some rows, at the client, in the order of the index."""
+        """Fetch some rows, in the order of the index."""
         index = np.asarray(index)
         part = np.searchsorted(self.starts, index, side="right") - 1
         used = np.unique(part)
@@ -107,7 +106,7 @@ class RowBlocks:
         return stacked[np.argsort(order, kind="stable")]
 
     def at(self, index: Array) -> PerPart:
-        """The rows of an index by block: places in the index, and rows within the block."""
+        """Split an index by block: positions in the index, and rows within the block."""
         part = np.searchsorted(self.starts, index, side="right") - 1
         found = [np.flatnonzero(part == i) for i in range(len(self.parts))]
         return PerPart([(f, index[f] - self.starts[i]) for i, f in enumerate(found)])
@@ -131,24 +130,24 @@ class RowBlocks:
         return self.map(partial(_combined, operation), other, dtype=dtype)
 
     def astype(self, dtype: Any, copy: bool = False) -> RowBlocks:
-        """The same in another precision."""
+        """Convert the entries to another precision."""
         if np.dtype(dtype) == self.dtype:
             return self
-        return self.map(_as_type, np.dtype(dtype), dtype=dtype)
+        return self.map(as_type, np.dtype(dtype), dtype=dtype)
 
     def sum(self, axis: int) -> Array:
-        """Sums of the columns."""
+        """Sum the columns."""
         assert axis == 0
         return np.asarray(self.total(_column_sums))
 
     def finite(self) -> bool:
-        """Whether all entries are."""
+        """Return whether all entries are finite."""
         return int(self.total(_n_not_finite)) == 0
 
 
 @dataclass(frozen=True, eq=False)
 class Transposed:
-    """The transpose, of which there are products only."""
+    """Transpose, which supports products only."""
 
     matrix: RowBlocks
 
@@ -160,9 +159,9 @@ class Transposed:
 
 
 def regrouped(matrix: RowBlocks, n_parts: int) -> tuple[RowBlocks, list[list[int]]]:
-    """The same with at most so many blocks, and the old blocks of each.
+    """Merge neighbouring blocks into at most `n_parts`, and return the old blocks of each.
 
-    Empty blocks go with their neighbours.
+    Empty blocks are merged with their neighbours.
     """
     groups = _groups(matrix.sizes, n_parts)
     parts = [[matrix.parts[i] for i in group] for group in groups]
@@ -172,7 +171,7 @@ def regrouped(matrix: RowBlocks, n_parts: int) -> tuple[RowBlocks, list[list[int
 
 
 def _groups(sizes: Sequence[int], n_parts: int) -> list[list[int]]:
-    """Runs of blocks of about the same numbers of rows, each with a row at the least."""
+    """Group consecutive blocks into runs of about equal numbers of rows, at least one each."""
     ends = np.cumsum(sizes)
     wanted = np.linspace(0, ends[-1], n_parts + 1)[1:]
     which = np.searchsorted(wanted, ends - np.asarray(sizes) / 2, side="left")
@@ -191,7 +190,7 @@ def _groups(sizes: Sequence[int], n_parts: int) -> list[list[int]]:
 
 
 def parted(matrix: RowBlocks, sizes: Sequence[int], groups: list[list[int]]) -> RowBlocks:
-    """The blocks of before `regrouped`."""
+    """Undo `regrouped`."""
     cut: list[Any] = [None] * len(sizes)
     holders, slices = [], []
     places = []
@@ -228,7 +227,8 @@ def _combined(operation: Callable[..., Any], block: Any, other: Any) -> Any:
     return operation(block, other)
 
 
-def _as_type(block: Any, dtype: Any) -> Any:
+def as_type(block: Any, dtype: Any) -> Any:
+    """Convert a block, without a copy if it has the precision already."""
     return block.astype(dtype, copy=False)
 
 
@@ -243,11 +243,11 @@ def _n_not_finite(block: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ColumnsOnCluster:
-    """`lapwing.graphs.order_statistics.Columns` that a view makes of rows, whenever it is asked.
+    """`lapwing.graphs.order_statistics.Columns` computed from row blocks by a view.
 
     Attributes
     ----------
-    rows : Tall
+    rows : RowBlocks
     view : callable (block, *others) -> ndarray of shape (b, q)
     others : tuple
         As for `RowBlocks.map`.

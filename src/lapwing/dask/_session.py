@@ -1,8 +1,7 @@
 """Session of a fit on a cluster: transfers, sums and time limits.
 
-Everything large is a task whose inputs are tasks again, so that the scheduler computes it anew
-when a worker dies. Nothing is scattered: what `Client.scatter` sends has no such origin, and is
-lost with its worker.
+Everything large is the result of tasks, so that the scheduler can recompute it when a worker dies.
+Nothing is scattered, because data of `Client.scatter` are lost with their worker.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any, NamedTuple
 from lapwing._host.modules import require
 
 _FAN_IN = 8  # results that one task adds
-PATIENCE = 30.0  # seconds without a worker that can work, or without a scheduler
-_LOOK = 1.0  # seconds between two looks at the cluster
+PATIENCE = 30.0  # seconds without a running worker, or without a scheduler
+_POLL = 1.0  # seconds between two checks of the cluster
 _PURPOSE = "lapwing.dask"
 
 
@@ -26,7 +25,7 @@ class PerPart(NamedTuple):
 
 
 class Session:
-    """A client, and the calls of it that a fit makes.
+    """Calls of a client during a fit.
 
     Parameters
     ----------
@@ -40,14 +39,14 @@ class Session:
 
     @classmethod
     def of(cls, client: Any) -> Session:
-        """The session of a client; None is the current one.
+        """Make the session of a client; None is the current one.
 
         Raises
         ------
         ValueError
             If there is no client.
         TypeError
-            If it is none of Dask's.
+            If `client` is not a Dask client.
         ConnectionError, TimeoutError
             If it is closed, or its cluster has no worker.
         """
@@ -62,7 +61,7 @@ class Session:
         session = cls(client)
         if not isinstance(client, session._distributed.Client):
             raise TypeError(
-                f"client={client!r} is no Dask client. Pass client=distributed.Client(ADDRESS)."
+                f"client={client!r} is not a Dask client. Pass client=distributed.Client(ADDRESS)."
             )
         session._refuse_closed()
         return session
@@ -73,26 +72,28 @@ class Session:
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers().values()))
 
     def constant(self, value: Any) -> Any:
-        """A value that many tasks take, sent once."""
-        return self._sent(lambda: self.client.submit(_same, value, pure=False))
+        """Return the future of a value that many tasks use, sent once."""
+        return self._submitted(lambda: self.client.submit(same, value, pure=False))
 
     def each(self, task: Callable[..., Any], n_parts: int, *arguments: Any) -> tuple[Any, ...]:
-        """Futures of a task for every part.
+        """Submit a task for every part, and return the futures.
 
         Parameters
         ----------
         task : callable
+            Function of the arguments.
         n_parts : int
-        *arguments : Each or any
-            What differs from part to part, or is the same for all.
+            Number of parts.
+        *arguments : PerPart or any
+            Arguments that differ from part to part, or constants.
         """
         if not n_parts:
             return ()
         columns = [a.values if isinstance(a, PerPart) else [a] * n_parts for a in arguments]
-        return tuple(self._sent(lambda: self.client.map(task, *columns, pure=False)))
+        return tuple(self._submitted(lambda: self.client.map(task, *columns, pure=False)))
 
     def total(self, futures: Sequence[Any]) -> Any:
-        """The sum of the results, added on the workers as a tree.
+        """Return the sum of the results, added on the workers as a tree.
 
         Tuples are added entry by entry.
         """
@@ -102,30 +103,30 @@ class Session:
         return self.gather(futures)[0]
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
-        """Wait for results, and fetch them.
+        """Wait for results and fetch them.
 
         Raises
         ------
         ConnectionError, TimeoutError, MemoryError
-            If the cluster is gone, has no worker for a while, or loses one after the other.
+            If the connection is lost, there is no worker for a while, or workers die repeatedly.
         """
         futures = list(futures)
         self._wait(futures)
         try:
             return list(self.client.gather(futures))
         except Exception as error:
-            raise self._told(error) from error
+            raise self._explained(error) from error
 
     def _wait(self, futures: list[Any]) -> None:
-        able = time.monotonic()  # when a worker was last seen that could work
+        able = time.monotonic()  # when a running worker was last seen
         while True:
             try:
-                self._distributed.wait(futures, timeout=_LOOK)
+                self._distributed.wait(futures, timeout=_POLL)
                 return
             except TimeoutError:
                 pass
             except Exception as error:
-                raise self._told(error) from error
+                raise self._explained(error) from error
             self._refuse_closed(able)
             workers = self._workers()
             if any(worker.get("status", "running") == "running" for worker in workers.values()):
@@ -158,19 +159,19 @@ class Session:
         try:
             return dict(self.client.scheduler_info(n_workers=-1)["workers"])
         except (OSError, TimeoutError, ValueError, AttributeError):
-            return {}  # the status of the client tells why
+            return {}  # the status of the client explains it
 
-    def _sent(self, call: Callable[[], Any]) -> Any:
+    def _submitted(self, call: Callable[[], Any]) -> Any:
         self._refuse_closed()
-        # Landmarks and their factor are some megabytes, sent once and meant to be.
+        # Landmarks and their factor are some megabytes, sent once on purpose.
         with self._dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             try:
                 return call()
             except Exception as error:
-                raise self._told(error) from error
+                raise self._explained(error) from error
 
-    def _told(self, error: Exception) -> Exception:
-        """The error in words of what to do, if it is one of the cluster and not of a task."""
+    def _explained(self, error: Exception) -> Exception:
+        """Replace an error of the cluster by one with a remedy; errors of tasks are returned."""
         name = type(error).__name__
         if name == "KilledWorker":
             return MemoryError(
@@ -187,12 +188,13 @@ class Session:
         return error
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """Return the argument: a task that only holds a value."""
     return value
 
 
 def added(parts: list[Any]) -> Any:
-    """The sum of some results, in their order."""
+    """Add results in their order; tuples entry by entry."""
     first = parts[0]
     if isinstance(first, tuple):
         return tuple(added(list(entries)) for entries in zip(*parts, strict=True))

@@ -1,9 +1,9 @@
-"""Pictures of fits, in the manner of scikit-learn's displays.
+"""Plots of fits, in the style of scikit-learn's displays.
 
 They need matplotlib (the extra ``plot``). ``Display.from_estimator`` draws into the given Axes, or
 into a new figure of pyplot: ``plt.show()`` shows it, ``display.figure_.savefig(...)`` saves it and
-``plt.close(display.figure_)`` frees its memory. No global setting is changed. Text and lines suit
-the ground that they lie on.
+``plt.close(display.figure_)`` frees its memory. No global setting is changed. The colours of text
+and lines suit light and dark backgrounds.
 """
 
 from lapwing._host.modules import publish as _publish

@@ -28,37 +28,37 @@ _ROUNDING = 1e-6  # float32 probabilities may be as far beyond 0 and 1
 
 
 class CalibrationDisplay(Display):
-    """Reliability diagram: of the rows with this probability, how many are so.
+    """Reliability diagram: observed frequencies over predicted probabilities.
 
-    Of two classes the probability is that of the second one. Of more it is that of the answer, the
-    class of largest probability, and what is counted is how often the answer is right.
-    `from_estimator` and `from_predictions` make one.
+    For two classes the probability is that of the second one. For more it is that of the predicted
+    class, and the observed frequency is the share of right predictions. Make it by `from_estimator`
+    or `from_predictions`.
 
     Parameters
     ----------
     prob_pred : ndarray of shape (n_bins,)
-        Mean probability of the rows of each bin that holds any.
+        Mean probability of the rows of each bin, without empty bins.
     prob_true : ndarray of shape (n_bins,)
-        Share of these rows that are so.
+        Observed frequency in each bin.
     counts : ndarray of int of shape (n_bins,)
-        How many rows there are in each bin.
+        Number of rows in each bin.
     lower, upper : ndarray of shape (n_bins,)
-        Bounds of the interval for the share ([1]_).
+        Bounds of the interval of the frequency ([1]_).
     subject : str
-        Whose probability it is, in words.
+        Subject of the probability, for the axis.
     outcome : str
-        What is counted, in words.
+        Counted event, for the axis.
     expected_calibration_error : float
-        Mean distance of `prob_pred` and `prob_true`, by the number of rows.
+        Mean distance of `prob_pred` and `prob_true`, weighted by the numbers of rows.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn into.
+        The Axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        Its figure.
     line_ : matplotlib Line2D
-        Where probabilities are right.
+        The diagonal, where probabilities are right.
     points_ : matplotlib Line2D
         The bins.
     intervals_ : matplotlib LineCollection
@@ -129,19 +129,19 @@ class CalibrationDisplay(Display):
         estimator : classifier
             Fitted, with `predict_proba`.
         X : {array-like, sparse matrix, dataframe} of shape (n, n_features)
-            Rows that it was not fitted to: of its own labels it is surer than of others.
+            Rows outside of the fit, because predictions of the fit's labels are too confident.
         y : array-like of shape (n,)
-            Their labels; rows without one are left out.
+            Their labels; unlabelled rows are left out.
         unlabeled : 'auto', number, str, None or NaN, default='auto'
             The marker of rows without a label in `y`.
         n_bins : int, default=5
-            How many bins.
+            Number of bins.
         strategy : {'uniform', 'quantile'}, default='uniform'
             Bins of equal width, or of equal numbers of rows.
         confidence : float, default=0.95
-            Share of intervals that hold the true share.
+            Confidence level of the intervals.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -150,19 +150,19 @@ class CalibrationDisplay(Display):
         Returns
         -------
         CalibrationDisplay
-            What was drawn.
+            The display.
 
         Raises
         ------
         ValueError
-            If the estimator has no `predict_proba`, or as `from_predictions`.
+            If the estimator has no `predict_proba`, or as for `from_predictions`.
         ImportError
             If matplotlib is not installed.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(
-                f"{type(estimator).__name__} gives no probabilities (it has no predict_proba). "
+                f"{type(estimator).__name__} has no predict_proba. "
                 "Give labels and probabilities to CalibrationDisplay.from_predictions."
             )
         return cls.from_predictions(
@@ -198,7 +198,7 @@ class CalibrationDisplay(Display):
         Parameters
         ----------
         y_true : array-like of shape (n,)
-            Labels; rows without one are left out.
+            Labels; unlabelled rows are left out.
         y_proba : array-like of shape (n,) or (n, n_classes)
             Probabilities: of the second of two classes, or of every class.
         classes : array-like of shape (n_classes,), default=None
@@ -206,13 +206,13 @@ class CalibrationDisplay(Display):
         unlabeled : 'auto', number, str, None or NaN, default='auto'
             The marker of rows without a label in `y_true`.
         n_bins : int, default=5
-            How many bins.
+            Number of bins.
         strategy : {'uniform', 'quantile'}, default='uniform'
             Bins of equal width, or of equal numbers of rows.
         confidence : float, default=0.95
-            Share of intervals that hold the true share.
+            Confidence level of the intervals.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -221,13 +221,13 @@ class CalibrationDisplay(Display):
         Returns
         -------
         CalibrationDisplay
-            What was drawn.
+            The display.
 
         Raises
         ------
         ValueError
-            If no row has a label, a label is no class, shapes disagree, a probability is not in
-            [0, 1], or an option is out of its range.
+            If no row has a label, a label is not a class, shapes do not match, a probability is not
+            in [0, 1], or an option is out of its range.
         ImportError
             If matplotlib is not installed.
         """
@@ -248,12 +248,12 @@ class CalibrationDisplay(Display):
             raise ValueError("No row of y_true has a label. Give the labels of some rows.")
         if not ((proba >= -_ROUNDING) & (proba <= 1 + _ROUNDING)).all():
             raise ValueError("y_proba must hold probabilities, numbers from 0 to 1 and no NaN.")
-        given, so, subject, outcome = _events(proba[known], codes[known], names)
+        given, occurred, subject, outcome = _events(proba[known], codes[known], names)
         bins = _bins(np.clip(given, 0.0, 1.0), n_bins, strategy)
         counts = np.bincount(bins)
         held = counts > 0
         prob_pred = np.bincount(bins, given)[held] / counts[held]
-        hits, counts = np.bincount(bins, so)[held], counts[held]
+        hits, counts = np.bincount(bins, occurred)[held], counts[held]
         lower, upper = _wilson(hits, counts, confidence)
         distance = np.abs(hits / counts - prob_pred)
         display = cls(
@@ -276,7 +276,7 @@ class CalibrationDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -285,7 +285,7 @@ class CalibrationDisplay(Display):
         Returns
         -------
         CalibrationDisplay
-            Itself, with the attributes of what was drawn.
+            The display itself, with its fitted attributes.
 
         Raises
         ------
@@ -311,7 +311,7 @@ class CalibrationDisplay(Display):
             label=f"bins (mean distance {self.expected_calibration_error:.1%})",
             zorder=3,
         )
-        # Beside the interval, on the side where the diagonal is not.
+        # Beside the interval, away from the diagonal.
         self.texts_ = [
             axes.annotate(
                 f"{n:,} {'row' if n == 1 else 'rows'}",
@@ -334,9 +334,9 @@ class CalibrationDisplay(Display):
 
 def _check_options(n_bins: Any, strategy: str, confidence: float) -> None:
     if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
-        raise ValueError(f"n_bins={n_bins!r} must be a whole number of bins, 1 or more.")
+        raise ValueError(f"n_bins={n_bins!r} must be an integer of 1 or more.")
     if strategy not in _STRATEGIES:
-        raise ValueError(f"strategy={strategy!r} is none of {', '.join(_STRATEGIES)}.")
+        raise ValueError(f"strategy={strategy!r} is not one of {', '.join(_STRATEGIES)}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1.")
 
@@ -351,7 +351,7 @@ def _classes(y_true: Any, classes: Any, unlabeled: Any) -> NDArray[Any]:
 def _events(
     proba: NDArray[Any], codes: NDArray[Any], names: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], str, str]:
-    """Probabilities, whether what they are about is so, and what that is."""
+    """Return probabilities, whether their events occurred, and names of subject and event."""
     if len(names) == 2:
         name = str(names[1])
         return (proba if proba.ndim == 1 else proba[:, 1]), codes == 1, name, f"is {name}"
@@ -360,7 +360,7 @@ def _events(
 
 
 def _bins(given: NDArray[Any], n_bins: int, strategy: str) -> NDArray[np.intp]:
-    """The bin of each row. A bin holds its upper edge, the first one its lower edge, too."""
+    """Return the bin of each row. Bins include their upper edges, the first its lower edge too."""
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
         edges = np.quantile(given, edges)
@@ -370,7 +370,7 @@ def _bins(given: NDArray[Any], n_bins: int, strategy: str) -> NDArray[np.intp]:
 def _wilson(
     hits: NDArray[Any], counts: NDArray[Any], confidence: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Wilson's interval for shares: it stays within [0, 1] and is honest for few rows."""
+    """Return Wilson's interval, which is in [0, 1] and accurate for few rows."""
     z2 = float(ndtri(0.5 + confidence / 2)) ** 2
     middle = (hits + z2 / 2) / (counts + z2)
     half = np.sqrt(z2 * (hits * (counts - hits) / counts + z2 / 4)) / (counts + z2)

@@ -1,4 +1,4 @@
-"""Convergence of a solver."""
+"""Convergence plots of solvers."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ _STYLES = ("-", "--", ":", "-.")
 
 
 class ConvergenceDisplay(Display):
-    """Objective of a fit, iteration by iteration or start by start.
+    """Objective of a fit by iteration or by start.
 
-    `LapSVC` and its relatives record every iteration of ``solver='pcg'`` (`history_`), and
-    `BalancedGraphClassifier` the steps of its descents, each of an objective of its own scale.
-    `S3VC` records the objective at the end of every start (`objectives_`). `from_estimator` makes
-    one.
+    `LapSVC`, `LapRLSClassifier` and `LapRLSRegressor` record every iteration of ``solver='pcg'``
+    (`history_`), and `BalancedGraphClassifier` the steps of its descents, each with an objective of
+    its own scale. `S3VC` records the objective at the end of every start (`objectives_`). Make it
+    by `from_estimator`.
 
     Parameters
     ----------
     values : ndarray of shape (n_steps, n_columns)
-        What was recorded; NaN where a column was at rest.
+        Recorded values; NaN where a column had converged.
     quantity : str
-        What it is: 'objective', 'gradient', 'preconditioned' or 'mixed'.
+        Recorded quantity: 'objective', 'gradient', 'preconditioned' or 'mixed'.
     step : {'iteration', 'start'}, default='iteration'
-        What a row is.
+        Meaning of a row.
     columns : sequence of str, default=()
-        What the columns are called; empty where there is one.
+        Names of the columns; empty for a single one.
     descents : ndarray of shape (n_steps,), default=None
-        Which descent a row is of, where the objective changes between descents: values of two of
-        them are not joined. None means one.
+        Descent of each row. Values of different descents are not joined, because their objectives
+        differ. None means one descent.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn into.
+        The Axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        Its figure.
     lines_ : list of matplotlib Line2D
         The columns.
 
@@ -98,37 +98,37 @@ class ConvergenceDisplay(Display):
         title: str | None = None,
         legend: bool = True,
     ) -> Self:
-        """Draw what a fit has recorded.
+        """Draw the records of a fit.
 
         Parameters
         ----------
         estimator : estimator or Pipeline
             A fitted estimator with `history_` or `objectives_`, or a Pipeline that ends in one.
         quantity : {'objective', 'gradient', 'preconditioned', 'mixed'}, default='objective'
-            What to draw; of `objectives_` there is the objective alone.
+            Quantity to draw; `objectives_` has the objective only.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
-            Whether to name the columns, where there are several.
+            Whether to name the columns if there are several.
 
         Returns
         -------
         ConvergenceDisplay
-            What was drawn.
+            The display.
 
         Raises
         ------
         ValueError
-            If nothing was recorded, or not this quantity.
+            If this quantity was not recorded.
         ImportError
             If matplotlib is not installed.
         """
         model = last_step(estimator)
         records, step = _records(model)
         if quantity not in records:
-            raise ValueError(f"quantity={quantity!r} is none of {', '.join(records)}.")
+            raise ValueError(f"quantity={quantity!r} is not one of {', '.join(records)}.")
         values = records[quantity]
         display = cls(
             values=values,
@@ -142,21 +142,21 @@ class ConvergenceDisplay(Display):
     def plot(
         self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
     ) -> Self:
-        """Draw what was recorded.
+        """Draw the records.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
-            Whether to name the columns, where there are several.
+            Whether to name the columns if there are several.
 
         Returns
         -------
         ConvergenceDisplay
-            Itself, with the attributes of what was drawn.
+            The display itself, with its fitted attributes.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class ConvergenceDisplay(Display):
         """
         axes = self._open(ax, (5.8, 4.0))
         steps = np.arange(1, len(self.values) + 1)
-        # matplotlib joins no points over a NaN.
+        # NaN separates descents, because matplotlib does not join points across it.
         descents = np.zeros(len(steps)) if self.descents is None else self.descents
         gaps = np.flatnonzero(np.diff(descents)) + 1
         single = self.step == "start"

@@ -1,4 +1,4 @@
-"""Decision maps: classes in the plane, and scatter plots of predictions."""
+"""Decision maps in the plane, and scatter plots of predictions."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from lapwing._host.modules import require
 from lapwing.classes.decoding import as_columns, n_columns, of_each_class
 from lapwing.plotting.drawing import (
-    MARKERS,
     PALE,
     Display,
     add_legend,
     codes_of,
     color_of,
+    column_names,
     explain_signs,
     finish,
     ink_of,
     new_axes,
     paper_of,
     scatter_class,
+    scatter_labeled,
     strength_of,
     write_class,
 )
@@ -34,40 +35,40 @@ if TYPE_CHECKING:
 
 
 class DecisionMapDisplay(Display):
-    """Map of the classes that a classifier gives to the plane, with its confidence.
+    """Map of predicted classes in the plane, with the confidence of the classifier.
 
-    The ground has the colour of the class, the paler the nearer the two best decision values are;
-    the line is where they are equal (for two classes f = 0). `from_estimator` makes one.
+    The background has the colour of the class, paler where the two best decision values are close;
+    lines show where they are equal (f = 0 for two classes). Make it by `from_estimator`.
 
     Parameters
     ----------
     xx0, xx1 : ndarray of shape (resolution,)
-        Where the estimator was asked, along each axis.
+        Grid along each axis.
     scores : ndarray of shape (resolution, resolution, n_classes)
-        Decision values there, of the second axis first.
+        Decision values on the grid, with the second axis first.
     classes : ndarray of shape (n_classes,)
         The classes, in the order of the scores and of the palette.
     points : ndarray of shape (n, 2)
         Points to draw over the map.
     codes : ndarray of int of shape (n,)
-        Places of their labels in `classes`; -1 where there is none.
+        Indices of their labels in `classes`; -1 for unlabelled points.
     feature_names : sequence of two str, default=()
-        What the axes are called.
+        Names of the axes.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn into.
+        The Axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        Its figure.
     image_ : matplotlib AxesImage
-        The ground.
+        The background.
     boundaries_ : list of matplotlib QuadContourSet
-        The lines where two classes meet, an entry a class; none for a class that has no border.
+        Boundaries of the classes, one for each class that has a boundary.
     unlabeled_ : matplotlib PathCollection
-        The points without a label.
+        Unlabelled points.
     labeled_ : list of matplotlib PathCollection
-        The points with a label, an entry a class.
+        Labelled points, one collection for each class.
 
     See Also
     --------
@@ -116,7 +117,7 @@ class DecisionMapDisplay(Display):
         title: str | None = None,
         legend: bool = True,
     ) -> Self:
-        """Ask a fitted classifier for the plane around some points, and draw the answer.
+        """Draw the decision values of a fitted classifier around some points.
 
         Parameters
         ----------
@@ -130,9 +131,9 @@ class DecisionMapDisplay(Display):
             The marker of unlabelled points in `y`, as for the classifiers of lapwing; with 'auto',
             -1 is a label if it is one of the estimator's classes.
         resolution : int, default=240
-            Points of the grid along each axis; the estimator is asked for their square.
+            Grid points along each axis; the classifier predicts the square of this number.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -141,7 +142,7 @@ class DecisionMapDisplay(Display):
         Returns
         -------
         DecisionMapDisplay
-            What was drawn.
+            The display.
 
         Raises
         ------
@@ -152,9 +153,7 @@ class DecisionMapDisplay(Display):
             If matplotlib is not installed.
         """
         if not is_classifier(estimator):
-            raise ValueError(
-                f"A decision map needs a classifier; {type(estimator).__name__} is none."
-            )
+            raise ValueError(f"A decision map needs a classifier, got {type(estimator).__name__}.")
         check_is_fitted(estimator)
         points = check_array(X)
         if points.shape[1] != 2:
@@ -162,7 +161,7 @@ class DecisionMapDisplay(Display):
         if resolution < 2:
             raise ValueError(f"resolution must be 2 or more, got {resolution}.")
         classes = np.asarray(estimator.classes_)
-        # Missing values mark unlabelled rows with any estimator, whatever its own marker is.
+        # None marks unlabelled rows for all estimators.
         given, marker = ([None] * len(points), None) if y is None else (y, unlabeled)
         codes = codes_of(given, len(points), marker, classes)
         xx0, xx1 = _around(points, resolution)
@@ -176,7 +175,7 @@ class DecisionMapDisplay(Display):
             classes=classes,
             points=points,
             codes=codes,
-            feature_names=tuple(map(str, getattr(X, "columns", ()))),
+            feature_names=column_names(X),
         )
         return display.plot(ax, title=title, legend=legend)
 
@@ -188,7 +187,7 @@ class DecisionMapDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -197,7 +196,7 @@ class DecisionMapDisplay(Display):
         Returns
         -------
         DecisionMapDisplay
-            Itself, with the attributes of what was drawn.
+            The display itself, with its fitted attributes.
 
         Raises
         ------
@@ -218,35 +217,21 @@ class DecisionMapDisplay(Display):
             zorder=3,
         )
         self.labeled_ = [
-            axes.scatter(
-                self.points[self.codes == k, 0],
-                self.points[self.codes == k, 1],
-                s=110,
-                color=color_of(k),
-                marker=MARKERS[k % len(MARKERS)],
-                edgecolors=ink_of(axes),
-                linewidths=1.4,
-                label=f"labelled {c}",
-                zorder=5,
-            )
+            scatter_labeled(axes, self.points[self.codes == k], k, f"labelled {c}")
             for k, c in enumerate(self.classes)
         ]
-        finish(axes, title)
-        if self.feature_names:
-            ink = ink_of(axes, inside=False)
-            axes.set_xlabel(self.feature_names[0], color=ink)
-            axes.set_ylabel(self.feature_names[1], color=ink)
+        finish(axes, title, self.feature_names)
         if legend:
             add_legend(axes, beside="labels" if self.feature_names else "picture")
         return self
 
     def _draw_ground(self, axes: Axes) -> None:
-        """Colour the plane by class and margin, and draw where classes meet."""
+        """Colour the plane by class and margin, and draw the boundaries."""
         colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
         n_classes = len(self.classes)
         ahead = np.stack([_ahead(self.scores, k) for k in range(n_classes)], axis=-1)
         margin = ahead.max(axis=-1)
-        # The 80th percentile, not the maximum: a narrow peak at a label would leave all else white.
+        # Not the maximum, because a narrow peak at a label would leave everything else white.
         strength = np.tanh(1.5 * margin / max(np.quantile(margin, 0.8), np.finfo(float).tiny))
         palette = np.array([colors.to_rgb(color_of(k)) for k in range(n_classes)])
         paper = np.array(paper_of(axes, inside=True))
@@ -281,7 +266,7 @@ def decision_map(
     title: str | None = None,
     legend: bool = True,
 ) -> Axes:
-    """Draw the classes that a fitted classifier gives to the plane, with its confidence.
+    """Draw the predicted classes of a fitted classifier in the plane, with its confidence.
 
     Parameters
     ----------
@@ -292,12 +277,12 @@ def decision_map(
     y : array-like of shape (n,), default=None
         Their labels; None means that all are unlabelled.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure of pyplot.
+        Axes to draw into; None makes a new figure of pyplot.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
         The marker of unlabelled points in `y`, as for the classifiers of lapwing; with 'auto', -1
         is a label if it is one of the estimator's classes.
     resolution : int, default=240
-        Points of the grid along each axis; the estimator is asked for their square.
+        Grid points along each axis; the classifier predicts the square of this number.
     title : str, default=None
         Title of the Axes.
     legend : bool, default=True
@@ -306,7 +291,7 @@ def decision_map(
     Returns
     -------
     matplotlib Axes
-        What was drawn into.
+        The Axes of the plot.
 
     Raises
     ------
@@ -318,7 +303,7 @@ def decision_map(
 
     See Also
     --------
-    DecisionMapDisplay : The same with all that was drawn.
+    DecisionMapDisplay : The same with access to what was drawn.
     """
     return DecisionMapDisplay.from_estimator(
         estimator,
@@ -333,7 +318,7 @@ def decision_map(
 
 
 def _around(points: NDArray[Any], resolution: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Places along each axis that reach a little beyond the points."""
+    """Return a grid along each axis that extends a little beyond the points."""
     low, high = points.min(axis=0), points.max(axis=0)
     pad = np.maximum(0.12 * (high - low), 1e-9)
     (left, bottom), (right, top) = low - pad, high + pad
@@ -341,7 +326,7 @@ def _around(points: NDArray[Any], resolution: int) -> tuple[NDArray[Any], NDArra
 
 
 def _framed(X: Any, grid: NDArray[Any]) -> Any:
-    """The grid as the estimator was fitted: scikit-learn warns where names of columns are lost."""
+    """Make a dataframe of the grid if X is one, because scikit-learn warns without names."""
     if not hasattr(X, "columns"):
         return grid
     names = list(X.columns)
@@ -349,7 +334,7 @@ def _framed(X: Any, grid: NDArray[Any]) -> Any:
 
 
 def _ahead(scores: NDArray[Any], k: int) -> NDArray[Any]:
-    """How far class k is ahead of the best other one; negative where it is behind."""
+    """Return the difference of the decision value of class k and the best other one."""
     difference: NDArray[Any] = scores[..., k] - np.delete(scores, k, axis=-1).max(axis=-1)
     return difference
 
@@ -366,24 +351,24 @@ def scatter_predictions(
     title: str | None = None,
     legend: bool = True,
 ) -> Axes:
-    """Draw points on a map, coloured by predicted class and the fainter the less certain.
+    """Draw points on a map, coloured by predicted class, and fainter if less certain.
 
     Parameters
     ----------
     layout : array-like of shape (n, 2)
-        Where the points are drawn, for example by PCA or t-SNE.
+        Coordinates of the points, for example by PCA or t-SNE.
     predicted : array-like of shape (n,)
-        Their predicted classes, also written over the map, so that colour is not needed to read it.
+        Predicted classes, also written on the map for readers who cannot use colour.
     confidence : array-like of shape (n,), default=None
-        Non-negative, such as margins; scaled so that the upper half of the points is drawn full.
+        Non-negative values, such as margins; the upper half of the points is drawn in full colour.
     labeled : array-like of bool of shape (n,), default=None
-        Points whose label was known, drawn as stars.
+        Points with a label, drawn as stars.
     truth : array-like of shape (n,), default=None
-        True classes where known; unlabelled points that differ are ringed.
+        True classes; unlabelled points with another prediction are ringed.
     classes : sequence, default=None
         Order of the classes in the palette; None means sorted.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure of pyplot.
+        Axes to draw into; None makes a new figure of pyplot.
     title : str, default=None
         Title of the Axes.
     legend : bool, default=True
@@ -392,7 +377,7 @@ def scatter_predictions(
     Returns
     -------
     matplotlib Axes
-        What was drawn into.
+        The Axes of the plot.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from lapwing.classes.markers import plain, read_column, unlabeled_among
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
     from matplotlib.figure import Figure, SubFigure
 
 # The ten colours of M. A. Petroff, "Accessible color sequences for data visualization" (2021),
@@ -32,7 +34,7 @@ PALETTE = (
     "#92dadd",
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
-# Text and lines on light and on dark ground; PALE is seen on both.
+# Text and lines on light and dark backgrounds; PALE is visible on both.
 _INK, _CHALK = "#22252b", "#e9ebee"
 PALE = "#767d8a"
 
@@ -40,8 +42,8 @@ _LONGEST = 34
 
 
 def new_axes(size: tuple[float, float]) -> Axes:
-    """Make Axes in a new figure of pyplot, of that size in inches."""
-    # Of pyplot, as scikit-learn's displays: `plt.show()` shows it, and a notebook does by itself.
+    """Make Axes in a new figure of pyplot; the size is in inches."""
+    # By pyplot, as in scikit-learn's displays, so that `plt.show()` and notebooks show it.
     pyplot = require("matplotlib.pyplot", extra="plot", purpose="lapwing.plotting")
     axes: Axes = pyplot.subplots(figsize=size, layout="constrained")[1]
     return axes
@@ -60,9 +62,9 @@ class Display:
 
 
 def paper_of(axes: Axes, *, inside: bool) -> tuple[float, float, float]:
-    """Give the colour of the ground that is drawn on, within the Axes or beside them."""
+    """Return the background colour within the Axes, or beside them."""
     colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
-    whole = getattr(axes.figure, "figure", None) or axes.figure  # of a part of a figure
+    whole = getattr(axes.figure, "figure", None) or axes.figure  # of a SubFigure
     for owner in [axes] * inside + [axes.figure, whole]:
         red, green, blue, alpha = colors.to_rgba(owner.patch.get_facecolor())
         if owner.patch.get_visible() and alpha > 0.5:
@@ -71,9 +73,9 @@ def paper_of(axes: Axes, *, inside: bool) -> tuple[float, float, float]:
 
 
 def ink_on(paper: Any) -> str:
-    """Choose the colour of text and lines that is read best on a ground."""
+    """Choose the colour of text and lines with the best contrast on a background."""
     colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
-    # Relative luminance of WCAG 2; at 0.18 black and white are read equally well.
+    # Relative luminance of WCAG 2; at 0.18 black and white have the same contrast.
     rgb = np.array(colors.to_rgb(paper))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return _INK if linear @ [0.2126, 0.7152, 0.0722] > 0.18 else _CHALK
@@ -85,7 +87,7 @@ def ink_of(axes: Axes, *, inside: bool = True) -> str:
 
 
 def color_of(k: int) -> str:
-    """Give the colour of class k; they start again after the last."""
+    """Return the colour of class k; colours repeat after the last."""
     return PALETTE[k % len(PALETTE)]
 
 
@@ -107,7 +109,7 @@ def scatter_class(
     unlabeled: NDArray[np.bool_],
     labeled: NDArray[np.bool_],
 ) -> None:
-    """Draw the points of one class: dots by their strength in [0, 1], labelled ones as stars."""
+    """Draw the points of a class: dots of strength `sure` in [0, 1], labelled points as stars."""
     colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
     axes.scatter(
         points[unlabeled, 0],
@@ -130,9 +132,9 @@ def scatter_class(
 
 
 def write_class(axes: Axes, points: NDArray[Any], stars: NDArray[Any], name: str) -> None:
-    """Write a class's name over the middle of its points, where it hides no star."""
+    """Write the name of a class at the median of its points, away from stars."""
     effects = require("matplotlib.patheffects", extra="plot", purpose="lapwing.plotting")
-    # On one of the points: the median itself may lie in another class's cloud.
+    # At one of the points, because the median may lie in the cloud of another class.
     far = ((points - np.median(points, axis=0)) ** 2).sum(axis=1)
     if len(stars):
         room = (0.045 * np.ptp(axes.dataLim.get_points(), axis=0).max()) ** 2
@@ -146,16 +148,40 @@ def write_class(axes: Axes, points: NDArray[Any], stars: NDArray[Any], name: str
     )  # fmt: skip
 
 
-def finish(axes: Axes, title: str | None) -> None:
-    """Take away the ticks, which mean nothing on a map, and set the title."""
+def scatter_labeled(axes: Axes, points: NDArray[Any], k: int, label: str) -> PathCollection:
+    """Draw the labelled points of class k, with an entry in the legend."""
+    return axes.scatter(
+        points[:, 0],
+        points[:, 1],
+        s=110,
+        color=color_of(k),
+        marker=MARKERS[k % len(MARKERS)],
+        edgecolors=ink_of(axes),
+        linewidths=1.4,
+        label=label,
+        zorder=5,
+    )
+
+
+def finish(axes: Axes, title: str | None, names: Sequence[str] = ()) -> None:
+    """Remove the ticks, set the title, and name the axes if names are given."""
     axes.set(xticks=[], yticks=[])
     for side in axes.spines.values():
         side.set_color("#c9ced6")
     _write_title(axes, title)
+    if names:
+        ink = ink_of(axes, inside=False)
+        axes.set_xlabel(names[0], color=ink)
+        axes.set_ylabel(names[1], color=ink)
+
+
+def column_names(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a dataframe; empty for other arrays."""
+    return tuple(map(str, getattr(X, "columns", ())))
 
 
 def label_axes(axes: Axes, x: str, y: str, title: str | None) -> None:
-    """Name both axes and set the title, to be read on this ground."""
+    """Name both axes and set the title, in a readable colour."""
     ink = ink_of(axes, inside=False)
     axes.set_xlabel(x, color=ink)
     axes.set_ylabel(y, color=ink)
@@ -172,8 +198,8 @@ def _write_title(axes: Axes, title: str | None) -> None:
 
 
 def add_legend(axes: Axes, handles: Any = None, *, beside: str = "picture") -> None:
-    """Put a legend below the picture, below the words at its axis, or above it ('title')."""
-    # Inside it would hide points, and it must not depend on where they are.
+    """Add a legend below the picture, below the axis labels ('labels'), or above it ('title')."""
+    # Outside the Axes, so that it hides no points.
     above = beside == "title"
     below = (0.5, -0.15 if beside == "labels" else -0.01)
     axes.legend(
@@ -190,7 +216,7 @@ def add_legend(axes: Axes, handles: Any = None, *, beside: str = "picture") -> N
 
 
 def explain_signs(axes: Axes, stars: bool, rings: bool, fading: bool) -> None:
-    """Put a legend that explains those signs which were drawn."""
+    """Add a legend of the kinds of signs drawn."""
     lines = require("matplotlib.lines", extra="plot", purpose="lapwing.plotting")
     ink = ink_of(axes, inside=False)
 
@@ -212,12 +238,12 @@ def explain_signs(axes: Axes, stars: bool, rings: bool, fading: bool) -> None:
 
 
 def codes_of(y: Any, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Places of labels among the classes, -1 where there is none.
+    """Return the codes of labels among the classes, -1 for unlabelled rows.
 
     Raises
     ------
     ValueError
-        If there are not n of them, or one is no class.
+        If there are not n labels, or one is not a class.
     """
     labels = read_column(y)
     check_consistent_length(np.empty(n), labels)
@@ -229,7 +255,7 @@ def codes_of(y: Any, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArray[n
     if len(strange):
         first = plain(strange[0])
         raise ValueError(
-            f"y holds the label {first!r}, which is none of the classes "
+            f"y holds the label {first!r}, which is not one of the classes "
             f"{', '.join(map(repr, classes.tolist()))}. If it marks rows without a label, pass "
             f"unlabeled={first!r}."
         )
@@ -237,13 +263,13 @@ def codes_of(y: Any, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArray[n
 
 
 def last_step(estimator: Any) -> Any:
-    """The fitted estimator itself, of a pipeline the last one."""
+    """Return the fitted estimator, the last step of a pipeline."""
     check_is_fitted(estimator)
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def word_of(value: Any) -> str:
-    """A parameter's value as an axis has room for it."""
+    """Format the value of a parameter for an axis."""
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         return f"{value:.3g}"
     text = " ".join(str(value).split())

@@ -1,4 +1,4 @@
-"""Picture of a graph."""
+"""Plots of graphs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing.plotting.drawing import (
-    MARKERS,
     PALE,
     Display,
     add_legend,
     color_of,
+    column_names,
     finish,
-    ink_of,
     last_step,
+    scatter_labeled,
 )
 from lapwing.problem import distinct_rows
 
@@ -32,38 +32,38 @@ if TYPE_CHECKING:
 
 
 class GraphDisplay(Display):
-    """Graph of a fit over two coordinates, its edges by weight, labelled points marked.
+    """Graph of a fit in two coordinates, with edges by weight and labelled points.
 
-    Answers follow the edges: where an edge joins two clouds, labels cross there; where a part of
-    the graph holds no label, its answers rest on the kernel alone. `from_estimator` makes one.
+    Predictions follow the edges: labels spread along an edge between two clouds, and predictions of
+    a component without labels depend on the kernel alone. Make it by `from_estimator`.
 
     Parameters
     ----------
     layout : ndarray of shape (n_points, 2)
-        Where the points are drawn.
+        Coordinates of the points.
     affinity : sparse matrix of shape (n_points, n_points)
         Symmetric weights of the edges.
     codes : ndarray of int of shape (n_points,)
-        Places of the answers in `classes`; all 0 where numbers are predicted.
+        Indices of the predictions in `classes`; all 0 for regression.
     labeled : ndarray of bool of shape (n_points,)
-        Which points have a label.
+        Points with a label.
     classes : sequence, default=()
-        The classes, in the order of the palette; empty where numbers are predicted.
+        The classes, in the order of the palette; empty for regression.
     names : sequence of two str, default=()
-        What the axes are called.
+        Names of the axes.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn into.
+        The Axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        Its figure.
     edges_ : matplotlib LineCollection
-        The edges, each once: the heavier, the thicker and the less transparent.
+        The edges, each drawn once; heavier edges are thicker and less transparent.
     unlabeled_ : matplotlib PathCollection
-        The points without a label, in the colour of their answer.
+        Unlabelled points, in the colour of their prediction.
     labeled_ : list of matplotlib PathCollection
-        The points with a label, an entry a class.
+        Labelled points, one collection for each class.
 
     Examples
     --------
@@ -113,10 +113,10 @@ class GraphDisplay(Display):
         X : {array-like, sparse matrix, dataframe} of shape (n, n_features)
             The rows of the fit, in the same order.
         layout : array-like of shape (n, 2), default=None
-            Where the rows are drawn, for example by t-SNE. None means the two features if there
-            are no more, or else the first two principal components.
+            Coordinates of the rows, for example by t-SNE. None means the two features if there are
+            no more, or else the first two principal components.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -125,20 +125,20 @@ class GraphDisplay(Display):
         Returns
         -------
         GraphDisplay
-            What was drawn.
+            The display.
 
         Raises
         ------
         ValueError
-            If the estimator has no graph, X is not that of the fit, a kernel matrix comes without a
-            layout, or the layout is not of two columns.
+            If the estimator has no graph, X is not that of the fit, X is a kernel matrix without a
+            layout, or the layout does not have two columns.
         ImportError
             If matplotlib is not installed.
         """
         check_is_fitted(estimator)
         if isinstance(estimator, Pipeline):
             X = estimator[:-1].transform(X) if len(estimator) > 1 else X
-        names = _names(X)
+        names = column_names(X)
         model = last_step(estimator)
         affinity = _affinity(model)
         rows = check_array(X, accept_sparse="csr", dtype=None)
@@ -150,7 +150,7 @@ class GraphDisplay(Display):
         if layout is not None:
             places, names = check_array(layout), ()
         elif getattr(model, "kernel", None) == "precomputed":
-            raise ValueError("X is a kernel matrix. Say with layout= where the rows are drawn.")
+            raise ValueError("X is a kernel matrix. Give coordinates of the rows by layout=.")
         else:
             places, names = _flat(rows, names)
         if places.shape != (rows.shape[0], 2):
@@ -180,7 +180,7 @@ class GraphDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -189,7 +189,7 @@ class GraphDisplay(Display):
         Returns
         -------
         GraphDisplay
-            Itself, with the attributes of what was drawn.
+            The display itself, with its fitted attributes.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class GraphDisplay(Display):
         collections = require("matplotlib.collections", extra="plot", purpose="lapwing.plotting")
         colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
         axes = self._open(ax, (6.4, 5.2))
-        # Each edge once, the heaviest above the others.
+        # Each edge once, with the heaviest on top.
         upper = sp.triu(self.affinity, k=1).tocoo()
         order = np.argsort(upper.data, kind="stable")
         ends = np.stack([upper.row[order], upper.col[order]], axis=1)
@@ -225,24 +225,10 @@ class GraphDisplay(Display):
         signs = [f"labelled {c}" for c in self.classes] if named else ["labelled"]
         known = [self.layout[self.labeled & (self.codes == k)] for k in range(len(signs))]
         self.labeled_ = [
-            axes.scatter(
-                mine[:, 0],
-                mine[:, 1],
-                s=110,
-                color=color_of(k),
-                marker=MARKERS[k % len(MARKERS)],
-                edgecolors=ink_of(axes),
-                linewidths=1.4,
-                label=sign,
-                zorder=5,
-            )
+            scatter_labeled(axes, mine, k, sign)
             for k, (sign, mine) in enumerate(zip(signs, known, strict=True))
         ]
-        finish(axes, title)
-        if self.names:
-            ink = ink_of(axes, inside=False)
-            axes.set_xlabel(self.names[0], color=ink)
-            axes.set_ylabel(self.names[1], color=ink)
+        finish(axes, title, self.names)
         if legend:
             add_legend(axes, beside="labels" if self.names else "picture")
         return self
@@ -260,26 +246,22 @@ def _affinity(model: Any) -> Any:
     return affinity
 
 
-def _names(X: Any) -> tuple[str, ...]:
-    return tuple(map(str, getattr(X, "columns", ())))
-
-
 def _flat(rows: Any, names: tuple[str, ...]) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Two coordinates of the rows, and what they are."""
+    """Return two coordinates of the rows, and their names."""
     n, p = rows.shape
     if p <= 2:
         dense = rows.toarray() if is_sparse(rows) else rows
         named = names or ("first feature", "second feature")[:p]
         flat = np.column_stack([dense, np.zeros((n, 2 - p))]).astype(float)
         return flat, (*named, "")[:2]
-    # Sparse rows stay sparse, and two directions of many need no full decomposition.
+    # ARPACK keeps sparse rows sparse.
     solver = "arpack" if is_sparse(rows) else "auto"
     flat = PCA(2, svd_solver=solver, random_state=0).fit_transform(rows)
     return flat, ("first principal component", "second principal component")
 
 
 def _labeled(rows: Any, basis: NDArray[Any], labeled: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which points of the problem have a label: equal rows are one point, by any of them."""
+    """Return the mask of labelled points; a point of equal rows is labelled if one of them is."""
     if len(basis) == len(labeled):
         return np.asarray(labeled[basis], dtype=bool)
     vertex = distinct_rows(rows)[1]

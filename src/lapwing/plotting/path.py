@@ -1,4 +1,4 @@
-"""Errors along a path of parameters."""
+"""Plots of leave-one-out errors over parameters."""
 
 from __future__ import annotations
 
@@ -28,24 +28,25 @@ _MEASURES = {
     "left_out_squared_error": "Leave-one-out squared error",
     "left_out_error": "Share of labels missed when left out",
 }
-_LAST = ("gamma", "graph")  # what belongs to the kernel and the points, not to the objective
-_SHORT = 8  # letters of a value that lies flat
-_WRITTEN = 100  # cells that have room for their figure
+_LAST = ("gamma", "graph")  # parameters of kernel and graph, which come after the objective's
+_SHORT = 8  # letters of a horizontal tick label
+_WRITTEN = 100  # cells with written errors
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The errors of a fit that tried several settings, over one or two of its parameters.
+    """Errors of the settings of a fit over one or two of its parameters.
 
     Attributes
     ----------
     parameters : tuple of str
+        Names of the parameters.
     values : tuple of lists
         Their values, in their order along the axes.
     errors : ndarray of shape (n_values,) or (n_first, n_second)
-        Least error of the settings with these values; NaN where none has a solution.
+        Least error of the settings with these values; NaN if none has a solution.
     best : tuple of int
-        Place of the chosen setting.
+        Indices of the chosen setting.
     """
 
     parameters: tuple[str, ...]
@@ -60,11 +61,11 @@ class Path:
         parameters: Sequence[str] | None = None,
         measure: str = "left_out_squared_error",
     ) -> Self:
-        """Read the errors off a fitted estimator; see `PathDisplay.from_estimator`."""
+        """Collect the errors of a fitted estimator; see `PathDisplay.from_estimator`."""
         results = _results(model)
         if measure not in results or measure not in _MEASURES:
             known = [name for name in _MEASURES if name in results]
-            raise ValueError(f"measure={measure!r} is none of {', '.join(known)}.")
+            raise ValueError(f"measure={measure!r} is not one of {', '.join(known)}.")
         chosen = _chosen(results, parameters)
         columns = [[params[name] for params in results["params"]] for name in chosen]
         values = tuple(_distinct(column) for column in columns)
@@ -85,8 +86,8 @@ class Path:
 class PathDisplay(Display):
     """Leave-one-out errors of an estimator that chooses its own parameters.
 
-    Over two parameters a map of cells, over one a line; the chosen setting is marked. Of the
-    settings that share these values the one of least error counts. `from_estimator` makes one.
+    A map of cells over two parameters, a line over one; the chosen setting is marked. Of settings
+    that share these values, the least error is shown. Make it by `from_estimator`.
 
     Parameters
     ----------
@@ -95,26 +96,26 @@ class PathDisplay(Display):
     values : sequence of one or two lists
         Their values, in their order along the axes.
     errors : ndarray of shape (n_values,) or (n_first, n_second)
-        Least error of the settings with these values; NaN where none has a solution.
+        Least error of the settings with these values; NaN if none has a solution.
     best : tuple of one or two int
-        Place of the chosen setting in `errors`.
+        Indices of the chosen setting in `errors`.
     measure : {'left_out_squared_error', 'left_out_error'}
-        What the errors are.
+        Kind of error.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn into.
+        The Axes of the plot.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        Its figure.
     image_ : matplotlib AxesImage or None
-        The cells; None where there is one parameter.
+        The cells; None for one parameter.
     colorbar_ : matplotlib Colorbar or None
-        Their scale; None where there is none.
+        Their scale; None if it was not drawn.
     texts_ : list of matplotlib Text
         The figures in the cells, if there are at most a hundred cells.
     line_ : matplotlib Line2D or None
-        The errors along one parameter; None where there are two.
+        The errors along one parameter; None for two.
     best_ : matplotlib Line2D
         The mark of the chosen setting.
 
@@ -156,7 +157,7 @@ class PathDisplay(Display):
         title: str | None = None,
         colorbar: bool = True,
     ) -> Self:
-        """Draw the errors of the settings that a fit has tried.
+        """Draw the errors of the settings of a fit.
 
         Parameters
         ----------
@@ -164,13 +165,14 @@ class PathDisplay(Display):
             Fitted, such as `LapRLSClassifierCV`, with `cv_results_` and `best_params_`; or a
             Pipeline that ends in one.
         parameters : sequence of one or two str, default=None
-            Which parameters to draw over. None means the first two of the objective that have
-            several values (gamma_A and gamma_I), or else those of the kernel and the graph.
+            Parameters of the axes. None means the first two with several values; those of the
+            objective (gamma_A and gamma_I) come before those of the kernel and the graph.
         measure : str, default='left_out_squared_error'
-            That is the error by which the setting was chosen. 'left_out_error' is the share of
-            labels that are missed, which many settings have in common; regressions have none.
+            'left_out_squared_error' is the error by which the setting was chosen.
+            'left_out_error' is the share of wrong predictions of left-out labels, in which many
+            settings tie; regressors do not have it.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         colorbar : bool, default=True
@@ -179,12 +181,13 @@ class PathDisplay(Display):
         Returns
         -------
         PathDisplay
-            What was drawn.
+            The display.
 
         Raises
         ------
         ValueError
-            If the estimator has tried no settings, nothing could be held out, or a name is unknown.
+            If the estimator has no errors of settings, no label could be left out, or a name is
+            unknown.
         ImportError
             If matplotlib is not installed.
         """
@@ -206,7 +209,7 @@ class PathDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure of pyplot.
+            Axes to draw into; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         colorbar : bool, default=True
@@ -215,7 +218,7 @@ class PathDisplay(Display):
         Returns
         -------
         PathDisplay
-            Itself, with the attributes of what was drawn.
+            The display itself, with its fitted attributes.
 
         Raises
         ------
@@ -253,7 +256,7 @@ class PathDisplay(Display):
 
     def _draw_cells(self, axes: Axes, colorbar: bool) -> None:
         mpl = require("matplotlib", extra="plot", purpose="lapwing.plotting")
-        # Equal steps for every reader; dark is a small error on light and on dark ground alike.
+        # Perceptually uniform, also with colour-vision deficiencies; dark is a small error.
         scale = mpl.colormaps["cividis"]
         self.image_ = axes.imshow(self.errors.T, cmap=scale, origin="lower", aspect="auto")
         if self.errors.size <= _WRITTEN:
@@ -297,7 +300,7 @@ def _results(model: Any) -> Mapping[str, Any]:
         )
     if not results:
         raise ValueError(
-            "No setting has an error: a class has a single label, so that nothing could be held "
+            "No setting has an error, because a class has a single label, which cannot be left "
             "out. Label a second row of each class, and fit again."
         )
     found: Mapping[str, Any] = results
@@ -321,7 +324,7 @@ def _chosen(results: Mapping[str, Any], parameters: Sequence[str] | None) -> tup
 
 
 def _distinct(column: Sequence[Any]) -> list[Any]:
-    """The values of a parameter, each once: numbers from small to large, others as they come."""
+    """Return the distinct values of a parameter: numbers sorted, others in order of occurrence."""
     found: list[Any] = []
     for value in column:
         if not any(_same(value, other) for other in found):
@@ -335,5 +338,5 @@ def _place(values: Sequence[Any], value: Any) -> int:
 
 
 def _same(one: Any, other: Any) -> bool:
-    # Recipes are told apart by their parameters; they have no equality of their own.
+    # Recipes have no equality of their own; their repr shows all parameters.
     return one is other or (type(one) is type(other) and repr(one) == repr(other))
