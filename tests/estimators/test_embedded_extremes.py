@@ -370,7 +370,7 @@ def test_few_features_take_no_matrix_of_all_points(
 
 @pytest.mark.parametrize("cls", [*REGRESSORS, *CLASSIFIERS])
 def test_a_cache_that_cannot_be_written(cls: Any) -> None:
-    with pytest.raises(ValueError, match=r"memory='/proc/nope/x' is no folder that can be written"):
+    with pytest.raises(ValueError, match=r"memory='/proc/nope/x' is not a writable folder"):
         cls(memory="/proc/nope/x").fit(X, U if cls in REGRESSORS else Y)
 
 

@@ -66,8 +66,8 @@ def test_a_damaged_result_is_made_again_with_one_line(
         np.testing.assert_array_equal(keep(1000), np.arange(1000) ** 2)
     (record,) = caplog.records
     assert record.name == "lapwing"
-    assert "a result that is kept there cannot be read (" in record.getMessage()
-    assert record.getMessage().endswith("It is made again.")
+    assert "a cached result cannot be read (" in record.getMessage()
+    assert record.getMessage().endswith("It is computed again.")
     assert str(tmp_path) in record.getMessage()
     assert "\n" not in record.getMessage()
     assert CALLS == [1000, 1000]

@@ -457,7 +457,7 @@ def test_of_a_search_the_best_estimator_is_saved(tmp_path: Path) -> None:
 
 
 def test_info_must_be_json(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"info must be what JSON can hold: .*set"):
+    with pytest.raises(ValueError, match=r"info must be serialisable as JSON: .*set"):
         save_model(Model(CASES["LapSVC"]()[0], {"classes": {1, 2}}), tmp_path / "m")
     assert os.listdir(tmp_path) == []
 
@@ -638,7 +638,7 @@ def test_foreign_types_are_not_loaded(
             attributes["content"][place] = ATTACKS[attack]
 
     message = refusal(tmp_path, edited("schema.json", plant))
-    assert "which is no part of a model of lapwing; it was not loaded" in message
+    assert "which does not belong to a model of lapwing; it was not loaded" in message
     assert not (tmp_path / "touched").exists()
     assert "trap" not in sys.modules
 

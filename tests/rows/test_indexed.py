@@ -61,7 +61,7 @@ def test_one_row_is_an_array(rows: Any) -> None:
 
 @pytest.mark.parametrize("key", [(slice(None), 1), (3, 1), Ellipsis, None])
 def test_columns_are_not_read_from_files(rows: Any, key: Any) -> None:
-    with pytest.raises(IndexError, match=r"take rows of X .* open_rows\(\.\.\., columns="):
+    with pytest.raises(IndexError, match=r"select rows of X .* open_rows\(\.\.\., columns="):
         rows[key]
 
 

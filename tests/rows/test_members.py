@@ -232,10 +232,10 @@ def _flat_zarr(folder: Path) -> Any:
     ("make", "error", "words"),
     [
         (lambda folder: folder / "no.npy", FileNotFoundError, "There is no .*no.npy. X as a path"),
-        (lambda folder: folder / "no*.parquet", FileNotFoundError, "No file is called like"),
-        (lambda folder: 3, ValueError, "int is no source of rows. Give a .npy file"),
+        (lambda folder: folder / "no*.parquet", FileNotFoundError, "No file matches"),
+        (lambda folder: 3, ValueError, "int is not a source of rows. Give a .npy file"),
         (_written("X.csv", b"1,2"), ValueError, "X.csv cannot be read as X in blocks. Give"),
-        (_written("X.csv", b"1,2"), ValueError, "what a reader makes of it, such as polars.read"),
+        (_written("X.csv", b"1,2"), ValueError, "or read the file into memory, for example by"),
         (
             _written("X.npy", b"1,2"),
             ValueError,
@@ -245,12 +245,12 @@ def _flat_zarr(folder: Path) -> Any:
         (_written("X.parquet", b"1,2"), ValueError, "is not a readable Parquet file"),
         (_saved(np.zeros(3)), ValueError, r"array of shape \(3,\): X needs rows and columns"),
         (_saved(np.zeros((0, 3))), ValueError, r"array of shape \(0, 3\): X needs rows"),
-        (_saved(np.array([["a"]])), ValueError, "values of type <U1, and points are numbers"),
-        (_text_column, ValueError, "Column 'a' of .* has the type String, and points are numbers"),
+        (_saved(np.array([["a"]])), ValueError, "values of type <U1, but points must be numbers"),
+        (_text_column, ValueError, "Column 'a' of .* has the type String, but points must be"),
         (_two_schemas, ValueError, "2.parquet has no column 'a', and all files of X need it"),
-        (_one_column_more, ValueError, "2.parquet has a column 'b' that .*1.parquet has not"),
+        (_one_column_more, ValueError, "2.parquet has a column 'b', which .*1.parquet does not"),
         (_missing_of_a_list, FileNotFoundError, "There is no .*2.parquet. X as a path"),
-        (_archive, ValueError, "X.npy holds several arrays, as an .npz file does"),
+        (_archive, ValueError, "X.npy holds several arrays, like an .npz file"),
         (_no_rows, ValueError, "0 rows and 1 columns are no points"),
         (lambda folder: folder, ValueError, "holds no Zarr array"),
         (_flat_zarr, ValueError, r"has the shape \(53, 1, 1\): X needs rows and columns"),
@@ -298,7 +298,7 @@ def test_columns_are_those_of_parquet_files(tmp_path: Path) -> None:
     ("columns", "error", "words"),
     [
         (["c"], ValueError, "has no column 'c', and all files of X need it. Its columns are 'a'"),
-        (["a", "a"], ValueError, "names one twice. Name each of them once"),
+        (["a", "a"], ValueError, "repeats a name. Name each column once"),
     ],
 )
 def test_columns_have_to_be_those_of_the_file(

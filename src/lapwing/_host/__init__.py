@@ -1,1 +1,1 @@
-"""The machine: files, memory, threads, optional packages."""
+"""Services of the machine: files, memory, threads, optional packages."""

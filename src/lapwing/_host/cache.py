@@ -15,19 +15,19 @@ _LOGGER = logging.getLogger("lapwing")
 def cached(
     memory: Any, function: Callable[..., Any], *, ignore: Sequence[str]
 ) -> Callable[..., Any]:
-    """The function with its results kept where ``memory=`` says; None keeps nothing.
+    """Cache the results of a function in ``memory``; None caches nothing.
 
-    A result is written to a file of another name that is renamed when it is whole, so that what an
-    interrupted process has left is never read. One that was damaged later is made again, with a
-    line in the log: joblib would print all arguments and a traceback.
+    joblib renames complete files, so that results of interrupted processes are never read. Damaged
+    results are computed again with a line in the log, where joblib would print all arguments and a
+    traceback.
 
     Parameters
     ----------
     memory : str, joblib.Memory, any object with its ``cache``, or None
     function : callable
-        Of a module, with arguments that can be hashed.
+        Function of a module, with arguments that can be hashed.
     ignore : sequence of str
-        Names of arguments that a result does not depend on.
+        Arguments that do not affect the result.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def cached(
                 return kept.get()
             except Exception as error:  # a damaged pickle raises nearly anything
                 _LOGGER.warning(
-                    "memory=%r: a result that is kept there cannot be read (%s). It is made again.",
+                    "memory=%r: a cached result cannot be read (%s). It is computed again.",
                     str(kept.store_backend.location),
                     type(error.__cause__ or error).__name__,
                 )
@@ -58,8 +58,8 @@ def cached(
 def _opened(memory: Any) -> Any:
     try:
         return check_memory(memory)
-    except OSError as error:  # joblib makes the folder at once
+    except OSError as error:  # joblib creates the folder immediately
         raise ValueError(
-            f"memory={memory!r} is no folder that can be written: {error}. Use a folder of yours, "
-            "or memory=None for no cache."
+            f"memory={memory!r} is not a writable folder: {error}. Use a writable folder, or "
+            "memory=None for no cache."
         ) from error

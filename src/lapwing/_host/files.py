@@ -1,4 +1,4 @@
-"""Output files that are written whole or not at all, and NumPy files."""
+"""Atomic output files, and errors of NumPy files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside `path`, and rename it to `path` once the block succeeds.
+    """Yield a temporary path beside `path`, and rename it to `path` if the block succeeds.
 
-    If the block raises (Ctrl-C included) the temporary file is removed and whatever was at `path`
-    stays as it was. The content is on the disk before the renaming, so that a full disk is found
-    before the old file is lost.
+    If the block raises (Ctrl-C included), the temporary file is removed and `path` is unchanged.
+    The content is synchronised to disk before the renaming, so that a full disk is detected in
+    time.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     OSError
         If the folder cannot be written.
     ValueError
-        If `path` is no place for a file; see `check_writable`.
+        If no file can be written at `path`; see `check_writable`.
     """
     with atomic_writes([path]) as (temporary,):
         yield temporary
@@ -44,7 +44,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def atomic_writes(paths: Sequence[str | os.PathLike[str]]) -> Iterator[list[Path]]:
-    """Do as `atomic_write` for several files, of which none is renamed before all are on the disk.
+    """Do as `atomic_write` for several files, and rename them when all are on disk.
 
     Parameters
     ----------
@@ -59,15 +59,14 @@ def atomic_writes(paths: Sequence[str | os.PathLike[str]]) -> Iterator[list[Path
     Raises
     ------
     OSError, ValueError
-        As `atomic_write`. A full disk is told with the file that does not fit.
+        As for `atomic_write`; the error of a full disk names the file that does not fit.
     """
     targets = [check_writable(path) for path in paths]
     temporaries: list[Path] = []
     try:
         for target in targets:
             temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-            # Not tempfile: its files are readable by their owner alone, and the renamed file would
-            # be too.
+            # Not tempfile, whose files only their owner can read.
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
             temporaries.append(temporary)
         yield temporaries
@@ -77,7 +76,7 @@ def atomic_writes(paths: Sequence[str | os.PathLike[str]]) -> Iterator[list[Path
         for temporary, target in zip(temporaries, targets, strict=True):
             os.replace(temporary, target)
     except BaseException as error:
-        full = _full_disk(error, paths, targets)  # asked before the files make room again
+        full = _full_disk(error, paths, targets)  # before removing the files frees space
         for temporary in temporaries:
             with suppress(OSError):
                 temporary.unlink()
@@ -89,7 +88,7 @@ def atomic_writes(paths: Sequence[str | os.PathLike[str]]) -> Iterator[list[Path
 def _full_disk(
     error: BaseException, paths: Sequence[str | os.PathLike[str]], targets: Sequence[Path]
 ) -> OSError | None:
-    """Say which file finds no room, which the system leaves out; None for any other error."""
+    """Make an error of a full disk that names the file; None for any other error."""
     if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
         return None
     room = [shutil.disk_usage(target.parent).free for target in targets]
@@ -99,7 +98,7 @@ def _full_disk(
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
-    """Check that a file can be written at `path`, before the work whose result it shall hold.
+    """Check that a file can be written at `path`.
 
     Parameters
     ----------
@@ -124,22 +123,22 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
         raise ValueError(f"cannot write {path}: there is no folder {folder}; make it first.")
     if target.exists() and not target.is_file():
         raise ValueError(f"cannot write {path}: it is not a regular file.")
-    # The renaming would replace even a write-protected file: its protection is respected instead.
+    # Renaming would replace even a write-protected file.
     if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
         raise ValueError(f"cannot write {path}: no permission; choose another place.")
     return target
 
 
 def why_unreadable(error: Exception) -> str:
-    """Say in a user's words what ``np.load`` says of a file, without a full stop.
+    """Explain an error of ``np.load``, without a full stop.
 
-    NumPy takes whatever does not begin as its own files do for a pickle, and says how to load that:
-    by running code that the file holds.
+    NumPy takes files without its magic bytes for pickles, and advises to load them, which can run
+    code of the file.
 
     Parameters
     ----------
     error : Exception
-        What ``np.load`` raised.
+        Error of ``np.load``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Free memory, errors for larger needs, and memory given back."""
+"""Available memory, and its checks before allocations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Write a number of bytes for a reader: ``'1.5 GB'``."""
+    """Format a number of bytes, such as ``'1.5 GB'``."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if abs(n_bytes) < 1024:
             return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
@@ -22,19 +22,18 @@ def format_bytes(n_bytes: float) -> str:
 
 
 def available_memory() -> int | None:
-    """Bytes that can be allocated now, or None where the system does not tell.
+    """Return the bytes that can be allocated now, or None if the system does not report them.
 
-    The environment variable ``LAPWING_MEMORY_LIMIT`` (bytes, or a number with k, m, g or t, such
-    as ``8g``) overrides what the system says; without it the smallest counts of the free memory of
-    the machine, of the control group (a container's limit) and of the process (``ulimit -v`` and
-    ``ulimit -d``).
+    The smallest free memory of the machine, the control group (the limit of a container) and the
+    process (``ulimit -v`` and ``ulimit -d``). The environment variable ``LAPWING_MEMORY_LIMIT``
+    (bytes, or a number with k, m, g or t, such as ``8g``) overrides it.
     """
     limit = os.environ.get(_LIMIT_VARIABLE, "").strip()
     if limit:
         return _parse_limit(limit)
     limits = (_free_on_machine(), _free_in_cgroup(), _free_in_process())
     known = [free for free in limits if free is not None]
-    # A container sees the machine's memory, and is killed at its own limit.
+    # Containers report the machine's memory, but are killed at their own limit.
     return min(known) if known else None
 
 
@@ -44,18 +43,18 @@ def require_memory(n_bytes: float, what: str, alternatives: str) -> None:
     Parameters
     ----------
     n_bytes : float
-        Bytes about to be taken.
+        Bytes to allocate.
     what : str
-        What they are for; opens the message.
+        Purpose of the memory, the subject of the message.
     alternatives : str
-        What the user can do instead; closes the message.
+        Advice, the end of the message.
 
     Raises
     ------
     MemoryError
         If more is needed than `available_memory` reports.
     """
-    # Small problems in a loop need nothing, and the system takes longer to ask than they to solve.
+    # Querying the system takes longer than solving small problems, which pass 0.
     free = available_memory() if n_bytes > 0 else None
     if free is not None and n_bytes > free:
         raise MemoryError(
@@ -65,10 +64,10 @@ def require_memory(n_bytes: float, what: str, alternatives: str) -> None:
 
 
 def give_back_memory() -> None:
-    """Return freed memory to the system, where its library for C keeps some (glibc).
+    """Return freed memory of glibc to the system.
 
-    What pieces of some 100 kB have left cannot be used for large arrays: an index of ten million
-    points in ten thousand lists leaves 2 GB behind.
+    Freed pieces of some 100 kB cannot be reused for large arrays: an index of ten million points in
+    ten thousand lists leaves 2 GB behind.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -94,16 +93,16 @@ def _free_on_machine() -> int | None:
     except (OSError, ValueError, IndexError):
         pass
     try:
-        # Only the total is known here (macOS): better than no forecast at all.
+        # macOS reports the total only.
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
 
 
 def _free_in_process() -> int | None:
-    """Return what the limits of address space and data segment leave, where they are set."""
+    """Return the free part of the limits of address space and data segment, if set."""
     try:
-        import resource  # which Windows has not
+        import resource  # not on Windows
 
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
         page = os.sysconf("SC_PAGE_SIZE")
@@ -129,13 +128,13 @@ def _free_in_cgroup() -> int | None:
             free = int((folder / limit).read_text()) - int((folder / usage).read_text())
         except (OSError, ValueError):  # no such group, or "max": no limit
             continue
-        # Large files that were read just now would else count as memory in use.
+        # The cache of recently read files counts as used, but is free on demand.
         return max(0, free + _reclaimable(folder / "memory.stat"))
     return None
 
 
 def _reclaimable(stat: Path) -> int:
-    """Bytes of cached files that a group counts as used and gives back when asked."""
+    """Return the bytes of cached files that a group counts as used."""
     try:
         lines = stat.read_text(encoding="ascii").splitlines()
         return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))

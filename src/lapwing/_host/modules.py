@@ -9,7 +9,7 @@ from typing import Any
 
 
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import an optional dependency, or say which extra brings it.
+    """Import an optional dependency; the error names its extra.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     extra : str
         The extra of lapwing that installs it.
     purpose : str
-        What needs it, as the user wrote it; opens the error message.
+        Feature that needs it, the subject of the message.
 
     Returns
     -------
@@ -41,10 +41,10 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
 
 
 def publish(module: str, namespace: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Let what a public module exports say that it is of that module.
+    """Set ``__module__`` of exported names to the public module.
 
-    Pickles and model files name a class by its ``__module__``. With the file that it happens to be
-    written in, no file of lapwing could be moved without making them unreadable.
+    Pickles and model files identify classes by ``__module__``, so that private modules can move
+    without making them unreadable.
 
     Parameters
     ----------

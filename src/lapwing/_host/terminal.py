@@ -1,4 +1,4 @@
-"""What terminals are told: text without control characters, and one line of progress."""
+"""Output to terminals: text without control characters, and a line of progress."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ import time
 from contextvars import ContextVar, Token
 from typing import Self
 
-# Seconds before progress is shown: whoever waits for less is not helped by a line that comes and
-# goes.
+# Seconds before progress is shown; for less it would only flicker.
 DELAY = 2.0
 _REPAINT = 1.0  # the line counts seconds
 
-# Whether progress is shown already by whoever called, or is not wanted there.
+# Whether a caller shows progress already, or wants none.
 showing: ContextVar[bool] = ContextVar("showing", default=False)
 
 
 def harmless(text: str) -> str:
     """Replace control characters by their pictures, and lone surrogates by a question mark.
 
-    A terminal would act on them and HTML may not hold them. Dropped in silence they would make two
-    ids look the same.
+    Terminals would act on them, and HTML cannot hold them. Dropping them could make two ids look
+    the same.
     """
-    if text.isprintable():  # which nearly all texts are, of which there may be many
+    if text.isprintable():  # the fast path of nearly all texts
         return text
     text = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(
@@ -33,7 +32,7 @@ def harmless(text: str) -> str:
 
 
 def is_watched() -> bool:
-    """Whether somebody sees what is written to standard error: a terminal, or a notebook."""
+    """Return whether standard error is a terminal or a notebook."""
     stream = sys.stderr
     if stream is None:  # a program without a console
         return False
@@ -41,15 +40,15 @@ def is_watched() -> bool:
 
 
 class StatusLine:
-    """A line on standard error that names the work in hand, from `DELAY` seconds on.
+    """Line on standard error with the current work, shown after `DELAY` seconds.
 
-    It counts the seconds and is erased at the end. There is none where nobody sees it, within
-    another display of progress, and in other threads than the main one, which may be many.
+    It counts the seconds and is erased at the end. It is not shown without a terminal or notebook,
+    within another display of progress, and outside of the main thread.
 
     Parameters
     ----------
     title : str
-        What is done.
+        Name of the work.
     """
 
     def __init__(self, title: str) -> None:
@@ -78,7 +77,7 @@ class StatusLine:
             self._write("")
 
     def show(self, part: str) -> None:
-        """Name the part of the work that begins."""
+        """Show the name of the next part of the work."""
         self._part = part
         if self._painter is not None and time.monotonic() - self._begun >= DELAY:
             self._paint()
@@ -90,13 +89,13 @@ class StatusLine:
             wait = _REPAINT
 
     def _paint(self) -> None:
-        what = f"{self._title}: {self._part}" if self._part else self._title
+        text = f"{self._title}: {self._part}" if self._part else self._title
         seconds = f", {time.monotonic() - self._begun:.0f} s"
         room = max(0, shutil.get_terminal_size().columns - 1 - len(seconds))
-        self._write(harmless(what)[:room] + seconds)
+        self._write(harmless(text)[:room] + seconds)
 
     def _write(self, text: str) -> None:
-        # Spaces erase what is longer: notebooks know no other way.
+        # Spaces erase a longer text, in notebooks too.
         with self._lock:
             sys.stderr.write(f"\r{text.ljust(self._width)}" + ("" if text else "\r"))
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Threads: how many, work shared between them, and how few the linear algebra is better with."""
+"""Threads: their number, shared work, and limits of BLAS."""
 
 from __future__ import annotations
 
@@ -22,52 +22,51 @@ from lapwing._arrays import Array
 T = TypeVar("T")
 
 _holding = threading.Lock()
-_holders = 0  # of BLAS
+_holders = 0  # number of active `single_blas_thread` blocks
 _sharing = threading.local()  # `now` is set in the threads of the pools
-_limits: list[Any] = []  # that of BLAS which is in force, with the threads before
+_limits: list[Any] = []  # active limit of BLAS, which restores the number before
 
-_BLOCKS = 8  # whatever the number of threads, so that sums are the same
+_BLOCKS = 8  # for any number of threads, so that sums are reproducible
 _LARGE = 16_000_000  # entries of a matrix beyond the caches; starting threads takes a millisecond
 
 
 def available_threads() -> int:
-    """Cores this process may use: joblib's count, within OMP_NUM_THREADS."""
-    # In a process that may start no others joblib counts one core, and warns inside Dask's workers.
+    """Return the cores of this process: joblib's count, limited by OMP_NUM_THREADS."""
+    # joblib counts one core in daemonic processes, and warns in workers of Dask.
     cores = 1 if multiprocessing.current_process().daemon else int(joblib.effective_n_jobs(-1))
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return max(1, min(cores, int(limit))) if limit.isdigit() else cores
 
 
 def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> list[T]:
-    """Results of a function on blocks, in their order; threads share the blocks.
+    """Apply a function to blocks in threads, and return the results in order.
 
-    Everything in the library that runs in threads runs here. What is shared releases the
-    interpreter's lock (products of NumPy and SciPy), and writes nowhere but to its own rows. Work
-    that shares in its turn does so in its own thread.
+    All threads of the library run here. The work releases the GIL (products of NumPy and SciPy) and
+    writes to its own rows only. Nested calls run in the calling thread.
 
     Parameters
     ----------
     n_threads : int
-        At most so many; 1 runs the blocks in this thread.
+        Largest number of threads; 1 runs the blocks in this thread.
     work : callable
         Called once for each block.
     *blocks : iterables
         Its arguments, as for `map`.
     """
-    # A thread of a pool that waited for others of it would wait for itself.
+    # A thread that waits for its own pool would deadlock.
     if n_threads == 1 or getattr(_sharing, "now", False):
         return list(map(work, *blocks))
     calls = list(zip(*blocks, strict=False))
-    if len(calls) == 1:  # stays in this thread, and so can share in its turn
+    if len(calls) == 1:  # in this thread, so that it can share its own work
         return [work(*calls[0])]
-    # NumPy's error state and who hears warnings are the caller's. A context runs once at a time.
+    # Contexts carry NumPy's error state and the listener of warnings; each runs once at a time.
     contexts = [copy_context() for _ in calls]
     return list(_pool(n_threads).map(lambda c, call: c.run(work, *call), contexts, calls))
 
 
 @cache
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    # Kept: a filter of a Laplacian shares a thousand products of a millisecond each.
+    # Cached, because filters of a Laplacian share thousands of products of a millisecond.
     return ThreadPoolExecutor(n_threads, thread_name_prefix="lapwing", initializer=_mark)
 
 
@@ -77,16 +76,16 @@ def _mark() -> None:
 
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
-    """Hold BLAS at one thread.
+    """Limit BLAS to one thread.
 
-    For many calls on small operands: waiting for threads then costs more than they save, thirty
-    times as much on a busy machine (L-BFGS of 7511 coordinates, two threads on two cores).
+    For many calls on small operands: waiting for threads costs more than they save, thirty times as
+    much on a busy machine (L-BFGS of 7511 coordinates, two threads on two cores).
 
-    The number of threads belongs to the process, and threadpoolctl lets one thread of Python change
-    it at a time, until that thread has put it back. So one thread of the library's own does both,
-    for the first that holds BLAS and after the last: of several that did it by themselves, the
-    second could not, or left behind what another had set. Where the user's own thread has a limit
-    in force, it alone may change it, for its own call.
+    The number of threads belongs to the process, and threadpoolctl lets one Python thread change it
+    at a time, until that thread restores it. Therefore a thread of the library limits BLAS for the
+    first active block and restores it after the last one; several threads would block each other,
+    or restore a limit of another one. If a thread of the user has a limit, only that thread can
+    change it, for its own call.
     """
     _hold(True)
     try:
@@ -97,7 +96,7 @@ def single_blas_thread() -> Iterator[None]:
 
 
 def _hold(more: bool) -> None:
-    """Count who holds BLAS, and set it for the first and after the last."""
+    """Count active blocks; limit BLAS at the first, and restore it after the last."""
     global _holders
     with _holding:
         first, last = more and _holders == 0, not more and _holders == 1
@@ -107,7 +106,7 @@ def _hold(more: bool) -> None:
 
 
 def _set_blas(single: bool) -> None:
-    """Limit BLAS to one thread, or put back what was; runs in the keeper's thread only."""
+    """Limit BLAS to one thread, or restore it; runs in the keeper's thread only."""
     if not single:
         while _limits:
             _limits.pop().__exit__(None, None, None)
@@ -116,7 +115,7 @@ def _set_blas(single: bool) -> None:
     limit = _controller().limit(limits=1, user_api="blas").__enter__()
     if before != _blas_threads():
         _limits.append(limit)
-    else:  # nothing to do, or another thread's limit is in force, which is not to be put back here
+    else:  # nothing to do, or the limit of another thread, which must stay
         limit.__exit__(None, None, None)
 
 
@@ -127,7 +126,7 @@ def _keeper() -> ThreadPoolExecutor:
 
 @cache
 def _controller() -> ThreadpoolController:
-    # Looking through the loaded libraries takes a millisecond or more, setting a limit does not.
+    # Cached, because inspecting the loaded libraries takes a millisecond or more.
     return ThreadpoolController()
 
 
@@ -142,10 +141,10 @@ if hasattr(os, "register_at_fork"):  # a forked process has the pools but not th
 
 
 def matvec(A: Array, x: Array) -> Array:
-    """A x for a dense A, its rows shared between threads where it is large.
+    """Compute A x for a dense A, with the rows of a large one shared between threads.
 
-    BLAS's own threads do the same, but wait for one another by spinning: beside any other load on
-    the machine they were ten times slower than one thread. Hold them by `single_blas_thread`.
+    Threads of BLAS wait for each other by spinning, and were ten times slower than one thread on a
+    busy machine. Limit them by `single_blas_thread`.
     """
     if A.size < _LARGE:
         return np.asarray(A @ x)
@@ -156,10 +155,10 @@ def matvec(A: Array, x: Array) -> Array:
 
 
 def rmatvec(A: Array, u: Array) -> Array:
-    """A'u for a dense A, its rows shared between threads where it is large.
+    """Compute A'u for a dense A, with the rows of a large one shared between threads.
 
-    Sums over blocks of rows, added in their order; blocks of columns, which need no sum, are read
-    against the grain of the memory and took ten times as long.
+    Blocks of rows, whose sums are added in order: blocks of columns need no sums, but read memory
+    with strides and took ten times as long.
     """
     if A.size < _LARGE:
         return np.asarray(A.T @ u)

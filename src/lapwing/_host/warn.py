@@ -1,4 +1,4 @@
-"""Warnings that point at the user's own line."""
+"""Warnings that point to the line of the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
 
-# Frames that are nobody's code: lapwing itself, and what calls it on the user's behalf.
+# Packages between the line of the user and a warning.
 _INSIDE = ("lapwing", "sklearn", "joblib", "contextlib")
 
 _LISTENER: ContextVar[list[Warning] | None] = ContextVar("_LISTENER", default=None)
@@ -17,27 +17,29 @@ _LISTENER: ContextVar[list[Warning] | None] = ContextVar("_LISTENER", default=No
 
 @contextmanager
 def heard() -> Iterator[list[Warning]]:
-    """Gather lapwing's own warnings of the block, which nobody else gets.
+    """Collect lapwing's warnings in the block instead of issuing them.
 
-    `warnings.catch_warnings` does so for the whole process, and would take those of other threads.
+    `warnings.catch_warnings` affects the whole process, and would collect those of other threads.
     """
-    said: list[Warning] = []
-    before = _LISTENER.set(said)
+    caught: list[Warning] = []
+    before = _LISTENER.set(caught)
     try:
-        yield said
+        yield caught
     finally:
         _LISTENER.reset(before)
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the nearest caller outside lapwing and scikit-learn.
+    """Warn at the nearest caller outside of lapwing and scikit-learn.
 
-    A constant stacklevel would be one more thing that is wrong whenever a function is moved.
+    A constant stacklevel would be wrong whenever a function is moved.
 
     Parameters
     ----------
     message : str
+        Text of the warning.
     category : type of Warning
+        Its category.
     """
     listener = _LISTENER.get()
     if listener is not None:
@@ -48,13 +50,13 @@ def warn(message: str, category: type[Warning]) -> None:
         level += 1
         try:
             frame = sys._getframe(level)
-        except ValueError:  # called from nowhere else
+        except ValueError:  # no outer frame
             break
     warnings.warn(message, category, stacklevel=level + 1)
 
 
 def called_by(module: str) -> bool:
-    """Whether a module of scikit-learn called lapwing, with nobody else's code in between."""
+    """Return whether a module of scikit-learn called lapwing, without user code in between."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_inside(name := frame.f_globals.get("__name__", "")):
         if name == module:

@@ -1,4 +1,4 @@
-"""Points larger than memory: X as rows that are read in blocks."""
+"""Points larger than memory, read in blocks of rows."""
 
 from lapwing._rows.base import (
     ArrayRows,

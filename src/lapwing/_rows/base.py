@@ -1,14 +1,14 @@
-"""The protocol of X on disk: rows that are read in blocks, and never all at once.
+"""Protocol of X on disk: rows that are read in blocks, and never all at once.
 
     shape, dtype     (n, d), and float32 or float64
-    blocks(n_rows)   blocks of so many rows in order, the last one less: one pass over X
-    take(index)      some rows, in any order, repeated ones too
+    blocks(n_rows)   one pass over X in blocks of n_rows rows, the last one may have fewer
+    take(index)      rows by index, in any order, with repetitions
 
-Blocks and rows come as C-contiguous arrays of `dtype` in the machine's byte order, whatever is
-stored. As blocks are as high as asked for, sums over them round as those over an array do that is
-cut alike: `blocks_of` cuts both.
+Blocks and rows are C-contiguous arrays of `dtype` in native byte order, whatever is stored. Blocks
+have exactly the requested height, so that sums over them round as sums over an array in the blocks
+of `blocks_of`.
 
-A member is one file of this folder and one line in `lapwing._rows.registry`.
+A format is one file of this folder and one line in `lapwing._rows.registry`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing.exceptions import LapwingWarning
 
-_PASS_BYTES = 2**24  # of a block in float64, as several copies of it are alive
-
-_SLOW_BYTES = 2**28  # of rows in any order, below which a file is read again in no time
+_PASS_BYTES = 2**24  # of a block in float64, several copies of which exist at a time
+_SLOW_BYTES = 2**28  # of shuffled rows, from which reading them is slow
 
 
 @runtime_checkable
@@ -40,46 +39,45 @@ class Rows(Protocol):
 
     @property
     def dtype(self) -> Any:
-        """Precision of what is read: float32 or float64."""
+        """Precision of the values: float32 or float64."""
 
     def blocks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:
-        """One pass in order: which rows, and their values.
+        """Iterate over blocks in order, with their slices of rows.
 
         Parameters
         ----------
         n_rows : int
-            Height of all blocks but the last, which has what is left.
+            Rows of each block; the last one may have fewer.
         """
 
     def take(self, index: Array) -> Array:
-        """Values (len(index), d) of some rows, in any order; they are read in ascending order."""
+        """Return the values (len(index), d) of rows in the order of the index."""
 
 
 def is_rows(X: Any) -> bool:
-    """Whether X is read in blocks: no array and no sparse matrix."""
-    # These first: to look for the methods of a protocol takes a tenth of a millisecond, and solvers
-    # ask at every step.
+    """Return whether X is read in blocks, and not an array or a sparse matrix."""
+    # These first, because isinstance with a protocol takes a tenth of a millisecond.
     return not (isinstance(X, np.ndarray) or is_sparse(X)) and isinstance(X, Rows)
 
 
 def block_height(bytes_per_row: int, budget: int = BLOCK_BYTES) -> int:
-    """Rows of a block of at most `budget` bytes, and at least one."""
+    """Return the rows of a block of at most `budget` bytes, at least one."""
     return max(1, budget // max(1, bytes_per_row))
 
 
 def blocks_of(
     X: Any, bytes_per_row: int | None = None, budget: int = BLOCK_BYTES
 ) -> Iterator[tuple[slice, Any]]:
-    """Row blocks of points, whatever holds them: which rows, and their values.
+    """Iterate over row blocks of arrays or of rows on disk, with their slices of rows.
 
     Parameters
     ----------
     X : ndarray or sparse of shape (n, d), or Rows
         Blocks of an array are views of it.
     bytes_per_row : int, optional
-        What a row takes where it is worked on; by default what it takes in X.
+        Memory of a row during the work; by default its bytes in X.
     budget : int, optional
-        Bytes of a block at most.
+        Largest number of bytes of a block.
     """
     if bytes_per_row is None:
         bytes_per_row = X.shape[1] * X.dtype.itemsize
@@ -91,7 +89,7 @@ def blocks_of(
 
 
 def all_of(X: Rows) -> Array:
-    """An array of all points, for which there must be the memory."""
+    """Read all points into an array."""
     values = np.empty(X.shape, dtype=X.dtype)
     for some, block in blocks_of(X):
         values[some] = block
@@ -99,21 +97,21 @@ def all_of(X: Rows) -> Array:
 
 
 def key_of(X: Rows) -> Any:
-    """Identity of points without reading them: files, their states, which rows.
+    """Return a key of the identity of points: files, their states, and rows.
 
-    Rows of a user's own are their own key, as they are pickled.
+    Rows of other classes are their own key.
     """
     return getattr(X, "key", X)
 
 
 def rows_of(X: Any, index: Any) -> Any:
-    """Some points by an array of their numbers, whatever holds them."""
+    """Return rows of an array or of rows on disk by an array of indices."""
     return X.take(index) if is_rows(X) else X[index]
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
-    """An array as it is; blocks are views of it.
+    """Rows of an array; blocks are views of it.
 
     Attributes
     ----------
@@ -183,7 +181,7 @@ class ScaledRows:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Of the columns of points, summed in float64.
+    """Moments of the columns of points, summed in float64.
 
     Attributes
     ----------
@@ -191,7 +189,7 @@ class Moments:
     low, high : ndarray of shape (d,)
         Least and largest value, in the precision of the points.
     not_finite : tuple of int, or None
-        Row and column of the first value that is NaN or infinite; nothing else means anything then.
+        Row and column of the first NaN or infinite value; the other moments are then invalid.
     """
 
     mean: Array
@@ -206,12 +204,12 @@ class Moments:
         return float(max(self.high.max(), -self.low.min()))
 
 
-# Files cannot change unseen, so that what one pass over them has found stays true.
+# Changes of files are detected, so that moments can be cached.
 _KNOWN: WeakKeyDictionary[Rows, Moments] = WeakKeyDictionary()
 
 
 def moments_of(X: Rows) -> Moments:
-    """The moments of rows: one pass, however often they are asked for."""
+    """Return the moments of rows, computed in one pass and cached."""
     if X not in _KNOWN:
         _KNOWN[X] = _pass_over(X)
     return _KNOWN[X]
@@ -226,11 +224,11 @@ def _pass_over(X: Rows) -> Moments:
             i, j = np.argwhere(~np.isfinite(block))[0]
             return Moments(mean, squares, low, high, (rows.start + int(i), int(j)))
         b = len(block)
-        with np.errstate(over="ignore", invalid="ignore"):  # told by the checks of magnitude
+        with np.errstate(over="ignore", invalid="ignore"):  # `check_magnitude` reports it
             own = block.mean(axis=0, dtype=np.float64)
             centred = block - own
-            # Of two parts from their own means: the mean square less the square of the mean
-            # cancels for columns far from 0.
+            # Update by the means of both parts, because the mean of the squares minus the square
+            # of the mean cancels for columns far from 0.
             step = own - mean
             squares += np.einsum("ij,ij->j", centred, centred) + step**2 * (n * b / (n + b))
             mean += step * (b / (n + b))
@@ -241,20 +239,20 @@ def _pass_over(X: Rows) -> Moments:
 
 
 class IndexedRows:
-    """Rows by their numbers and as an array, as scikit-learn asks for them to hold some out."""
+    """Indexing and conversion to an array, which scikit-learn needs to hold out rows."""
 
     def __len__(self: Any) -> int:
         n, _ = self.shape
         return int(n)
 
     def __getitem__(self: Any, key: Any) -> Any:
-        """One row as an array, or some as rows that stay where they are."""
+        """Return one row as an array, or several as rows that are not read yet."""
         whole_rows = isinstance(key, tuple) and key[1:] in ((Ellipsis,), (slice(None),))
         rows = key[0] if whole_rows else key
         if isinstance(rows, tuple) or rows is Ellipsis or rows is None:
             raise IndexError(
-                f"X[{key!r}] is not read from files: take rows of X by their numbers, a slice or a "
-                "mask, and columns of Parquet files by open_rows(..., columns=[...])."
+                f"X[{key!r}] is not supported for files: select rows of X by indices, a slice or "
+                "a mask, and columns of Parquet files by open_rows(..., columns=[...])."
             )
         index = np.arange(len(self))[rows]
         if index.ndim == 0:
@@ -262,13 +260,15 @@ class IndexedRows:
         return PickedRows(self, index)
 
     def __iter__(self: Any) -> Iterator[Array]:
-        """Rows one by one, which by their numbers would each be looked for in the files."""
+        """Iterate over rows, read in blocks."""
         for _, block in self.blocks(max(1, 2**20 // max(1, self.shape[1]))):
             yield from block
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
-            raise ValueError("X lies on disk, and an array of it is a copy.")
+            raise ValueError(
+                "X is on disk, so that copy=False is not possible. Use copy=None or copy=True."
+            )
         n, d = self.shape
         require_memory(
             float(n) * d * self.dtype.itemsize,
@@ -281,10 +281,10 @@ class IndexedRows:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PickedRows(IndexedRows):
-    """Rows by their numbers in others.
+    """Selected rows of other rows.
 
-    In ascending order they are read in one pass. In any other, each block looks for its rows: if
-    few of them are out of place, that is one pass, too.
+    Rows in ascending order are read in one pass. In other orders, each block reads its rows by
+    index.
 
     Attributes
     ----------
@@ -299,8 +299,8 @@ class PickedRows(IndexedRows):
         size = len(self.index) * self.source.shape[1] * self.dtype.itemsize
         if size > _SLOW_BYTES and np.count_nonzero(np.diff(self.index) < 0) > len(self.index) // 4:
             warn(
-                f"{len(self.index)} rows of a file are asked for in a shuffled order: each block "
-                "of them reads much of the file. Keep the order of the file, as the splitters of "
+                f"{len(self.index)} rows of a file are read in shuffled order: each block of them "
+                "reads much of the file. Keep the order of the file, as the splitters of "
                 "lapwing.model_selection and KFold() do.",
                 LapwingWarning,
             )
@@ -332,7 +332,7 @@ class PickedRows(IndexedRows):
             low, high = np.searchsorted(self.index, [rows.start, rows.stop])
             kept.append(block[self.index[low:high] - rows.start])
             held += high - low
-            while held >= n_rows:  # repeated rows are several, too
+            while held >= n_rows:  # repeated rows may fill several blocks
                 gathered = np.concatenate(kept)
                 yield slice(begin, begin + n_rows), gathered[:n_rows]
                 begin += n_rows

@@ -1,7 +1,7 @@
-"""Rows of plain binary numbers in one file: `numpy.memmap` and ``.npy``.
+"""Rows of a file of binary numbers: `numpy.memmap` and ``.npy``.
 
-Files are read and not mapped. Pages of a mapping count as the process's own memory and take its
-address space, and where a mapped file is cut short, the process is killed without a word.
+Files are read and not mapped, because mapped pages count as memory of the process, and truncation
+of a mapped file kills the process without a message.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from lapwing._arrays import Array
 from lapwing._host.files import why_unreadable
 from lapwing._rows.stored import FileStates, StoredRows, precision_of
 
-_PIECE_BYTES = 2**16  # read in one go where one row of them is wanted
+_PIECE_BYTES = 2**16  # smallest size of a read
 
 
 class BinaryRows(StoredRows):
-    """Numbers at regular places of a file, in rows or in columns.
+    """Numbers at constant strides of a file, in rows or in columns.
 
     Parameters
     ----------
     path : Path
     offset : int
-        Where the first number is, in bytes.
+        Position of the first number, in bytes.
     shape : tuple of int
+        Numbers of rows and columns.
     strides : tuple of int
-        From a row to the next and from a column to the next, in bytes, not negative.
+        Bytes from a row to the next and from a column to the next, not negative.
     stored : dtype
-        Of the numbers in the file.
+        Type of the numbers in the file.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class BinaryRows(StoredRows):
         by_row, by_column = self.strides
         begin = self.offset + start * by_row
         with self.path.open("rb", buffering=0) as file:
-            if by_row >= by_column * d:  # a row's numbers lie together
+            if by_row >= by_column * d:  # rows are contiguous
                 return self._numbers(file, begin, (n, d), self.strides)
             columns = np.empty((d, n), dtype=self.dtype)
             for j in range(d):
@@ -81,11 +82,10 @@ class BinaryRows(StoredRows):
 
 
 def mapped_file(X: Any, name: str = "X") -> BinaryRows | None:
-    """The rows of the file that an array is a mapping of; None if it is none, or not in rows.
+    """Open the file of a memory-mapped array or of a view of one; None for other arrays.
 
-    Views of a mapping are found in their file as well. A copy-on-write mapping may hold what its
-    file does not, and rows or columns backwards are no rows of a file: such arrays are read as any
-    other.
+    Copy-on-write mappings may differ from their file, and negative strides are not supported: such
+    arrays are treated as arrays in memory.
     """
     if not isinstance(X, np.memmap) or X.ndim != 2 or X.filename is None or X.mode == "c":
         return None
@@ -93,7 +93,7 @@ def mapped_file(X: Any, name: str = "X") -> BinaryRows | None:
     while isinstance(root.base, np.ndarray):
         root = root.base
     path = Path(os.fspath(X.filename))
-    # Of a file that was removed the mapping is all that is left.
+    # The mapping of a removed file remains valid.
     if not isinstance(root.base, mmap.mmap) or not path.is_file():
         return None
     if min(X.strides) < 0 or 0 in X.shape:
@@ -108,12 +108,12 @@ def mapped_file(X: Any, name: str = "X") -> BinaryRows | None:
 
 
 def read_npy(path: Path) -> BinaryRows:
-    """The rows of an array in a ``.npy`` file.
+    """Open the array of a ``.npy`` file.
 
     Raises
     ------
     ValueError
-        If it is no such file, or its array has not two dimensions.
+        If it is not such a file, or its array does not have two dimensions.
     """
     try:
         mapped = np.load(path, mmap_mode="r")
@@ -125,7 +125,7 @@ def read_npy(path: Path) -> BinaryRows:
     if not isinstance(mapped, np.ndarray):
         mapped.close()
         raise ValueError(
-            f"{path} holds several arrays, as an .npz file does. Write one array by numpy.save."
+            f"{path} holds several arrays, like an .npz file. Write one array by numpy.save."
         )
     rows = mapped_file(mapped) if mapped.ndim == 2 else None
     if rows is None:

@@ -1,4 +1,4 @@
-"""Rows of Parquet files, one after the other: their columns are the features."""
+"""Rows of Parquet files, whose columns are the features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lapwing._host.modules import require
 from lapwing._rows.stored import FileStates, StoredRows
 from lapwing._words import listed, quoted
 
-# polars decodes the whole row groups that a range touches, and its own have 2^18 rows at most.
+# polars decodes whole row groups, and writes them with 2^18 rows at most.
 _PIECE = 2**18
 _PIECE_BYTES = 2**27
 
@@ -25,11 +25,11 @@ class ParquetRows(StoredRows):
     Parameters
     ----------
     paths : sequence of Path
-        In this order.
+        Files, whose rows are joined in this order.
     columns : sequence of str, optional
-        Those that are features, in this order; all by default.
+        Feature columns, in this order; all by default.
     named : bool, default=True
-        Whether estimators shall know the features by the names of the columns.
+        Whether features have the names of the columns.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class ParquetRows(StoredRows):
             raise ValueError(f"columns={columns!r} must be a list of names: [{columns!r}].")
         self.columns = list(schemas[0] if columns is None else columns)
         if len(set(self.columns)) < len(self.columns):
-            raise ValueError(f"columns={self.columns!r} names one twice. Name each of them once.")
+            raise ValueError(f"columns={self.columns!r} repeats a name. Name each column once.")
         for path, schema in zip(self.paths, schemas, strict=True):
-            self._check_columns(path, schema)
+            self._check_columns(path, schema, pl)
             if columns is None:
-                self._check_no_more(path, schema)
+                self._check_same_columns(path, schema)
         single = all(schema[column] == pl.Float32 for schema in schemas for column in self.columns)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         heights = [_height(path, pl) for path in self.paths]
@@ -66,7 +66,7 @@ class ParquetRows(StoredRows):
     def key(self) -> tuple[Any, ...]:
         return *super().key, [str(path) for path in self.paths], self.columns
 
-    def _check_columns(self, path: Path, schema: Any) -> None:
+    def _check_columns(self, path: Path, schema: Any, pl: Any) -> None:
         missing = [column for column in self.columns if column not in schema]
         if missing:
             raise ValueError(
@@ -74,10 +74,10 @@ class ParquetRows(StoredRows):
                 f"{quoted(list(schema), 10)}."
             )
         for column in self.columns:
-            if not (schema[column].is_numeric() or schema[column].is_(_boolean())):
+            if not (schema[column].is_numeric() or schema[column].is_(pl.Boolean)):
                 raise ValueError(
-                    f"Column {column!r} of {path} has the type {schema[column]}, and points are "
-                    "numbers. Choose the columns that are, e.g. open_rows(path, columns=[...])."
+                    f"Column {column!r} of {path} has the type {schema[column]}, but points must "
+                    "be numbers. Choose numeric columns by open_rows(path, columns=[...])."
                 )
 
     def _read(self, start: int, stop: int) -> Array:
@@ -95,18 +95,13 @@ class ParquetRows(StoredRows):
                 values[low - start : high - start, j] = frame[column].to_numpy()
         return values
 
-    def _check_no_more(self, path: Path, schema: Any) -> None:
+    def _check_same_columns(self, path: Path, schema: Any) -> None:
         more = [column for column in schema if column not in self.columns]
         if more:
             raise ValueError(
-                f"{path} has a column {more[0]!r} that {self.paths[0]} has not. All files of X "
-                "need the same columns; or choose those that all have: "
-                "open_rows(path, columns=[...])."
+                f"{path} has a column {more[0]!r}, which {self.paths[0]} does not have. All files "
+                "of X need the same columns. Choose common ones by open_rows(path, columns=[...])."
             )
-
-
-def _boolean() -> Any:
-    return require("polars", extra="disk", purpose="reading Parquet files").Boolean
 
 
 def _height(path: Path, pl: Any) -> int:

@@ -1,4 +1,4 @@
-"""Formats of X beside arrays, and the rows that are made of them."""
+"""Formats of X on disk."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
 
 
 def header_of(rows: Rows) -> Any:
-    """Return the number and names of features, without their values.
+    """Return an object with the number and names of features, for checks without values.
 
-    An empty frame where columns have names, as those of Parquet files do; else the rows.
+    An empty frame if columns have names, as in Parquet files; otherwise the rows.
     """
     names = _names_of(rows)
     if names is None:
@@ -34,7 +34,7 @@ def header_of(rows: Rows) -> Any:
 
 
 def _names_of(rows: Rows) -> list[str] | None:
-    """Names of the columns, of some of the rows too; None where they have none."""
+    """Return the names of the columns; None if they have none."""
     while isinstance(rows, PickedRows):
         rows = rows.source
     return rows.columns if isinstance(rows, ParquetRows) and rows.named else None
@@ -61,8 +61,8 @@ def _npy(source: Any) -> Rows | None:
     return read_npy(Path(source)) if is_file and Path(source).suffix == ".npy" else None
 
 
-# Asked in this order for the rows of a source; None says that it is none of theirs. A new format is
-# a file of this folder and a line here.
+# Readers, tried in this order; they return None for sources of another format. A new format is a
+# file of this folder and a line here.
 FORMATS: dict[str, Callable[[Any], Rows | None]] = {
     "rows": _opened,
     "parquet": _parquet,
@@ -73,17 +73,17 @@ FORMATS: dict[str, Callable[[Any], Rows | None]] = {
 
 
 def is_source(X: Any) -> bool:
-    """Whether X names or is something that rows are read from, and no array."""
+    """Return whether X is, or names, a source of rows instead of an array."""
     return is_rows(X) or isinstance(X, str | os.PathLike) or is_zarr(X) or _is_path_list(X)
 
 
 def as_rows(X: Any) -> Rows | None:
-    """The rows of a source or of a mapped file; None for everything else.
+    """Open the rows of a source or of a mapped file; None for everything else.
 
     Raises
     ------
     ValueError
-        For a source that cannot be read.
+        If the source cannot be read.
     FileNotFoundError
         If there is no such file.
     """
@@ -91,33 +91,33 @@ def as_rows(X: Any) -> Rows | None:
 
 
 def rows_else(X: Any) -> Any:
-    """The rows of a source or of a mapped file; everything else as it is. Raises as `as_rows`."""
+    """Do as `as_rows`, but return X itself instead of None."""
     rows = as_rows(X)
     return X if rows is None else rows
 
 
 def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
-    """Open points that lie on disk, to be given as X and read in blocks.
+    """Open points on disk, which estimators accept as X and read in blocks.
 
     Parameters
     ----------
     source : str, path, list of paths, zarr.Array or numpy.memmap
-        A ``.npy`` file; Parquet files: one, several, a pattern such as ``'parts/*.parquet'`` or
+        A ``.npy`` file; one or several Parquet files, a pattern such as ``'parts/*.parquet'`` or
         their folder; the folder of a Zarr array; or such an array.
     columns : sequence of str, optional
-        Columns of Parquet files that are features, in this order; all by default.
+        Feature columns of Parquet files, in this order; all by default.
 
     Returns
     -------
     Rows
-        With ``shape``, ``dtype`` and a length. ``X[rows]`` are some of the rows, which stay in
-        the file; so `sklearn.model_selection` can hold rows out. A pickle of it holds the paths
-        and no values.
+        Points with ``shape``, ``dtype`` and a length. ``X[rows]`` selects rows without reading
+        them, so that `sklearn.model_selection` can hold rows out. Pickles contain the paths and no
+        values.
 
     Raises
     ------
     ValueError
-        If it cannot be read as points, or columns are asked for where there are none.
+        If it cannot be read as points, or `columns` is given for files without names of columns.
     FileNotFoundError
         If there is no such file.
 
@@ -137,8 +137,8 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
         if paths is None:
             _check_exists(source)
             raise ValueError(
-                "columns= chooses columns of Parquet files, and other files have no names for "
-                "them. Leave it out."
+                "columns= chooses columns of Parquet files; other files have no names of columns. "
+                "Leave it out."
             )
         return ParquetRows(paths, columns)
     for read in FORMATS.values():
@@ -146,11 +146,11 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
         if rows is not None:
             return rows
     if not isinstance(source, str | os.PathLike):
-        raise ValueError(f"{type(source).__name__} is no source of rows. Give {_KNOWN}.")
+        raise ValueError(f"{type(source).__name__} is not a source of rows. Give {_KNOWN}.")
     _check_exists(source)
     raise ValueError(
-        f"{source} cannot be read as X in blocks. Give {_KNOWN}; of any other file what a reader "
-        "makes of it, such as polars.read_csv."
+        f"{source} cannot be read as X in blocks. Give {_KNOWN}, or read the file into memory, "
+        "for example by polars.read_csv."
     )
 
 
@@ -160,14 +160,14 @@ def _check_exists(source: Any) -> None:
 
 
 def _is_path_list(X: Any) -> bool:
-    """A list of names of files, and not of texts that were meant as features."""
+    """Return whether X is a list of Parquet files, and not of texts as features."""
     if not isinstance(X, list | tuple) or not X:
         return False
     return all(isinstance(x, os.PathLike | str) and Path(x).suffix in _PARQUET for x in X)
 
 
 def _parquet_paths(source: Any) -> list[Path] | None:
-    """The Parquet files that a source names, in the order of their names; None if it names none."""
+    """Return the Parquet files of a source, sorted by name; None if it names none."""
     if _is_path_list(source):
         for path in source:
             _check_exists(path)
@@ -176,11 +176,10 @@ def _parquet_paths(source: Any) -> list[Path] | None:
         return None
     path = Path(source)
     if path.is_dir():
-        # A name that begins with a dot is hidden, as it is from a pattern: macOS writes such files
-        # beside the true ones.
+        # Without hidden files, as patterns; macOS adds such files to folders.
         files = (p for p in path.iterdir() if not p.name.startswith("."))
         found = sorted(p for p in files if p.suffix in _PARQUET)
-        _tell_of_counts(found)
+        _warn_of_order(found)
         return found or None
     if path.suffix not in _PARQUET:
         return None
@@ -190,26 +189,26 @@ def _parquet_paths(source: Any) -> list[Path] | None:
         return None
     found = sorted(map(Path, glob(str(path))))
     if not found:
-        raise FileNotFoundError(f"No file is called like {path}. X as a path is {_KNOWN}.")
-    _tell_of_counts(found)
+        raise FileNotFoundError(f"No file matches {path}. X as a path is {_KNOWN}.")
+    _warn_of_order(found)
     return found
 
 
-def _tell_of_counts(paths: list[Path]) -> None:
-    """Warn where names with numbers are not in the order of the numbers, as y may be."""
+def _warn_of_order(paths: list[Path]) -> None:
+    """Warn if the order of names differs from that of numbers in them, which y may follow."""
     counted = sorted(paths, key=_count_in)
     for path, expected in zip(paths, counted, strict=True):
         if path != expected:
             warn(
-                f"Files are taken in the order of their names: {path.name} comes before "
-                f"{expected.name}. The rows of y must be in this order, too. For another one give "
-                "the list of paths.",
+                f"Files are read in the order of their names: {path.name} comes before "
+                f"{expected.name}. The rows of y must be in this order, too. For another order "
+                "give a list of paths.",
                 LapwingWarning,
             )
             return
 
 
 def _count_in(path: Path) -> list[tuple[int, str]]:
-    """Sorts part2 before part10."""
+    """Return a sort key with part2 before part10."""
     pieces = re.split(r"([0-9]+)", str(path))
     return [(int(piece), "") if piece.isdigit() else (0, piece) for piece in pieces]

@@ -1,4 +1,4 @@
-"""Rows of files: read in whole pieces of the format, cut to the blocks that are asked for."""
+"""Base of rows in files, which are read in whole pieces of the format and cut to blocks."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from lapwing._arrays import Array
 from lapwing._rows.base import IndexedRows
 from lapwing.exceptions import DataChangedError
 
-READ_BYTES = 2**25  # 32 MB: what is read of files at a time
+READ_BYTES = 2**25  # 32 MB, read at a time
 
 
 def precision_of(dtype: Any, name: str) -> np.dtype[Any]:
-    """The precision in which numbers of a type are read: float32 stays, all else is float64.
+    """Return the precision in which numbers are read: float32 for float32, otherwise float64.
 
     Raises
     ------
     ValueError
-        For what is no real number.
+        If the type is not of real numbers.
     """
     dtype = np.dtype(dtype)
     if dtype.kind not in "fiub":
         raise ValueError(
-            f"{name} holds values of type {dtype}, and points are numbers. Store them as float32 "
-            "or float64."
+            f"{name} holds values of type {dtype}, but points must be numbers. Store them as "
+            "float32 or float64."
         )
     single = dtype.kind == "f" and dtype.itemsize == 4
     return np.dtype(np.float32 if single else np.float64)
@@ -37,12 +37,12 @@ def precision_of(dtype: Any, name: str) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class FileStates:
-    """Sizes and times of files when they were opened, by which a change is seen.
+    """Sizes and times of files when they were opened, to detect changes.
 
     Attributes
     ----------
     name : str
-        What errors call the data.
+        Name of the data in errors.
     states : mapping of Path
         Size in bytes and time of the last change in nanoseconds.
     """
@@ -55,7 +55,7 @@ class FileStates:
         return cls(name, {path: _state(path) for path in paths})
 
     def check(self) -> None:
-        """Raise DataChangedError unless all files are as they were."""
+        """Raise DataChangedError if a file has changed."""
         for path, before in self.states.items():
             try:
                 now = _state(path)
@@ -64,9 +64,9 @@ class FileStates:
             if now != before:
                 raise self.error(f"{path} was changed")
 
-    def error(self, what: str) -> DataChangedError:
+    def error(self, change: str) -> DataChangedError:
         return DataChangedError(
-            f"{what}, while X was read from it. Leave the files of X alone until a fit or a "
+            f"{change}, while X was read from it. Leave the files of X alone until a fit or a "
             "prediction has ended, and begin it again."
         )
 
@@ -77,14 +77,14 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 class StoredRows(IndexedRows, ABC):
-    """Rows of files. A format says what its pieces are and reads a range of rows.
+    """Rows of files. Formats define the size of their pieces, and read a range of rows.
 
     Attributes
     ----------
     files : FileStates
-        Compared before and after every pass.
+        States of the files, compared before and after every pass.
     piece : int
-        Rows that are read as cheaply together as one of them: a chunk of the format.
+        Rows of a chunk of the format, which is read as a whole.
     """
 
     files: FileStates
@@ -94,7 +94,7 @@ class StoredRows(IndexedRows, ABC):
 
     @abstractmethod
     def _read(self, start: int, stop: int) -> Any:
-        """Rows from start to stop as stored: any type, order and layout."""
+        """Read rows from start to stop, in any type, byte order and layout."""
 
     def __repr__(self) -> str:
         n, d = self.shape
@@ -118,7 +118,7 @@ class StoredRows(IndexedRows, ABC):
         begin = 0
         for start in range(0, n, height):
             read = self._read_all(start, min(start + height, n))
-            # What is left of the piece before opens the first block.
+            # The first block begins with the rest of the piece before.
             at = 0
             if len(rest):
                 at = min(n_rows - len(rest), len(read))
@@ -147,18 +147,18 @@ class StoredRows(IndexedRows, ABC):
             some = slice(*np.searchsorted(wanted, [start, stop]))
             found[some] = self._read_all(start, stop)[wanted[some] - start]
         self.files.check()
-        # Rows in order, which most that are asked for are, are not copied once more.
+        # Rows in ascending order, the usual case, are not copied again.
         ordered = len(wanted) == len(index) and bool((place.ravel() == np.arange(len(index))).all())
         return found if ordered else found[place.ravel()]
 
     @property
     def _height(self) -> int:
-        """Rows that a pass reads at a time: whole pieces."""
+        """Rows that a pass reads at a time, in whole pieces."""
         n_pieces = READ_BYTES // max(1, self.piece * self.shape[1] * self.dtype.itemsize)
         return self.piece * max(1, n_pieces)
 
     def _ranges(self, wanted: Array) -> Iterator[tuple[int, int]]:
-        """Ranges of rows that hold the wanted ones, of pieces that have some of them."""
+        """Yield ranges of rows that cover the pieces of the wanted rows."""
         pieces = np.unique(wanted // self.piece)
         most = max(1, self._height // self.piece)
         first = 0
@@ -176,7 +176,7 @@ class StoredRows(IndexedRows, ABC):
         except DataChangedError:
             raise
         except Exception:
-            self.files.check()  # a file that changed is the cause of all that follows from it
+            self.files.check()  # a changed file explains other errors
             raise
         if read.shape != (stop - start, self.shape[1]):
             raise self.files.error(f"{self.name} holds fewer rows than before")

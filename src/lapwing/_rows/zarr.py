@@ -1,4 +1,4 @@
-"""Rows of a Zarr array: compressed chunks in a folder."""
+"""Rows of a Zarr array, compressed chunks in a folder."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from lapwing._rows.stored import FileStates, StoredRows, precision_of
 
 
 class ZarrRows(StoredRows):
-    """A two-dimensional Zarr array.
+    """Two-dimensional Zarr array.
 
     Parameters
     ----------
     array : zarr.Array
-        One in a folder is watched for changes; of other stores nothing is known.
+        Changes are detected for arrays in folders, not for other stores.
     """
 
     def __init__(self, array: Any) -> None:
@@ -27,7 +27,7 @@ class ZarrRows(StoredRows):
                 f"{name} has the shape {array.shape}: X needs rows and columns, at least one of "
                 "each."
             )
-        # A chunk that is gone reads as zeros without an error: its file is looked for.
+        # Missing chunks are read as zeros without an error, so that their files are checked.
         files = [] if folder is None else [path for path in folder.rglob("*") if path.is_file()]
         self.files = FileStates.of(name, files)
         self.array = array
@@ -41,18 +41,18 @@ class ZarrRows(StoredRows):
 
 
 def is_zarr(source: Any) -> bool:
-    """Whether something is a Zarr array, which is told without importing zarr."""
+    """Return whether an object is a Zarr array, without importing zarr."""
     kind = type(source)
     return kind.__module__.partition(".")[0] == "zarr" and kind.__name__ == "Array"
 
 
 def read_zarr(path: Path) -> ZarrRows:
-    """The rows of an array in a folder.
+    """Open the array of a folder.
 
     Raises
     ------
     ValueError
-        If the folder holds no array, or one that has not two dimensions.
+        If the folder holds no array, or its array does not have two dimensions.
     """
     zarr = require("zarr", extra="disk", purpose=f"reading {path}")
     try:

@@ -1,4 +1,4 @@
-"""Data to learn from few labels with: synthetic sets, two real ones, and how to hide labels.
+"""Data sets for learning from few labels, and functions that hide labels.
 
 `make_two_moons`, `make_clock`, `make_gaussian2c` and `make_gaussian4c` draw the synthetic sets of
 the papers that lapwing implements. `load_mnist`, `load_mnist3vs8` and `load_usps` fetch

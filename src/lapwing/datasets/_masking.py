@@ -1,4 +1,4 @@
-"""Hiding labels: from a fully labelled set to a semi-supervised one."""
+"""Functions that hide labels and group classes of labelled data sets."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def mask_labels(
     labels = np.asarray(column_or_1d(y))
     if is_auto(unlabeled):
         raise ValueError(
-            "unlabeled='auto' is how estimators read markers; give the one to write, such as -1 or "
+            "unlabeled='auto' is an option of estimators; give the marker to write, such as -1 or "
             "None."
         )
     if unlabeled_mask(labels, unlabeled).any():
         raise ValueError(
-            f"unlabeled={unlabeled!r} is already in y, so labelled and unlabelled points could not "
-            "be told apart; choose a marker that is no label (None always is one)."
+            f"unlabeled={unlabeled!r} is already in y, so that unlabelled points would look "
+            "labelled; choose a marker that is not a label, such as None."
         )
     if (n_labeled_per_class is None) == (labeled_indices is None):
         raise ValueError("give either n_labeled_per_class or labeled_indices, and not both.")
@@ -83,7 +83,7 @@ def mask_labels(
 
 
 def check_count(name: str, value: object, *, least: int = 1) -> int:
-    """Check a parameter that counts something."""
+    """Check an integer parameter, and return it as int."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"{name}={value!r} must be an integer of at least {least}.")
     return int(value)
@@ -92,7 +92,7 @@ def check_count(name: str, value: object, *, least: int = 1) -> int:
 def _draw(labels: NDArray[Any], count: int, rng: np.random.RandomState) -> NDArray[np.bool_]:
     classes, codes = np.unique(labels, return_inverse=True)
     labeled = np.zeros(labels.size, dtype=bool)
-    # By class and not in one draw: a class without a label could not be learnt at all.
+    # By class, because a class without a label cannot be learnt.
     for code, name in enumerate(classes):
         members = np.flatnonzero(codes == code)
         if members.size < count:
@@ -116,10 +116,10 @@ def _mask_of(indices: NDArray[Any], n: int) -> NDArray[np.bool_]:
             "labeled_indices must be a one-dimensional array of integers or a boolean mask; "
             f"it has shape {indices.shape} and type {indices.dtype}."
         )
-    # Negative indices are refused: -1, the usual marker, here would silently mean the last point.
+    # Negative indices are refused, because -1, the usual marker, would mean the last point.
     if indices.size and not (indices.min() >= 0 and indices.max() < n):
         raise ValueError(
-            f"labeled_indices goes from {indices.min()} to {indices.max()}; "
+            f"labeled_indices from {indices.min()} to {indices.max()} is out of range; "
             f"the {n} points have the indices 0 to {n - 1}."
         )
     labeled = np.zeros(n, dtype=bool)
@@ -132,10 +132,10 @@ def _mask_of(indices: NDArray[Any], n: int) -> NDArray[np.bool_]:
 
 
 def _common_type(labels: NDArray[Any], marker: Any) -> np.dtype[Any]:
-    """A type that holds labels and marker as they are."""
+    """Return a type that holds labels and marker without changing them."""
     mark = np.asarray(marker)
     kinds = {labels.dtype.kind, mark.dtype.kind}
-    # NumPy would make text of a number beside text, and 1 of True: the marker or the labels lost.
+    # NumPy would convert numbers beside strings to strings, and True to 1.
     if kinds <= set("iuf") or kinds == {"U"}:
         return np.result_type(labels.dtype, mark.dtype)
     return np.dtype(object)
@@ -151,7 +151,7 @@ def group_classes(data: Bunch, groups: Sequence[Sequence[int]]) -> Bunch:
     Parameters
     ----------
     data : Bunch
-        A data set as `load_mnist` or `load_usps` returns it. It is not changed.
+        Data set of `load_mnist` or `load_usps`. It is not changed.
     groups : sequence of sequences of int
         For each new class the codes in ``data.target`` that form it. Points whose class is in no
         group are left out.
@@ -159,7 +159,7 @@ def group_classes(data: Bunch, groups: Sequence[Sequence[int]]) -> Bunch:
     Returns
     -------
     Bunch
-        The same fields for the points that are left, in their order.
+        The same fields for the remaining points, in their order.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def group_classes(data: Bunch, groups: Sequence[Sequence[int]]) -> Bunch:
 def _group_codes(
     target: NDArray[np.int64], groups: Sequence[Sequence[int]], n_classes: int
 ) -> NDArray[np.int64]:
-    """Number of the group of every point's class, -1 where the class is in none."""
+    """Return the group of every point's class, -1 if it is in none."""
     if len(groups) < 2:
         raise ValueError(f"groups={groups!r}: at least two classes are needed.")
     new = np.full(n_classes, -1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Handwritten digits from OpenML: fetched once, checked, and their classes coded."""
+"""Handwritten digits from OpenML."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class OpenMLSet:
     ----------
     name, title : str
     data_id : int
-        Number of the set on OpenML; unlike a name it means one version for ever.
+        Number of the set on OpenML, which identifies its version.
     first_label : int
-        What digit 0 is called there.
+        Label of digit 0 on OpenML.
     train_counts : tuple of int
-        Points of every digit in the official training part. OpenML does not mark that part, so
-        the first rows count as it only if they show these numbers.
+        Points of every digit in the official training part. OpenML does not mark that part; the
+        first rows are taken for it if they have these counts.
     n_samples : int
     image_shape : (int, int)
         Rows and columns of an image, which is stored row by row.
@@ -54,16 +54,16 @@ class OpenMLSet:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the data."""
+        """Shape of the data."""
         return self.n_samples, self.image_shape[0] * self.image_shape[1]
 
     @property
     def source(self) -> str:
-        """Name the source of the set."""
+        """Name of the source."""
         return f"OpenML data set {self.data_id}"
 
     def describe(self) -> str:
-        """The text that goes with the data as `DESCR`."""
+        """Return the description of the set, `DESCR`."""
         height, width = self.image_shape
         least, most = self.value_range
         return "\n".join(
@@ -88,7 +88,7 @@ MNIST = OpenMLSet(
     n_samples=70000,
     image_shape=(28, 28),
     value_range=(0, 255),
-    # Holds the grey values exactly, at half the memory.
+    # Represents the grey values exactly, with half the memory.
     dtype="float32",
     reference="Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, Gradient-based learning applied to "
     "document recognition, 1998",
@@ -97,7 +97,7 @@ USPS = OpenMLSet(
     name="USPS",
     title="USPS: 9298 handwritten digits from envelopes, training and test part",
     data_id=41082,
-    first_label=1,  # LIBSVM's version: digit d is called d + 1
+    first_label=1,  # LIBSVM's version has the label d + 1 for digit d
     train_counts=(1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644),
     n_samples=9298,
     image_shape=(16, 16),
@@ -116,7 +116,7 @@ def load_mnist(
 ) -> Any:
     """Load MNIST: 70000 handwritten digits of 28 x 28 pixels, the last 10000 the test part.
 
-    The set is fetched from OpenML when it is asked for first; scikit-learn keeps a copy.
+    The first call fetches the set from OpenML; scikit-learn keeps a copy.
 
     Parameters
     ----------
@@ -144,9 +144,9 @@ def load_mnist(
     Raises
     ------
     OSError
-        If the set can neither be fetched nor read from the copy.
+        If the set can be neither fetched nor read from the copy.
     ValueError
-        If `dtype` is unknown, or OpenML answers with another set.
+        If `dtype` is unknown, or OpenML returns another set.
 
     See Also
     --------
@@ -164,8 +164,8 @@ def load_mnist3vs8(
 ) -> Any:
     """Load MNIST3VS8: digit 3 against digit 8, 11982 training and 1984 test points.
 
-    The largest two-class problem of the LapSVM paper (Section 6.1). It is MNIST, with two classes
-    left: ``group_classes(load_mnist(), [[3], [8]])``.
+    The largest two-class problem of the LapSVM paper (Section 6.1), equal to
+    ``group_classes(load_mnist(), [[3], [8]])``.
 
     Parameters
     ----------
@@ -184,9 +184,9 @@ def load_mnist3vs8(
     Raises
     ------
     OSError
-        If the set can neither be fetched nor read from the copy.
+        If the set can be neither fetched nor read from the copy.
     ValueError
-        If `dtype` is unknown, or OpenML answers with another set.
+        If `dtype` is unknown, or OpenML returns another set.
     """
     data = group_classes(_load(MNIST, data_home, dtype, False), [[3], [8]])
     return (data.data, data.target) if return_X_y else data
@@ -200,7 +200,7 @@ def load_usps(
 ) -> Any:
     """Load USPS: 9298 handwritten digits of 16 x 16 pixels, 2007 of them the official test part.
 
-    The set is fetched from OpenML when it is asked for first; scikit-learn keeps a copy.
+    The first call fetches the set from OpenML; scikit-learn keeps a copy.
 
     Parameters
     ----------
@@ -228,9 +228,9 @@ def load_usps(
     Raises
     ------
     OSError
-        If the set can neither be fetched nor read from the copy.
+        If the set can be neither fetched nor read from the copy.
     ValueError
-        If `dtype` is unknown, or OpenML answers with another set.
+        If `dtype` is unknown, or OpenML returns another set.
 
     See Also
     --------
@@ -267,14 +267,14 @@ def _load(
 def _fetch(
     known: OpenMLSet, data_home: str | os.PathLike[str] | None
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Points and labels as OpenML has them."""
+    """Fetch points and labels from OpenML."""
     # pandas reads these files several times faster, but lapwing does not depend on it.
     parser = "pandas" if find_spec("pandas") is not None else "liac-arff"
     try:
         found = sklearn.datasets.fetch_openml(
             data_id=known.data_id, as_frame=False, parser=parser, data_home=data_home
         )
-        # Classes come as texts, such as '5'.
+        # Classes are strings, such as '5'.
         return np.asarray(found.data), np.asarray(found.target).astype(np.float64)
     except (OSError, ValueError) as error:
         raise OSError(
@@ -304,7 +304,7 @@ def _check(X: NDArray[Any], y: NDArray[np.float64], known: OpenMLSet) -> None:
 
 
 def _official_test(target: NDArray[np.int64], known: OpenMLSet) -> NDArray[np.bool_] | None:
-    """The points after the training part, if the first points are that part."""
+    """Return the mask of the test part; None if the first points are not the training part."""
     n_train = sum(known.train_counts)
     if tuple(np.bincount(target[:n_train], minlength=10)) != known.train_counts:
         return None
@@ -313,7 +313,7 @@ def _official_test(target: NDArray[np.int64], known: OpenMLSet) -> NDArray[np.bo
 
 def _float_type(dtype: Any) -> np.dtype[Any]:
     for known in (np.dtype(np.float64), np.dtype(np.float32)):
-        with suppress(TypeError):  # what np.dtype does not understand
+        with suppress(TypeError):  # of unknown types
             if np.dtype(dtype) == known:
                 return known
     raise ValueError(f"dtype={dtype!r} must be 'float64', 'float32' or None.")

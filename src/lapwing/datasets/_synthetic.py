@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from lapwing.datasets._masking import check_count, mask_labels
 
-# The clock of Figure 1 has no printed measures. These keep the hands clear of the border by several
-# times the distance between neighbours on it.
+# Figure 1 has no printed measures. These keep the hands away from the border by several times the
+# distance between neighbours on it.
 _MINUTE_HAND, _HOUR_HAND = 0.65, 0.4
 _FOUR_O_CLOCK = math.radians(90 - 4 * 30)
 
@@ -241,7 +241,7 @@ def _gaussians(
     random_state: int | np.random.RandomState | None,
     return_truth: bool,
 ) -> tuple[NDArray[Any], ...]:
-    """Draw as many points of N(m_i, I) for every row of `means`; the first half is class 0."""
+    """Draw equally many points of N(m_i, I) for each row of `means`; the first half is class 0."""
     centers = np.asarray(means)
     k, informative = centers.shape
     n = check_count("n_samples", n_samples)

@@ -1,4 +1,4 @@
-"""Fitted models on disk: saved exactly, loaded without running anything that a file brings."""
+"""Fitted models in files, saved exactly and loaded without running code of the file."""
 
 from lapwing._host.modules import publish as _publish
 from lapwing.models.archive import ModelFileError

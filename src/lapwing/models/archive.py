@@ -21,7 +21,7 @@ _JSON_GROWTH = 20  # bytes of Python objects for a byte of JSON, at most
 
 
 class ModelFileError(ValueError):
-    """A file is not a model that can be loaded; the message says why in one line."""
+    """A file is not a model that can be loaded, for the reason in the message."""
 
 
 def pack(
@@ -33,7 +33,7 @@ def pack(
     with ZipFile(buffer, "w") as archive:
         for name, text in {**texts, _SCHEMA: tree}.items():
             _write(archive, name, text.encode(), ZIP_DEFLATED)
-        # Arrays are stored as they are, so that no small file can unpack to a large one.
+        # Arrays are not compressed, so that a small file cannot unpack to a large one.
         for name in sorted(members):
             _write(archive, name, members[name], ZIP_STORED)
     return buffer.getvalue()
@@ -47,7 +47,7 @@ def _write(archive: ZipFile, name: str, content: bytes, how: int) -> None:
 
 
 def check_start(file: BinaryIO, name: str) -> None:
-    """Tell what is no model file by its first bytes."""
+    """Refuse files that are not zip archives by their first bytes."""
     start = file.read(len(_ZIP_START))
     file.seek(0)
     if not start:
@@ -61,9 +61,9 @@ def check_start(file: BinaryIO, name: str) -> None:
 
 
 def read_header(archive: ZipFile, name: str) -> dict[str, Any]:
-    """Read the header of a model file; `ModelFileError` if a newer version wrote it, or none."""
+    """Read the header of a model file of this or an older version."""
     names = archive.namelist()
-    # The closing directory of an inner archive is taken for that of a file that was cut behind it.
+    # In a file truncated after an inner archive, zipfile finds the directory of the inner one.
     if names and min(entry.header_offset for entry in archive.infolist()) > 0:
         raise ModelFileError(f"{name} was cut or damaged: it does not begin where it should.")
     if HEADER not in names or _SCHEMA not in names:
@@ -72,8 +72,8 @@ def read_header(archive: ZipFile, name: str) -> dict[str, Any]:
     _check_memory(entry.file_size * _JSON_GROWTH, name)
     header = json.loads(archive.read(entry))
     made_by = header["lapwing_version"]
-    # The format is raised when an old lapwing could not read it; the version is compared as well,
-    # for a newer one may have put meaning into attributes that this one does not know.
+    # The format number rises when old versions cannot read a file; the version is compared as well,
+    # because newer versions may use attributes that this one ignores.
     if header["format"] > FORMAT or _release(made_by) > _release(__version__):
         raise ModelFileError(
             f"{name} was made by lapwing {one_line(made_by)}, newer than this one "
@@ -89,12 +89,12 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def check_archive(archive: ZipFile, name: str) -> None:
-    """Refuse an archive that says it unpacks to more than there is memory, or holds other types.
+    """Refuse an archive that unpacks to more than the available memory, or holds other types.
 
     Raises
     ------
     ModelFileError
-        Before anything has been unpacked or made.
+        Before anything is unpacked.
     """
     names = archive.namelist()
     if len(set(names)) < len(names):
@@ -108,7 +108,7 @@ def check_archive(archive: ZipFile, name: str) -> None:
             raise ModelFileError(f"{name} was damaged: its array {one_line(entry.filename)}.")
         needed += entry.file_size
         with archive.open(entry) as member:
-            # By content: NumPy unpacks a packed member whatever it is called.
+            # By content, because NumPy unpacks archives of any name.
             if is_zipfile(member):
                 with ZipFile(member) as inner:
                     needed += sum(part.file_size for part in inner.infolist())
@@ -116,8 +116,8 @@ def check_archive(archive: ZipFile, name: str) -> None:
     stranger = forbidden(json.loads(archive.read(_SCHEMA)))
     if stranger is not None:
         raise ModelFileError(
-            f"{name} holds {one_line(stranger)}, which is no part of a model of lapwing; it was "
-            "not loaded."
+            f"{name} holds {one_line(stranger)}, which does not belong to a model of lapwing; it "
+            "was not loaded."
         )
 
 
@@ -129,7 +129,7 @@ def _check_memory(n_bytes: int, name: str) -> None:
 
 
 def one_line(error: BaseException | str, width: int = 160) -> str:
-    """An error or a name from a file in one short line."""
+    """Format an error, or a name from a file, as one short line."""
     text = " ".join(str(error).split()).rstrip(".")
     if len(text) > width:
         text = f"{text[: width - 1]}…"

@@ -1,7 +1,7 @@
-"""Fitted models in files: saved exactly, loaded without running anything that a file brings.
+"""Fitted models in files, saved exactly and loaded without running code of the file.
 
-A model file is a zip archive: ``lapwing.json`` says what made it and what the model is,
-``report.json`` holds the figures of the report, ``schema.json`` and the arrays beside it are skops'
+A model file is a zip archive: ``lapwing.json`` holds versions and a description of the model,
+``report.json`` the figures of the report, and ``schema.json`` with arrays is the format of skops
 (`skops.io.load` reads the pipeline too). No pickle is read or written.
 """
 
@@ -49,17 +49,17 @@ from lapwing.models.schema import TABLE_ENCODER, canonical_nodes, forbidden, tru
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted pipeline with what is known of it.
+    """Fitted pipeline with its description.
 
     Attributes
     ----------
     pipeline : Pipeline or estimator
         Preprocessing and estimator, fitted.
     info : mapping
-        What can be written as JSON: method, parameters, names of the features. The versions of
-        lapwing, scikit-learn and NumPy are added when it is saved.
+        Description for JSON: method, parameters, names of the features. The versions of lapwing,
+        scikit-learn and NumPy are added when it is saved.
     report : object or None
-        A `lapwing._report.record.ReportData`, for a report that is made later.
+        Figures of the report, a `lapwing._report.record.ReportData`.
     """
 
     pipeline: Any
@@ -76,22 +76,22 @@ def _versions() -> dict[str, str]:
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file, whole or not at all.
+    """Write a model to a file atomically.
 
     Parameters
     ----------
     model : estimator, Pipeline or Model
-        A fitted estimator or pipeline, or a `Model`, which says more of it. The same model gives
-        the same bytes. Of a search (``GridSearchCV``), also as a step of a pipeline, it is
+        A fitted estimator or pipeline, or a `Model` with a description. The same model gives the
+        same bytes. A search (``GridSearchCV``), also as a step of a pipeline, is replaced by its
         ``best_estimator_``. The encoder of a `TableEncoder` is left out.
     path : path-like
-        The file; it is replaced if it exists.
+        Path; an existing file is replaced.
 
     Raises
     ------
     ValueError
-        If the model is not fitted, or holds what no file may, such as a kernel that is a Python
-        function; if `info` is not JSON; or if nothing can be written at `path`.
+        If the model is not fitted, holds an object that files do not support, such as a Python
+        function as kernel, or `info` is not JSON, or `path` cannot be written.
     ImportError
         If skops is not installed.
 
@@ -107,7 +107,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _fitted(estimator: Any) -> Any:
-    """An estimator that can answer."""
+    """Check that an estimator is fitted, and return it."""
     if not isinstance(estimator, BaseEstimator):
         raise ValueError(
             f"{type(estimator).__name__} cannot be saved as a model: give a fitted estimator, a "
@@ -123,13 +123,13 @@ def _fitted(estimator: Any) -> Any:
 
 
 def _without_searches(estimator: Any) -> Any:
-    """Replace searches, in pipelines too, by the estimators that they have found."""
+    """Replace searches, in pipelines too, by their best estimators."""
     if isinstance(estimator, (GridSearchCV, RandomizedSearchCV)):
         return _without_searches(_best_of_search(estimator))
     if isinstance(estimator, Pipeline):
         steps = [(name, _without_searches(step)) for name, step in estimator.steps]
         if any(new is not old for (_, new), (_, old) in zip(steps, estimator.steps, strict=True)):
-            estimator = copy(estimator)  # fitted steps stay as they are
+            estimator = copy(estimator)  # without copying the fitted steps
             estimator.steps = steps
     return estimator
 
@@ -150,31 +150,31 @@ def _best_of_search(search: GridSearchCV | RandomizedSearchCV) -> BaseEstimator:
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model from a file, which is taken for a stranger's.
+    """Load a model from an untrusted file.
 
     Parameters
     ----------
     path : path-like
-        A file of `save_model`.
+        Path of a file written by `save_model`.
 
     Returns
     -------
     Model
-        Its decision values are those of the saved model, to the last bit, on the same machine and
-        the same versions.
+        Its decision values equal those of the saved model bit for bit on the same machine with the
+        same versions.
 
     Raises
     ------
     ModelFileError
-        If it is no such file, was cut or damaged, was made by a newer lapwing, or holds types that
-        are no part of a model. Nothing in the file has been run then.
+        If it is not such a file, is truncated or damaged, was written by a newer lapwing, or holds
+        types that do not belong to a model. No code of the file is run.
     ImportError
         If skops is not installed.
 
     Warns
     -----
     ModelVersionWarning
-        If another scikit-learn made it, whose preprocessing may differ.
+        If another version of scikit-learn wrote it, whose preprocessing may differ.
     """
     skops = require("skops.io", extra="model", purpose="Loading a model")
     file = Path(path)
@@ -207,7 +207,7 @@ def _encode(model: Model) -> bytes:
         texts[REPORT] = _json(model.report.to_dict(), "report")
     try:
         dump = skops.dumps(_with_listed_words(_without_encoders(model.pipeline)))
-    except Exception as error:  # whatever an object's own way of giving its state raises
+    except Exception as error:  # __getstate__ of any object may raise anything
         raise ValueError(f"the model cannot be saved: {one_line(error)}.") from None
     schema, members = canonical_nodes(dump)
     stranger = forbidden(schema)
@@ -237,7 +237,7 @@ def _without_encoders(pipeline: Any) -> Any:
 
 
 def _arrays_among(parts: Iterable[Any]) -> dict[int, Any]:
-    """What a copy shares and does not copy."""
+    """Return the arrays that a deep copy shares."""
     return {id(part): part for part in parts if is_sparse(part) or isinstance(part, np.ndarray)}
 
 
@@ -246,9 +246,9 @@ def _is_table_encoder(part: Any) -> bool:
 
 
 def _with_listed_words(pipeline: Any) -> Any:
-    """A copy in which vocabularies are arrays of words, in the order of their numbers.
+    """Copy a model with vocabularies as arrays of words, in the order of their indices.
 
-    Of a dict the writer makes some files a word: a minute for 40,000.
+    skops writes several files for each word of a dict, which takes a minute for 40,000 words.
     """
     parts = list(_parts(pipeline))
     vocabularies = [
@@ -266,7 +266,7 @@ def _with_listed_words(pipeline: Any) -> Any:
 
 
 def _number_words(pipeline: Any) -> None:
-    """Make the vocabularies of a model that was just read what they were."""
+    """Restore the vocabularies of a loaded model to dicts; undoes `_with_listed_words`."""
     for part in _parts(pipeline):
         if isinstance(part, CountVectorizer):
             words = getattr(part, "vocabulary_", None)
@@ -275,7 +275,7 @@ def _number_words(pipeline: Any) -> None:
 
 
 def _refuse_series(pipeline: Any) -> None:
-    """Say which parameter of a model is of pandas; what the writer finds inside names none."""
+    """Refuse parameters of pandas by name, because errors of skops do not name them."""
     parameters = pipeline.get_params() if hasattr(pipeline, "get_params") else {}
     for name, value in parameters.items():
         if type(value).__module__.partition(".")[0] == "pandas":
@@ -289,14 +289,13 @@ def _json(value: Any, name: str) -> str:
     try:
         return json.dumps(value, indent=1)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be what JSON can hold: {one_line(error)}.") from None
+        raise ValueError(f"{name} must be serialisable as JSON: {one_line(error)}.") from None
 
 
 def _decode(skops: Any, file: BinaryIO, name: str) -> tuple[Model, dict[str, Any]]:
     check_start(file, name)
     try:
-        # Versions are compared in one place; what NumPy or zipfile think of a damaged file is
-        # no news to the user.
+        # Versions are compared elsewhere, and warnings about damaged files precede an error.
         with warnings.catch_warnings(), ZipFile(file) as archive:
             warnings.simplefilter("ignore")
             header = read_header(archive, name)
@@ -308,7 +307,7 @@ def _decode(skops: Any, file: BinaryIO, name: str) -> tuple[Model, dict[str, Any
             _check_pipeline(pipeline, name)
     except ModelFileError:
         raise
-    except Exception as error:  # damage shows in the ways of zipfile, zlib, json, NumPy, skops
+    except Exception as error:  # damaged files raise errors of many types
         raise ModelFileError(f"{name} was cut or damaged: {one_line(error)}.") from None
     return Model(pipeline, header["info"], report), header
 
@@ -316,7 +315,7 @@ def _decode(skops: Any, file: BinaryIO, name: str) -> tuple[Model, dict[str, Any
 def _read_report(archive: ZipFile) -> Any:
     if REPORT not in archive.namelist():
         return None
-    # Late: a model without a report is read without what draws one.
+    # Imported late, because models without a report do not need it.
     from lapwing._report.record import ReportData
 
     return ReportData.from_dict(json.loads(archive.read(REPORT)))
@@ -326,7 +325,7 @@ def _check_pipeline(pipeline: Any, name: str) -> None:
     if not isinstance(pipeline, BaseEstimator) or not hasattr(pipeline, "predict"):
         raise ModelFileError(f"{name} was damaged: what it holds cannot predict.")
     for part in _parts(pipeline):
-        # Compiled code follows a sparse matrix's indices without looking where they lead.
+        # Compiled code does not check the indices of sparse matrices.
         if is_sparse(part) and hasattr(part, "check_format"):
             part.check_format(full_check=True)
         # A cache is a folder of pickles, read when the pipeline is fitted again.
@@ -337,7 +336,7 @@ def _check_pipeline(pipeline: Any, name: str) -> None:
             raise ModelFileError(
                 f"{name} names an encoder of texts, which would be imported; set encoder=None."
             )
-        # Texts to predict would be taken for paths.
+        # Texts would be read as paths.
         if isinstance(part, CountVectorizer) and part.input != "content":
             raise ModelFileError(
                 f"{name} holds {type(part).__name__}(input={one_line(repr(part.input))}), which "
@@ -346,7 +345,7 @@ def _check_pipeline(pipeline: Any, name: str) -> None:
 
 
 def _parts(root: Any) -> Iterator[Any]:
-    """All objects that a model holds, arrays and sparse matrices among them."""
+    """Iterate over all objects in a model, including arrays and sparse matrices."""
     pending, seen = [root], set()
     while pending:
         part = pending.pop()

@@ -1,9 +1,9 @@
-"""Schema of a model file: the types it may hold, and its canonical form.
+"""Schema of model files: allowed types, and canonical form.
 
-skops describes a model as a tree of nodes in JSON, each with the type it stands for and the loader
-that makes it. skops itself trusts all of scikit-learn; here only what preprocessing and lapwing's
-estimators need is let through, and the tree is checked before skops sees it. The same table is
-applied when a model is saved, so that nothing is written that could not be read back.
+skops describes a model as a tree of nodes in JSON, each with its type and its loader. skops trusts
+all of scikit-learn; here only the types of preprocessing and of lapwing's estimators are allowed,
+and the tree is checked before skops loads it. The same check applies when a model is saved, so that
+every written file can be read.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.model_selection.few_label_regressor import FewLabelRegressor
 from lapwing.spaces.recipes import SPACES
 
-# Loaders of skops by the types they may make. Without a loader here: functions bound to objects,
-# partials, operators, whatever calls with arguments from the file; trees and losses, whose compiled
-# code trusts its indices.
+# Allowed types of each loader of skops. Loaders that are not allowed: bound methods, partials,
+# operators and others that call functions with arguments from the file; trees and losses, whose
+# compiled code does not check indices.
 _NUMBERS = r"numpy\.(bool_?|str_|u?int\d+|float\d+)"
 _SKLEARN = (
     r"sklearn\.(pipeline|compose\._column_transformer|impute\._base|decomposition\._(pca"
@@ -51,7 +51,7 @@ _ALLOWED = {
     "TypeNode": rf"builtins\.(bool|float|int|str)|{_NUMBERS}",
     "RandomStateNode": r"numpy\.random\.mtrand\.RandomState",
     "SparseMatrixNode": r"scipy\.sparse\._(csr|csc|coo)\.(csr|csc|coo)_(array|matrix)",
-    "FunctionNode": r"numpy\.\w+",  # of these skops lets only the ufuncs through
+    "FunctionNode": r"numpy\.\w+",  # skops allows only the ufuncs of these
 }
 _SPARSE = tuple(
     f"scipy.sparse._{kind}.{kind}_{form}"
@@ -65,7 +65,7 @@ TABLE_ENCODER = "lapwing.TableEncoder"
 
 
 def _own_types() -> tuple[str, ...]:
-    """By their public names, as files must outlive the places where classes are written."""
+    """Return the types of lapwing by public names, which remain valid when private modules move."""
     classes = [getattr(estimators, name) for name in estimators.__all__]
     classes += [*GRAPHS.values(), *SPACES.values(), Kernel, Anchors, Eigenfunctions, Rotation]
     classes += [*LOSSES.values(), *UNLABELED_LOSSES.values()]
@@ -79,12 +79,12 @@ _TEXTS = "lapwing.models.texts_from"
 
 
 def trusted_types() -> list[str]:
-    """Return the types that skops is told to trust beyond its own list."""
+    """Return the types that skops trusts beyond its own list."""
     return [*OWN_TYPES, *_SPARSE, "numpy.dtype", _TEXTS]
 
 
 def forbidden(schema: Any) -> str | None:
-    """The first type in a tree that a model file must not hold, or None.
+    """Return the first type of a tree that is not allowed, or None.
 
     Every mapping that names a loader counts as a node, wherever it is.
     """
@@ -120,7 +120,7 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def canonical_nodes(dump: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Rewrite what skops wrote so that equal models give equal bytes.
+    """Rewrite the output of skops so that equal models give equal bytes.
 
     skops names arrays and objects by their addresses in memory. Here arrays are named by their
     content, which also stores equal ones once, and objects that occur more than once are counted.
@@ -128,14 +128,14 @@ def canonical_nodes(dump: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     Parameters
     ----------
     dump : bytes
-        From `skops.io.dumps`.
+        Result of `skops.io.dumps`.
 
     Returns
     -------
     schema : dict
         The tree.
     members : dict of str to bytes
-        The files that it refers to.
+        Contents of its files by name.
     """
     members: dict[str, bytes] = {}
     with ZipFile(io.BytesIO(dump)) as archive:
@@ -158,7 +158,7 @@ def canonical_nodes(dump: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def _drop_address(node: dict[str, Any]) -> None:
-    """Drop the address in memory that a vectoriser keeps of its stop words."""
+    """Drop the memory address of a vectoriser's stop words."""
     if node["__loader__"] != "ObjectNode" or node["__class__"] not in _VECTORIZERS:
         return
     attributes = node["content"]
@@ -173,7 +173,7 @@ def _add(members: dict[str, bytes], content: bytes, suffix: str) -> str:
 
 
 def _number_objects(schema: dict[str, Any]) -> None:
-    """Keep identities only where an object is shared: those of texts depend on the interpreter."""
+    """Number shared objects only, because identities of texts depend on the interpreter."""
     known = [node for node in _nodes(schema) if node["__loader__"] not in ("JsonNode", "TypeNode")]
     times = Counter(node.get("__id__") for node in known)
     numbers: dict[Any, int] = {}
@@ -184,7 +184,7 @@ def _number_objects(schema: dict[str, Any]) -> None:
 
 
 def _pack_texts(node: dict[str, Any], members: dict[str, bytes]) -> None:
-    """Replace an array of Python texts, of which skops makes a node each, by one array."""
+    """Replace an array of Python strings, one node each in skops, by one array."""
     if node["__loader__"] != "NdArrayNode" or node.get("type") != "json":
         return
     items = node["content"]
@@ -195,7 +195,7 @@ def _pack_texts(node: dict[str, Any], members: dict[str, bytes]) -> None:
     if not texts or not all(isinstance(text, str) for text in texts):
         return
     width, total = max(map(len, texts)), sum(map(len, texts))
-    # One long text among short ones would widen all; NumPy drops closing NULs.
+    # A long text would widen all short ones; NumPy drops trailing NULs.
     if width * len(texts) > 16 * total + 1024 or any(text.endswith("\0") for text in texts):
         return
     buffer = io.BytesIO()
@@ -225,7 +225,7 @@ def _pack_texts(node: dict[str, Any], members: dict[str, bytes]) -> None:
 
 
 def texts_from(array: Array) -> Array:
-    """Make an array of Python's texts from one of NumPy's; model files name this function.
+    """Convert an array of NumPy strings to Python strings; model files name this function.
 
     Parameters
     ----------

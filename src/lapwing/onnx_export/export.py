@@ -1,8 +1,8 @@
 """Fitted models as ONNX graphs, for programs without Python.
 
-A small converter of its own: kernel expansions are a handful of operators, and written in double
-precision throughout they agree with the estimator to rounding. skl2onnx has no operator for them,
-and its preprocessing works in single precision unless told otherwise.
+A small converter: kernel expansions are a handful of operators, which agree with the estimator up
+to rounding in double precision. skl2onnx has no operator for them, and its preprocessing works in
+single precision by default.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from lapwing.spaces import (
     VotedFunction,
 )
 
-# Equal takes texts since 19.
+# Equal supports strings since 19.
 _OPSET, _IR_VERSION = 19, 9
-_LIMIT = 2**31 - 2**20  # bytes of a protocol buffer, less what the nodes take
+_LIMIT = 2**31 - 2**20  # bytes of a protocol buffer, less room for the nodes
 
 InputType = Literal["double", "float"]
 
@@ -41,14 +41,14 @@ InputType = Literal["double", "float"]
 def save_onnx(
     model: Any, path: str | os.PathLike[str], *, input_type: InputType = "double"
 ) -> None:
-    """Write a fitted model to an ONNX file, whole or not at all.
+    """Write a fitted model to an ONNX file atomically.
 
     Parameters
     ----------
     model : Pipeline or estimator
         As for `to_onnx`.
     path : path-like
-        The file; it is replaced if it exists.
+        Path; an existing file is replaced.
     input_type : {"double", "float"}, default="double"
         As for `to_onnx`.
 
@@ -57,7 +57,7 @@ def save_onnx(
     OnnxExportError
         If the model has no ONNX form.
     ValueError
-        If `input_type` is neither, or nothing can be written at `path`.
+        If `input_type` is neither, or `path` cannot be written.
     ImportError
         If onnx is not installed.
     """
@@ -69,16 +69,16 @@ def save_onnx(
 def to_onnx(model: Any, *, input_type: InputType = "double") -> Any:
     """Translate a fitted model to ONNX.
 
-    Inputs are ``X`` (n, n_features), or, where some column holds texts, one
-    input (n, 1) a column, named as the column. A classifier's outputs are ``label``, ``scores`` and
-    ``probabilities``, what `predict`, `decision_function` and `predict_proba` give; a regressor's
-    is ``value``.
+    The input is ``X`` (n, n_features), or, if a column holds strings, one input (n, 1) for each
+    column, with its name. The outputs of classifiers are ``label``, ``scores`` and
+    ``probabilities``, the results of `predict`, `decision_function` and `predict_proba`; that of
+    regressors is ``value``.
 
     Parameters
     ----------
     model : Pipeline or estimator
-        A fitted estimator of lapwing, or a pipeline that ends in one. Of what chooses among others,
-        as `FewLabelClassifier` and a search do, it is the chosen one (``best_estimator_``).
+        A fitted estimator of lapwing, or a pipeline that ends in one. `FewLabelClassifier` and
+        searches are replaced by their ``best_estimator_``.
     input_type : {"double", "float"}, default="double"
         Type of the inputs that are numbers: 64 or 32 bits. Arithmetic is in double precision with
         both, so that "float" only rounds the inputs.
@@ -86,14 +86,14 @@ def to_onnx(model: Any, *, input_type: InputType = "double") -> Any:
     Returns
     -------
     onnx.ModelProto
-        Checked. All arithmetic is in double precision; the kernel values of all rows of X with all
-        training points are in memory at once.
+        Checked model. All arithmetic is in double precision; the kernel matrix of all rows of X and
+        all training points is in memory at once.
 
     Raises
     ------
     OnnxExportError
-        For a precomputed kernel, a kernel that is a Python function, preprocessing without a
-        translation, or a model of more than 2 GB.
+        If the kernel is precomputed or a Python function, a preprocessing step has no translation,
+        or the model exceeds 2 GB.
     ValueError
         If `input_type` is neither.
     ImportError
@@ -101,7 +101,7 @@ def to_onnx(model: Any, *, input_type: InputType = "double") -> Any:
 
     Notes
     -----
-    A category that OneHotEncoder(handle_unknown='error') would refuse is encoded as none.
+    Categories that OneHotEncoder(handle_unknown='error') would refuse are encoded as zeros.
     """
     if input_type not in ("double", "float"):
         raise ValueError(f"input_type={input_type!r} must be 'double' or 'float'.")
@@ -134,7 +134,7 @@ def to_onnx(model: Any, *, input_type: InputType = "double") -> Any:
 
 
 def _split(model: Any) -> tuple[list[Any], Any]:
-    """The steps before a fitted estimator, and the estimator."""
+    """Return the steps before a fitted estimator, and the estimator."""
     steps: list[Any] = []
     estimator = model
     while isinstance(estimator, Pipeline) or hasattr(estimator, "best_estimator_"):
@@ -152,7 +152,7 @@ def _split(model: Any) -> tuple[list[Any], Any]:
 
 
 def _function(estimator: Any) -> Any:
-    """The function of a fitted estimator, if it has an ONNX form."""
+    """Return the function of a fitted estimator, if it has an ONNX form."""
     function = estimator._function()
     inner = function.pairs if isinstance(function, VotedFunction) else function
     if isinstance(inner, LinearFunction):
@@ -177,7 +177,7 @@ def _function(estimator: Any) -> Any:
 
 
 def _inputs(build: Builder, steps: list[Any], input_type: InputType) -> tuple[list[Any], Columns]:
-    # A step that passes everything through is a word and knows no columns.
+    # The step "passthrough" is a string without n_features_in_.
     first = next(step for step in steps if hasattr(step, "n_features_in_"))
     p = first.n_features_in_
     types = build.onnx.TensorProto
@@ -203,7 +203,7 @@ def _inputs(build: Builder, steps: list[Any], input_type: InputType) -> tuple[li
 
 
 def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
-    """Decision values (n, c) from preprocessed points."""
+    """Add the decision values (n, c) of preprocessed points to the graph."""
     if isinstance(function, VotedFunction):
         values, _ = _decision_values(build, function.pairs, X)
         one = (build.constant(np.float64(bound)) for bound in (-1, 1))
@@ -227,7 +227,7 @@ def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
 
 
 def _answers(build: Builder, estimator: Any, values: str, n_columns: int) -> list[Any]:
-    """Name the outputs, labels first."""
+    """Add the outputs to the graph, labels first."""
     helper, types = build.onnx.helper, build.onnx.TensorProto
     flat, rows = values, ["n", n_columns]
     if n_columns == 1:
@@ -260,7 +260,7 @@ def _answers(build: Builder, estimator: Any, values: str, n_columns: int) -> lis
 
 
 def _classes(classes: Array) -> Array:
-    """Classes in one of the types that every runtime knows."""
+    """Convert classes to a type that all runtimes support."""
     if classes.dtype.kind in "OU":
         return classes.astype(object)
     if classes.dtype.kind == "b":
@@ -288,7 +288,7 @@ def _scaled(build: Builder, tensor: str, factor: float) -> str:
 
 
 def _in_units(build: Builder, X: str, kernel: Kernel) -> str:
-    """Points divided as the estimator divides them."""
+    """Scale points as the estimator does."""
     return _scaled(build, X, 2.0**-kernel.unit_exponent) if kernel.unit_exponent else X
 
 
@@ -313,7 +313,7 @@ def _sigmoid(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
 
 
 def _rbf(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
-    # Prepared as for the estimator: of float32 points their rounding would be seen.
+    # Prepared as by the estimator, because float32 points are rounded.
     right = KERNELS["rbf"].prepare(basis, kernel)
     assert right.norms is not None
     if kernel.center is not None:
@@ -330,13 +330,13 @@ def _cosine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     right = KERNELS["cosine"].prepare(basis, kernel)
     length = build.op("Sqrt", _squared_norms(build, X))
     zero, one = build.constant(np.float64(0)), build.constant(np.float64(1))
-    # Where the length is 0 so is the point, whatever it is divided by.
+    # A point of length 0 is 0, so that any divisor will do.
     divisor = build.op("Where", build.op("Equal", length, zero), one, length)
     return build.op("MatMul", build.op("Div", X, divisor), _transposed(build, right.points))
 
 
 def _laplacian(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
-    """Feature by feature: all differences at once would take n_features times the memory."""
+    """Sum over features in a loop; all differences would take n_features times the memory."""
     helper, double = build.onnx.helper, build.onnx.TensorProto.DOUBLE
     make = helper.make_tensor_value_info
     body = helper.make_graph(
@@ -373,7 +373,7 @@ def _laplacian(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     return build.op("Exp", _scaled(build, distances, -kernel.gamma))
 
 
-# A kernel of the registry may do without: a model with it is refused, and the message says so.
+# Kernels of the registry without a translation are refused.
 TRANSLATED_KERNELS: Mapping[str, Callable[[Builder, str, Any, Kernel], str]] = {
     "rbf": _rbf,
     "poly": _poly,

@@ -1,4 +1,4 @@
-"""Preprocessing steps as ONNX operators: what the command line's pipelines are made of."""
+"""Preprocessing steps as ONNX operators."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from lapwing._arrays import Array
 
 
 class OnnxExportError(ValueError):
-    """A model cannot be written in ONNX; the message says what stands in the way."""
+    """A model cannot be exported to ONNX, for the reason in the message."""
 
 
 class Builder:
-    """Nodes and constants of an ONNX graph that grows.
+    """Nodes and constants of a growing ONNX graph.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Builder:
         self.n_bytes = 0
 
     def constant(self, value: Any) -> str:
-        """Add an array; its name is returned."""
+        """Add an array, and return its name."""
         array = np.asarray(value)
         name = f"lapwing/c{len(self.constants)}"  # no column has such a name
         self.n_bytes += array.nbytes
@@ -51,21 +51,21 @@ class Builder:
         return name
 
     def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """Add an operator with one output, whose name is returned."""
+        """Add an operator with one output, and return its name."""
         name = f"lapwing/t{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
         return name
 
 
 class Columns:
-    """Input columns as tensors: a matrix, or one tensor a column where texts are among them."""
+    """Columns as tensors: one matrix, or one tensor for each column if there are strings."""
 
     def __init__(self, names: Sequence[str], n_columns: int) -> None:
         self.names = list(names)
         self.n_columns = n_columns
 
     def take(self, build: Builder, which: Sequence[int]) -> str:
-        """A tensor (n, len(which)) of some columns."""
+        """Return a tensor (n, len(which)) of some columns."""
         if len(self.names) == 1:
             # A Gather of all columns would only copy them.
             if list(which) == list(range(self.n_columns)):
@@ -79,7 +79,7 @@ class Columns:
 
 
 def text_columns(step: Any, n_columns: int) -> set[int]:
-    """Positions of the input columns whose categories are texts."""
+    """Return the positions of the input columns whose categories are strings."""
     if isinstance(step, Pipeline):
         return text_columns(step.steps[0][1], n_columns) if step.steps else set()
     if isinstance(step, OneHotEncoder):
@@ -98,7 +98,7 @@ def apply_step(build: Builder, step: Any, columns: Columns) -> Columns:
     Raises
     ------
     OnnxExportError
-        If the step, or a setting of it, has no translation here.
+        If the step, or one of its parameters, has no translation.
     """
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return columns
@@ -132,7 +132,7 @@ def _positions(columns: Any, step: ColumnTransformer) -> list[int]:
     if isinstance(columns, (str, int, np.integer)):
         columns = [columns]
     if isinstance(columns, slice):
-        # Slices of names include their end, as scikit-learn reads them.
+        # Slices of names include their end in scikit-learn.
         first = 0 if columns.start is None else names.index(columns.start)
         last = n - 1 if columns.stop is None else names.index(columns.stop)
         return list(range(first, last + 1))
@@ -166,7 +166,7 @@ def _shift_and_divide(build: Builder, X: str, shift: Any, divisor: Any) -> str:
     if shift is not None:
         X = build.op("Sub", X, build.constant(np.asarray(shift, dtype=np.float64)))
     if divisor is not None:
-        # Not a product with the inverse, which rounds otherwise than scikit-learn's division.
+        # Not a product with the inverse, which rounds differently from scikit-learn's division.
         X = build.op("Div", X, build.constant(np.asarray(divisor, dtype=np.float64)))
     return X
 
@@ -189,7 +189,7 @@ def _max_abs(build: Builder, step: Any, X: str, p: int) -> Columns:
 
 
 def _min_max(build: Builder, step: Any, X: str, p: int) -> Columns:
-    # As scikit-learn computes it, so that both round alike.
+    # In the order of scikit-learn, so that both round alike.
     X = build.op("Mul", X, build.constant(np.asarray(step.scale_, dtype=np.float64)))
     X = build.op("Add", X, build.constant(np.asarray(step.min_, dtype=np.float64)))
     if step.clip:
@@ -206,7 +206,7 @@ def _normalize(build: Builder, step: Any, X: str, p: int) -> Columns:
         norms = build.op(
             "ReduceSum" if step.norm == "l1" else "ReduceMax", build.op("Abs", X), axis
         )
-    # Rows of zeros stay as they are, by scikit-learn's own bound.
+    # Rows of zeros are unchanged, by the bound of scikit-learn.
     smallest = build.constant(np.float64(10 * np.finfo(np.float64).eps))
     one = build.constant(np.float64(1))
     divisor = build.op("Where", build.op("Less", norms, smallest), one, norms)
@@ -245,7 +245,7 @@ def _one_hot(build: Builder, step: Any, X: str, p: int) -> Columns:
     parts, width = [], 0
     for j, values in enumerate(step.categories_):
         column = build.op("Gather", X, build.constant(np.array([j], dtype=np.int64)), axis=1)
-        # What is none of the categories gets zeros only, as with handle_unknown='ignore'.
+        # Unknown categories become zeros, as with handle_unknown='ignore'.
         equal = build.op("Equal", column, build.constant(_categories(values)[None, :]))
         parts.append(build.op("Cast", equal, to=build.onnx.TensorProto.DOUBLE))
         width += len(values)
