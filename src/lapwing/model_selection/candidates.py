@@ -79,12 +79,17 @@ class Kernels(NamedTuple):
 
     without_graph: str
     with_graph: str
+    wide: bool  # linear functions can tell any targets of the rows apart, as in texts
 
     @classmethod
     def of(cls, X: Any) -> Kernels:
         """Kernels that suit points."""
-        mostly_zero = default_metric(X) == "cosine"
-        return cls("linear" if is_sparse(X) else "rbf", "linear" if mostly_zero else "rbf")
+        mostly_zero, shape = default_metric(X) == "cosine", np.shape(X)
+        return cls(
+            "linear" if is_sparse(X) else "rbf",
+            "linear" if mostly_zero else "rbf",
+            is_sparse(X) or (len(shape) == 2 and shape[1] > shape[0]),
+        )
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,7 @@ def _linear_ridge(_: Kernels) -> Any:
 
 
 def _kernel_ridge(kernels: Kernels) -> Any:
-    if kernels.without_graph == "linear":
+    if kernels.wide:
         return None
     return LapRLSRegressorCV(gamma_As=_KERNEL_RIDGES, gamma_Is=(0.0,))
 
@@ -192,8 +197,8 @@ def default_candidates(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Points. Where they are sparse the methods without a graph are linear; where they are mostly
-        0 `LapSVC` is too. Beyond 12,000 rows only methods are
-        there that do with less than a matrix of all pairs of rows.
+        0 `LapSVC` is too. Beyond 12,000 rows only methods are there that do with less than a matrix
+        of all pairs of rows.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
         What marks unlabelled points in y, as the estimators take it.
     n_classes : int, default=None
