@@ -49,6 +49,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "embedded": Benchmark(
         "benchmarks.embedded.command", "Embedded-regression paper: Tables II to IV"
     ),
+    "finish": Benchmark(
+        "benchmarks.finish.command", "The page to label on: when it says that one can stop"
+    ),
     "labelling": Benchmark(
         "benchmarks.labelling.command", "Labels that come later: suggested rows, time of an update"
     ),

@@ -45,6 +45,7 @@ from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
 from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.prepared import SILENT, Stages
+from lapwing.estimators.parameters import is_count
 from lapwing.graphs import default_graph
 from lapwing.models import save_model
 
@@ -59,6 +60,9 @@ def label(
     texts: Sequence[str] | None = None,
     images: Any = None,
     embedding: ArrayLike | None = None,
+    target: float | None = None,
+    check_every: int = 5,
+    random_labels: bool = False,
     journal: str | os.PathLike[str] | None = "auto",
     port: int = 0,
     browser: bool = True,
@@ -91,6 +95,14 @@ def label(
         JPEG, GIF or WebP file.
     embedding : array-like of shape (n_samples, 2), default=None
         Where a map of your own draws the rows, beside those of the page.
+    target : float, default=None
+        Percent of wrong answers at which you want to stop, from 0.1 to 50: the page says when they
+        are reached. None: the page has a field for it.
+    check_every : int, default=5
+        One in so many of the rows that the page asks is drawn at random. The error is estimated
+        from these alone.
+    random_labels : bool, default=False
+        Whether the labels in y are of rows drawn at random, so that they tell of the error too.
     journal : path-like, 'auto' or None, default='auto'
         File that keeps the labels, each on the disk before the page says so. With the same rows and
         journal the next call goes on where this one ended. 'auto' is a file in the working folder
@@ -130,6 +142,10 @@ def label(
     >>> page.close()
     """
     require("starlette", extra="label", purpose="lapwing.label")
+    if target is not None and not 0.1 <= target <= 50:
+        raise ValueError(f"target={target!r} must be percent of wrong answers, from 0.1 to 50.")
+    if not is_count(check_every):
+        raise ValueError(f"check_every={check_every!r} must be a whole number of rows, 1 or more.")
     pipeline = _pipeline_of(LapERLSClassifier() if model is None else model)
     steps = clone(pipeline[:-1])
     given = steps.fit_transform(X) if len(steps) else X
@@ -151,6 +167,9 @@ def label(
         words=words_of(Pipeline([*steps.steps, pipeline.steps[-1]]), points.shape[1]),
         picture=None if images is None else _array_pictures(images, points.shape[0]),
         values=values,
+        target=None if target is None else target / 100,
+        check_every=check_every,
+        random_labels=random_labels,
     )
     place = _journal_path(journal, material)
     server = open_page(material, place, _fits(pipeline, X, material), port)
@@ -310,6 +329,9 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         None if request.image is None else _pictures(table, request.image, folder),
         request.layout or ("x", "y"),
         tuple(notes),
+        target=None if request.target is None else request.target / 100,
+        check_every=request.check_every,
+        random_labels=request.random_labels,
         fit_command=lambda history: _command(request, table, history),
     )
 

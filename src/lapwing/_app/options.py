@@ -59,7 +59,7 @@ class Option:
         Short flag.
     metavar : str or None
         Placeholder of the value in the help.
-    limits : tuple of int or None
+    limits : tuple of number or None
         Least and largest value.
     complete : callable or None
         Return the values that begin with a text, for completion in shells.
@@ -76,7 +76,7 @@ class Option:
     flag: str | None = None
     short: str | None = None
     metavar: str | None = None
-    limits: tuple[int | None, int | None] = (None, None)
+    limits: tuple[float | None, float | None] = (None, None)
     complete: Callable[[str], list[str]] | None = None
     side: bool = False
     leads: bool = False

@@ -412,6 +412,25 @@ class LabelRequest(LearningRequest):
         "them in the page.",
         panel=TABLE,
     )
+    target: float | None = option(
+        None,
+        help="Percent of wrong answers at which you want to stop: the page says when they are "
+        "reached. Default: none; the page has a field for it.",
+        panel=LEARN,
+        limits=(0.1, 50),
+    )
+    check_every: int = option(
+        5,
+        help="One in so many of the rows that the page asks is drawn at random. The error is "
+        "estimated from these alone.",
+        panel=LEARN,
+        limits=(1, None),
+    )
+    random_labels: bool = option(
+        False,
+        help="The labels of the table are of rows drawn at random: they tell of the error too.",
+        panel=LEARN,
+    )
     journal: Path | None = option(
         None,
         help="File that keeps the labels. Default: the name of the table and .labels.jsonl.",

@@ -47,6 +47,11 @@ class Batch:
         When, ISO 8601 in UTC.
     renaming : Renaming or None
         Of a batch without rows.
+    asked : bool
+        Whether it is the answer to a row of the queue.
+    checked : tuple of (int, int)
+        Check rows among its rows, and the codes that the model gave them before; `NO_CODE` where
+        it had no answer.
     """
 
     number: int
@@ -55,6 +60,8 @@ class Batch:
     by: str = "user"
     time: str = ""
     renaming: Renaming | None = None
+    asked: bool = False
+    checked: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +102,11 @@ class History:
         return next((b for b in reversed(self.batches) if b.number not in self.taken_back), None)
 
     @property
+    def n_asked(self) -> int:
+        """How many rows of the queue were answered, those that were taken back left out."""
+        return sum(b.asked for b in self.batches if b.number not in self.taken_back)
+
+    @property
     def changes_the_table(self) -> bool:
         """Whether a row has another label than in the table, or none any more."""
         had = self.base != NO_CODE
@@ -116,10 +128,17 @@ class History:
         return replace(self, classes=(*self.classes, name), first_names=(*self.first_names, name))
 
     def with_batch(
-        self, rows: NDArray[np.intp], codes: NDArray[np.int32], by: str = "user", time: str = ""
+        self,
+        rows: NDArray[np.intp],
+        codes: NDArray[np.int32],
+        by: str = "user",
+        time: str = "",
+        asked: bool = False,
+        checked: tuple[tuple[int, int], ...] = (),
     ) -> History:
         """The same with one more batch."""
-        batch = Batch(len(self.batches) + 1, rows, codes, by, time)
+        number = len(self.batches) + 1
+        batch = Batch(number, rows, codes, by, time, asked=asked, checked=checked)
         now = self.codes.copy()
         now[rows] = codes
         return replace(self, batches=(*self.batches, batch), codes=now)

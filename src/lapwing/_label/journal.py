@@ -25,6 +25,7 @@ from lapwing._label.history import NO_CODE, Batch, History
 from lapwing._label.words import check_class_name
 
 _FORMAT = 1
+_ASIDE = ("measured", "check", "target")
 _START = b'{"lapwing":"labels"'
 Record = Mapping[str, Any]
 
@@ -238,7 +239,7 @@ def _is_blank(records: list[Record | None]) -> bool:
     """Whether it is a journal of this format in which nobody has done anything."""
     header, rest = records[0] or {}, records[1:]
     ours = header.get("lapwing") == "labels" and header.get("format") == _FORMAT
-    return ours and all(record is not None and "measured" in record for record in rest)
+    return ours and all(record is not None and is_aside(record) for record in rest)
 
 
 def _is_of(header: Record | None, subject: Record) -> bool:
@@ -276,6 +277,11 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
+def is_aside(record: Record) -> bool:
+    """Whether a record is no change of the labels: a measured error, rows drawn, a target."""
+    return not record.keys().isdisjoint(_ASIDE)
+
+
 def batch_record(batch: Batch, classes: tuple[str, ...]) -> Record:
     """Labels that were given together, or a new name for a class."""
     if batch.renaming is not None:
@@ -285,7 +291,13 @@ def batch_record(batch: Batch, classes: tuple[str, ...]) -> Record:
         [None if code == NO_CODE else classes[code], batch.rows[batch.codes == code].tolist()]
         for code in np.unique(batch.codes).tolist()
     ]
-    return {"batch": batch.number, "given": given, "by": batch.by, "time": batch.time}
+    record = {"batch": batch.number, "given": given, "by": batch.by, "time": batch.time}
+    if batch.asked:
+        record["asked"] = True
+    if batch.checked:
+        said = ((row, None if code == NO_CODE else classes[code]) for row, code in batch.checked)
+        record["checked"] = [list(one) for one in said]
+    return record
 
 
 def class_record(name: str) -> Record:
@@ -329,7 +341,12 @@ def replayed(history: History, record: Record, n: int) -> History:
     at, given = np.concatenate(rows), np.concatenate(codes)
     if record["batch"] != len(history.batches) + 1 or not ((at >= 0) & (at < n)).all():
         raise ValueError(record["batch"])
-    return history.with_batch(at, given, str(record["by"]), str(record["time"]))
+    checked = tuple(
+        (int(row), NO_CODE if name is None else history.classes.index(name))
+        for row, name in record.get("checked", ())
+    )
+    asked = bool(record.get("asked", False))
+    return history.with_batch(at, given, str(record["by"]), str(record["time"]), asked, checked)
 
 
 def renamed_from(records: Iterable[Record], n: int) -> dict[str, str]:
@@ -342,7 +359,7 @@ def renamed_from(records: Iterable[Record], n: int) -> dict[str, str]:
     """
     history = History.begin(np.full(n, NO_CODE, dtype=np.int32))
     for record in records:
-        if "measured" not in record:
+        if not is_aside(record):
             history = replayed(history, record, n)
     pairs = zip(history.classes, history.first_names, strict=True)
     # Where classes have swapped their names, a name of the table is the one that it had first.

@@ -71,6 +71,12 @@ class Material:
         What the user should know of how the rows were made.
     values : mapping of str to object
         The labels that classes stand for in Python; a name that is not in it stands for itself.
+    target : float or None
+        Share of wrong answers at which labelling can stop.
+    check_every : int
+        One in so many rows of the queue is drawn at random.
+    random_labels : bool
+        Whether the labels of the table were drawn at random, so that they tell of the error.
     fit_command : callable or None
         The command that fits with the labels that were taken along; None in Python.
     """
@@ -86,6 +92,9 @@ class Material:
     layout_names: tuple[str, ...] = ("x", "y")
     notes: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
+    target: float | None = None
+    check_every: int = 5
+    random_labels: bool = False
     fit_command: Callable[[History], str] | None = None
 
     @property

@@ -22,8 +22,6 @@ from lapwing._label.words import RequestError
 from lapwing._report.text import plural
 
 SUGGESTED = 20  # whoever labels fast must not wait for the next row
-# Whoever labels fast gets colours and suggestions; the estimate waits until the hand rests.
-_REST = 0.3
 _GRASP = 0.05  # for the page to fetch the colours before anything else is worked out
 
 T = TypeVar("T")
@@ -39,15 +37,15 @@ class SlowAnswers:
     suggestions: tuple[int, ...] = ()
     suspicious_labels: tuple[SuspiciousLabel, ...] = ()
     estimate: Estimate | None = None
-    estimated_version: int = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Labels to learn, and the version that they are."""
+    """Labels to learn, the version that they are, and the rows among them drawn at random."""
 
     version: int
     history: History
+    checked: NDArray[np.intp]
 
 
 class ModelSnapshot(NamedTuple):
@@ -84,7 +82,7 @@ class Model:
     tell : callable (part, version)
         Called when a part has changed.
     keep : callable (task, answers, estimate)
-        Called with each estimate of the error.
+        Called with the answers, and the estimate of their error if there is one.
     """
 
     def __init__(
@@ -93,7 +91,7 @@ class Model:
         n_classes: int,
         lock: threading.RLock,
         tell: Callable[[str, int], None],
-        keep: Callable[[Task, Answers, Estimate], None],
+        keep: Callable[[Task, Answers, Estimate | None], None],
     ) -> None:
         self._ids = material.table.ids
         self._tell, self._keep = tell, keep
@@ -214,19 +212,11 @@ class Model:
             rows = tuple(self.suggest(answers, codes, SUGGESTED))
             with single_blas_thread():
                 suspicious_labels = () if answers is None else tuple(answers.suspicious_labels())
-            before = self._advice
-            self._advice = SlowAnswers(
-                version, rows, suspicious_labels, before.estimate, before.estimated_version
-            )
-            self._tell("suggestions", version)
-            if answers is None or not self._advising.pause(_REST):
-                return
-            with single_blas_thread():
-                estimate = answers.estimate()
-            self._advice = SlowAnswers(version, rows, suspicious_labels, estimate, version)
-            if estimate is not None:
+                estimate = None if answers is None else answers.estimate(task.checked)
+            self._advice = SlowAnswers(version, rows, suspicious_labels, estimate)
+            if answers is not None:
                 self._keep(task, answers, estimate)
-            self._tell("evidence", version)
+            self._tell("advice", version)
         except Exception as error:  # as in _learn
             self._failure = f"The error could not be estimated: {error}"
 

@@ -30,7 +30,7 @@ _STREAMS = 24
 _WAITING_EVENTS = 256
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[a-z]+)")
 _HEARTBEAT = 15.0  # seconds; tells both sides that the other is there
-# deck.gl as a whole, served from where its wheel was installed: docs/guide/label.md says why.
+# deck.gl as a whole, served from where its wheel was installed: docs/notes/label.md says why.
 _MAP_NAME = "map.js"
 _MAP_FILE = ("nbextension", "static", "index.js")
 _STATIC = {
@@ -103,6 +103,7 @@ def application(
             routing.Route("/api/batch", handlers.batch, methods=["POST"]),
             routing.Route("/api/undo", handlers.undo, methods=["POST"]),
             routing.Route("/api/classes", handlers.classes, methods=["POST"]),
+            routing.Route("/api/target", handlers.target, methods=["POST"]),
             routing.Route("/api/rename", handlers.rename, methods=["POST"]),
         ],
         exception_handlers={
@@ -200,6 +201,11 @@ class _Handlers:
         message = read_json(await _body(request), {"name": str})
         version = await self._call(self._session.add_class, message.get("name"))
         return self._json({"version": version})
+
+    async def target(self, request: Any) -> Any:
+        message = read_json(await _body(request), {"percent": str})
+        target = read_target(message.get("percent"))
+        return self._json({"version": await self._call(self._session.aim, target)})
 
     async def rename(self, request: Any) -> Any:
         message = read_json(await _body(request), {"from": str, "to": str})
@@ -361,6 +367,22 @@ def read_rows(value: Any) -> list[int]:
     if any(type(row) is not int for row in value):
         raise RequestError("Rows must be whole numbers.")
     return value
+
+
+def read_target(percent: str | None) -> float | None:
+    """The share of wrong answers to reach, from percent; None for an empty text.
+
+    Raises
+    ------
+    RequestError
+        If it is no number from 0.1 to 50.
+    """
+    text = (percent or "").strip().removesuffix("%").strip()
+    if not text:
+        return None
+    if not re.fullmatch(r"\d{1,2}(\.\d{1,3})?", text) or not 0.1 <= float(text) <= 50:
+        raise RequestError("The error to reach is a number of percent from 0.1 to 50, such as 5.")
+    return float(text) / 100
 
 
 def whole_text(text: str, name: str) -> list[int]:

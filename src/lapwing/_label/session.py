@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._label.checks import Checks, check_places, looks_done, mixed
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.journal import (
     Journal,
@@ -21,6 +22,7 @@ from lapwing._label.journal import (
     Record,
     batch_record,
     class_record,
+    is_aside,
     now,
     renamed_from,
     replayed,
@@ -28,12 +30,13 @@ from lapwing._label.journal import (
 )
 from lapwing._label.learner import Answers, Estimate
 from lapwing._label.material import Maps, Material
-from lapwing._label.model import Model, Task
+from lapwing._label.model import SUGGESTED, Model, Task
 from lapwing._label.view import Moment, colours_of, rows_of, state_of, volumes
 from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
 
 CLOSED = "closed"  # the part of the last event
 MOST_SUGGESTED = 100
+_UNKNOWN = {"error": None, "low": None, "high": None}
 
 
 class Event(NamedTuple):
@@ -72,6 +75,9 @@ class Session:
         self._lock = threading.RLock()
         self._listeners: list[Callable[[Event], None]] = []
         self._history = _beginning(material, {})
+        self._checks = self._first_checks()
+        self._target: float | None = None
+        self._offered: set[int] = set()  # rows of the queue: a label for one answers it
         self._version = 0
         self._curve: dict[int, dict[str, Any]] = {}
         self._notes: tuple[str, ...] = material.notes
@@ -82,10 +88,12 @@ class Session:
                     "It was cut off.",
                 )
             self._replay(journal)
+        if material.target is not None and material.target != self._target:
+            self.aim(material.target)
         n_classes = len(self._history.classes)
         self._model = Model(material, n_classes, self._lock, self._emit, self._keep_point)
         self._maps = Maps(material, lambda: self._model.point_graph.eigenmap())
-        self._model.learn(Task(self._version, self._history))
+        self._model.learn(self._task())
 
     # What is asked
 
@@ -107,11 +115,17 @@ class Session:
     def state(self) -> dict[str, Any]:
         """Return the state for the page as JSON, without the map and the rows."""
         with self._lock:
-            learnt = self._model.learnt
-            moment = Moment(self._version, self._history, learnt, dict(self._curve))
+            learnt, history = self._model.learnt, self._history
+            advised = [row for row in learnt.advice.suggestions if history.codes[row] == NO_CODE]
+            queue = self._queue(advised, SUGGESTED) if advised else []
+            checks_alone = looks_done(self._target, learnt.advice.estimate)
+            moment = Moment(
+                self._version, history, learnt, dict(self._curve), self._target, checks_alone
+            )
         n, shown, answers = self.material.n, len(self._maps.shown), learnt.answers
         return {
             **state_of(moment, self.material),
+            "suggestions": queue,
             "n_shown": shown,
             "sample_note": None
             if shown == n
@@ -168,7 +182,7 @@ class Session:
         return self.material.image(row)
 
     def suggest(self, k: int, skipped: Sequence[int] = ()) -> list[int]:
-        """Rows to label next, without those that were skipped.
+        """Rows to label next, without those that were skipped; check rows are among them.
 
         Raises
         ------
@@ -180,7 +194,7 @@ class Session:
             raise RequestError(f"Between 1 and {MOST_SUGGESTED} rows can be suggested at once.")
         with self._lock:
             answers, codes = self._model.learnt.answers, self._history.codes
-        return self._model.suggest(answers, codes, k, skipped)
+        return self._queue(self._model.suggest(answers, codes, k, skipped), k, skipped)
 
     def labels(self) -> NDArray[Any]:
         """The label of each row as text, empty where there is none."""
@@ -324,6 +338,20 @@ class Session:
             self._change(after)
             return Receipt(self._version, batch.number, 0)
 
+    def aim(self, target: float | None) -> int:
+        """Set the share of wrong answers at which labelling can stop; returns the version.
+
+        Raises
+        ------
+        JournalError
+            If the disk does not take it.
+        """
+        with self._lock:
+            self._write({"target": target})
+            self._target = target
+            self._emit("target", self._version)
+            return self._version
+
     def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         """Hear of all changes from now on, in any thread; returns what ends it."""
         with self._lock:
@@ -360,9 +388,17 @@ class Session:
     def _add(
         self, history: History, rows: NDArray[np.intp], codes: NDArray[np.int32], by: str
     ) -> Receipt:
-        after = history.with_batch(rows, codes, by, now())
+        answers, drawn = self._model.learnt.answers, set(self._checks.rows)
+        checked = tuple(
+            (row, NO_CODE if answers is None else int(answers.codes[row]))
+            for row in rows.tolist()
+            if row in drawn and history.codes[row] == NO_CODE
+        )
+        asked = len(rows) == 1 and int(rows[0]) in self._offered
+        after = history.with_batch(rows, codes, by, now(), asked, checked)
         batch = after.batches[-1]
         self._write(batch_record(batch, history.classes))
+        self._offered.difference_update(rows.tolist())
         self._change(after)
         return Receipt(self._version, batch.number, len(rows))
 
@@ -375,7 +411,32 @@ class Session:
         self._history = history
         self._version += 1
         self._emit("labels", self._version)
-        self._model.learn(Task(self._version, history))
+        self._model.learn(self._task())
+
+    def _task(self) -> Task:
+        return Task(self._version, self._history, self._checks.answered(self._history.codes))
+
+    def _first_checks(self) -> Checks:
+        return Checks.begin(self._history.base, random_labels=self.material.random_labels)
+
+    def _queue(self, suggested: Sequence[int], k: int, skipped: Sequence[int] = ()) -> list[int]:
+        """Suggested rows with check rows among them; more of these are drawn where they run out."""
+        with self._lock:
+            codes = self._history.codes
+            done = looks_done(self._target, self._model.learnt.advice.estimate)
+            one_in = 1 if done else self.material.check_every
+            places = check_places(self._history.n_asked, k, one_in)
+            passed = set(skipped)
+            pending = [row for row in self._checks.pending(codes) if row not in passed]
+            more = self._checks.drawn(codes, max(0, int(places.sum()) - len(pending)))
+            if more:
+                with suppress(JournalError):  # else a start again would not know of them
+                    self._write({"check": list(more)})
+                    self._checks = self._checks.with_rows(more)
+                    pending += [row for row in more if row not in passed]
+            rows = mixed(suggested, pending, places)
+            self._offered.update(rows)
+            return rows
 
     def _emit(self, part: str, version: int) -> None:
         with self._lock:
@@ -399,10 +460,16 @@ class Session:
         n = self.material.n
         try:
             self._history = _beginning(self.material, renamed_from(journal.records, n))
+            self._checks = self._first_checks()
             for record in journal.records:
+                if "check" in record:
+                    self._checks = self._checks.with_rows([int(row) for row in record["check"]])
+                if "target" in record:
+                    self._target = None if record["target"] is None else float(record["target"])
                 if "measured" in record:
                     point = dict(record["measured"])
                     self._curve[int(point["n_labels"])] = point
+                if is_aside(record):
                     continue
                 before = self._history.classes
                 self._history = replayed(self._history, record, n)
@@ -415,13 +482,14 @@ class Session:
                 "Name another file with --journal."
             ) from None
 
-    def _keep_point(self, task: Task, answers: Answers, estimate: Estimate) -> None:
+    def _keep_point(self, task: Task, answers: Answers, estimate: Estimate | None) -> None:
         """One more point of the curve, which a restart finds again if the disk takes it."""
         n_classes = len(task.history.classes)
         n_labels = int(np.count_nonzero(task.history.codes >= 0))
         with self._lock:
             classes = self._history.classes[:n_classes]  # as they are called by now
-            point = {"n_labels": n_labels, **vars(estimate), "volumes": volumes(answers, classes)}
+            measured = _UNKNOWN if estimate is None else vars(estimate)
+            point = {"n_labels": n_labels, **measured, "volumes": volumes(answers, classes)}
             if self._curve.get(n_labels) == point:
                 return
             self._curve[n_labels] = point

@@ -12,7 +12,8 @@ from lapwing._label.history import NO_CODE, Batch, History
 from lapwing._label.learner import Answers, Estimate, SuspiciousLabel
 from lapwing._label.material import Material
 from lapwing._label.model import ModelSnapshot
-from lapwing._report.text import percent
+from lapwing._report.text import percent, plural
+from lapwing.model_selection.stopping import rows_needed
 
 _STEPS_SHOWN = 500
 _DOUBTS_SHOWN = 50
@@ -30,12 +31,18 @@ class Moment(NamedTuple):
         Never of later labels than the history.
     curve : mapping of int to dict
         Estimated errors by numbers of labels.
+    target : float or None
+        Share of wrong answers at which labelling can stop.
+    checks_alone : bool
+        Whether only check rows are asked.
     """
 
     version: int
     history: History
     learnt: ModelSnapshot
     curve: Mapping[int, Mapping[str, Any]]
+    target: float | None
+    checks_alone: bool
 
 
 def state_of(moment: Moment, material: Material) -> dict[str, Any]:
@@ -58,9 +65,10 @@ def state_of(moment: Moment, material: Material) -> dict[str, Any]:
         "can_undo": history.last is not None,
         "evidence": None
         if estimate is None
-        else {**vars(estimate), "version": advice.estimated_version, "words": _words(estimate)},
-        "curve": [moment.curve[k] for k in sorted(moment.curve) if k <= n_labeled],
-        "suggestions": [row for row in advice.suggestions if history.codes[row] == NO_CODE],
+        else {**vars(estimate), "version": advice.version, "words": _words(estimate)},
+        "target": moment.target,
+        "finish": _finish(moment, material, n_labeled),
+        "curve": [_point(moment.curve[k]) for k in sorted(moment.curve) if k <= n_labeled],
         "suspicious": _suspicious(advice.suspicious_labels[:_DOUBTS_SHOWN], history),
         "fit_command": None if material.fit_command is None else material.fit_command(history),
     }
@@ -115,7 +123,13 @@ def _suspicious(
     """Labels that the model doubts, and that still are as it learnt them."""
     codes, classes = history.codes, history.classes
     return [
-        {"row": doubt.row, "given": classes[codes[doubt.row]], "suggested": classes[doubt.code]}
+        {
+            "row": doubt.row,
+            "given": classes[codes[doubt.row]],
+            "suggested": classes[doubt.code],
+            "against": f"{doubt.n_against or 'none'} of its {doubt.n_near} nearest labels "
+            f"{'is' if doubt.n_against == 1 else 'are'} {classes[doubt.code]}",
+        }
         for doubt in suspicious_labels
         if codes[doubt.row] not in (NO_CODE, doubt.code)
     ]
@@ -134,11 +148,69 @@ def _step(batch: Batch, history: History) -> dict[str, Any]:
         "taken_back": batch.number in history.taken_back,
         "by": batch.by,
         "time": batch.time,
+        "checked": _checked(batch, history),
     }
+
+
+def _checked(batch: Batch, history: History) -> str:
+    """How the model did on the check rows of a step; empty if there is none."""
+    given = dict(zip(batch.rows.tolist(), batch.codes.tolist(), strict=True))
+    checked = [(given[row], said) for row, said in batch.checked if given[row] != NO_CODE]
+    if not checked:
+        return ""
+    if len(checked) > 1:
+        right = sum(label == said for label, said in checked)
+        return f"{len(checked)} drawn at random, {right} of them as the model said"
+    ((label, said),) = checked
+    if said == NO_CODE:
+        return "drawn at random"
+    told = "as the model said" if label == said else f"the model said {history.classes[said]}"
+    return f"drawn at random, {told}"
+
+
+def _point(point: Mapping[str, Any]) -> dict[str, Any]:
+    """A point of the curve; errors of earlier versions were of other rows than check rows."""
+    if "n_wrong" in point:
+        return dict(point)
+    return {**point, "error": None, "low": None, "high": None}
+
+
+def _finish(moment: Moment, material: Material, n_labeled: int) -> dict[str, Any] | None:
+    """Whether the target is reached, and what it takes; None without a target."""
+    target, estimate = moment.target, moment.learnt.advice.estimate
+    if target is None:
+        return None
+    goal = f"{100 * target:g}\u00a0%"
+    reached = [
+        n_labels
+        for n_labels, point in sorted(moment.curve.items())
+        if n_labels <= n_labeled
+        and point.get("n_rows", 0) >= rows_needed(target, point.get("n_wrong", 0))
+    ]
+    if reached:
+        words = (
+            f"{goal} reached with a probability of 90 % after "
+            f"{plural(reached[0], 'label')}: you can stop."
+        )
+        return {"reached": True, "labels": reached[0], "more": 0, "words": words}
+    n_rows, n_wrong = (0, 0) if estimate is None else (estimate.n_rows, estimate.n_wrong)
+    checks = max(1, rows_needed(target, n_wrong) - n_rows)
+    words = (
+        f"To say that at most {goal} are wrong takes {plural(checks, 'more check row')} "
+        "at the least, if the model misses none of them. "
+        + (
+            "The rows that you are asked now are all check rows."
+            if moment.checks_alone
+            else f"One in {material.check_every} of the rows that you are asked is one, and all of "
+            "them are when those so far are right often enough."
+        )
+    )
+    return {"reached": False, "labels": None, "more": checks, "words": words}
 
 
 def _words(estimate: Estimate) -> str:
     return (
         f"About {percent(estimate.error)} of the rows without a label are wrong; with a "
-        f"probability of 90 % between {percent(estimate.low)} and {percent(estimate.high)}."
+        f"probability of 90 % between {percent(estimate.low)} and {percent(estimate.high)}. Of "
+        f"{plural(estimate.n_rows, 'row')} drawn at random the model misses {estimate.n_wrong}."
     )

@@ -8,13 +8,14 @@
  *   n_labeled: number, history: Step[], can_undo: boolean,
  *   model: {name: string, ready: boolean, fitted: boolean, version: number, seconds: number | null},
  *   evidence: {error: number, low: number, high: number, words: string} | null,
+ *   target: number | null, finish: {reached: boolean, more: number, words: string} | null,
  *   curve: Estimate[], suggestions: number[], suspicious: Doubt[], warnings: string[],
  *   journal: string | null, fit_command: string | null}} State
  * @typedef {{batch: number, label: string | null, renamed: [string, string] | null, n_rows: number, n_classes: number,
- *   taken_back: boolean, by: string, time: string}} Step
+ *   taken_back: boolean, by: string, time: string, checked: string}} Step
  * @typedef {{n_labels: number, error: number | null, low: number | null, high: number | null,
  *   volumes: Record<string, number>}} Estimate
- * @typedef {{row: number, given: string, suggested: string}} Doubt
+ * @typedef {{row: number, given: string, suggested: string, against: string}} Doubt
  * @typedef {{row: number, id: string, cells: Record<string, string>, text: string | null,
  *   telling: string[], image: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
  * @typedef {{version: number, model: number, given: Uint16Array, predicted: Uint16Array,
@@ -115,6 +116,9 @@ export const addClass = (name) => tell('api/classes', { name });
 
 /** @param {string} from @param {string} to @returns {Promise<Receipt>} */
 export const renameClass = (from, to) => tell('api/rename', { from, to });
+
+/** @param {string} percent of wrong answers to stop at, empty for none @returns {Promise<{version: number}>} */
+export const aim = (percent) => tell('api/target', { percent });
 
 /** @param {number} row */
 export const picture = (row) => `api/image/${row}`;

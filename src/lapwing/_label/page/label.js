@@ -328,6 +328,17 @@ class Page {
     return this.do(() => api.undo(batch), ({ n_rows: n }) => (n ? `Taken back: ${plural(n, 'row')}.` : 'Taken back: the class has its name of before.'));
   }
 
+  /** @param {string} percent */
+  async aim(percent) {
+    try {
+      await api.aim(percent);
+      await this.refresh({ state: true, colours: false });
+    } catch (error) {
+      this.failed(error);
+      byId('target').focus();
+    }
+  }
+
   /** @param {string} from @param {string} to */
   rename(from, to) {
     return this.do(() => api.renameClass(from, to), () => `Saved: “${from}” is called “${to}”.`);
@@ -527,6 +538,11 @@ class Page {
     search.addEventListener('keydown', (event) => {
       if (event.key === 'Enter') this.search(search.value);
       if (event.key === 'Escape') search.blur();
+    });
+    const target = /** @type {HTMLInputElement} */ (byId('target'));
+    target.addEventListener('change', () => this.aim(target.value));
+    target.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' || event.key === 'Escape') target.blur();
     });
     choosing(byId('queue'), (row) => this.pick(row));
     choosing(byId('doubts'), (row) => this.pick(row));

@@ -191,6 +191,7 @@ export const doubtParts = (row, doubt, state) => [
   state.has_image && thumbnail(row),
   make('span', { class: 'what' }, summary(row)),
   make('span', { class: 'says' }, className(doubt.given, state), ' → ', className(doubt.suggested, state)),
+  make('span', { class: 'minor' }, doubt.against),
 ];
 
 /** All of one row. @param {Row} row @param {import('./api.js').State} state */

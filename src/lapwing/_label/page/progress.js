@@ -16,10 +16,13 @@ export function showProgress(state) {
   const parts = [make('p', { class: 'big' }, make('b', {}, number(labels)), ` of ${plural(n, 'row')} labelled`)];
   if (evidence && labels < n) parts.push(make('p', {}, evidence.words));
   else parts.push(make('p', { class: 'minor' }, waiting(state)));
+  if (state.finish && labels < n) parts.push(make('p', { class: state.finish.reached ? 'big' : null }, state.finish.words));
   if (measured.length > 1) parts.push(errors(measured));
   const volumes = curve.filter((point) => Object.keys(point.volumes).length > 0);
   if (volumes.length > 1) parts.push(shares(volumes, state.classes));
   byId('progress').replaceChildren(...parts);
+  const target = /** @type {HTMLInputElement} */ (byId('target'));
+  if (document.activeElement !== target) target.value = state.target === null ? '' : String(round(1000 * state.target) / 10);
 }
 
 /** @param {import('./api.js').State} state */
@@ -28,7 +31,7 @@ function waiting(state) {
   if (state.n_labeled === state.n) return 'Every row has a label. There is no answer left to estimate an error of.';
   const given = Object.values(state.given).filter((count) => count > 0).length;
   if (given < 2) return 'The model answers as soon as two classes have labels.';
-  return 'Its error is estimated as soon as there are labels enough.';
+  return 'Its error is estimated from rows drawn at random, some of those that you are asked. None of them has a label yet.';
 }
 
 /** @param {import('./api.js').Estimate[]} points */

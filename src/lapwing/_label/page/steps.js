@@ -31,7 +31,7 @@ export function showSteps(state, undo) {
 function wordsOf(step) {
   if (step.renamed) return `${step.renamed[0]} is called ${step.renamed[1]}`;
   const what = step.label === null ? 'no label' : step.n_classes > 1 ? `${step.n_classes} classes` : step.label;
-  return `${plural(step.n_rows, 'row')}: ${what}${step.by === 'model' ? ', as the model says' : ''}`;
+  return `${plural(step.n_rows, 'row')}: ${what}${step.by === 'model' ? ', as the model says' : ''}${step.checked ? ` (${step.checked})` : ''}`;
 }
 
 /**

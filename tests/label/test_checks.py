@@ -1,0 +1,173 @@
+"""Check rows: drawn at random, asked among the others, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing
+from lapwing._label.checks import Checks, check_places, looks_done, mixed
+from lapwing._label.history import NO_CODE
+from lapwing._label.learner import Estimate
+from lapwing._label.server import read_target
+from lapwing._label.session import Session
+from lapwing.model_selection.stopping import exact_error, rows_needed
+from tests.label.pages import CLASSES, Browser, journal_of, material, problem, session
+
+X, TRUTH = problem()
+
+
+def unlabeled(n: int) -> Any:
+    return np.full(n, NO_CODE, dtype=np.int32)
+
+
+def answer(found: Session, n: int) -> list[int]:
+    """Answer the first row of the queue, so many times."""
+    rows = []
+    for _ in range(n):
+        assert found.wait()
+        assert found.rest()
+        rows.append(found.state()["suggestions"][0])
+        found.give([rows[-1]], TRUTH[rows[-1]])
+    assert found.wait()
+    assert found.rest()
+    return rows
+
+
+def test_one_in_five_is_a_check_row_wherever_one_begins() -> None:
+    places = check_places(0, 1000, 5)
+    assert places.reshape(200, 5).sum(axis=1).tolist() == [1] * 200
+    assert len(set(np.flatnonzero(places[:50]) % 5)) > 2, "not at a place that can be guessed"
+    for start in (1, 7):
+        np.testing.assert_array_equal(check_places(start, 40, 5), places[start : start + 40])
+    assert check_places(3, 4, 1).all()
+
+
+def test_each_row_is_asked_once() -> None:
+    places = np.array([False, True, False, False, True])
+    assert mixed([4, 7, 9], [7, 2], places) == [4, 7, 9, 2]
+    assert mixed([4, 7], [], places) == [4, 7]
+
+
+def test_every_row_is_drawn_as_often() -> None:
+    """The first ten of a hundred rows, some of which have labels already."""
+    codes = unlabeled(100)
+    codes[:20] = 0
+    checks = Checks.begin(codes, random_labels=False)
+    drawn = checks.drawn(codes, 10)
+    assert len(set(drawn)) == 10
+    assert min(drawn) >= 20
+    more = checks.with_rows(drawn)
+    assert not set(more.drawn(codes, 70)) & set(drawn)
+    assert len(more.drawn(codes, 100)) == 70
+    assert len(checks.answered(codes)) == 0
+    assert Checks.begin(codes, random_labels=True).answered(codes).tolist() == list(range(20))
+    for wrong in ([drawn[0]], [100], [-1], [50, 50]):
+        with pytest.raises(ValueError, match=str(wrong[0])):
+            more.with_rows(wrong)
+
+
+def test_the_error_comes_from_the_check_rows_alone(tmp_path: Path) -> None:
+    with session(X, tmp_path, check_every=2) as found:
+        answer(found, 12)
+        history, state = found.history, found.state()
+        assert sum(len(batch.checked) for batch in history.batches) == 6
+        evidence = state["evidence"]
+        assert (evidence["n_rows"], evidence["n_wrong"]) == (6, evidence["n_wrong"])
+        expected = exact_error(evidence["n_wrong"], 6)
+        assert (evidence["error"], evidence["low"], evidence["high"]) == expected
+        assert "Of 6 rows drawn at random" in evidence["words"]
+        # Against fits without the label of each check row.
+        assert found.answers is not None
+        labels, n_wrong = found.labels(), 0
+        for row in found._task().checked.tolist():
+            without = labels.copy()
+            without[row] = ""
+            codes = [history.classes.index(name) if name else -1 for name in without]
+            model = type(found.answers.model)(unlabeled=-1).fit(X, codes)
+            n_wrong += history.classes[model.transduction_[row]] != TRUTH[row]
+        assert evidence["n_wrong"] == n_wrong
+        drawn = found._checks.rows
+    rows = material(X, check_every=2)
+    again = Session(rows, journal_of(tmp_path, rows))
+    try:
+        assert again._checks.rows == drawn
+        assert [b.checked for b in again.history.batches] == [b.checked for b in history.batches]
+        assert again.history.n_asked == 12
+    finally:
+        again.close()
+
+
+def test_a_step_says_what_was_drawn_only_after_the_answer() -> None:
+    with session(X, check_every=1) as found:
+        assert found.rest()
+        row = found.state()["suggestions"][0]
+        assert "checked" not in found.rows([row])[0]
+        answer(found, 8)
+        said = [step["checked"] for step in found.state()["history"]]
+        assert said[0] == "drawn at random"
+        assert said[-1] == "drawn at random, as the model said"
+
+
+def test_labels_of_the_table_count_only_if_they_were_drawn_at_random() -> None:
+    with session(X, classes=CLASSES) as found:
+        found.give([0, 1, 2, 3, 4, 5], TRUTH[0])
+        assert found.wait()
+        assert found.rest()
+        assert found.state()["evidence"] is None
+
+
+def test_the_target_says_what_is_missing_and_when_to_stop(tmp_path: Path) -> None:
+    with session(X, tmp_path, target=0.3, check_every=1) as found:
+        assert found.rest()
+        finish = found.state()["finish"]
+        needed = rows_needed(0.3, 0)
+        assert (finish["reached"], finish["more"]) == (False, needed)
+        assert f"{needed} more check rows" in finish["words"]
+        # Labels of two classes first: until then the check rows have no answer.
+        asked = 0
+        while not found.state()["finish"]["reached"]:
+            answer(found, 1)
+            asked += 1
+        words = found.state()["finish"]["words"]
+        assert words == (
+            f"30\u00a0% reached with a probability of 90 % after {asked} labels: you can stop."
+        )
+        assert asked >= needed
+        found.aim(None)
+        assert found.state()["finish"] is None
+        found.aim(0.001)
+        assert not found.state()["finish"]["reached"]
+    with session(X, tmp_path) as found:
+        assert found.state()["target"] == 0.001
+
+
+def test_check_rows_alone_are_asked_when_few_of_them_are_missed() -> None:
+    assert not looks_done(None, Estimate(0, 0, 0.5, 9, 0))
+    assert not looks_done(0.05, None)
+    assert not looks_done(0.05, Estimate(0, 0, 0.5, 4, 0))
+    assert looks_done(0.05, Estimate(0, 0, 0.5, 5, 0))
+    assert not looks_done(0.05, Estimate(0, 0, 0.5, 19, 1))
+    assert looks_done(0.05, Estimate(0, 0, 0.5, 20, 1))
+
+
+@pytest.mark.parametrize(("given", "target"), [("5", 0.05), (" 0.5 %", 0.005), ("", None)])
+def test_a_target_is_percent(given: str, target: float | None) -> None:
+    assert read_target(given) == target
+
+
+def test_a_target_over_http() -> None:
+    with lapwing.label(X, journal=None, browser=False, target=10) as server:
+        browser = Browser(server.url)
+        assert browser.get("api/state")["target"] == 0.1
+        assert browser.post("api/target", {"percent": "2.5"}).status == 200
+        assert browser.get("api/state")["target"] == 0.025
+        for wrong in ("0", "51", "five", "-1"):
+            assert "from 0.1 to 50" in browser.post("api/target", {"percent": wrong}).error
+    with pytest.raises(ValueError, match=r"target=60 must be percent"):
+        lapwing.label(X, journal=None, browser=False, target=60)
+    with pytest.raises(ValueError, match=r"check_every=0 must be a whole number"):
+        lapwing.label(X, journal=None, browser=False, check_every=0)
