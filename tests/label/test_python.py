@@ -94,10 +94,10 @@ def test_texts_are_searched_and_their_telling_words_named() -> None:
         one, two = (row["telling"] for row in browser.get("api/rows?ids=0,1"))
         assert set(one) == {"cat", "dog", "and"}
         assert set(two) == {"car", "on", "road"}
-        assert browser.get("api/search?words=dog%20CAT%200") == [0, 10, 20, 30]
-        assert browser.get("api/search?words=ca") == list(range(40))
-        assert browser.get("api/search?words=nothing") == []
-        assert "Type the words" in browser.ask("GET", "api/search?words=%20").error
+        assert browser.get("api/find?words=dog%20CAT%200") == [0, 10, 20, 30]
+        assert browser.get("api/find?words=ca") == list(range(40))
+        assert browser.get("api/find?words=nothing") == []
+        assert "Type some words" in browser.ask("GET", "api/find?words=%20").error
 
 
 def test_what_is_taken_along_is_that_of_a_fit(tmp_path: Path) -> None:

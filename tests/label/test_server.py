@@ -272,7 +272,7 @@ def test_malformed_messages_are_told_what_is_wrong(
         ("api/rows?ids=99999999999", 400),
         ("api/rows?ids=" + ",".join(["1"] * 201), 400),
         ("api/rows?ids=60", 400),
-        ("api/search?words=+", 400),
+        ("api/find?words=+", 400),
         ("api/image/x", 400),
         ("api/image/-1", 400),
         ("api/suggest?k=0", 400),

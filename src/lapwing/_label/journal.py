@@ -25,7 +25,7 @@ from lapwing._label.history import NO_CODE, Batch, History
 from lapwing._label.words import check_class_name
 
 _FORMAT = 1
-_ASIDE = ("measured", "check", "target")
+_ASIDE = ("measured", "check", "target", "mark")
 _START = b'{"lapwing":"labels"'
 Record = Mapping[str, Any]
 

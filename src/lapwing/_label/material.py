@@ -130,22 +130,6 @@ class Material:
             return None
         return str(self.texts[row] or "")[:_LONGEST_TEXT]
 
-    def search(self, wanted: str) -> list[int]:
-        """Rows whose text holds all of some words, be it as a part of others.
-
-        Raises
-        ------
-        RequestError
-            If no word is wanted, or there is no text.
-        """
-        if self.texts is None:
-            raise RequestError("The rows have no text to look for words in.")
-        words = wanted.casefold().split()
-        if not words:
-            raise RequestError("Type the words that a text should have.")
-        folded = (str(text or "").casefold() for text in self.texts)
-        return [row for row, text in enumerate(folded) if all(word in text for word in words)]
-
     def telling(self, rows: list[int], codes: NDArray[np.intp] | None) -> list[list[str]]:
         """Words of some rows that speak for their predicted classes; none before the first fit."""
         if self.words is None or codes is None or not is_sparse(self.points):

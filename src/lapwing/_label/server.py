@@ -17,6 +17,7 @@ from importlib import resources
 from typing import Any, NamedTuple, NoReturn
 
 from lapwing._host.modules import require
+from lapwing._label.finding import Wish
 from lapwing._label.journal import JournalError
 from lapwing._label.model import SUGGESTED
 from lapwing._label.session import CLOSED, Event, Session
@@ -95,7 +96,7 @@ def application(
             routing.Route("/api/map/{key}", handlers.map),
             routing.Route("/api/colours", handlers.colours),
             routing.Route("/api/rows", handlers.rows),
-            routing.Route("/api/search", handlers.search),
+            routing.Route("/api/find", handlers.find),
             routing.Route("/api/image/{row}", handlers.image),
             routing.Route("/api/suggest", handlers.suggest),
             routing.Route("/api/events", handlers.events),
@@ -103,6 +104,7 @@ def application(
             routing.Route("/api/batch", handlers.batch, methods=["POST"]),
             routing.Route("/api/undo", handlers.undo, methods=["POST"]),
             routing.Route("/api/classes", handlers.classes, methods=["POST"]),
+            routing.Route("/api/mark", handlers.mark, methods=["POST"]),
             routing.Route("/api/target", handlers.target, methods=["POST"]),
             routing.Route("/api/rename", handlers.rename, methods=["POST"]),
         ],
@@ -153,9 +155,11 @@ class _Handlers:
         rows = whole_text(request.query_params.get("ids", ""), "ids")
         return self._json(await self._call(self._session.rows, rows))
 
-    async def search(self, request: Any) -> Any:
-        words = request.query_params.get("words", "")[:_MOST_LETTERS]
-        return self._json(await self._call(self._session.search, words))
+    async def find(self, request: Any) -> Any:
+        asked = request.query_params
+        words = asked.get("words", "")[:_MOST_LETTERS]
+        wish = Wish(words, asked.get("class"), asked.get("by", "either"), asked.get("state", ""))
+        return self._json(await self._call(self._session.find, wish))
 
     async def image(self, request: Any) -> Any:
         row = whole(request.path_params["row"], "The row")
@@ -201,6 +205,12 @@ class _Handlers:
         message = read_json(await _body(request), {"name": str})
         version = await self._call(self._session.add_class, message.get("name"))
         return self._json({"version": version})
+
+    async def mark(self, request: Any) -> Any:
+        message = read_json(await _body(request), {"rows": list, "mark": str, "on": bool})
+        rows, kind = read_rows(message.get("rows")), message.get("mark") or ""
+        on = bool(message.get("on", True))
+        return self._json({"version": await self._call(self._session.mark, rows, kind, on)})
 
     async def target(self, request: Any) -> Any:
         message = read_json(await _body(request), {"percent": str})
@@ -416,7 +426,7 @@ def whole(text: str, name: str) -> int:
     return int(text)
 
 
-_NAMES = {list: "a list", str: "a text", int: "a whole number"}
+_NAMES = {list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
 
 
 def _no_number(text: str) -> NoReturn:

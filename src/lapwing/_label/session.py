@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._label.checks import Checks, check_places, looks_done, mixed
+from lapwing._label.finding import Finder, View, Wish
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.journal import (
     Journal,
@@ -36,6 +37,7 @@ from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
 
 CLOSED = "closed"  # the part of the last event
 MOST_SUGGESTED = 100
+MARKS = ("flagged", "skipped")
 _UNKNOWN = {"error": None, "low": None, "high": None}
 
 
@@ -78,6 +80,9 @@ class Session:
         self._checks = self._first_checks()
         self._target: float | None = None
         self._offered: set[int] = set()  # rows of the queue: a label for one answers it
+        self._queued: list[int] = []  # the queue as it was shown last
+        self._marks: dict[str, set[int]] = {kind: set() for kind in MARKS}
+        self._finder = Finder(material.table, material.texts)
         self._version = 0
         self._curve: dict[int, dict[str, Any]] = {}
         self._notes: tuple[str, ...] = material.notes
@@ -126,6 +131,8 @@ class Session:
         return {
             **state_of(moment, self.material),
             "suggestions": queue,
+            "skipped": self._open("skipped"),
+            "n_flagged": len(self._marks["flagged"]),
             "n_shown": shown,
             "sample_note": None
             if shown == n
@@ -170,11 +177,21 @@ class Session:
         self._check_rows(rows)
         with self._lock:
             history, answers = self._history, self._model.learnt.answers
-        return rows_of(rows, self.material, history, answers)
+            flagged = self._marks["flagged"]
+        return rows_of(rows, self.material, history, answers, flagged)
 
-    def search(self, words: str) -> list[int]:
-        """Rows whose text holds some words, see `Material.search`."""
-        return self.material.search(words)
+    def find(self, wish: Wish) -> list[int]:
+        """Rows that fit words and filters, see `Finder.find`."""
+        with self._lock:
+            learnt = self._model.learnt
+            lists = {
+                "suggested": self._queued,
+                "doubted": [doubt.row for doubt in learnt.advice.suspicious_labels],
+                "flagged": self._marks["flagged"],
+                "skipped": self._open("skipped"),
+            }
+            view = View(self._history, learnt.answers, lists)
+        return self._finder.find(wish, view)
 
     def image(self, row: int) -> tuple[str, bytes]:
         """The picture of a row, see `Material.image`."""
@@ -338,6 +355,25 @@ class Session:
             self._change(after)
             return Receipt(self._version, batch.number, 0)
 
+    def mark(self, rows: Sequence[int], kind: str, on: bool = True) -> int:
+        """Flag rows to come back to, or note that they were passed over; returns the version.
+
+        Raises
+        ------
+        RequestError
+            If a row is none or given twice, or there is no such mark.
+        JournalError
+            If the disk does not take it.
+        """
+        at = self._distinct(rows).tolist()
+        if kind not in MARKS:
+            raise RequestError(f"There is no mark {kind[:40]!r}: {' or '.join(MARKS)}.")
+        with self._lock:
+            self._write({"mark": kind, "rows": at, "on": on})
+            self._set_mark(at, kind, on)
+            self._emit("marks", self._version)
+            return self._version
+
     def aim(self, target: float | None) -> int:
         """Set the share of wrong answers at which labelling can stop; returns the version.
 
@@ -413,6 +449,14 @@ class Session:
         self._emit("labels", self._version)
         self._model.learn(self._task())
 
+    def _set_mark(self, rows: Sequence[int], kind: str, on: bool) -> None:
+        self._marks[kind] = self._marks[kind] | set(rows) if on else self._marks[kind] - set(rows)
+
+    def _open(self, kind: str) -> list[int]:
+        """Rows with a mark that have no label."""
+        codes = self._history.codes
+        return sorted(row for row in self._marks[kind] if codes[row] == NO_CODE)
+
     def _task(self) -> Task:
         return Task(self._version, self._history, self._checks.answered(self._history.codes))
 
@@ -436,6 +480,7 @@ class Session:
                     pending += [row for row in more if row not in passed]
             rows = mixed(suggested, pending, places)
             self._offered.update(rows)
+            self._queued = rows
             return rows
 
     def _emit(self, part: str, version: int) -> None:
@@ -464,6 +509,9 @@ class Session:
             for record in journal.records:
                 if "check" in record:
                     self._checks = self._checks.with_rows([int(row) for row in record["check"]])
+                if "mark" in record:
+                    marked = self._distinct([int(row) for row in record["rows"]]).tolist()
+                    self._set_mark(marked, record["mark"], bool(record["on"]))
                 if "target" in record:
                     self._target = None if record["target"] is None else float(record["target"])
                 if "measured" in record:

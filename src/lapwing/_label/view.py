@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,7 +89,11 @@ def colours_of(given: NDArray[np.int32], answers: Answers | None, rows: NDArray[
 
 
 def rows_of(
-    rows: Sequence[int], material: Material, history: History, answers: Answers | None
+    rows: Sequence[int],
+    material: Material,
+    history: History,
+    answers: Answers | None,
+    flagged: Collection[int] = (),
 ) -> list[dict[str, Any]]:
     """Return some rows as people see them."""
     classes = history.classes
@@ -103,6 +107,7 @@ def rows_of(
             "text": material.text(row),
             "telling": words,
             "image": material.picture is not None,
+            "flagged": row in flagged,
             "given": None if history.codes[row] < 0 else classes[history.codes[row]],
             "predicted": None if answers is None else classes[answers.codes[row]],
             "confidence": None if answers is None else float(answers.confidence[row]),
@@ -158,12 +163,12 @@ def _checked(batch: Batch, history: History) -> str:
     checked = [(given[row], said) for row, said in batch.checked if given[row] != NO_CODE]
     if not checked:
         return ""
-    if len(checked) > 1:
+    if len(checked) > 1 and any(said != NO_CODE for _, said in checked):
         right = sum(label == said for label, said in checked)
         return f"{len(checked)} drawn at random, {right} of them as the model said"
-    ((label, said),) = checked
+    label, said = checked[0]
     if said == NO_CODE:
-        return "drawn at random"
+        return "drawn at random" if len(checked) == 1 else f"{len(checked)} drawn at random"
     told = "as the model said" if label == said else f"the model said {history.classes[said]}"
     return f"drawn at random, {told}"
 

@@ -521,11 +521,14 @@ def row_cells(
     found: dict[str, Sequence[Any]] = {}
     for name in islice(names, most):
         kept = table.originals.get(name)
-        found[name] = _feature(table.X, place[name], where) if kept is None else kept.at(where)
+        found[name] = (
+            feature_values(table.X, place[name], where) if kept is None else kept.at(where)
+        )
     return found
 
 
-def _feature(X: Any, column: int, rows: NDArray[np.intp]) -> list[Any]:
+def feature_values(X: Any, column: int, rows: NDArray[np.intp]) -> list[Any]:
+    """Return a column of a table's features in some rows."""
     if hasattr(X, "iter_rows"):
         return list(X.to_series(column)[rows.tolist()])
     if hasattr(X, "iloc"):

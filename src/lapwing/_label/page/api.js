@@ -9,7 +9,7 @@
  *   model: {name: string, ready: boolean, fitted: boolean, version: number, seconds: number | null},
  *   evidence: {error: number, low: number, high: number, words: string} | null,
  *   target: number | null, finish: {reached: boolean, more: number, words: string} | null,
- *   curve: Estimate[], suggestions: number[], suspicious: Doubt[], warnings: string[],
+ *   curve: Estimate[], suggestions: number[], skipped: number[], n_flagged: number, suspicious: Doubt[], warnings: string[],
  *   journal: string | null, fit_command: string | null}} State
  * @typedef {{batch: number, label: string | null, renamed: [string, string] | null, n_rows: number, n_classes: number,
  *   taken_back: boolean, by: string, time: string, checked: string}} Step
@@ -17,7 +17,7 @@
  *   volumes: Record<string, number>}} Estimate
  * @typedef {{row: number, given: string, suggested: string, against: string}} Doubt
  * @typedef {{row: number, id: string, cells: Record<string, string>, text: string | null,
- *   telling: string[], image: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
+ *   telling: string[], image: boolean, flagged: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
  * @typedef {{version: number, model: number, given: Uint16Array, predicted: Uint16Array,
  *   confidence: Uint8Array}} Colours
  * @typedef {{rows: Int32Array, x: Float32Array, y: Float32Array}} Places
@@ -96,8 +96,11 @@ export async function colours() {
 /** @param {number[]} ids @returns {Promise<Row[]>} */
 export const rows = async (ids) => (ids.length ? (await ask(`api/rows?ids=${ids}`)).json() : []);
 
-/** @param {string} words @returns {Promise<number[]>} rows whose text has them */
-export const search = async (words) => (await ask(`api/search?words=${encodeURIComponent(words)}`)).json();
+/** @param {Record<string, string>} wish words, class, by, state; empty ones are left out @returns {Promise<number[]>} */
+export const find = async (wish) => (await ask(`api/find?${new URLSearchParams(Object.entries(wish).filter(([, value]) => value))}`)).json();
+
+/** @param {number[]} rows @param {'flagged' | 'skipped'} mark @param {boolean} on @returns {Promise<{version: number}>} */
+export const mark = (rows, mark, on) => tell('api/mark', { rows, mark, on });
 
 /** @param {number} k @param {number[]} skip @returns {Promise<number[]>} */
 export const suggest = async (k, skip) => (await ask(`api/suggest?k=${k}&skip=${skip}`)).json();

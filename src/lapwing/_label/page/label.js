@@ -33,7 +33,7 @@ class Page {
     this.selected = new Set();
     this.fromQueue = false;
     /** Rows that were passed over. @type {Set<number>} */
-    this.passed = new Set();
+    this.passed = new Set(state.skipped);
     /** Rows of the queue that were labelled here; suggestions may be older. @type {Set<number>} */
     this.labelled = new Set();
     /** @type {number[]} */
@@ -87,7 +87,7 @@ class Page {
     document.title = `${state.source} · lapwing label`;
     this.#showWarnings();
     byId('fit-command').hidden = state.fit_command === null;
-    byId('search-field').hidden = !state.has_text;
+    this.#showFilter();
     /** @type {Element} */ (byId('fit-command').querySelector('code')).textContent = state.fit_command;
     this.#showMaps();
     this.typed.classes = state.classes;
@@ -197,13 +197,31 @@ class Page {
     return shown;
   }
 
-  /** @param {string} words */
-  async search(words) {
+  /** Select the rows that fit the words and filters. */
+  async find() {
+    const value = (/** @type {string} */ id) => /** @type {HTMLInputElement | HTMLSelectElement} */ (byId(id)).value;
+    const label = value('find-class');
+    const wish = { words: value('search').trim(), class: label, by: label ? value('find-by') : '', state: value('find-state') };
     try {
-      const rows = await api.search(words);
-      if (!rows.length) return this.say('ask', `No text has “${words.trim()}”.`);
-      byId('search').blur();
+      const rows = await api.find(wish);
+      if (!rows.length) return this.say('ask', 'No row fits.');
+      if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
       this.select(rows, 'new');
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Flag the selected rows, to come back to them; or no longer, if all of them are. */
+  async flag() {
+    const rows = [...this.selected];
+    if (!rows.length) return this.say('ask', 'Select rows first: draw around them, click one, or press N.');
+    try {
+      const shown = await this.shelf.get(rows.slice(0, api.MOST_ROWS));
+      const on = !shown.every((row) => row.flagged);
+      await api.mark(rows, 'flagged', on);
+      this.shelf.clear();
+      this.say('good', `Saved: ${plural(rows.length, 'row')} ${on ? 'flagged' : 'no longer flagged'}.`);
     } catch (error) {
       this.failed(error);
     }
@@ -227,7 +245,7 @@ class Page {
     this.moving = true;
     const turn = ++this.turn;
     const [current] = this.fromQueue ? this.selected : [];
-    if (current !== undefined && !this.labelled.has(current)) this.passed.add(current);
+    if (current !== undefined && !this.labelled.has(current)) this.#pass(current);
     const row = await this.#following(turn, current);
     if (turn !== this.turn) return;
     const { waiting } = this;
@@ -256,6 +274,12 @@ class Page {
     if (now !== this.turn) return;
     this.moving = false;
     this.waiting.shift()?.();
+  }
+
+  /** @param {number} row */
+  #pass(row) {
+    this.passed.add(row);
+    api.mark([row], 'skipped', true).catch((error) => this.failed(error));
   }
 
   /** @param {number} row */
@@ -428,6 +452,7 @@ class Page {
       this.late = setTimeout(() => this.refresh({ state: true, colours: true }), LATE);
     } else {
       if (part === 'model') clearTimeout(this.late);
+      if (part === 'marks') this.shelf.clear();
       this.refresh({ state: true, colours: part === 'ready' || (part === 'model' && version > this.colours.model) });
     }
   }
@@ -499,12 +524,13 @@ class Page {
     listen([
       { keys: [...DIGITS], shown: '1 – 9 0', words: 'Give the selected rows a class', run: (key) => this.#digit(key) },
       { keys: ['c', '/'], shown: 'C', words: 'Type a class: its first letters, or a new name', run: () => this.typed.open() },
-      { keys: ['s'], shown: 'S', words: 'Select the rows whose text has some words', run: () => byId('search').focus() },
+      { keys: ['s'], shown: 'S', words: 'Find rows by words, ids, values, class and kind', run: () => byId('search').focus() },
       { keys: ['Enter'], shown: 'Enter', words: 'Take the model’s class for all selected rows without a label', run: () => this.take() },
       { keys: ['Backspace'], shown: '⌫', words: 'Take the last step back', run: () => this.undo() },
       { keys: ['n'], shown: 'N', words: 'Select the next suggested row', run: () => this.next() },
       { keys: ['a'], shown: 'A', words: 'Select all suggested rows', run: () => this.select(this.queue.slice(this.top, this.top + SHOWN), 'new', true) },
       { keys: ['u'], shown: 'U', words: 'Take the labels of the selected rows away', run: () => this.give(null) },
+      { keys: ['g'], shown: 'G', words: 'Flag the selected rows, or take their flags away', run: () => this.flag() },
       { keys: ['Escape'], shown: 'Esc', words: 'Select none', run: () => this.select([], 'new') },
       { keys: ['Delete'], shown: 'Del', words: 'Take a row of the table out of the selection', run: () => {} },
       { keys: ['l'], shown: 'L', words: 'Draw around points', run: () => this.use('lasso') },
@@ -523,6 +549,7 @@ class Page {
       'all-next': () => this.select(this.queue.slice(this.top, this.top + SHOWN), 'new', true),
       take: () => this.take(),
       unlabel: () => this.give(null),
+      flag: () => this.flag(),
       clear: () => this.select([], 'new'),
       undo: () => this.undo(),
       fit: () => this.scatter.fit(),
@@ -534,11 +561,11 @@ class Page {
     for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-tool][role=radio]'))) {
       button.addEventListener('click', () => this.use(/** @type {import('./scatter.js').Tool} */ (button.dataset.tool)));
     }
-    const search = /** @type {HTMLInputElement} */ (byId('search'));
-    search.addEventListener('keydown', (event) => {
-      if (event.key === 'Enter') this.search(search.value);
-      if (event.key === 'Escape') search.blur();
+    byId('find').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.find();
     });
+    byId('search').addEventListener('keydown', (event) => event.key === 'Escape' && byId('search').blur());
     const target = /** @type {HTMLInputElement} */ (byId('target'));
     target.addEventListener('change', () => this.aim(target.value));
     target.addEventListener('keydown', (event) => {
@@ -605,6 +632,16 @@ class Page {
     if (select.options.length === maps.length) return;
     select.replaceChildren(...maps.map(({ key, title }) => make('option', { value: key }, title)));
     select.value = this.mapKey || maps[0].key;
+  }
+
+  #showFilter() {
+    const select = /** @type {HTMLSelectElement} */ (byId('find-class'));
+    const { classes } = this.state;
+    if (select.dataset.of === classes.join('\n')) return;
+    select.dataset.of = classes.join('\n');
+    const before = select.value;
+    select.replaceChildren(make('option', { value: '' }, 'any'), ...classes.map((name) => make('option', { value: name }, name)));
+    select.value = classes.includes(before) ? before : '';
   }
 
   #showWarnings() {

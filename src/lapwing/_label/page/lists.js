@@ -67,7 +67,7 @@ export class Selected {
     if (fresh) this.shown = FIRST_ROWS;
     const turn = ++this.turn;
     byId('selection-title').textContent = ids.length ? `${plural(ids.length, 'row')} selected` : 'Selected rows';
-    for (const id of ['take', 'unlabel', 'clear']) {
+    for (const id of ['take', 'unlabel', 'flag', 'clear']) {
       const button = /** @type {HTMLButtonElement} */ (byId(id));
       button.disabled = !ids.length || (id === 'take' && !state.model.fitted);
     }
@@ -204,7 +204,7 @@ export function card(row, state) {
     make(
       'div',
       { class: 'about' },
-      make('p', { class: 'which' }, make('b', {}, row.id), ' ', className(row.given, state), row.predicted === null ? '' : ' the model says ', row.predicted === null ? null : className(row.predicted, state), row.confidence === null ? '' : `\u00a0${percent(row.confidence)}`),
+      make('p', { class: 'which' }, make('b', {}, row.id), row.flagged ? ' ⚑ flagged ' : ' ', className(row.given, state), row.predicted === null ? '' : ' the model says ', row.predicted === null ? null : className(row.predicted, state), row.confidence === null ? '' : `\u00a0${percent(row.confidence)}`),
       row.text !== null && make('p', { class: 'text', dir: 'auto' }, ...marked(row.text, row.telling)),
       cells.length > 0 && make('dl', {}, ...cells.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value)))),
     ),

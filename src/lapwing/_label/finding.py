@@ -1,0 +1,179 @@
+"""Rows that fit words and filters, in the order of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._label.history import NO_CODE, History
+from lapwing._label.learner import Answers
+from lapwing._label.words import RequestError
+from lapwing._report.rows import feature_values
+from lapwing._tables.tables import Table
+
+# Of the model's own probability, as the page shows it.
+_SURE = 0.9
+_BY = ("given", "predicted", "either")
+
+
+class Wish(NamedTuple):
+    """What rows are looked for; all of it must be met.
+
+    Attributes
+    ----------
+    words : str
+        Each is part of the row's id, text or other columns of words, in any case; or
+        ``column=value``, for numbers too.
+    label : str or None
+        A class.
+    by : {'given', 'predicted', 'either'}
+        Who says the class.
+    state : str
+        One of `STATES`, or empty.
+    """
+
+    words: str = ""
+    label: str | None = None
+    by: str = "either"
+    state: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The rows at one moment.
+
+    Attributes
+    ----------
+    history : History
+    answers : Answers or None
+    lists : mapping of str to collection of int
+        Rows of the lists of the page: suggested, doubted, flagged, skipped.
+    """
+
+    history: History
+    answers: Answers | None
+    lists: Mapping[str, Collection[int]]
+
+    def listed(self, name: str) -> NDArray[np.bool_]:
+        """Mask of the rows of a list."""
+        mask = np.zeros(len(self.history.codes), dtype=bool)
+        mask[list(self.lists.get(name, ()))] = True
+        return mask
+
+    @property
+    def labeled(self) -> NDArray[np.bool_]:
+        return np.asarray(self.history.codes != NO_CODE)
+
+    @property
+    def sure(self) -> NDArray[np.bool_]:
+        if self.answers is None:
+            return np.zeros(len(self.history.codes), dtype=bool)
+        return np.asarray(self.answers.confidence >= _SURE)
+
+
+STATES: dict[str, Callable[[View], NDArray[np.bool_]]] = {
+    "labelled": lambda view: view.labeled,
+    "unlabelled": lambda view: ~view.labeled,
+    "sure": lambda view: ~view.labeled & view.sure,
+    "doubtful": lambda view: ~view.labeled & ~view.sure,
+    "suggested": lambda view: view.listed("suggested"),
+    "doubted": lambda view: view.listed("doubted"),
+    "flagged": lambda view: view.listed("flagged"),
+    "skipped": lambda view: view.listed("skipped"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Finder:
+    """Finds rows of a table; any thread may ask.
+
+    Attributes
+    ----------
+    table : Table
+    texts : ndarray of object of shape (n,) or None
+    """
+
+    table: Table
+    texts: NDArray[Any] | None
+
+    def find(self, wish: Wish, view: View) -> list[int]:
+        """Find rows.
+
+        Raises
+        ------
+        RequestError
+            If nothing is wished for, or there is no such class, state or side.
+        """
+        if not wish.words.strip() and wish.label is None and not wish.state:
+            raise RequestError("Type some words, or choose a class or a kind of rows.")
+        mask = np.ones(len(view.history.codes), dtype=bool)
+        if wish.state:
+            if wish.state not in STATES:
+                raise RequestError(f"There are no {wish.state[:40]!r} rows: {', '.join(STATES)}.")
+            mask &= STATES[wish.state](view)
+        if wish.label is not None:
+            mask &= self._of_class(wish, view)
+        for word in wish.words.casefold().split():
+            name, equals, value = word.partition("=")
+            if equals and name in self._columns:
+                mask &= self._with_value(self._columns[name], value)
+                continue
+            rows = np.flatnonzero(mask)
+            folded = self._folded
+            mask[rows] = [word in folded[row] for row in rows.tolist()]
+        return [int(row) for row in np.flatnonzero(mask)]
+
+    def _of_class(self, wish: Wish, view: View) -> NDArray[np.bool_]:
+        code = None if wish.label is None else view.history.code(wish.label)
+        if code is None:
+            raise RequestError(f"There is no class {(wish.label or '')[:40]!r}.")
+        if wish.by not in _BY:
+            raise RequestError(f"The class is {' or '.join(_BY)}, not {wish.by[:40]!r}.")
+        given = view.history.codes == code
+        if view.answers is None or wish.by == "given":
+            return np.asarray(given & (wish.by != "predicted"))
+        predicted = view.answers.codes == code
+        return np.asarray(predicted if wish.by == "predicted" else given | predicted)
+
+    @cached_property
+    def _folded(self) -> list[str]:
+        """What is read of each row, in small letters: its id, its text and its other columns."""
+        parts = [[str(name) for name in self.table.ids.tolist()]]
+        if self.texts is not None:
+            parts.append([str(text or "") for text in self.texts.tolist()])
+        for cells in self.table.originals.values():
+            if cells is not None and len(cells.texts):
+                column = [""] * len(parts[0])
+                for row, text in zip(cells.rows.tolist(), cells.texts.tolist(), strict=True):
+                    column[row] = str(text)
+                parts.append(column)
+        # A line break is in no word: words never reach over two columns.
+        return ["\n".join(row).casefold() for row in zip(*parts, strict=True)]
+
+    @cached_property
+    def _columns(self) -> dict[str, str]:
+        """Names of the columns by their small letters."""
+        names = self.table.originals or self.table.feature_names
+        return {str(name).casefold(): name for name in names}
+
+    def _with_value(self, name: str, value: str) -> NDArray[np.bool_]:
+        """Rows whose number in a column is this one, or whose text is."""
+        cells, rows = self.table.originals.get(name), np.arange(len(self.table.ids))
+        if cells is None:
+            place = list(self.table.feature_names).index(name)
+            column = feature_values(self.table.X, place, rows)
+        else:
+            column = cells.at(rows)
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        return np.array(
+            [one == number or (isinstance(one, str) and one.casefold() == value) for one in column],
+            dtype=bool,
+        )

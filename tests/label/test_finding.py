@@ -1,0 +1,109 @@
+"""Rows are found by words, values, classes and kinds, against loops over the rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing
+from lapwing._label.finding import STATES, Wish
+from lapwing._label.words import RequestError
+from tests.label.pages import CLASSES, Browser, problem, session
+
+X, TRUTH = problem()
+TEXTS = np.array(
+    [f"Text {row} of {TRUTH[row]}{'!' * (row % 3)}" for row in range(60)], dtype=object
+)
+
+
+def test_words_ids_and_values() -> None:
+    with session(X, texts=TEXTS) as found:
+        assert found.find(Wish("TEXT 59")) == [59]
+        assert found.find(Wish("!! of")) == [row for row in range(60) if row % 3 == 2]
+        assert found.find(Wish("nowhere")) == []
+        name = found.material.table.feature_names[1]
+        assert found.find(Wish(f"{name}={float(X[7, 1])!r}")) == [7]
+        assert found.find(Wish(f"{name}=text")) == []
+
+
+def test_classes_and_kinds_are_those_of_each_row() -> None:
+    with session(X, texts=TEXTS) as found:
+        assert found.find(Wish(label=None, state="unlabelled")) == list(range(60))
+        for name in CLASSES:
+            found.give([row for row in range(20) if TRUTH[row] == name], name)
+        wrong = next(row for row in range(20) if TRUTH[row] == "u")
+        found.give([wrong], "v")
+        assert found.wait()
+        assert found.rest()
+        found.state()
+        found.mark([3, 30, 31], "flagged")
+        found.mark([31], "flagged", False)
+        found.mark([40, 5], "skipped")
+        rows = found.rows(range(60))
+        expected: dict[str, Any] = {
+            "labelled": lambda row: row["given"] is not None,
+            "unlabelled": lambda row: row["given"] is None,
+            "sure": lambda row: row["given"] is None and row["confidence"] >= 0.9,
+            "doubtful": lambda row: row["given"] is None and row["confidence"] < 0.9,
+            "suggested": lambda row: row["row"] in found._queued,
+            "doubted": lambda row: row["row"] == wrong,
+            "flagged": lambda row: row["row"] in (3, 30),
+            "skipped": lambda row: row["row"] == 40,
+        }
+        assert set(expected) == set(STATES)
+        for state, met in expected.items():
+            assert found.find(Wish(state=state)) == [r["row"] for r in rows if met(r)], state
+        for by in ("given", "predicted", "either"):
+            sides = ("given", "predicted") if by == "either" else (by,)
+            same = [r["row"] for r in rows if any(r[side] == "v" for side in sides)]
+            assert found.find(Wish(label="v", by=by)) == same
+        both = found.find(Wish("!!", "u", "predicted", "unlabelled"))
+        assert both == [
+            r["row"]
+            for r in rows
+            if r["row"] % 3 == 2 and r["predicted"] == "u" and r["given"] is None
+        ]
+        assert [row["flagged"] for row in rows if row["row"] in (3, 30, 31)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        (Wish(" "), "Type some words"),
+        (Wish(label="none"), "There is no class 'none'"),
+        (Wish(label="u", by="me"), "given or predicted or either, not 'me'"),
+        (Wish(state="odd"), "There are no 'odd' rows: labelled, "),
+    ],
+)
+def test_what_makes_no_sense_is_told(wish: Wish, told: str) -> None:
+    with session(X, classes=CLASSES) as found, pytest.raises(RequestError, match=told):
+        found.find(wish)
+
+
+def test_marks_are_kept(tmp_path: Path) -> None:
+    with session(X, tmp_path) as found:
+        found.mark([4, 9], "flagged")
+        found.mark([4], "flagged", False)
+        found.mark([2], "skipped")
+        with pytest.raises(RequestError, match="There is no mark 'odd'"):
+            found.mark([2], "odd")
+    with session(X, tmp_path) as found:
+        assert found.find(Wish(state="flagged")) == [9]
+        assert found.state()["skipped"] == [2]
+        found.give([2], "u")
+        assert found.state()["skipped"] == []
+
+
+def test_over_http() -> None:
+    with lapwing.label(X, classes=CLASSES, journal=None, browser=False) as server:
+        browser = Browser(server.url)
+        server.session.give([7, 8], "u")
+        assert browser.get("api/find?class=u&by=given") == [7, 8]
+        assert browser.post("api/mark", {"rows": [8], "mark": "flagged"}).status == 200
+        assert browser.get("api/find?class=u&by=given&state=flagged") == [8]
+        assert browser.post("api/mark", {"rows": [8], "mark": "flagged", "on": False}).status == 200
+        assert browser.get("api/find?state=flagged") == []
+        assert "true or false" in browser.post("api/mark", {"rows": [8], "on": 1}).error
