@@ -394,6 +394,69 @@ def test_tab_reaches_everything_and_everything_has_a_name(
     assert tab.ask("document.querySelectorAll('#map-part img[alt], #map[aria-label]').length") == 2
 
 
+# Properties that axe asks for: the visible words of a control are in its name, what scrolls is
+# reached by keys, and all content is in a landmark.
+MISNAMED = """() => [...document.querySelectorAll('button, [role=option], [role=radio], summary')]
+  .filter(e => e.getClientRects().length && e.hasAttribute('aria-label'))
+  .filter(e => /[a-z]{2}/i.test(e.innerText)
+    && !e.getAttribute('aria-label').toLowerCase().includes(e.innerText.trim().toLowerCase()))
+  .map(e => e.outerHTML.slice(0, 120))"""
+UNSCROLLED = """() => [...document.querySelectorAll('body *')]
+  .filter(e => /auto|scroll/.test(getComputedStyle(e).overflowY) && e.scrollHeight > e.clientHeight)
+  .filter(e => e.tabIndex < 0 && ![...e.querySelectorAll('*')].some(part => part.tabIndex >= 0))
+  .map(e => e.outerHTML.slice(0, 80))"""
+OUTSIDE = """() => [...document.body.children]
+  .filter(e => !e.matches('header, main, section[aria-label], dialog, noscript, script, .skip'))
+  .map(e => e.outerHTML.slice(0, 80))"""
+EDGES = """() => { const light = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255).map(v =>
+    v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const style = getComputedStyle(document.documentElement);
+  const rgb = name => { const n = parseInt(style.getPropertyValue(name).trim().slice(1), 16);
+    return [(n >> 16) & 255, (n >> 8) & 255, n & 255]; };
+  const against = (a, b) => { const [low, high] = [a, b].map(c => light(`rgb(${c})`)).sort();
+    return (high + 0.05) / (low + 0.05); };
+  const seen = rgb('--nobody').map((v, i) => (205 * v + 50 * rgb('--ground')[i]) / 255);
+  return [against(rgb('--edge'), rgb('--card')), against(rgb('--edge'), rgb('--paper')),
+    against(seen, rgb('--ground'))]; }"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_other_eyes_and_hands(scheme: str, open_tab: Callable[..., Tab]) -> None:
+    texts = [f"Row {row} " + "many words " * 300 for row in range(60)]
+    with lapwing.label(
+        blobs(60), classes=["כלב", "right"], texts=texts, journal=None, browser=False
+    ) as server:
+        tab = open_tab(server, scheme=scheme)
+        assert min(tab.ask(EDGES)) >= 3
+        tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+        tab.press("n")
+        tab.until(lambda: "Row " in tab.page.inner_text("#spoken"))
+        first = tab.page.inner_text("#spoken")
+        tab.press("1")
+        tab.until(lambda: tab.page.inner_text("#spoken") != first)
+        server.session.give([4, 6], "כלב")
+        server.session.give([1, 3, 5], "right")
+        assert server.session.rest()
+        tab.until(lambda: tab.page.locator("#queue .says").count() == 5)
+        for found in (MISNAMED, UNSCROLLED, OUTSIDE):
+            assert tab.ask(found) == []
+        # Names that are written from the right stay apart from the numbers beside them.
+        assert tab.ask("() => [...document.querySelectorAll('bdi')].length") >= 7
+        tab.press("Control+z")
+        tab.says("Taken back: 3 rows")
+        menu = tab.page.locator("#exports")
+        for close in ("Escape", ""):
+            menu.locator("summary").click()
+            assert menu.get_attribute("open") is not None
+            if close:
+                tab.press(close)
+            else:
+                tab.page.locator("#source").click()
+            assert menu.get_attribute("open") is None
+        tab.page.close()
+
+
 def test_two_tabs_show_the_same(server: Any, open_tab: Callable[..., Tab]) -> None:
     first, second = open_tab(server), open_tab(server)
     first.page.bring_to_front()

@@ -427,7 +427,7 @@ def test_names_that_classes_cannot_get(tmp_path: Path) -> None:
         for names, told in (
             (("w", "x"), "There is no class 'w'; perhaps it was renamed"),
             (("u", "u"), "is called 'u' already"),
-            (("u", "1"), "There is a class '1' already. To make one of both, select the rows of"),
+            (("u", "1"), "There is a class '1' already. Merge"),
             (("u", "1.0"), "There is a class '1.0' already"),
             (("u", ""), "is empty"),
             (("u", "NA"), 'means "no label"'),
@@ -438,6 +438,37 @@ def test_names_that_classes_cannot_get(tmp_path: Path) -> None:
         assert (tmp_path / "labels.jsonl").read_bytes() == before
         found.rename_class("1", "1.0")  # its own, written otherwise
         assert found.history.classes == ("u", "1.0")
+
+
+def test_a_class_by_mistake_is_gone_when_it_is_taken_back_merged_or_deleted(
+    tmp_path: Path,
+) -> None:
+    with session(X, tmp_path, classes=("u",)) as found:
+        found.give([1], "uu")
+        assert found.state()["hidden"] == []
+        found.undo()
+        assert found.state()["hidden"] == ["uu"]
+        found.give([1], "uu")
+        assert found.state()["hidden"] == []
+        merged = found.drop_class("uu", "u")
+        assert (merged.n_rows, found.state()["hidden"]) == (1, ["uu"])
+        assert found.labels()[1] == "u"
+        found.undo(merged.batch)
+        assert (found.labels()[1], found.state()["hidden"]) == ("uu", [])
+        assert found.drop_class("uu").n_rows == 1
+        assert (found.labels()[1], found.state()["hidden"]) == ("", ["uu"])
+        found.add_class("new")
+        assert found.drop_class("new") == (found.version, 0, 0)
+        assert found.state()["hidden"] == ["uu", "new"]
+        found.add_class("new")
+        found.drop_class("u")
+        assert found.state()["hidden"] == ["u", "uu"]
+        for name, into, told in (("x", None, "no class 'x'"), ("new", "new", "with itself")):
+            with pytest.raises(RequestError, match=told):
+                found.drop_class(name, into)
+    with session(X, tmp_path, classes=("u",)) as found:
+        assert found.state()["hidden"] == ["u", "uu"]
+        assert found.labels()[1] == ""
 
 
 def test_the_curve_follows_the_names(tmp_path: Path) -> None:

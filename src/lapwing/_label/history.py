@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,10 @@ class History:
         All of them, those that were taken back too.
     taken_back : frozenset of int
         Numbers of these.
+    named : frozenset of int
+        Codes of classes that were there before any step, or were named without a row.
+    dropped : frozenset of int
+        Codes of classes that were deleted, or merged with another one.
     """
 
     base: NDArray[np.int32]
@@ -90,16 +95,29 @@ class History:
     first_names: tuple[str, ...] = ()
     batches: tuple[Batch, ...] = ()
     taken_back: frozenset[int] = frozenset()
+    named: frozenset[int] = frozenset()
+    dropped: frozenset[int] = frozenset()
 
     @classmethod
     def begin(cls, base: NDArray[np.int32], classes: Sequence[str] = ()) -> History:
         """The history before anything was done."""
-        return cls(base, base, tuple(classes), tuple(classes))
+        named = frozenset(range(len(classes)))
+        return cls(base, base, tuple(classes), tuple(classes), named=named)
 
     @property
     def last(self) -> Batch | None:
         """The last batch that was not taken back."""
         return next((b for b in reversed(self.batches) if b.number not in self.taken_back), None)
+
+    @cached_property
+    def hidden(self) -> frozenset[int]:
+        """Codes of classes without a label that no step has left, or that were dropped."""
+        there = set(self.named)
+        for batch in self.batches:
+            if batch.number not in self.taken_back:
+                there.update(np.unique(batch.codes).tolist())
+        used = set(np.unique(self.codes).tolist())
+        return frozenset(range(len(self.classes))) - used - (there - self.dropped)
 
     @property
     def n_asked(self) -> int:
@@ -126,6 +144,12 @@ class History:
         if self.code(name) is not None:
             return self
         return replace(self, classes=(*self.classes, name), first_names=(*self.first_names, name))
+
+    def naming(self, code: int, *, there: bool) -> History:
+        """The same with a class that is there without a label, or not."""
+        if there:
+            return replace(self, named=self.named | {code}, dropped=self.dropped - {code})
+        return replace(self, named=self.named - {code}, dropped=self.dropped | {code})
 
     def with_batch(
         self,

@@ -305,6 +305,11 @@ def class_record(name: str) -> Record:
     return {"class": name}
 
 
+def drop_record(name: str) -> Record:
+    """A class that is gone as soon as it has no row."""
+    return {"drop": name}
+
+
 def undo_record(number: int) -> Record:
     """A batch that is taken back now."""
     return {"undo": number, "time": now()}
@@ -319,7 +324,12 @@ def replayed(history: History, record: Record, n: int) -> History:
         If the table cannot have had that change.
     """
     if "class" in record:
-        return history.with_class(check_class_name(record["class"]))
+        history = history.with_class(check_class_name(record["class"]))
+        named = history.code(record["class"])
+        assert named is not None
+        return history.naming(named, there=True)
+    if "drop" in record:
+        return history.naming(history.classes.index(record["drop"]), there=False)
     if "undo" in record:
         return history.without(int(record["undo"]))
     if "rename" in record:

@@ -104,6 +104,7 @@ def application(
             routing.Route("/api/batch", handlers.batch, methods=["POST"]),
             routing.Route("/api/undo", handlers.undo, methods=["POST"]),
             routing.Route("/api/classes", handlers.classes, methods=["POST"]),
+            routing.Route("/api/drop", handlers.drop, methods=["POST"]),
             routing.Route("/api/mark", handlers.mark, methods=["POST"]),
             routing.Route("/api/target", handlers.target, methods=["POST"]),
             routing.Route("/api/rename", handlers.rename, methods=["POST"]),
@@ -205,6 +206,14 @@ class _Handlers:
         message = read_json(await _body(request), {"name": str})
         version = await self._call(self._session.add_class, message.get("name"))
         return self._json({"version": version})
+
+    async def drop(self, request: Any) -> Any:
+        message = read_json(await _body(request), {"class": str, "into": str})
+        name = message.get("class")
+        if name is None:
+            raise RequestError('The message must say which "class" to delete.')
+        receipt = await self._call(self._session.drop_class, name, message.get("into"))
+        return self._json(receipt._asdict())
 
     async def mark(self, request: Any) -> Any:
         message = read_json(await _body(request), {"rows": list, "mark": str, "on": bool})

@@ -23,6 +23,7 @@ from lapwing._label.journal import (
     Record,
     batch_record,
     class_record,
+    drop_record,
     is_aside,
     now,
     renamed_from,
@@ -319,11 +320,38 @@ class Session:
             If the disk does not take it.
         """
         with self._lock:
-            history, _ = self._knowing(self._history, check_class_name(name))
-            if history is not self._history:
-                self._write(class_record(history.classes[-1]))
-                self._change(history)
+            history, code = self._knowing(self._history, check_class_name(name))
+            if code not in history.named:
+                self._write(class_record(history.classes[code]))
+                self._change(history.naming(code, there=True))
             return self._version
+
+    def drop_class(self, name: str, into: str | None = None) -> Receipt:
+        """Delete a class: its rows get another one, or lose their label; a step if it has rows.
+
+        Raises
+        ------
+        RequestError
+            If there is no such class.
+        JournalError
+            If the disk does not take it.
+        """
+        with self._lock:
+            history = self._history
+            for one in (name, into):
+                if one is not None and one not in history.classes:
+                    raise RequestError(f"There is no class {one!r}; perhaps it was renamed.", 409)
+            if name == into:
+                raise RequestError(f"{name!r} cannot be merged with itself.", 409)
+            code = history.classes.index(name)
+            self._write(drop_record(name))
+            history = history.naming(code, there=False)
+            rows = np.flatnonzero(history.codes == code)
+            if not len(rows):
+                self._change(history)
+                return Receipt(self._version, 0, 0)
+            new = NO_CODE if into is None else history.classes.index(into)
+            return self._add(history, rows, np.full(len(rows), new, dtype=np.int32), "user")
 
     def rename_class(self, before: str, name: str) -> Receipt:
         """Give a class another name; its rows keep it. It is on the disk when this returns.
@@ -346,9 +374,7 @@ class Session:
                 after = history.with_name(history.classes.index(before), name, now())
             except ValueError:
                 raise RequestError(
-                    f"There is a class {name!r} already. To make one of both, select the rows of "
-                    f"{before!r} and label them {name!r}.",
-                    409,
+                    f"There is a class {name!r} already. Merge {before!r} with it instead.", 409
                 ) from None
             batch = after.batches[-1]
             self._write(batch_record(batch, after.classes))

@@ -58,6 +58,7 @@ def state_of(moment: Moment, material: Material) -> dict[str, Any]:
         "has_text": material.texts is not None,
         "has_image": material.picture is not None,
         "classes": list(classes),
+        "hidden": [classes[code] for code in sorted(history.hidden)],
         "given": history.counts(),
         "predicted": {} if answers is None else volumes(answers, classes),
         "n_labeled": n_labeled,

@@ -4,7 +4,7 @@
 /**
  * @typedef {{version: number, source: string, n: number, n_shown: number, sample_note: string | null,
  *   columns: string[], has_text: boolean, has_image: boolean, maps: {key: string, title: string}[],
- *   classes: string[], given: Record<string, number>, predicted: Record<string, number>,
+ *   classes: string[], hidden: string[], given: Record<string, number>, predicted: Record<string, number>,
  *   n_labeled: number, history: Step[], can_undo: boolean,
  *   model: {name: string, ready: boolean, fitted: boolean, version: number, seconds: number | null},
  *   evidence: {error: number, low: number, high: number, words: string} | null,
@@ -119,6 +119,9 @@ export const addClass = (name) => tell('api/classes', { name });
 
 /** @param {string} from @param {string} to @returns {Promise<Receipt>} */
 export const renameClass = (from, to) => tell('api/rename', { from, to });
+
+/** Delete a class; its rows get another one, or lose their label. @param {string} name @param {string | null} into @returns {Promise<Receipt>} */
+export const dropClass = (name, into) => tell('api/drop', { class: name, into });
 
 /** @param {string} percent of wrong answers to stop at, empty for none @returns {Promise<{version: number}>} */
 export const aim = (percent) => tell('api/target', { percent });

@@ -1,6 +1,6 @@
 // @ts-check
 // The classes: what each has so far, the key that gives it, and the box to type one in.
-import { byId, make, number, percent, plural, showItems } from './dom.js';
+import { byId, make, number, percent, showItems } from './dom.js';
 import { sign } from './palette.js';
 
 /** Keys that give classes. */
@@ -24,17 +24,20 @@ export function keysOf(classes) {
  * @param {(name: string) => void} rename
  */
 export function showClasses(state, give, rename) {
-  const { classes, given, predicted } = state;
+  const { given, predicted } = state;
+  const gone = new Set(state.hidden);
+  const classes = state.classes.filter((name) => !gone.has(name));
   const all = classes.reduce((sum, name) => sum + (predicted[name] ?? 0), 0);
   const hint = classes.length ? (all ? 'given · volume' : 'given') : '';
   byId('classes-hint').textContent = hint;
   byId('no-classes').hidden = classes.length > 0;
   const keys = keysOf(classes);
-  const names = classes.map((name, code) => JSON.stringify([name, code, keys[code] ?? '']));
-  const rows = showItems(byId('classes'), names, (code) => rowOf(classes[code], code, keys[code], give, rename));
+  const codes = classes.map((name) => state.classes.indexOf(name));
+  const names = classes.map((name, k) => JSON.stringify([name, codes[k], keys[k] ?? '']));
+  const rows = showItems(byId('classes'), names, (k) => rowOf(classes[k], codes[k], keys[k], give, rename));
   rows.forEach((row, code) => {
     const name = classes[code];
-    fill(row, name, given[name] ?? 0, all ? (predicted[name] ?? 0) / all : null);
+    fill(row, given[name] ?? 0, all ? (predicted[name] ?? 0) / all : null);
   });
 }
 
@@ -51,9 +54,11 @@ function rowOf(name, code, key, give, rename) {
     { type: 'button', class: 'class', 'aria-keyshortcuts': key ?? null, onclick: () => give(name) },
     make('kbd', { class: key ? null : 'none' }, key ?? ''),
     sign(code),
-    make('span', { class: 'what' }, name),
+    make('bdi', { class: 'what' }, name),
     make('span', { class: 'count' }),
+    make('span', { class: 'unseen' }, 'labels'),
     make('span', { class: 'share' }),
+    make('span', { class: 'unseen' }, 'of the rows. Give it to the selected rows.'),
     make('span', { class: `volume k${code % 10}` }),
   );
   const pen = make('button', { type: 'button', class: 'pen', title: 'Rename', 'aria-label': `Rename ${name}`, onclick: () => rename(name) }, '✎');
@@ -62,41 +67,58 @@ function rowOf(name, code, key, give, rename) {
 
 /**
  * @param {HTMLElement} row
- * @param {string} name
  * @param {number} given
  * @param {number | null} share null where there is no answer yet
  */
-function fill(row, name, given, share) {
+function fill(row, given, share) {
   /** @param {string} part */
   const of = (part) => /** @type {HTMLElement} */ (row.querySelector(part));
-  const volume = share === null ? '' : `, about ${percent(share)} of the rows`;
-  of('.class').setAttribute('aria-label', `${name}: ${plural(given, 'label')}${volume}. Give it to the selected rows.`);
   of('.count').textContent = number(given);
   of('.share').textContent = share === null ? '' : percent(share);
   of('.volume').style.setProperty('--share', String(share ?? 0));
 }
 
-/** Asks for another name of a class. */
+/** Asks for another name of a class, which may be that of another one, or whether to delete it. */
 export class Renaming {
-  /** @param {(from: string, to: string) => void} rename */
-  constructor(rename) {
+  /**
+   * @param {(from: string, to: string) => void} rename
+   * @param {(name: string, into: string | null) => void} drop
+   */
+  constructor(rename, drop) {
     this.from = '';
+    /** @type {string[]} */
+    this.classes = [];
     this.dialog = /** @type {HTMLDialogElement} */ (byId('rename'));
     this.box = /** @type {HTMLInputElement} */ (byId('new-name'));
+    this.box.addEventListener('input', () => this.#offer());
     byId('rename-form').addEventListener('submit', (event) => {
       const { submitter } = /** @type {SubmitEvent} */ (event);
       const to = this.box.value.trim();
-      if (submitter?.id !== 'keep-name' && to && to !== this.from) rename(this.from, to);
+      if (submitter?.id === 'delete-class') drop(this.from, null);
+      else if (submitter?.id !== 'keep-name' && to && to !== this.from) {
+        if (this.classes.includes(to)) drop(this.from, to);
+        else rename(this.from, to);
+      }
     });
   }
 
-  /** @param {string} name */
-  open(name) {
+  /** @param {string} name @param {string[]} classes */
+  open(name, classes) {
     this.from = name;
+    this.classes = classes;
     byId('rename-title').textContent = `Rename “${name}”`;
     this.box.value = name;
+    this.#offer();
     this.dialog.showModal();
     this.box.select();
+  }
+
+  /** The name of another class makes one of both. */
+  #offer() {
+    const to = this.box.value.trim();
+    const both = to !== this.from && this.classes.includes(to);
+    byId('rename-verb').textContent = both ? `Merge with “${to}”` : 'Rename';
+    byId('rename-words').textContent = both ? `All rows of “${this.from}” become “${to}”.` : 'All its rows keep the class.';
   }
 }
 
@@ -105,8 +127,10 @@ export class TypeAhead {
   /** @param {(name: string) => void} give */
   constructor(give) {
     this.give = give;
-    /** @type {string[]} */
+    /** Those that may be typed, and all of them in the order of their codes. @type {string[]} */
     this.classes = [];
+    /** @type {string[]} */
+    this.all = [];
     /** @type {{name: string, fresh: boolean}[]} */
     this.found = [];
     this.at = -1;
@@ -151,7 +175,7 @@ export class TypeAhead {
             onpointerdown: (/** @type {Event} */ event) => event.preventDefault(),
             onclick: () => this.#choose(name),
           },
-          fresh ? null : sign(this.classes.indexOf(name)),
+          fresh ? null : sign(this.all.indexOf(name)),
           make('span', {}, fresh ? `New class “${name}”` : name),
         ),
       ),

@@ -13,11 +13,12 @@ export function listen(shortcuts) {
   );
   const run = new Map(shortcuts.flatMap((shortcut) => shortcut.keys.map((key) => [key, shortcut.run])));
   document.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    const command = event.ctrlKey || event.metaKey;
+    if (event.defaultPrevented || event.altKey || event.repeat || (command && (event.shiftKey || event.key.toLowerCase() !== 'z'))) return;
     const target = event.target instanceof Element ? event.target : document.body;
     if (target.closest('input, textarea, select, dialog[open]')) return;
     if (event.key === 'Enter' && target.closest('button, a, summary')) return;
-    const action = run.get(event.key.length === 1 ? event.key.toLowerCase() : event.key);
+    const action = run.get(command ? 'Ctrl+Z' : event.key.length === 1 ? event.key.toLowerCase() : event.key);
     if (!action) return;
     event.preventDefault();
     action(event.key);

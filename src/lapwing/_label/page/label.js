@@ -4,7 +4,7 @@ import * as api from './api.js';
 import { DIGITS, Renaming, TypeAhead, keysOf, showClasses } from './classes.js';
 import { byId, make, number, plural } from './dom.js';
 import { listen } from './keys.js';
-import { Selected, Shelf, choosing, doubtParts, fill, queueParts } from './lists.js';
+import { Selected, Shelf, choosing, doubtParts, fill, queueParts, saying } from './lists.js';
 import { looks } from './looks.js';
 import { Palette } from './palette.js';
 import { showProgress } from './progress.js';
@@ -62,7 +62,7 @@ class Page {
     this.tip = new Tip(this.shelf);
     this.table = new Selected(this.shelf, (row) => this.select([row], 'remove'), (error) => this.failed(error));
     this.typed = new TypeAhead((name) => this.give(name));
-    this.renaming = new Renaming((from, to) => this.rename(from, to));
+    this.renaming = new Renaming((from, to) => this.rename(from, to), (name, into) => this.drop(name, into));
     this.scatter = new Scatter(byId('map'), {
       selected: (points, mode) => this.select(points.map((point) => this.rows[point]), mode),
       pointed: (point, x, y) => this.tip.point(point < 0 ? -1 : this.rows[point], x, y, this.state),
@@ -90,8 +90,10 @@ class Page {
     this.#showFilter();
     /** @type {Element} */ (byId('fit-command').querySelector('code')).textContent = state.fit_command;
     this.#showMaps();
-    this.typed.classes = state.classes;
-    showClasses(state, (name) => this.give(name), (name) => this.renaming.open(name));
+    const classes = this.#classes();
+    this.typed.classes = classes;
+    this.typed.all = state.classes;
+    showClasses(state, (name) => this.give(name), (name) => this.renaming.open(name, classes));
     showProgress(state);
     showSteps(state, (batch) => this.undo(batch));
     this.showQueue(true);
@@ -272,6 +274,8 @@ class Page {
       if (this.there && now === this.turn && !this.#isShown(row)) await this.showSelection(false);
     }
     if (now !== this.turn) return;
+    const [read] = await this.shelf.get([row]);
+    byId('spoken').textContent = read ? saying(read) : '';
     this.moving = false;
     this.waiting.shift()?.();
   }
@@ -324,7 +328,7 @@ class Page {
     if (this.moving) return this.later(() => this.give(name));
     const rows = [...this.selected];
     if (!rows.length) {
-      if (name !== null && !this.state.classes.includes(name)) return this.do(() => api.addClass(name), () => `Class “${name}” is there. Select rows to give it.`);
+      if (name !== null && !this.#classes().includes(name)) return this.do(() => api.addClass(name), () => `Class “${name}” is there. Select rows to give it.`);
       return this.say('ask', 'Select rows first: draw around them, click one, or press N.');
     }
     return this.label(rows, () => api.give(rows, name), (n) => (name === null ? `Saved: ${plural(n, 'row')} without a label.` : `Saved: ${plural(n, 'row')} ${n === 1 ? 'is' : 'are'} ${name}.`));
@@ -350,6 +354,18 @@ class Page {
     if (batch === undefined && this.waiting.pop()) return this.say('calm', 'Taken back: a key that waited for its row.');
     this.labelled.clear();
     return this.do(() => api.undo(batch), ({ n_rows: n }) => (n ? `Taken back: ${plural(n, 'row')}.` : 'Taken back: the class has its name of before.'));
+  }
+
+  /** @param {string} name @param {string | null} into */
+  drop(name, into) {
+    const words = into === null ? `Saved: “${name}” is deleted.` : `Saved: “${name}” is “${into}” now.`;
+    return this.do(() => api.dropClass(name, into), () => words);
+  }
+
+  /** The classes that are there. */
+  #classes() {
+    const { classes, hidden } = this.state;
+    return classes.filter((name) => !hidden.includes(name));
   }
 
   /** @param {string} percent */
@@ -526,7 +542,7 @@ class Page {
       { keys: ['c', '/'], shown: 'C', words: 'Type a class: its first letters, or a new name', run: () => this.typed.open() },
       { keys: ['s'], shown: 'S', words: 'Find rows by words, ids, values, class and kind', run: () => byId('search').focus() },
       { keys: ['Enter'], shown: 'Enter', words: 'Take the model’s class for all selected rows without a label', run: () => this.take() },
-      { keys: ['Backspace'], shown: '⌫', words: 'Take the last step back', run: () => this.undo() },
+      { keys: ['Backspace', 'Ctrl+Z'], shown: '⌫ Ctrl+Z', words: 'Take the last step back', run: () => this.undo() },
       { keys: ['n'], shown: 'N', words: 'Select the next suggested row', run: () => this.next() },
       { keys: ['a'], shown: 'A', words: 'Select all suggested rows', run: () => this.select(this.queue.slice(this.top, this.top + SHOWN), 'new', true) },
       { keys: ['u'], shown: 'U', words: 'Take the labels of the selected rows away', run: () => this.give(null) },
@@ -592,12 +608,23 @@ class Page {
       this.paint();
       this.#showLegend();
     });
+    const menu = /** @type {HTMLDetailsElement} */ (byId('exports'));
+    document.addEventListener('pointerdown', (event) => {
+      if (event.target instanceof Node && !menu.contains(event.target)) menu.open = false;
+    });
+    menu.addEventListener('keydown', (event) => {
+      if (event.key !== 'Escape' || !menu.open) return;
+      event.preventDefault();
+      menu.open = false;
+      menu.querySelector('summary')?.focus();
+    });
     addEventListener('beforeprint', () => this.#print());
   }
 
   /** @param {string} key */
   #digit(key) {
-    const name = this.state.classes[keysOf(this.state.classes).indexOf(key)];
+    const classes = this.#classes();
+    const name = classes[keysOf(classes).indexOf(key)];
     if (name !== undefined) this.give(name);
     else this.say('ask', `There is no class with the key ${key}. Press C to type a new one.`);
   }
@@ -636,7 +663,7 @@ class Page {
 
   #showFilter() {
     const select = /** @type {HTMLSelectElement} */ (byId('find-class'));
-    const { classes } = this.state;
+    const classes = this.#classes();
     if (select.dataset.of === classes.join('\n')) return;
     select.dataset.of = classes.join('\n');
     const before = select.value;

@@ -168,7 +168,7 @@ export function fill(list, rows, selected, parts) {
     ...rows.map((row, k) =>
       make(
         'li',
-        { role: 'option', tabindex: k === at ? 0 : -1, 'data-row': row.row, 'aria-selected': String(selected.has(row.row)), 'aria-label': saying(row) },
+        { role: 'option', tabindex: k === at ? 0 : -1, 'data-row': row.row, 'aria-selected': String(selected.has(row.row)) },
         ...parts(row, k),
       ),
     ),
@@ -205,8 +205,8 @@ export function card(row, state) {
       'div',
       { class: 'about' },
       make('p', { class: 'which' }, make('b', {}, row.id), row.flagged ? ' ⚑ flagged ' : ' ', className(row.given, state), row.predicted === null ? '' : ' the model says ', row.predicted === null ? null : className(row.predicted, state), row.confidence === null ? '' : `\u00a0${percent(row.confidence)}`),
-      row.text !== null && make('p', { class: 'text', dir: 'auto' }, ...marked(row.text, row.telling)),
-      cells.length > 0 && make('dl', {}, ...cells.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value)))),
+      row.text !== null && make('div', { class: 'text', dir: 'auto', tabindex: 0, role: 'region', 'aria-label': 'Text' }, ...marked(row.text, row.telling)),
+      cells.length > 0 && make('div', { class: 'cells', tabindex: 0, role: 'region', 'aria-label': 'Columns' }, make('dl', {}, ...cells.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value))))),
     ),
   );
 }
@@ -232,8 +232,8 @@ function summary(row) {
   return shorten([row.id, ...cells.map(([name, value]) => `${name} ${value}`)].join(' · '));
 }
 
-/** @param {Row} row */
-const saying = (row) =>
+/** A row as it is read aloud. @param {Row} row */
+export const saying = (row) =>
   `Row ${row.id}${row.text ? `: ${shorten(row.text)}` : ''}${row.given === null ? '' : `, labelled ${row.given}`}` +
   (row.predicted === null ? '' : `, the model says ${row.predicted}`);
 
@@ -249,7 +249,7 @@ function image(row, size, words) {
 }
 
 /** @param {string | null} name @param {import('./api.js').State} state */
-const className = (name, state) => (name === null ? make('span', { class: 'minor' }, '–') : make('span', { class: 'class-name' }, sign(Math.max(0, state.classes.indexOf(name))), name));
+const className = (name, state) => (name === null ? make('span', { class: 'minor' }, '–') : make('span', { class: 'class-name' }, sign(Math.max(0, state.classes.indexOf(name))), make('bdi', {}, name)));
 
 /** @param {string} text */
 const shorten = (text) => (text.length > SHORT ? `${text.slice(0, SHORT - 1)}…` : text);

@@ -33,7 +33,7 @@ export function looks(colours, selected, fade, colouring, palette) {
     inks[4 * i] = ink[0];
     inks[4 * i + 1] = ink[1];
     inks[4 * i + 2] = ink[2];
-    inks[4 * i + 3] = chosen || own ? 255 : code === NOBODY ? faint * 0.75 : faint;
+    inks[4 * i + 3] = chosen || own ? 255 : faint;
     marks[4 * i] = code === NOBODY ? 0 : shapeOf(code);
     marks[4 * i + 1] = Math.min(255, own ? size + 20 : chosen ? size + 8 : size);
     marks[4 * i + 2] = own ? 255 : 0;
