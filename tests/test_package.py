@@ -73,7 +73,7 @@ PUBLIC = {
         FeatureScaleWarning FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning
         LowRecallWarning ModelVersionWarning NoClassStructureWarning NoImprovementWarning
         NothingUnlabeledWarning OutlierWarning SimilarLabelsWarning SingleClassWarning
-        TiedPointsWarning UnlabeledComponentWarning UnlabeledMarkerWarning
+        SuggestedLabelsWarning TiedPointsWarning UnlabeledComponentWarning UnlabeledMarkerWarning
     """,
 }
 

@@ -180,6 +180,14 @@ class NoImprovementWarning(LapwingWarning):
     """
 
 
+class SuggestedLabelsWarning(LapwingWarning):
+    """Most labels are of rows that `suggest` chose, and tell little of the error on the others.
+
+    Suggested rows are harder than others. Label some rows that are drawn at random, and count the
+    errors on these: `lapwing label` does so by itself.
+    """
+
+
 class ModelVersionWarning(LapwingWarning):
     """A model file was made with another scikit-learn than the one that reads it.
 

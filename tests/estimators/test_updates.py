@@ -35,9 +35,10 @@ from lapwing._host import threads
 from lapwing.datasets import mask_labels
 from lapwing.estimators import template, updates
 from lapwing.estimators.template import is_fitted_name
+from lapwing.exceptions import SuggestedLabelsWarning
 from lapwing.graphs import build_laplacian, default_graph, smallest_eigenpairs
 from lapwing.graphs.design import cover, design_of, most_telling, spectral_prior
-from lapwing.model_selection import leave_one_out
+from lapwing.model_selection import leave_one_out, sure_rows
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from tests.helpers.data import first_labels, labeled_clusters, labeled_curve
 
@@ -563,3 +564,28 @@ def test_small_work_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     found = dict(seen[:-1])
     assert found == {"most_telling": {1}, "solve": {1}, "evaluate": {1}}
     assert seen[-1] == ("evaluate", {2})
+
+
+# --- how rows were chosen -------------------------------------------------------------------------
+
+
+def test_labels_of_suggested_rows_are_told_of() -> None:
+    X, y, truth = labeled_clusters(3, n_labels=2)
+    model = LapRLSClassifier(updatable=True).fit(X, y)
+    rows = model.suggest(12)
+    model.add_labels(rows[:6], truth[rows[:6]])  # half of the labels
+    sure_rows(model)
+    model.add_labels(rows[6], truth[rows[6]])
+    for ask in (lambda: sure_rows(model), lambda: leave_one_out(model, X, y)):
+        with pytest.warns(SuggestedLabelsWarning, match=r"7 of the 13 labels are of rows"):
+            ask()
+    model.add_labels(rows[:1], [-1])  # taken back
+    sure_rows(model)
+    model.add_labels(rows[7:], truth[rows[7:]], how="random")
+    sure_rows(model)
+    others = np.flatnonzero(~model.labeled_)[:20]
+    model.add_labels(others, truth[others], how="suggested")
+    with pytest.warns(SuggestedLabelsWarning, match=r"26 of the 37 labels"):
+        sure_rows(model)
+    with pytest.raises(ValueError, match="how='chance' must be 'suggested', 'random' or None"):
+        model.add_labels(others, truth[others], how="chance")

@@ -26,6 +26,7 @@ from lapwing.exceptions import (
     NoImprovementWarning,
     OutlierWarning,
     SingleClassWarning,
+    SuggestedLabelsWarning,
     UnlabeledComponentWarning,
     UnlabeledMarkerWarning,
 )
@@ -702,6 +703,17 @@ def check_finite_answers(*arrays: Array) -> None:
 _CONTRADICTED_PRIOR = 0.1  # of the rows
 _ODDS = 5.0  # to one; of a true prior of USPS 80:20, where two digits look like a class, up to four
 _MISSED = 0.01  # of the points
+
+
+def warn_suggested_labels(n_suggested: int, n_labels: int) -> None:
+    """Warn if most labels are of rows that the method chose."""
+    if 2 * n_suggested > n_labels:
+        warn(
+            f"{n_suggested} of the {n_labels} labels are of rows that suggest named. These are "
+            "harder than others, so that what they tell of the error is not true of all rows. "
+            "Label rows drawn at random as well, and count the errors on these.",
+            SuggestedLabelsWarning,
+        )
 
 
 def warn_missed_prior(volumes: Array, targets: Array, classes: Array) -> bool:

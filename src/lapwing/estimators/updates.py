@@ -19,6 +19,7 @@ from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.markers import is_auto, objects, read_column, settle
 from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
 from lapwing.classes.wrong_labels import suspicious
+from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import is_count
 from lapwing.estimators.prepared import SILENT, P, Refits, S, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
@@ -36,11 +37,17 @@ class UpdateState:
         All rows, as the fit read them.
     design : ndarray of shape (n, k) or None
         Coordinates of the points by which rows are suggested, once any were.
+    named : frozenset of int
+        Rows that were suggested.
+    chosen : frozenset of int
+        Rows whose label was given because they were suggested.
     """
 
     refits: Refits[Any, Any]
     X: Any
     design: Array | None = None
+    named: frozenset[int] = frozenset()
+    chosen: frozenset[int] = frozenset()
 
 
 class Updatable(SemiSupervisedEstimator[P, S]):
@@ -50,7 +57,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
     _sharpness_prior: ClassVar[SharpnessPrior]  # of classifiers
     _kept: UpdateState | None = None
 
-    def add_labels(self, rows: Any, labels: Any) -> Self:
+    def add_labels(self, rows: Any, labels: Any, *, how: str | None = None) -> Self:
         """Give labels to rows of the fit, and fit again to all labels.
 
         The answer is that of `fit` with these labels in y; an estimator that chose its parameters
@@ -64,6 +71,9 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         labels : label or array-like of shape (n_rows,)
             Their labels, in place of any that they had. The unlabelled marker takes a label back.
             A class may be new.
+        how : {'suggested', 'random'}, default=None
+            How the rows were chosen. None takes those for suggested that `suggest` of this model
+            named. Where most labels are of suggested rows, `sure_rows` and `leave_one_out` warn.
 
         Returns
         -------
@@ -73,11 +83,17 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         Raises
         ------
         ValueError
-            If nothing was kept, a row is none of the fit's, or `fit` would refuse the labels.
+            If nothing was kept, a row is none of the fit's, `how` is another word, or `fit` would
+            refuse the labels.
         """
         kept = self._what_was_kept("add_labels")
+        if how not in (None, "suggested", "random"):
+            raise ValueError(f"how={how!r} must be 'suggested', 'random' or None.")
         before = kept.refits.prepared
         at = _rows(rows, len(before.problem.vertex))
+        new = frozenset(at.tolist())
+        chosen = new & kept.named if how is None else new if how == "suggested" else frozenset()
+        kept = replace(kept, chosen=kept.chosen - new | chosen)
         y = _with_labels(self._labels_as_given(before), at, labels)
         targets = self._read_again(y, before.targets)
         raw = before.problem.row_weights / before.targets.class_weights
@@ -166,7 +182,9 @@ class Updatable(SemiSupervisedEstimator[P, S]):
                 np.bincount(inside, minlength=problem.n_points).astype(np.float64),
                 prepared.laplacian.affinity,
             )
-        return np.asarray(problem.rows[points])
+        rows = np.asarray(problem.rows[points])
+        self._kept = replace(kept, named=kept.named | frozenset(rows.tolist()))
+        return rows
 
     def suspicious_labels(self) -> Array:
         """Labelled rows whose label is more probably wrong than right.
@@ -204,6 +222,13 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         codes = predict_codes(problem.targets)
         found = suspicious(kept.refits.left_out() + offsets, codes, sharpness)
         return np.asarray(problem.observed[found])
+
+    def _warn_suggested(self) -> None:
+        """Warn if most labels are of rows that were suggested."""
+        if self._kept is not None:
+            labeled = np.flatnonzero(self.labeled_)
+            n_chosen = len(self._kept.chosen & frozenset(labeled.tolist()))
+            diagnostics.warn_suggested_labels(n_chosen, len(labeled))
 
     def _as_it_is(self) -> Self:
         """A copy that labels given to this one later do not change; both share what was kept."""

@@ -13,7 +13,8 @@ from lapwing.classes.decoding import as_decisions, predict_codes
 from lapwing.classes.labels import decode
 from lapwing.classes.probabilities import fit_sharpness
 from lapwing.classes.wrong_labels import suspicious
-from lapwing.model_selection.candidates import label_rows
+from lapwing.estimators.updates import Updatable
+from lapwing.model_selection.candidates import label_rows, last_step
 from lapwing.model_selection.reproducibility import Trial, start
 
 _SHOWN = 5  # rows
@@ -105,6 +106,12 @@ def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) 
     TypeError
         If the estimator is not one of this library.
 
+    Warns
+    -----
+    SuggestedLabelsWarning
+        If the estimator was fitted with ``updatable=True``, and most of its labels are of rows that
+        its `suggest` named.
+
     Notes
     -----
     With few labels the error is too high: a fit misses the left-out label more than the answer
@@ -132,6 +139,9 @@ def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) 
     6 of 6 labels left out, one by one
     error: 0.0% (standard error 0.0%)
     """
+    last = last_step(estimator)
+    if isinstance(last, Updatable):  # one that is fitted already, and knows how it got its labels
+        last._warn_suggested()
     return of_trial(start(estimator, X, y, sample_weight))
 
 

@@ -239,6 +239,11 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     ValueError
         If `precision` is not in (0, 1].
 
+    Warns
+    -----
+    SuggestedLabelsWarning
+        If most labels of the model are of rows that its `suggest` named.
+
     See Also
     --------
     calibrate : For models that no label was left out of.
@@ -280,6 +285,8 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
             "probabilities are. Of a search give best_estimator_."
         )
     check_is_fitted(last)
+    if isinstance(last, Updatable):
+        last._warn_suggested()
     if X is None:
         free, shares = ~last.labeled_, last.transduction_proba_
     else:
