@@ -27,6 +27,7 @@ __all__ = [
     "OutlierWarning",
     "SimilarLabelsWarning",
     "SingleClassWarning",
+    "SuggestedLabelsWarning",
     "TiedPointsWarning",
     "UnlabeledComponentWarning",
     "UnlabeledMarkerWarning",

@@ -471,7 +471,7 @@ def test_two_tabs_see_the_same(browser: Browser, server: LabelServer) -> None:
     states = []
     for stream in (one, other):
         stream.until("model", 2)
-        stream.until("evidence", 2)
+        stream.until("advice", 2)
         states.append(browser.get("api/state"))
         stream.close()
     assert states[0] == states[1]

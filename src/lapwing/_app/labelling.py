@@ -44,8 +44,8 @@ from lapwing._tables.tables import Table
 from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
 from lapwing.estimators import LapERLSClassifier
-from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.estimators.parameters import is_count
+from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.graphs import default_graph
 from lapwing.models import save_model
 
