@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, times_power_of_2
+from lapwing._arrays import BLOCK_BYTES, Array, Matrix, is_sparse, times_power_of_2
 from lapwing._host.memory import require_memory
-from lapwing._rows import blocks_of, is_rows
+from lapwing._rows import PointData, blocks_of, is_rows
 from lapwing.linalg import center_of, column_variances, shifted
 
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
@@ -110,11 +110,11 @@ def _laplacian(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
     return block
 
 
-def _prepare_plain(X: Any, kernel: Kernel) -> _Operand:
+def _prepare_plain(X: PointData, kernel: Kernel) -> _Operand:
     return _Operand(times_power_of_2(X, -kernel.unit_exponent))
 
 
-def _prepare_distance(X: Any, kernel: Kernel) -> _Operand:
+def _prepare_distance(X: PointData, kernel: Kernel) -> _Operand:
     """Points and squared norms, seen from the kernel's centre.
 
     Distances do not change by a translation, but |x|^2 + |z|^2 - 2 x'z loses fewer digits the
@@ -126,7 +126,7 @@ def _prepare_distance(X: Any, kernel: Kernel) -> _Operand:
     return _Operand(X, row_norms(X, squared=True))
 
 
-def _prepare_cosine(X: Any, kernel: Kernel) -> _Operand:
+def _prepare_cosine(X: PointData, kernel: Kernel) -> _Operand:
     X = _near_one(X)
     norms = row_norms(X)
     scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
@@ -279,7 +279,7 @@ class Kernel:
         """Its entry in `KERNELS`; None for a matrix or a function of the user's."""
         return KERNELS.get(self.name) if isinstance(self.name, str) else None
 
-    def forecast(self, X: Any) -> None:
+    def forecast(self, X: PointData) -> None:
         """Raise MemoryError if the kernel matrix of the points X will not fit.
 
         Parameters
@@ -296,7 +296,7 @@ class Kernel:
             _TOO_LARGE,
         )
 
-    def gram(self, X: Any) -> Any:
+    def gram(self, X: PointData) -> Any:
         """Kernel matrix of the points X, exactly symmetric, in the precision of X.
 
         Parameters
@@ -357,7 +357,7 @@ class Kernel:
                 "gamma x'z + coef0 >= 0)."
             )
 
-    def expand(self, X: Any, basis: Any, alpha: Array) -> Array:
+    def expand(self, X: PointData, basis: Matrix, alpha: Array) -> Array:
         """Values of sum_j alpha_j k(basis_j, .) at the points X, in row blocks.
 
         Parameters
@@ -381,7 +381,7 @@ class Kernel:
             values[rows] = block @ alpha
         return values
 
-    def cross_blocks(self, X: Any, Z: Any) -> Iterator[tuple[slice, Array]]:
+    def cross_blocks(self, X: PointData, Z: Matrix) -> Iterator[tuple[slice, Array]]:
         """Row blocks of the kernel matrix between X and Z, one in memory at a time.
 
         Parameters
@@ -416,7 +416,7 @@ class Kernel:
             yield rows, block
 
 
-def _checked_block(given: Any, shape: tuple[int, int], dtype: Any) -> Array:
+def _checked_block(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
     block: Array = np.asarray(given, dtype=dtype)
     if block.shape != shape:
         raise ValueError(
@@ -429,7 +429,7 @@ def _checked_block(given: Any, shape: tuple[int, int], dtype: Any) -> Array:
     return block
 
 
-def scale_gamma(X: Any) -> float:
+def scale_gamma(X: PointData) -> float:
     """1 / total variance of X: the width that ``gamma='scale'`` stands for.
 
     The total variance, sum_j Var(x_j), is half the mean squared distance between two points
@@ -444,7 +444,7 @@ def scale_gamma(X: Any) -> float:
 
 def make_kernel(
     kernel: str | KernelFunction,
-    X: Any,
+    X: PointData,
     *,
     gamma: float | str = "scale",
     degree: float = 3,

@@ -11,9 +11,9 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from lapwing._arrays import Array, even_blocks, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, even_blocks, is_sparse, row_blocks
 from lapwing._host.threads import available_threads, share, single_blas_thread
-from lapwing._rows import is_rows, moments_of, rows_of
+from lapwing._rows import PointData, is_rows, moments_of, rows_of
 
 Solve: TypeAlias = Callable[[Array], Array]
 
@@ -169,7 +169,7 @@ def column_variances(X: Any) -> Array:
     return variances
 
 
-def largest_value(X: Any) -> float:
+def largest_value(X: PointData) -> float:
     """Largest absolute value in points, an array, sparse or rows."""
     return moments_of(X).largest if is_rows(X) else float(abs(X).max())
 
@@ -202,7 +202,7 @@ def center_of(X: Any) -> Array:
     return median if dragged else np.asarray(mean.astype(X.dtype))
 
 
-def medians(X: Any) -> Array:
+def medians(X: PointData) -> Array:
     """Medians of the columns, in the precision of X; of many points those of a thousand of them.
 
     Parameters
@@ -220,7 +220,7 @@ def medians(X: Any) -> Array:
     return values
 
 
-def spread_rows(X: Any, most: int) -> Any:
+def spread_rows(X: PointData, most: int) -> Any:
     """At most so many of the points, evenly spaced and not drawn: every run has the same."""
     step = -(-X.shape[0] // most)
     if is_rows(X):
@@ -232,7 +232,7 @@ def _typical_square(X: Array) -> float:
     return float(np.median(np.einsum("ij,ij->i", X, X, dtype=np.float64)))
 
 
-def shifted(X: Any, center: Array) -> Any:
+def shifted(X: PointData, center: Array) -> Any:
     """X - center, of which sparse points store no more than the columns that move.
 
     Parameters
@@ -303,7 +303,7 @@ def spd_halves(H: Array) -> tuple[Solve, Solve]:
     return forward, backward
 
 
-def normal_matrix(Z: Any, weights: Array, *, bias: bool) -> Array:
+def normal_matrix(Z: Matrix, weights: Array, *, bias: bool) -> Array:
     """The matrix Z'DZ of normal equations, in float64.
 
     In float32 it would be off by more than the identity that is added to such matrices.
@@ -391,7 +391,7 @@ def pivoted_cholesky(K: Array, tol: float) -> tuple[Array, Array]:
     return F, order[:rank]
 
 
-def asymmetry_of(K: Any) -> tuple[float, float]:
+def asymmetry_of(K: Matrix) -> tuple[float, float]:
     """Largest |K - K'| and largest |K|; of a large dense K in a sample of its tiles.
 
     Looking at all of 12000 x 12000 would take as long as tens of products with it.
@@ -411,7 +411,7 @@ def asymmetry_of(K: Any) -> tuple[float, float]:
     return asymmetry, size
 
 
-def extreme_eigenvalues(K: Any) -> tuple[float, float]:
+def extreme_eigenvalues(K: Matrix) -> tuple[float, float]:
     """Least and largest eigenvalue of a small matrix; of a large one the bounds Lanczos finds."""
     n = K.shape[0]
     if n <= _DECOMPOSED:

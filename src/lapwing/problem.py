@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_sample_weight
 
 from lapwing._arrays import Array, is_sparse, refuse_masked, row_blocks
-from lapwing._rows import PickedRows, blocks_of, is_rows, rows_of
+from lapwing._rows import PickedRows, PointData, blocks_of, is_rows, rows_of
 
 # Of hashes, fixed: the same rows have the same ones in every process.
 _SEED, _SECOND_SEED = 0x1AB, 0x2CD
@@ -96,7 +97,7 @@ class Problem:
         )
 
 
-def check_weights(sample_weight: Any, labeled: Array, class_weights: Array) -> Array:
+def check_weights(sample_weight: ArrayLike | None, labeled: Array, class_weights: Array) -> Array:
     """Weights of all rows, as float64; those of unlabelled rows only have to be finite.
 
     Parameters
@@ -156,7 +157,7 @@ def check_weight_sizes(weights: Array, rows: Array) -> Array:
 
 
 def make_problem(
-    X: Any,
+    X: PointData,
     labeled: Array,
     targets: Array,
     weights: Array,
@@ -199,7 +200,7 @@ def make_problem(
     )
 
 
-def some_rows(X: Any, rows: Array) -> Any:
+def some_rows(X: PointData, rows: Array) -> Any:
     """Points by their numbers, ascending; all of them are X itself."""
     if len(rows) == X.shape[0]:
         return X
@@ -222,7 +223,7 @@ def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[A
     return first[order], total[order]
 
 
-def distinct_rows(X: Any) -> tuple[Array, Array]:
+def distinct_rows(X: PointData) -> tuple[Array, Array]:
     """First row of each distinct one, in order of appearance, and where every row's is.
 
     Rows are compared exactly, through a hash that costs one pass over X; equal hashes of
@@ -245,7 +246,7 @@ def distinct_rows(X: Any) -> tuple[Array, Array]:
     return first[order], rank[inverse]
 
 
-def value_order(X: Any, *, pairwise: bool = False) -> Array:
+def value_order(X: PointData, *, pairwise: bool = False) -> Array:
     """Order rows by their values, so that draws from them do not depend on their places.
 
     Rows are sorted by their projections on a fixed random direction, which rounding hardly moves;
@@ -270,7 +271,7 @@ def value_order(X: Any, *, pairwise: bool = False) -> Array:
     return np.asarray(np.argsort(keys, kind="stable"))
 
 
-def _row_hashes(X: Any, seed: int = _SEED) -> Array:
+def _row_hashes(X: PointData, seed: int = _SEED) -> Array:
     """A 64-bit hash a row: sum_j bits(x_j) r_j modulo 2^64, exact in any order of summation."""
     rng = np.random.default_rng(seed)
     odd = rng.integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
@@ -293,7 +294,7 @@ def _bits(values: Array) -> Array:
     return np.asarray(bits ^ (bits >> np.uint64(29)))
 
 
-def _rows_equal(X: Any, a: Array, b: Array) -> bool:
+def _rows_equal(X: PointData, a: Array, b: Array) -> bool:
     differ = a != b
     if not differ.any():
         return True

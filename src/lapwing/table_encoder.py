@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from lapwing._rows import PointData
 from lapwing._tables.assembly import apply_readings, read_columns
 from lapwing._tables.checks import feature_obstacles, warn_of_bad_cells
 from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest, tidy_names
@@ -185,7 +186,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         return self._fit(X).points
 
-    def _fit(self, X: Any) -> Preprocessed:
+    def _fit(self, X: PointData) -> Preprocessed:
         cells = cells_of_frame(X)
         names = list(cells)
         self._check(names)

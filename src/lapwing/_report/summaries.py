@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from sklearn.base import BaseEstimator
 
 from lapwing._arrays import is_sparse
 from lapwing._report.rows import histogram
@@ -18,7 +19,7 @@ _HISTORY_POINTS = 400
 
 
 def graph_health(
-    estimator: Any,
+    estimator: BaseEstimator,
     vertex: NDArray[np.intp],
     labeled: NDArray[np.bool_],
     ids: NDArray[Any],
@@ -83,7 +84,7 @@ def graph_health(
     }
 
 
-def _recipe(estimator: Any) -> str:
+def _recipe(estimator: BaseEstimator) -> str:
     graph = getattr(estimator, "graph", None)
     if graph is None:
         return "the default: nearest neighbours with heat weights, chosen by the points"
@@ -109,7 +110,7 @@ def _cut(W: sp.csr_array, groups: NDArray[np.intp] | None) -> float | None:
     return float(edges.data[across].sum() / edges.data.sum())
 
 
-def convergence(estimator: Any, solver: str, names: list[str] | None) -> dict[str, Any]:
+def convergence(estimator: BaseEstimator, solver: str, names: list[str] | None) -> dict[str, Any]:
     """Describe how the solver ended: status, iterations, optimality by column, and history.
 
     An estimator without a status solved a linear system directly, which succeeds or raises.

@@ -12,6 +12,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import Pipeline
 
+from lapwing._arrays import SparseMatrix
+
 N_WORDS, N_TYPICAL = 8, 3
 _LITTLE = 0.1  # share of the best score; common words differ a little by the norms of texts
 
@@ -92,7 +94,7 @@ class ClassWords(NamedTuple):
 
 
 def class_words(
-    X: sp.csr_array, words: Words, codes: NDArray[np.intp], wanted: Sequence[int]
+    X: SparseMatrix, words: Words, codes: NDArray[np.intp], wanted: Sequence[int]
 ) -> list[ClassWords]:
     """Find the distinctive words and the typical rows of some classes.
 

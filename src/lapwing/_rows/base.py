@@ -13,17 +13,22 @@ A format is one file of this folder and one line in `lapwing._rows.registry`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, row_blocks
+from lapwing._arrays import BLOCK_BYTES, Array, Matrix, SparseMatrix, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing.exceptions import LapwingWarning
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 _PASS_BYTES = 2**24  # of a block in float64, several copies of which exist at a time
 _SLOW_BYTES = 2**28  # of shuffled rows, from which reading them is slow
@@ -54,7 +59,14 @@ class Rows(Protocol):
         """Return the values (len(index), d) of rows in the order of the index."""
 
 
-def is_rows(X: Any) -> bool:
+PointData: TypeAlias = Matrix | Rows
+"""Points that a fit or a function takes: an array, a sparse matrix, or rows that are read."""
+
+PointsLike: TypeAlias = ArrayLike | SparseMatrix | Rows | os.PathLike[str]
+"""Points as users give them: also data frames, and files that `as_rows` opens."""
+
+
+def is_rows(X: object) -> TypeIs[Rows]:
     """Return whether X is read in blocks, and not an array or a sparse matrix."""
     # These first, because isinstance with a protocol takes a tenth of a millisecond.
     return not (isinstance(X, np.ndarray) or is_sparse(X)) and isinstance(X, Rows)

@@ -45,7 +45,7 @@ _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
 def check_labels(
-    classes: Array, counts: Array, n_unlabeled: int, found: tuple[Any, ...], marker: Any
+    classes: Array, counts: Array, n_unlabeled: int, found: tuple[Any, ...], marker: object
 ) -> None:
     """Refuse labels of which some must be markers, or markers of which some must be labels.
 
@@ -109,7 +109,7 @@ def _refuse_wrapped_marker(classes: Array, counts: Array) -> None:
 
 
 def label_warning(
-    classes: Array, counts: Array, n_unlabeled: int, found: tuple[Any, ...], marker: Any
+    classes: Array, counts: Array, n_unlabeled: int, found: tuple[Any, ...], marker: object
 ) -> LapwingWarning | None:
     """Return a warning about how labels were read, or None; the parameters of `check_labels`."""
     if not n_unlabeled:
@@ -201,7 +201,7 @@ def target_warning(targets: Array, labeled: Array) -> LapwingWarning | None:
     )
 
 
-def nothing_unlabeled_warning(y: Array, marker: Any) -> LapwingWarning:
+def nothing_unlabeled_warning(y: Array, marker: object) -> LapwingWarning:
     """Return the warning for a request of rows to label where every row has a label."""
     labels = list(dict.fromkeys(y.tolist()))
     texts = all(isinstance(label, str) for label in labels)
@@ -264,7 +264,7 @@ def _almost_equal(one: str, other: str) -> bool:
     return bool(short[rest:] == long[rest:])
 
 
-def _marker_hint(classes: Array, counts: Array, marker: Any) -> str:
+def _marker_hint(classes: Array, counts: Array, marker: object) -> str:
     """Say what to do where no row is unlabelled: the most likely slip."""
     labels = classes.tolist()
     alike = _look_alikes(classes, marker)
@@ -288,7 +288,7 @@ def _marker_hint(classes: Array, counts: Array, marker: Any) -> str:
     )
 
 
-def _if_no_label(label: Any, n_classes: int) -> str:
+def _if_no_label(label: object, n_classes: int) -> str:
     """Say what to do if a class means no label: of two classes only one is left then."""
     more = " and label rows of a second class" if n_classes == 2 else ""
     return f"If {label!r} means no label, pass unlabeled={label!r}{more}."
@@ -305,7 +305,7 @@ def words_for_none(labels: list[str]) -> list[str]:
     return [label for label in labels if _is_word(label, labels, "")]
 
 
-def _look_alikes(classes: Array, marker: Any) -> list[Any]:
+def _look_alikes(classes: Array, marker: object) -> list[Any]:
     """Classes that look like "no label", or like the marker but for their type."""
     labels = classes.tolist()
     kind = kind_of(labels[0])
@@ -317,7 +317,7 @@ def _look_alikes(classes: Array, marker: Any) -> list[Any]:
     return []
 
 
-def _is_word(text: str, labels: list[str], marker: Any) -> bool:
+def _is_word(text: str, labels: list[str], marker: object) -> bool:
     if text == "-":
         return "+" not in labels
     if " ".join(text.lower().replace("_", " ").split()) in _WORDS:
@@ -355,7 +355,7 @@ def label_warnings_ignored() -> Iterator[None]:
         yield
 
 
-def _value(label: Any) -> str:
+def _value(label: object) -> str:
     return f"the text {label!r}" if isinstance(label, str) else f"the number {label!r}"
 
 

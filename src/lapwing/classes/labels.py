@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 
 from lapwing._arrays import Array
@@ -55,7 +56,7 @@ class ClassLabels:
         return self.codes >= 0
 
 
-def read_known(y: Any, marker: Any, classes: Array) -> tuple[Array, Array]:
+def read_known(y: ArrayLike, marker: object, classes: Array) -> tuple[Array, Array]:
     """Labels to score on, read as the fit did that found the classes.
 
     Parameters
@@ -76,7 +77,7 @@ def read_known(y: Any, marker: Any, classes: Array) -> tuple[Array, Array]:
     return settle(y[labeled]), labeled
 
 
-def code_classes(y: Any, marker: Any = AUTO) -> ClassLabels:
+def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
     """Read class labels of any type.
 
     Parameters
@@ -116,7 +117,7 @@ def code_classes(y: Any, marker: Any = AUTO) -> ClassLabels:
     )
 
 
-def code_known(y: Any, classes: Array) -> Array:
+def code_known(y: ArrayLike, classes: Array) -> Array:
     """Codes of labels that must all be among known classes.
 
     Raises
@@ -167,7 +168,7 @@ def decode(codes: Array, classes: Array) -> Array:
     return classes[codes]
 
 
-def read_targets(y: Any) -> tuple[Array, Array]:
+def read_targets(y: ArrayLike) -> tuple[Array, Array]:
     """Targets of a regression and the mask of the labelled ones.
 
     Raises
@@ -185,7 +186,7 @@ def read_targets(y: Any) -> tuple[Array, Array]:
     return targets, labeled
 
 
-def as_targets(y: Any) -> Array:
+def as_targets(y: ArrayLike) -> Array:
     """Targets of a regression, NaN where they are missing in any way.
 
     Raises
@@ -225,7 +226,7 @@ def _target(value: Any) -> float:
     )
 
 
-def _labels(known: Array, marker: Any) -> Array:
+def _labels(known: Array, marker: object) -> Array:
     """Labelled entries as one comparable type."""
     if missing_mask(known).any():
         what = "NaN" if known.dtype.kind == "f" else "missing values (None, NaN or empty texts)"
@@ -263,7 +264,7 @@ def _labels(known: Array, marker: Any) -> Array:
     return known
 
 
-def _collision_hint(label: Any, found: tuple[Any, ...], marker: Any) -> str:
+def _collision_hint(label: object, found: tuple[Any, ...], marker: object) -> str:
     if not found or is_missing(found[0]):
         return "Label points of the other classes."
     if is_auto(marker):

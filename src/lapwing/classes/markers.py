@@ -54,14 +54,14 @@ def settle(values: Array) -> Array:
     return np.array(values.tolist()) if kinds in ({"number"}, {"bool"}) else values
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value as the user wrote it: 1 and not np.int64(1) in a message."""
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return value  # .item() may be a count of nanoseconds
     return value.item() if isinstance(value, np.generic) else value
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a scalar means "no value": None, NaN, NaT, pandas.NA, a text of nothing or blanks."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
@@ -85,7 +85,7 @@ def missing_mask(y: Array) -> Array:
     return np.zeros(len(y), dtype=bool)
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """'bool', 'number', 'str' or 'other'; True is no number here, though True == 1 in Python."""
     for name, types in (
         ("bool", (bool, np.bool_)),
@@ -131,12 +131,12 @@ class Unlabeled:
     found: tuple[Any, ...]
 
 
-def is_auto(marker: Any) -> bool:
+def is_auto(marker: object) -> bool:
     """Whether a marker is 'auto'."""
     return isinstance(marker, str) and marker == AUTO
 
 
-def find_unlabeled(y: Array, marker: Any) -> Unlabeled:
+def find_unlabeled(y: Array, marker: object) -> Unlabeled:
     """The unlabelled rows of a column.
 
     Parameters
@@ -164,7 +164,7 @@ def find_unlabeled(y: Array, marker: Any) -> Unlabeled:
     return Unlabeled(missing | minus, (-1, *found))
 
 
-def unlabeled_among(y: Array, marker: Any, classes: Array) -> Array:
+def unlabeled_among(y: Array, marker: object, classes: Array) -> Array:
     """Mask of the unlabelled rows of a column whose classes are known from a fit.
 
     There -1 is a class or it is none, whatever else this y holds.
@@ -177,7 +177,7 @@ def unlabeled_among(y: Array, marker: Any, classes: Array) -> Array:
     return np.asarray(missing | unlabeled_mask(y, -1))
 
 
-def unlabeled_mask(y: Array, marker: Any) -> Array:
+def unlabeled_mask(y: Array, marker: object) -> Array:
     """Mask of the entries of a column that are one marker; None, NaN and '' are any missing value.
 
     Raises

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
@@ -61,7 +62,7 @@ class ClassOffsets:
     converged: bool
 
 
-def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
+def prior_offsets(F: Array, prior: Any) -> ClassOffsets:
     r"""Offsets a class that bring the volumes of the classes to a prior.
 
     Parameters
@@ -173,7 +174,7 @@ def _centre(F: Array, targets: Array, plan: Plan) -> Array:
     return np.asarray(centre - centre.mean())
 
 
-def _check_values(F: Any) -> Array:
+def _check_values(F: Array) -> Array:
     F = np.asarray(F, dtype=np.float64)
     if F.ndim != 2 or F.shape[1] < 1 or F.shape[0] < 1:
         raise ValueError(f"F must be decision values (n, c) with n and c >= 1, not {F.shape}.")
@@ -182,14 +183,18 @@ def _check_values(F: Any) -> Array:
     return np.asarray(F)
 
 
-def is_prior_like(value: Any) -> bool:
+PriorLike: TypeAlias = ArrayLike | Mapping[Any, float] | None
+"""What `read_prior` takes for ``class_prior=``."""
+
+
+def is_prior_like(value: object) -> bool:
     """Whether `read_prior` may understand a value, whatever the classes are."""
     if value is None or isinstance(value, str):
         return value is None or value in _NAMES
     return hasattr(value, "__len__")
 
 
-def read_prior(class_prior: Any, codes: Array, classes: Array) -> Array | None:
+def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | None:
     """Class prior as a user gives it, as probabilities.
 
     Parameters
@@ -276,9 +281,9 @@ def _named(name: str, counts: Array) -> Array | None:
     return np.asarray(counts / counts.sum())
 
 
-def _in_order(class_prior: Any, known: list[Any]) -> Any:
+def _in_order(class_prior: PriorLike, known: list[Any]) -> Any:
     """Parts in the order of the classes; what is not by class stays as it is."""
-    parts = class_prior
+    parts: Any = class_prior
     if not isinstance(parts, Mapping):
         # A Series, such as `value_counts`, whose order is that of the counts.
         if getattr(parts, "ndim", 0) != 1 or not hasattr(parts, "to_dict"):

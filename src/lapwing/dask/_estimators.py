@@ -19,6 +19,8 @@ from lapwing.estimators import (
     _docs,
 )
 from lapwing.graphs import AnchorGraph
+from lapwing.graphs.base import GraphLike
+from lapwing.losses.base import Loss, UnlabeledLoss
 
 T = TypeVar("T", bound=type)
 
@@ -118,7 +120,7 @@ class DaskAnchorGraphClassifier(DaskClassifier):
         *,
         gamma_I: float = 0.1,
         class_mass_normalization: bool = True,
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
         client: Any = None,
     ) -> None:
         self.graph = graph
@@ -181,8 +183,8 @@ class DaskEigenfunctionClassifier(DaskClassifier):
         bandwidth: float | None = None,
         clip: float = 0.025,
         lam: float = 100.0,
-        class_weight: Any = None,
-        unlabeled: Any = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        unlabeled: object = "auto",
         client: Any = None,
     ) -> None:
         self.n_eigenfunctions = n_eigenfunctions
@@ -255,16 +257,16 @@ class DaskS3VC(DaskClassifier):
         *,
         C: float = 100.0,
         C_star: float | None = None,
-        loss: Any = "hinge",
-        unlabeled_loss: Any = "auto",
+        loss: Loss | str = "hinge",
+        unlabeled_loss: UnlabeledLoss | str = "auto",
         s: float = 3.0,
         method: str = "gradient",
         balance: Any = "labels",
         fit_intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 20_000,
-        class_weight: Any = None,
-        unlabeled: Any = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        unlabeled: object = "auto",
         client: Any = None,
     ) -> None:
         self.C = C
@@ -351,11 +353,11 @@ class DaskLapERLSClassifier(DaskClassifier):
         lam: float = 1e4,
         mu: float = 1e4,
         n_eigenvectors: int | str = "auto",
-        graph: Any = None,
+        graph: GraphLike = None,
         space: Any = "auto",
         fit_intercept: bool = False,
-        class_weight: Any = None,
-        unlabeled: Any = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        unlabeled: object = "auto",
         client: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -442,7 +444,7 @@ class DaskLapERLSRegressor(DaskRegressor):
         lam: float = 100.0,
         mu: float = 1.0,
         n_eigenvectors: int = 100,
-        graph: Any = None,
+        graph: GraphLike = None,
         space: Any = "auto",
         fit_intercept: bool = True,
         client: Any = None,

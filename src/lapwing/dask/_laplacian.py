@@ -171,7 +171,7 @@ def _largest(degrees: Array) -> float:
 
 
 def _laplacian_rows(
-    W: list[CSR], degrees: list[Array], place: int, normalized: bool, dtype: Any
+    W: list[CSR], degrees: list[Array], place: int, normalized: bool, dtype: np.dtype[Any]
 ) -> list[CSR]:
     own = degrees[place][:, 0]
     rows = []
@@ -332,7 +332,12 @@ def _without_null(X: Array, labels: Array, entries: Array, along: Array) -> Arra
 
 
 def _with_known(
-    labels: Array, entries: Array, place: Array, known: int, others: Array | None, dtype: Any
+    labels: Array,
+    entries: Array,
+    place: Array,
+    known: int,
+    others: Array | None,
+    dtype: np.dtype[Any],
 ) -> Array:
     vectors = np.zeros((len(labels), known + (0 if others is None else others.shape[1])), dtype)
     where = place[labels[:, 0]]
@@ -415,7 +420,7 @@ class _Products:
         return X.map(_columns_from, good, n_columns=X.n_columns - good) if good else X
 
 
-def _random(labels: Array, seed: Any, width: int, dtype: Any) -> Array:
+def _random(labels: Array, seed: Any, width: int, dtype: np.dtype[Any]) -> Array:
     return np.random.default_rng(seed).standard_normal((len(labels), width), dtype=dtype)
 
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
+from lapwing._rows import PointData
 from lapwing.classes.decoding import electing, n_columns, of_each_class, predict_codes
+from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -18,6 +20,7 @@ from lapwing.estimators.parameters import Rule, check_space_or_auto
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.estimators.updates import Updatable
 from lapwing.graphs import Anchors, GraphRecipe, KNNGraph, Laplacian
+from lapwing.graphs.base import GraphLike
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.graphs.registry import default_metric
 from lapwing.objectives.volumes import VolumeProblem, volume_problem
@@ -39,6 +42,7 @@ from lapwing.spaces import (
     full_map,
     make_space,
 )
+from lapwing.spaces.recipes import SpaceRecipe
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000
@@ -227,18 +231,18 @@ class BalancedGraphClassifier(
 
     def __init__(
         self,
-        graph: Any = None,
+        graph: GraphLike = None,
         *,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: float = 3,
         coef0: float = 1.0,
         C: float = 10.0,
-        space: Any = "auto",
+        space: SpaceRecipe | str | None = "auto",
         n_votes: int = 10,
-        class_prior: Any = "unknown",
+        class_prior: PriorLike = "unknown",
         method: str = "flow",
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
         updatable: bool = False,
     ) -> None:
         self.graph = graph
@@ -257,7 +261,7 @@ class BalancedGraphClassifier(
     def _check_wishes(self) -> None:
         check_space_or_auto(self.space)
 
-    def _default_graph(self, X: Any) -> GraphRecipe:
+    def _default_graph(self, X: PointData) -> GraphRecipe:
         n = X.shape[0]
         if n == 1:
             return super()._default_graph(X)
@@ -356,7 +360,7 @@ class BalancedGraphClassifier(
         # Known volumes are met by the methods themselves: no offsets are left for new points.
         return values
 
-    def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
+    def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
         assert isinstance(solution, BalancedSolution)
         values = super()._answer(X, problem, solution)
         volumes = np.bincount(predict_codes(values), minlength=len(self.classes_))

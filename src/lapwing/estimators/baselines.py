@@ -12,6 +12,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._host.warn import warn
 from lapwing._rows import Rows, rows_of
+from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
@@ -143,8 +144,8 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
         *,
         gamma_I: float = 0.1,
         class_mass_normalization: bool = True,
-        class_prior: Any = None,
-        unlabeled: Any = "auto",
+        class_prior: PriorLike = None,
+        unlabeled: object = "auto",
     ) -> None:
         self.graph = graph
         self.gamma_I = gamma_I
@@ -363,9 +364,9 @@ class EigenfunctionClassifier(
         bandwidth: float | None = None,
         clip: float = 0.025,
         lam: float = 100.0,
-        class_weight: Any = None,
-        class_prior: Any = None,
-        unlabeled: Any = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
+        unlabeled: object = "auto",
     ) -> None:
         self.n_eigenfunctions = n_eigenfunctions
         self.n_components = n_components

@@ -6,12 +6,12 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.memory import available_memory
 from lapwing.classes.decoding import predict_codes
 from lapwing.losses.base import Loss
@@ -317,7 +317,7 @@ def _squared_error(scores: Array, targets: Array) -> float:
 
 
 def hold_out(
-    objective: Objective, fraction: float, random_state: Any, *, regression: bool
+    objective: Objective, fraction: float, random_state: RandomSource, *, regression: bool
 ) -> tuple[Objective, Validation]:
     """Take a fraction of the observations out of the loss, to validate on.
 

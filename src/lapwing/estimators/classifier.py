@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
+from lapwing._rows import PointData, PointsLike
 from lapwing.classes.decoding import (
     as_decisions,
     coded_columns,
@@ -80,7 +82,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
     # What is believed of its scores before any label was left out.
     _sharpness_prior: ClassVar[SharpnessPrior] = GRAPH_PRIOR
 
-    def _read_targets(self, y: Any) -> Targets:
+    def _read_targets(self, y: ArrayLike) -> Targets:
         labels = code_classes(y, self.unlabeled)
         attributes: dict[str, Any] = {
             "classes_": labels.classes,
@@ -93,7 +95,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         weights = self._class_weights(labels)
         return Targets(columns, labels.labeled, weights, attributes, labels.doubt, check_classes)
 
-    def _refined(self, X: Any, prepared: P, solution: S) -> Solution:
+    def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
         if not self._refines or self.refine is None:
             return solution
         values = of_rows(X, prepared.problem, solution)
@@ -123,7 +125,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         weights[labels.labeled] = of_class[known]
         return weights
 
-    def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
+    def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
         values = super()._answer(X, problem, solution)
         if not diagnostics.warn_single_class(self.transduction_[~self.labeled_]):
             self._warn_constant(X, problem, solution, "Decision values")
@@ -235,7 +237,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         """
         return class_probabilities(self._decision_values(X), self.probability_sharpness_)
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: PointsLike) -> Array:
         """Logarithms of `predict_proba`.
 
         Parameters
@@ -251,7 +253,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on the labelled rows.
 
         Parameters
@@ -287,7 +289,7 @@ class ManifoldClassifier(
 ):
     """A classifier by manifold regularisation."""
 
-    def _validation_targets(self, y: Any) -> Array:
+    def _validation_targets(self, y: ArrayLike) -> Array:
         return code_known(y, self.classes_)
 
     def _check_wishes(self, *, validation_data: Any = None) -> None:

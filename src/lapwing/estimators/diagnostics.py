@@ -162,7 +162,7 @@ def warn_unreached_margins(reach: float, C: float) -> None:
         )
 
 
-def check_target_scale(targets: Array, weights: Array, dtype: Any) -> None:
+def check_target_scale(targets: Array, weights: Array, dtype: np.dtype[Any]) -> None:
     """Refuse targets whose weighted squares overflow, or that a precision does not hold."""
     with np.errstate(over="ignore"):
         finite = bool(np.isfinite(weights @ targets**2).all())
@@ -473,7 +473,7 @@ def warn_imprecise(
     solver: str,
     optimality: float,
     tol: float,
-    dtype: Any,
+    dtype: np.dtype[Any],
     cure: str = "a larger gamma_A (better conditioned)",
     *,
     gap: bool = False,
@@ -555,7 +555,7 @@ def warn_single_class(predicted: Array) -> bool:
     return single
 
 
-def tell_single_class(n: int, label: Any) -> None:
+def tell_single_class(n: int, label: object) -> None:
     """Warn that n unlabelled rows are all given the same class."""
     warn(
         f"All {n} unlabelled points were given class {label!r}. "

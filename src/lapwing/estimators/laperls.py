@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from joblib import Memory
+
+from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared, EmbeddedSolution
 from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.estimators.updates import Updatable
+from lapwing.graphs.base import GraphLike
 from lapwing.losses import EpsilonInsensitive, Loss, Squared
+from lapwing.spaces.recipes import SpaceRecipe
 
 
 class _SquaredEstimator(EmbeddedEstimator):
@@ -127,16 +133,16 @@ class LapERLSClassifier(
         lam: float = 1e4,
         mu: float = 1e4,
         n_eigenvectors: int | str | None = "auto",
-        graph: Any = None,
-        space: Any = "auto",
+        graph: GraphLike = None,
+        space: SpaceRecipe | str | None = "auto",
         fit_intercept: bool = False,
         tol: float = 1e-8,
         max_iter: int = 20_000,
-        class_weight: Any = None,
-        class_prior: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
         refine: str | None = None,
-        unlabeled: Any = "auto",
-        memory: Any = None,
+        unlabeled: object = "auto",
+        memory: Memory | str | None = None,
         updatable: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -259,12 +265,12 @@ class LapERLSRegressor(
         lam: float = 100.0,
         mu: float = 1.0,
         n_eigenvectors: int | None = 100,
-        graph: Any = None,
-        space: Any = "auto",
+        graph: GraphLike = None,
+        space: SpaceRecipe | str | None = "auto",
         fit_intercept: bool = True,
         tol: float = 1e-8,
         max_iter: int = 20_000,
-        memory: Any = None,
+        memory: Memory | str | None = None,
         updatable: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -397,16 +403,16 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
         mu: float = 1e4,
         n_eigenvectors: int | str | None = "auto",
         epsilon: float = 0.0,
-        graph: Any = None,
-        space: Any = "auto",
+        graph: GraphLike = None,
+        space: SpaceRecipe | str | None = "auto",
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 200,
-        class_weight: Any = None,
-        class_prior: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
         refine: str | None = None,
-        unlabeled: Any = "auto",
-        memory: Any = None,
+        unlabeled: object = "auto",
+        memory: Memory | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -524,12 +530,12 @@ class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _Tube
         mu: float = 1.0,
         n_eigenvectors: int | None = 100,
         epsilon: float = 0.0,
-        graph: Any = None,
-        space: Any = "auto",
+        graph: GraphLike = None,
+        space: SpaceRecipe | str | None = "auto",
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 200,
-        memory: Any = None,
+        memory: Memory | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma

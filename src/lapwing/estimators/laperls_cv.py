@@ -9,8 +9,10 @@ from time import perf_counter
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+from joblib import Memory
 
 from lapwing._arrays import Array
+from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG, SPEED, eigenpair_slack, eigenvectors_wanted
@@ -32,6 +34,7 @@ from lapwing.solvers.embedded.path import SpectralPath
 from lapwing.solvers.regression import Observations
 from lapwing.spaces import FullKernelSpace, Space
 from lapwing.spaces.full import ComputedKernel
+from lapwing.spaces.recipes import SpaceRecipe
 
 
 class Spectrum(NamedTuple):
@@ -335,12 +338,12 @@ class LapERLSClassifierCV(
         mus: Any = _MUS,
         n_eigenvectors: Any = _N_EIGENVECTORS,
         graphs: Any = None,
-        space: Any = "auto",
+        space: SpaceRecipe | str | None = "auto",
         fit_intercept: bool = False,
-        class_weight: Any = None,
-        class_prior: Any = None,
-        unlabeled: Any = "auto",
-        memory: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
+        unlabeled: object = "auto",
+        memory: Memory | str | None = None,
         updatable: bool = False,
     ) -> None:
         self.kernel = kernel

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from lapwing._arrays import RandomSource
+from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.manifold import ManifoldPrepared, ManifoldSolution
 from lapwing.estimators.regressor import GaussianRegressor, ManifoldRegressor, StoppableRegressor
+from lapwing.graphs.base import GraphLike
 from lapwing.losses.base import Loss, TargetKind
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.losses.registry import as_loss
@@ -123,20 +127,20 @@ class LapSVC(ManifoldClassifier):
         coef0: float = 1.0,
         gamma_A: float = 1e-4,
         gamma_I: float = 1.0,
-        graph: Any = None,
-        loss: Any = "squared_hinge",
+        graph: GraphLike = None,
+        loss: Loss | str = "squared_hinge",
         solver: str = "auto",
         stopping: str | None = None,
         validation_fraction: float | None = 0.2,
         fit_intercept: bool = False,
         tol: float | None = None,
         max_iter: int = 20_000,
-        class_weight: Any = None,
-        class_prior: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
         refine: str | None = None,
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomSource = None,
         updatable: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -262,7 +266,7 @@ class LapSVR(ManifoldRegressor):
         gamma_A: float = 1e-4,
         gamma_I: float = 0.01,
         epsilon: float = 0.1,
-        graph: Any = None,
+        graph: GraphLike = None,
         solver: str = "auto",
         fit_intercept: bool = True,
         tol: float = 1e-8,
@@ -377,19 +381,19 @@ class LapRLSClassifier(ManifoldClassifier):
         coef0: float = 1.0,
         gamma_A: float = 1e-4,
         gamma_I: float = 1.0,
-        graph: Any = None,
+        graph: GraphLike = None,
         solver: str = "auto",
         stopping: str | None = None,
         validation_fraction: float | None = 0.2,
         fit_intercept: bool = False,
         tol: float | None = None,
         max_iter: int = 20_000,
-        class_weight: Any = None,
-        class_prior: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
         refine: str | None = None,
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomSource = None,
         updatable: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -515,7 +519,7 @@ class LapRLSRegressor(
         coef0: float = 1.0,
         gamma_A: float = 1e-4,
         gamma_I: float = 0.01,
-        graph: Any = None,
+        graph: GraphLike = None,
         solver: str = "auto",
         stopping: str | None = None,
         validation_fraction: float | None = 0.2,
@@ -523,7 +527,7 @@ class LapRLSRegressor(
         tol: float | None = None,
         max_iter: int = 20_000,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomSource = None,
         updatable: bool = False,
     ) -> None:
         self.kernel = kernel

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_consistent_length
 
@@ -409,7 +410,7 @@ class StoppableEstimator(ManifoldEstimator):
     _can_stop = True
 
     @abstractmethod
-    def _validation_targets(self, y: Any) -> Array:
+    def _validation_targets(self, y: ArrayLike) -> Array:
         """Y of the validation data, coded as the fit's."""
 
     @with_callbacks

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG, SPEED
@@ -29,6 +30,7 @@ from lapwing.estimators.path import (
 from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.kernels import Kernel
+from lapwing.losses.base import Loss
 from lapwing.problem import Problem
 from lapwing.solvers.manifold.path import DeformedPath, design_of, n_ratios
 from lapwing.solvers.manifold.protocol import Settings
@@ -318,9 +320,9 @@ class LapRLSClassifierCV(
         fit_intercept: bool = False,
         tol: float = 1e-8,
         max_iter: int = 20_000,
-        class_weight: Any = None,
-        class_prior: Any = None,
-        unlabeled: Any = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
+        unlabeled: object = "auto",
         updatable: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -566,13 +568,13 @@ class LapSVCCV(
         gamma_As: Any = _GAMMA_AS_OF_MARGINS,
         gamma_Is: Any = _GAMMA_IS,
         graphs: Any = None,
-        loss: Any = "squared_hinge",
+        loss: Loss | str = "squared_hinge",
         fit_intercept: bool = False,
         tol: float = 1e-8,
         max_iter: int = 20_000,
-        class_weight: Any = None,
-        class_prior: Any = None,
-        unlabeled: Any = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
+        unlabeled: object = "auto",
         updatable: bool = False,
     ) -> None:
         self.kernel = kernel

@@ -8,6 +8,7 @@ from inspect import signature
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from lapwing.classes.volumes import PRIOR_WISHES, is_prior_like
 from lapwing.estimators.choice import SOLVERS, STOPPING
@@ -16,6 +17,7 @@ from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
 from lapwing.solvers.low_density.methods import Method
 from lapwing.spaces import check_space
+from lapwing.spaces.recipes import SpaceRecipe
 
 Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
 
@@ -172,7 +174,7 @@ _TRIED: dict[str, Rule] = {
 }
 
 
-def check_space_or_auto(space: Any) -> None:
+def check_space_or_auto(space: SpaceRecipe | str | None) -> None:
     """Refuse what is no recipe of a space, None or 'auto'."""
     if not isinstance(space, str):
         check_space(space)
@@ -183,7 +185,7 @@ def check_space_or_auto(space: Any) -> None:
         )
 
 
-def check_parameters(estimator: Any) -> None:
+def check_parameters(estimator: BaseEstimator) -> None:
     """Refuse parameters out of range.
 
     Raises

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._rows import PointData
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, WantedGraph, removable
@@ -292,7 +293,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
         return _of_choice(estimator._solve(chosen, progress), told, estimator, chosen)
 
     def _first_solution(
-        self, X: Any, prepared: PathPrepared, progress: Stages, **wishes: Any
+        self, X: PointData, prepared: PathPrepared, progress: Stages, **wishes: Any
     ) -> PathSolution:
         self.__dict__.pop("_kept", None)  # of the fit before
         solution = self._solve(prepared, progress, **wishes)

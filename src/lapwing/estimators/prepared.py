@@ -9,13 +9,15 @@ from math import prod
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import Array
 from lapwing._features import reading_features
 from lapwing._host.memory import require_memory
 from lapwing._host.terminal import StatusLine
-from lapwing._rows import Rows, all_of, as_rows, header_of, moments_of
+from lapwing._rows import PointsLike, Rows, all_of, as_rows, header_of, moments_of
 from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
@@ -91,7 +93,9 @@ class Progress:
         The training data, handed to callbacks that ask for it.
     """
 
-    def __init__(self, estimator: Any, n_stages: int | None, X: Any, y: Any) -> None:
+    def __init__(
+        self, estimator: BaseEstimator, n_stages: int | None, X: Any, y: ArrayLike
+    ) -> None:
         self._estimator = estimator
         self._context = estimator._init_callback_context(max_subtasks=n_stages)
         self._data = {"X": X, "y": y}
@@ -190,7 +194,7 @@ class Prepared(Generic[SpaceT, GraphT]):
         """The same points and labels with another graph and space."""
         return Prepared(self.targets, self.problem, laplacian, space, eigenpairs)
 
-    def relabeled(self, targets: Targets, sample_weight: Any = None) -> Self:
+    def relabeled(self, targets: Targets, sample_weight: ArrayLike | None = None) -> Self:
         """The same points with other labels; see `Problem.relabeled`.
 
         Raises
@@ -360,7 +364,7 @@ def is_large(rows: Rows) -> bool:
     return bool(prod(rows.shape) * rows.dtype.itemsize > _SMALL_BYTES)
 
 
-def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
+def read_points(X: PointsLike, *, in_blocks: Any, name: str) -> Any:
     """Points as they go on: rows that are read in blocks, or what scikit-learn checks.
 
     Parameters
@@ -398,7 +402,7 @@ def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
     return PointsInMemory(all_of(rows), header_of(rows))
 
 
-def check_one_entry_a_row(X: Any, y: Any, *, regression: bool) -> None:
+def check_one_entry_a_row(X: PointsLike, y: ArrayLike, *, regression: bool) -> None:
     """Refuse y that has not an entry for every row of X, as where it has only the labels."""
     with reading_features(X):
         n = _num_samples(X)

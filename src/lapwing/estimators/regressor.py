@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
+from lapwing._rows import PointData, PointsLike
 from lapwing.classes.label_checks import target_warning
 from lapwing.classes.labels import as_targets, read_targets
 from lapwing.estimators.manifold import (
@@ -32,12 +34,12 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
 
     _regression = True
 
-    def _read_targets(self, y: Any) -> Targets:
+    def _read_targets(self, y: ArrayLike) -> Targets:
         targets, labeled = read_targets(y)
         doubt = target_warning(targets, labeled)
         return Targets(targets[:, None], labeled, np.ones(len(targets)), {}, doubt)
 
-    def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
+    def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
         values = super()._answer(X, problem, solution)
         self._warn_constant(X, problem, solution, "The fitted values")
         # Virtual labels are others than the values of the function, which answers new points.
@@ -70,7 +72,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
         """
         return self._transduce(self._decision_values(X))
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+    def predict_interval(self, X: PointsLike, coverage: float = 0.9) -> Array:
         r"""Intervals that hold the true values of points with a given probability.
 
         The jackknife+ [1]_: with the fits :math:`f_{-i}` without one of the l targets and their
@@ -151,7 +153,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
             )
         return residuals, place
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination R^2 on the labelled rows.
 
         Parameters
@@ -238,7 +240,7 @@ class StoppableRegressor(
 ):
     """One with the squared loss."""
 
-    def _validation_targets(self, y: Any) -> Array:
+    def _validation_targets(self, y: ArrayLike) -> Array:
         targets, labeled = read_targets(y)
         if not labeled.all():
             raise ValueError("validation_data holds targets that are NaN; give labelled points.")

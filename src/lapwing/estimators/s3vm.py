@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing._rows import Rows, is_rows
@@ -44,8 +45,9 @@ from lapwing.estimators.s3vm_choice import (
     worst,
 )
 from lapwing.graphs import Laplacian
+from lapwing.graphs.base import GraphLike
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.losses.base import TargetKind
+from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import as_loss
 from lapwing.problem import Problem
 from lapwing.solvers import Status
@@ -74,6 +76,7 @@ from lapwing.spaces import (
     full_map,
     make_space,
 )
+from lapwing.spaces.recipes import SpaceRecipe
 
 _SINGLE_PRECISION = 5e-3
 _HELD_BYTES = 2**30  # of a kernel matrix for machines of pairs, if a quarter of the memory is more
@@ -284,24 +287,24 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         gamma: float | str = "scale",
         degree: float = 3,
         coef0: float = 1.0,
-        space: Any = None,
+        space: SpaceRecipe | None = None,
         C: float = 100.0,
         C_star: float | None = None,
-        loss: Any = "hinge",
-        unlabeled_loss: Any = "auto",
+        loss: Loss | str = "hinge",
+        unlabeled_loss: UnlabeledLoss | str = "auto",
         s: float = 3.0,
         method: Any = "gradient",
         balance: Any = "labels",
         fit_intercept: bool = True,
-        graph: Any = None,
+        graph: GraphLike = None,
         gamma_I: float = 0.0,
         multi_class: str = "auto",
         n_init: int = 1,
         tol: float = 1e-4,
         max_iter: int = 20_000,
-        class_weight: Any = None,
-        unlabeled: Any = "auto",
-        random_state: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        unlabeled: object = "auto",
+        random_state: RandomSource = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -364,7 +367,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         linear = isinstance(self.kernel, str) and self.kernel == "linear" and self.space is None
         return (linear or isinstance(self.space, Linear)) and not self._wants_graph()
 
-    def _read_targets(self, y: Any) -> Targets:
+    def _read_targets(self, y: ArrayLike) -> Targets:
         targets = super()._read_targets(y)
         self._read_balance(targets)  # refused before anything that takes time
         return targets._replace(check=check_weights_of_all)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
@@ -18,7 +19,7 @@ from lapwing.losses.registry import as_loss, as_unlabeled_loss
 from lapwing.problem import Problem, check_weight_sizes
 from lapwing.solvers import Status
 from lapwing.solvers.low_density.machines import Balance, Observations
-from lapwing.solvers.low_density.methods import as_method, check_losses
+from lapwing.solvers.low_density.methods import Method, as_method, check_losses
 from lapwing.spaces import Linear
 
 # C* u / (C l) of C_star=None. With C = 100 and method='gradient' chosen over twenty binary problems
@@ -55,7 +56,7 @@ _BALANCES = (
 )
 
 
-def check_combination(estimator: Any) -> None:
+def check_combination(estimator: BaseEstimator) -> None:
     """Refuse parameters that do not go together.
 
     Raises
@@ -189,7 +190,7 @@ def observe(problem: Problem, n_classes: int) -> Observations:
     )
 
 
-def choose_unlabeled_loss(loss: Any, method: Any, s: float) -> UnlabeledLoss:
+def choose_unlabeled_loss(loss: Any, method: Method | str, s: float) -> UnlabeledLoss:
     """The loss of that name or the object; of 'auto' that of the method."""
     if isinstance(loss, str) and loss == "auto":
         loss = as_method(method).unlabeled_loss

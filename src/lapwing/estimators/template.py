@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, ClassVar, Generic
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
@@ -32,7 +33,16 @@ from sklearn.utils.validation import (
 from lapwing._arrays import Array, is_sparse
 from lapwing._features import reading_features, refuse_gaps
 from lapwing._host.threads import single_blas_thread
-from lapwing._rows import PickedRows, Rows, header_of, is_rows, rows_else, rows_of
+from lapwing._rows import (
+    PickedRows,
+    PointData,
+    PointsLike,
+    Rows,
+    header_of,
+    is_rows,
+    rows_else,
+    rows_of,
+)
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
@@ -104,7 +114,7 @@ def solve(estimator: SemiSupervisedEstimator[P, S], prepared: P) -> S:
     return estimator._solve(prepared, SILENT)
 
 
-def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
+def only_labeled(labeled: Array, X: PointsLike, sample_weight: ArrayLike | None) -> tuple[Any, Any]:
     """X and weights of the rows that hold a label, by their mask, to score on.
 
     scikit-learn's own scorers would count the unlabelled marker as one more class, and a search
@@ -188,23 +198,25 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         """
         return self._fit(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, **wishes: Any) -> Any:
+    def _fit(
+        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None, **wishes: Any
+    ) -> Any:
         """Prepare, solve, answer; `wishes` go to `_solve`."""
         check_parameters(self)
         self._check_wishes(**wishes)
         previous = self._forget()
-        X, targets = self._begin(X, y)
+        points, targets = self._begin(X, y)
         graph = self._graph()
-        problem = self._make_problem(X, targets, sample_weight, graph)
-        progress = Progress(self, self._n_stages, X, y)
+        problem = self._make_problem(points, targets, sample_weight, graph)
+        progress = Progress(self, self._n_stages, points, y)
         self._set(targets.attributes)
         prepared = self._prepare(targets, problem, graph, progress)
-        solution = self._first_solution(X, prepared, progress, previous=previous, **wishes)
-        self._tell(X, prepared, solution)
+        solution = self._first_solution(points, prepared, progress, previous=previous, **wishes)
+        self._tell(points, prepared, solution)
         progress.finish(lambda: {})
         return self
 
-    def _first_solution(self, X: Any, prepared: P, progress: Stages, **wishes: Any) -> S:
+    def _first_solution(self, X: PointData, prepared: P, progress: Stages, **wishes: Any) -> S:
         """The solution of a fit; a family may keep what it is made of."""
         return self._solve(prepared, progress, **wishes)
 
@@ -218,7 +230,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         self._answer(X, problem, answer)
         self._diagnose(prepared, solution)
 
-    def _refined(self, X: Any, prepared: P, solution: S) -> Solution:
+    def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
         """The solution that is told, where a family makes more of what solving found."""
         return solution
 
@@ -227,7 +239,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         raise NotImplementedError(f"{type(self).__name__} declares no function to refit.")
 
     @abstractmethod
-    def _read_targets(self, y: Any) -> Targets:
+    def _read_targets(self, y: ArrayLike) -> Targets:
         """Read y."""
 
     @abstractmethod
@@ -298,7 +310,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         for name, value in attributes.items():
             setattr(self, name, value)
 
-    def _begin(self, X: Any, y: Any) -> tuple[Any, Targets]:
+    def _begin(self, X: PointsLike, y: ArrayLike) -> tuple[Any, Targets]:
         """Points and targets of a fit, read and checked."""
         if y is None:
             raise ValueError(
@@ -312,7 +324,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         diagnostics.warn_calibrated_marker(len(targets.labeled) - int(targets.labeled.sum()))
         return X, targets
 
-    def _read_points(self, X: Any, *, reset: bool) -> Any:
+    def _read_points(self, X: PointsLike, *, reset: bool) -> Any:
         # Every function is evaluated in blocks; not every fit is.
         X = read_points(
             X,
@@ -351,7 +363,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         """The graph that a fit was asked for or has chosen; None for the default one."""
         return getattr(self, "graph", None)
 
-    def _default_graph(self, X: Any) -> GraphRecipe:
+    def _default_graph(self, X: PointData) -> GraphRecipe:
         """The graph of points where none is asked for."""
         return default_graph(X, regression=self._regression)
 
@@ -386,7 +398,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         targets.check(targets, problem)
         return problem
 
-    def _check_precomputed(self, X: Any, graph: WantedGraph) -> None:
+    def _check_precomputed(self, X: PointData, graph: WantedGraph) -> None:
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"kernel='precomputed' takes the kernel matrix as X, square, not {X.shape}."
@@ -428,7 +440,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "intercept_")
 
-    def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
+    def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
         """Answers for all rows, those left out of the fit included; their decision values."""
         values = of_rows(X, problem, solution)
         if not solution.holds_prior:
@@ -438,7 +450,9 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         self.transduction_ = self._transduce(values)
         return values
 
-    def _warn_constant(self, X: Any, problem: Problem, solution: Solution, values: str) -> None:
+    def _warn_constant(
+        self, X: PointData, problem: Problem, solution: Solution, values: str
+    ) -> None:
         """Warn if the answers hardly vary, or those that the function gives beside them."""
         warn_of = partial(
             diagnostics.warn_constant_values,
@@ -461,7 +475,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         """Decision values of all rows, shifted where classes are held to a prior."""
         return values
 
-    def _decision_values(self, X: Any) -> Array:
+    def _decision_values(self, X: PointsLike) -> Array:
         check_is_fitted(self)
         points, function = self._read_points(X, reset=False), self._function()
         with single_blas_thread() if points.shape[0] <= _FEW_ROWS else nullcontext():
@@ -482,7 +496,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         return isinstance(kernel, str) and kernel == "precomputed"
 
 
-def of_rows(X: Any, problem: Problem, solution: Solution) -> Array:
+def of_rows(X: PointsLike, problem: Problem, solution: Solution) -> Array:
     """Decision values of all rows, before any shift to a class prior."""
     values = solution.values[problem.vertex]
     left_out = np.flatnonzero(problem.vertex < 0)
@@ -498,13 +512,13 @@ def _is_bare(function: FittedFunction) -> bool:
     return not any(known[name].any() for name in ("alpha_", "coef_") if name in known)
 
 
-def _own(attributes: Mapping[str, Any], X: Any) -> Mapping[str, Any]:
+def _own(attributes: Mapping[str, Any], X: PointData) -> Mapping[str, Any]:
     """Attributes that do not change when the user writes into X later."""
     if is_rows(X):
         return attributes  # what was read of a file is nobody else's
     memory = X.data if is_sparse(X) else X
 
-    def shared(value: Any) -> bool:
+    def shared(value: object) -> bool:
         part = value.data if is_sparse(value) else value
         return isinstance(part, np.ndarray) and np.may_share_memory(part, memory)
 

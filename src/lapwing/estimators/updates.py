@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
+from lapwing._rows import PointData
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.markers import is_auto, objects, read_column, settle
 from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
@@ -241,7 +242,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         # What is kept must not change when the user writes into X later.
         return (X.copy() if self.updatable else X), targets
 
-    def _first_solution(self, X: Any, prepared: P, progress: Stages, **wishes: Any) -> S:
+    def _first_solution(self, X: PointData, prepared: P, progress: Stages, **wishes: Any) -> S:
         self.__dict__.pop("_kept", None)  # of the fit before
         if not self.updatable:
             return self._solve(prepared, progress, **wishes)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
+from lapwing._rows import PointData
 from lapwing.graphs.base import CSR, check_affinity, check_points, check_recipe, one_of
 from lapwing.graphs.weights import (
     WEIGHT_FUNCTION,
@@ -145,7 +146,7 @@ class TransformerGraph(BaseEstimator):
 
     def __init__(
         self,
-        transformer: Any,
+        transformer: BaseEstimator,
         *,
         weights: str | WeightFunction = "heat",
         normalized: bool | str = "auto",
@@ -156,7 +157,7 @@ class TransformerGraph(BaseEstimator):
         self.normalized = normalized
         self.power = power
 
-    def affinity(self, X: Any) -> CSR:
+    def affinity(self, X: PointData) -> CSR:
         """Weights of the graph.
 
         Parameters
@@ -202,6 +203,6 @@ def _edges(matrix: Any, n: int, name: str) -> Edges:
     return Edges(stored.row[other], stored.col[other], lengths[other], n)
 
 
-def _mode(transformer: Any) -> str:
+def _mode(transformer: BaseEstimator) -> str:
     last = transformer[-1] if isinstance(transformer, Pipeline) else transformer
     return str(getattr(last, "mode", "distance"))

@@ -102,7 +102,7 @@ class AnchorLaplacian:
     def _transposed(self) -> CSR:
         return cast("CSR", self.Z.T.tocsr())
 
-    def apply(self, F: Any) -> Array:
+    def apply(self, F: Array) -> Array:
         """L^p F, in O(n s) operations a column and power.
 
         Parameters

@@ -26,10 +26,10 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, RandomSource, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
-from lapwing._rows import blocks_of, rows_of
+from lapwing._rows import PointData, blocks_of, rows_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.base import CSR, check_points, check_recipe, one_of, tidy
@@ -83,7 +83,7 @@ class Anchors:
     bandwidth: float = 0.0
     n_jobs: int | None = None
 
-    def rows(self, X: Any) -> CSR:
+    def rows(self, X: PointData) -> CSR:
         """Weights of points over the anchors.
 
         Parameters
@@ -103,7 +103,7 @@ class Anchors:
         """
         return self.weigh(X, *self.nearest(X))
 
-    def nearest(self, X: Any) -> tuple[Array, Array]:
+    def nearest(self, X: PointData) -> tuple[Array, Array]:
         """Find the nearest anchors of points.
 
         Parameters
@@ -167,12 +167,12 @@ class Anchors:
         size = float(np.abs(self.points - center).max())
         return center, 2.0 ** math.frexp(size)[1] if size > 0 else 1.0
 
-    def _blocks(self, X: Any, width: int) -> Iterator[tuple[slice, Array]]:
+    def _blocks(self, X: PointData, width: int) -> Iterator[tuple[slice, Array]]:
         """Row blocks of X, dense: a difference to `width` anchors for each row fits in memory."""
         for block, points in blocks_of(X, 8 * (width + 1) * X.shape[1], DIFFERENCE_BYTES):
             yield block, points.toarray() if is_sparse(points) else points
 
-    def weigh(self, X: Any, squared: Array, indices: Array) -> CSR:
+    def weigh(self, X: PointData, squared: Array, indices: Array) -> CSR:
         """Weights of points over the anchors that `nearest` found.
 
         Parameters
@@ -195,7 +195,7 @@ class Anchors:
         Z = sp.csr_array((values.ravel(), indices.ravel(), indptr), shape=(n, len(self.points)))
         return tidy(cast("CSR", Z))
 
-    def _kernel(self, X: Any, squared: Array, indices: Array) -> Array:
+    def _kernel(self, X: PointData, squared: Array, indices: Array) -> Array:
         """Kernel weights, relative to the nearest anchor: far outliers keep theirs."""
         excess = squared - squared[:, :1]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -203,7 +203,7 @@ class Anchors:
         values = np.exp(-exponent)
         return np.asarray(values / values.sum(axis=1, keepdims=True))
 
-    def _embed(self, X: Any, squared: Array, indices: Array) -> Array:
+    def _embed(self, X: PointData, squared: Array, indices: Array) -> Array:
         values = np.empty(indices.shape)
         _, scale = self._frame()
         for block, points in self._blocks(X, indices.shape[1]):
@@ -219,7 +219,7 @@ WEIGHTS: dict[str, Callable[[Anchors, Any, Array, Array], Array]] = {
 }
 
 
-def _means(drawn: Any, m: int, rng: Any) -> Array:
+def _means(drawn: Any, m: int, rng: np.random.Generator) -> Array:
     """Centres of k-means of the points drawn."""
     means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
     center = medians(drawn)
@@ -329,7 +329,7 @@ class AnchorGraph(BaseEstimator):
         normalized: bool = False,
         power: int = 1,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomSource = 0,
     ) -> None:
         self.n_anchors = n_anchors
         self.n_nearest = n_nearest
@@ -341,7 +341,7 @@ class AnchorGraph(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def weigh(self, X: Any) -> tuple[Anchors, CSR]:
+    def weigh(self, X: PointData) -> tuple[Anchors, CSR]:
         """Choose anchors and weigh the points over them.
 
         Parameters
@@ -396,7 +396,7 @@ class AnchorGraph(BaseEstimator):
             # what is left, as they will be when they come as new points.
             points = points[used]
 
-    def laplacian(self, X: Any) -> AnchorLaplacian:
+    def laplacian(self, X: PointData) -> AnchorLaplacian:
         """Laplacian I - Z Lambda^-1 Z' of the points, as an operator.
 
         Parameters
@@ -411,7 +411,7 @@ class AnchorGraph(BaseEstimator):
         """
         return AnchorLaplacian(self.weigh(X)[1], int(self.power))
 
-    def affinity(self, X: Any) -> CSR:
+    def affinity(self, X: PointData) -> CSR:
         """Weights of the graph, W without its diagonal.
 
         Parameters
@@ -434,7 +434,7 @@ class AnchorGraph(BaseEstimator):
         """
         return AnchorLaplacian(self.weigh(X)[1]).affinity()
 
-    def _choose(self, X: Any) -> Array:
+    def _choose(self, X: PointData) -> Array:
         n_features = X.shape[1]
         if not isinstance(self.anchors, str):
             points = check_array(
@@ -489,7 +489,7 @@ def _ascending(lengths: Array, anchors: Array) -> Array:
     return np.asarray(np.take_along_axis(order, within, 1))
 
 
-def _dense(X: Any) -> Array:
+def _dense(X: PointData) -> Array:
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
@@ -501,7 +501,7 @@ def _unit(X: Any) -> float:
     return 2.0 ** min(max(exponent, -limit), limit)
 
 
-def _order(X: Any, rows: Array) -> tuple[Array, int]:
+def _order(X: PointData, rows: Array) -> tuple[Array, int]:
     """Rows in an order of their own, whatever order they and the columns came in.
 
     So a permutation of X leaves the anchors as they are. The number is that of the rows whose place

@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 
-from lapwing._arrays import Array, row_blocks
+from lapwing._arrays import Array, RandomSource, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.modules import require
 from lapwing._host.threads import available_threads, share
@@ -112,7 +112,7 @@ def faiss_approximate(
     k: int,
     n_jobs: int | None,
     target_recall: float,
-    random_state: Any,
+    random_state: RandomSource,
 ) -> Neighbors:
     """Search most of the k < n nearest other points of each point, by inverted lists.
 

@@ -18,11 +18,12 @@ from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, Matrix
 from lapwing._features import reading_features, refuse_gaps
-from lapwing._rows import is_rows
+from lapwing._rows import PointData, is_rows
 
 CSR: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
 
@@ -43,7 +44,7 @@ class GraphRecipe(Protocol):
     def power(self) -> int:
         """The p of L^p."""
 
-    def affinity(self, X: Any, /) -> CSR:
+    def affinity(self, X: PointData, /) -> CSR:
         """Weights of the edges between points.
 
         Parameters
@@ -56,6 +57,10 @@ class GraphRecipe(Protocol):
         csr_array of shape (n, n)
             Symmetric, non-negative, its diagonal empty.
         """
+
+
+GraphLike: TypeAlias = GraphRecipe | Matrix | BaseEstimator | None
+"""What `as_graph` takes for ``graph=``; a scikit-learn estimator is a neighbours transformer."""
 
 
 def check_power(power: Any) -> int:
@@ -123,7 +128,7 @@ def check_points(X: Any, owner: str) -> Any:
     return X
 
 
-def check_affinity(affinity: Any, n_points: int | None = None) -> CSR:
+def check_affinity(affinity: Matrix, n_points: int | None = None) -> CSR:
     """Check an affinity and bring it into the one form that the library uses.
 
     Parameters
@@ -215,7 +220,7 @@ Rule: TypeAlias = Callable[[str, Any], object]
 
 
 def _rule(holds: Callable[[Any], bool], wanted: str) -> Rule:
-    def check(name: str, value: Any) -> None:
+    def check(name: str, value: object) -> None:
         if not holds(value):
             raise ValueError(f"{name}={value!r} must be {wanted}.")
 
@@ -236,7 +241,7 @@ def one_of(
         Whether a value is that.
     """
 
-    def check(name: str, value: Any) -> None:
+    def check(name: str, value: object) -> None:
         if value in names if isinstance(value, str) else also is not None and also(value):
             return
         known = ", ".join(map(repr, names))
@@ -246,11 +251,11 @@ def one_of(
     return check
 
 
-def _is_flag(value: Any) -> bool:
+def _is_flag(value: object) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 

@@ -44,7 +44,7 @@ class Diffusion:
     masses: Array
 
     @classmethod
-    def of(cls, laplacian: Laplacian, dtype: Any = None) -> Diffusion:
+    def of(cls, laplacian: Laplacian, dtype: np.dtype[Any] | None = None) -> Diffusion:
         """That of the affinity of a Laplacian, whatever its power and normalisation.
 
         Parameters

@@ -30,7 +30,7 @@ from sklearn.decomposition import PCA
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
-from lapwing._rows import blocks_of, is_rows, moments_of
+from lapwing._rows import PointData, blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.magnitude import check_magnitude
 from lapwing.graphs.order_statistics import StreamedColumns, quantiles
@@ -92,7 +92,7 @@ class Eigenfunctions:
     constant: float
     bandwidth: float
 
-    def evaluate(self, X: Any) -> Array:
+    def evaluate(self, X: PointData) -> Array:
         """All functions at points.
 
         Parameters
@@ -109,7 +109,7 @@ class Eigenfunctions:
         columns = np.eye(k, k + 1, 1)
         return self.expand(X, columns, self.constant * np.eye(1, k + 1)[0])
 
-    def expand(self, X: Any, alpha: Array, intercept: Array) -> Array:
+    def expand(self, X: PointData, alpha: Array, intercept: Array) -> Array:
         """Values of sum_k alpha_k g_k + intercept at points, in row blocks.
 
         The functions of one direction are summed on the bins first: the sum is a function of each
@@ -140,7 +140,7 @@ class Eigenfunctions:
 
 
 def fit_eigenfunctions(
-    X: Any,
+    X: PointData,
     *,
     n_components: int = 64,
     n_functions: int | None = None,
@@ -361,7 +361,7 @@ def bins_between(
     return low + width / 2, width
 
 
-def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
+def _histograms(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
     """Shares of the points in the bins of each direction (q, B), first centres and widths (q,).
 
     A few directions at a time: their coordinates of all points are alive at once for the quantiles.
@@ -385,7 +385,7 @@ def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> Histogr
     return Histograms(shares, starts, widths)
 
 
-def _histograms_in_passes(X: Any, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
+def _histograms_in_passes(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
     """The same where a pass over the points is cheaper than their coordinates in memory."""
     n, q = X.shape[0], len(rotation.deviations)
     every = np.arange(q)
@@ -423,7 +423,7 @@ class Rotation:
     deviations: Array
 
 
-def principal_rotation(X: Any, n_components: int) -> Rotation:
+def principal_rotation(X: PointData, n_components: int) -> Rotation:
     """Principal directions of points, those in which they vary.
 
     Parameters
@@ -484,14 +484,14 @@ def rotation_along(mean: Array, variances: Array, vectors: Array, n_components: 
     return Rotation(mean, np.ascontiguousarray(np.hstack(directions)), np.array(lengths))
 
 
-def coordinates(X: Any, rotation: Rotation, which: Array) -> Iterator[tuple[slice, Array]]:
+def coordinates(X: PointData, rotation: Rotation, which: Array) -> Iterator[tuple[slice, Array]]:
     """Row blocks of the coordinates along some of the directions."""
     directions = rotation.directions[:, which]
     for block, rows in _dense_blocks(X):
         yield block, (rows - rotation.mean) @ directions
 
 
-def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
+def _decomposed(X: PointData, n_components: int) -> tuple[Array, Array, Array]:
     """Mean, variances descending, and orthonormal directions: one more than asked for at least.
 
     The next one tells whether the last ties with it.
@@ -531,7 +531,7 @@ def _moments(X: Any) -> tuple[Array, Array]:
     return mean, covariance / n
 
 
-def _dense_blocks(X: Any) -> Iterator[tuple[slice, Array]]:
+def _dense_blocks(X: PointData) -> Iterator[tuple[slice, Array]]:
     for block, points in blocks_of(X, 8 * X.shape[1], _BLOCK_BYTES):
         rows = points.toarray() if is_sparse(points) else points
         yield block, rows.astype(np.float64, copy=False)

@@ -148,7 +148,7 @@ class Laplacian:
             self._matrix_in(np.dtype(dtype)), self.affinity, self.normalized, self.power
         )
 
-    def apply(self, F: Any) -> Array:
+    def apply(self, F: Array) -> Array:
         """L^p F by p sparse products.
 
         Parameters
@@ -258,7 +258,7 @@ class PowerOperator(Protocol):
     def n_points(self) -> int:
         """Number of points n."""
 
-    def apply(self, F: Any) -> Array:
+    def apply(self, F: Array) -> Array:
         """L^p F."""
 
     def diagonal(self) -> Array:
@@ -295,7 +295,7 @@ class ScaledLaplacian:
         """Number of points n."""
         return self.operator.n_points
 
-    def apply(self, F: Any) -> Array:
+    def apply(self, F: Array) -> Array:
         """Apply gamma L^p to the values F.
 
         Parameters
@@ -310,7 +310,7 @@ class ScaledLaplacian:
         """
         return self.gamma * self.operator.apply(F)
 
-    def __call__(self, F: Any) -> Array:
+    def __call__(self, F: Array) -> Array:
         """Do as `apply`, for those who ask for a function."""
         return self.apply(F)
 

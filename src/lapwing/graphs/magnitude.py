@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from lapwing._rows import PointData
 from lapwing.linalg import largest_value
 
 _LARGEST = 1e151  # of values and of their inverses: sums of squares of a million points are finite
 
 
-def check_magnitude(X: Any) -> None:
+def check_magnitude(X: PointData) -> None:
     """Refuse points whose squares overflow or underflow.
 
     Parameters

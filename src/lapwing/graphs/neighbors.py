@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import Memory
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.neighbors import VALID_METRICS
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, RandomSource
 from lapwing._host.memory import require_memory
-from lapwing._rows import Rows, is_rows
+from lapwing._rows import PointData, Rows, is_rows
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
 from lapwing.graphs.base import CSR, check_points, check_recipe, one_of
 from lapwing.graphs.row_search import scan_rows, search_rows
@@ -150,7 +151,7 @@ class KNNGraph(BaseEstimator):
         target_recall: float = 0.995,
         n_components: int | None = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomSource = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -165,7 +166,7 @@ class KNNGraph(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def affinity(self, X: Any) -> CSR:
+    def affinity(self, X: PointData) -> CSR:
         """Weights of the graph.
 
         Parameters
@@ -187,7 +188,7 @@ class KNNGraph(BaseEstimator):
         """
         return self._affinity(self.neighbors(X))
 
-    def affinity_of_rows(self, X: Rows, memory: Any) -> CSR:
+    def affinity_of_rows(self, X: Rows, memory: Memory | str | None) -> CSR:
         """`affinity` of points on disk, with finished stages of the search kept.
 
         Parameters
@@ -214,7 +215,7 @@ class KNNGraph(BaseEstimator):
         edges = Edges(rows, columns, np.concatenate([found.distances.ravel(), farthest]), n)
         return affinity_of_edges(edges, self.weights, mutual=self.mutual)
 
-    def neighbors(self, X: Any) -> Neighbors:
+    def neighbors(self, X: PointData) -> Neighbors:
         """Nearest neighbours that the graph is made of.
 
         Parameters
@@ -278,7 +279,7 @@ class KNNGraph(BaseEstimator):
         known = isinstance(self.metric, str) and self.metric in DIFFERENCE_METRICS
         return known and self.n_components is None and self.backend != "sklearn"
 
-    def _neighbors_of_rows(self, X: Rows, k: int, memory: Any) -> Neighbors:
+    def _neighbors_of_rows(self, X: Rows, k: int, memory: Memory | str | None) -> Neighbors:
         if not self.reads_rows:
             raise ValueError(
                 "Points on disk are searched in blocks, by metric='euclidean' or 'cosine', "
@@ -315,7 +316,7 @@ class KNNGraph(BaseEstimator):
                 "points and features."
             )
 
-    def _backend(self, X: Any) -> str:
+    def _backend(self, X: PointData) -> str:
         obstacle = None
         if sp.issparse(X):
             obstacle = "takes dense X only: use X.toarray() if it fits in memory"

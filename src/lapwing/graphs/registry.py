@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from lapwing._arrays import is_sparse
-from lapwing._rows import is_rows
+from lapwing._rows import PointData, is_rows
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchors import AnchorGraph
-from lapwing.graphs.base import GraphRecipe, check_power, is_normalized
+from lapwing.graphs.base import GraphLike, GraphRecipe, check_power, is_normalized
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.neighbors import KNNGraph
 
@@ -66,7 +66,7 @@ def as_graph(graph: Any) -> GraphRecipe:
     )
 
 
-def graph_reads_rows(graph: Any) -> bool:
+def graph_reads_rows(graph: GraphLike) -> bool:
     """Whether the graph of points on disk is made of their blocks; None is the default graph."""
     if graph is None or isinstance(graph, np.ndarray) or sp.issparse(graph):
         return True
@@ -151,7 +151,7 @@ def default_graph(X: Any, *, regression: bool = False) -> GraphRecipe:
     return KNNGraph(min(5, n - 1), power=2, metric=metric)
 
 
-def default_metric(X: Any) -> str:
+def default_metric(X: PointData) -> str:
     """Name the metric of the default graph: angles between points that are mostly 0, as texts.
 
     A long text is not far from a short one on the same matter: on the word counts of 1440 texts in
@@ -177,7 +177,7 @@ def default_metric(X: Any) -> str:
     return "cosine" if filled < _MOSTLY_ZERO * np.prod(values.shape) else "euclidean"
 
 
-def _shape(X: Any) -> tuple[int, ...]:
+def _shape(X: PointData) -> tuple[int, ...]:
     return X.shape if is_rows(X) else np.shape(X)
 
 
@@ -187,7 +187,7 @@ _FEW = 5
 _TRIED = ((5, 2), (5, 1), (5, 3), (10, 2), (10, 1), (10, 3), (2, 2), (2, 1))
 
 
-def default_graphs(X: Any, *, regression: bool = False) -> list[GraphRecipe]:
+def default_graphs(X: PointData, *, regression: bool = False) -> list[GraphRecipe]:
     """Choose the graphs of a path for points, the default one first.
 
     Parameters

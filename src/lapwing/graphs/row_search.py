@@ -15,9 +15,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from joblib import Memory
 from sklearn.utils import check_random_state
 
-from lapwing._arrays import Array, row_blocks
+from lapwing._arrays import Array, RandomSource, row_blocks
 from lapwing._host.cache import cached
 from lapwing._host.memory import give_back_memory, require_memory
 from lapwing._host.threads import share
@@ -88,8 +89,8 @@ def search_rows(
     metric: str,
     n_jobs: int | None,
     target_recall: float,
-    random_state: Any,
-    memory: Any = None,
+    random_state: RandomSource,
+    memory: Memory | str | None = None,
 ) -> Neighbors:
     """Search most of the k < n nearest other points of each point, by inverted lists of codes.
 
@@ -118,7 +119,7 @@ def search_rows(
     return found
 
 
-def _neighbors_by_lists(search: _Search, key: Any, memory: Any) -> Neighbors:
+def _neighbors_by_lists(search: _Search, key: object, memory: Memory | str | None) -> Neighbors:
     points, k, target_recall = search.points, search.k, search.target_recall
     gathered = _Gathered(points, k)
     with faiss_threads(load_faiss(_PURPOSE), search.n_threads):
@@ -222,17 +223,24 @@ class _Search:
         return self.points.nearest(rows, values, candidates, self.k)
 
 
-def _filled(key: Any, *, search: _Search) -> _Lists:
+def _filled(key: object, *, search: _Search) -> _Lists:
     """A function of its key, for the cache, as the next two are."""
     return search.fill()
 
 
-def _tuned(key: Any, *, search: _Search, lists: _Lists) -> tuple[int, float]:
+def _tuned(key: object, *, search: _Search, lists: _Lists) -> tuple[int, float]:
     return search.tune(lists)
 
 
 def _found_in_slab(
-    key: Any, start: int, stop: int, n_read: int, *, search: _Search, lists: _Lists, values: Array
+    key: object,
+    start: int,
+    stop: int,
+    n_read: int,
+    *,
+    search: _Search,
+    lists: _Lists,
+    values: Array,
 ) -> tuple[Array, Array, Array, Array]:
     found = search.find(lists, n_read, np.arange(start, stop), values)
     lengths = found.lengths.astype(search.points.rows.dtype)
@@ -432,7 +440,7 @@ class RowPoints:
             return np.asarray(unit_rows(values.astype(np.float64), extra=self._has_empty))
         return values
 
-    def blocks(self, n_rows: int, dtype: Any) -> Iterator[tuple[slice, Array]]:
+    def blocks(self, n_rows: int, dtype: np.dtype[Any]) -> Iterator[tuple[slice, Array]]:
         """Row blocks that are made ready; one pass."""
         for which, values in self.rows.blocks(n_rows):
             yield which, self.ready(values, dtype)

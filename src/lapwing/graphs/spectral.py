@@ -20,10 +20,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
+from joblib import Memory
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from lapwing._arrays import Array, row_blocks
+from lapwing._arrays import Array, RandomSource, row_blocks
 from lapwing._host.cache import cached
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
@@ -94,8 +95,8 @@ def smallest_eigenpairs(
     tol: float = 1e-6,
     slack: float = 0.0,
     max_iter: int = 100,
-    random_state: Any = 0,
-    memory: Any = None,
+    random_state: RandomSource = 0,
+    memory: Memory | str | None = None,
     callback: Callable[[], object] | None = None,
 ) -> Eigenpairs:
     """Compute the k smallest eigenpairs of a Laplacian.

@@ -98,7 +98,7 @@ def _breaks(loss: Loss, y: Array) -> list[Array]:
     return [np.broadcast_to(np.asarray(at, dtype=np.float64), y.shape) for at in breaks]
 
 
-def _finite(loss: Any, method: str, *given: Array) -> Array:
+def _finite(loss: Loss | str, method: str, *given: Array) -> Array:
     found = np.asarray(getattr(loss, method)(*given))
     f = given[-1]
     if found.shape != f.shape:

@@ -36,7 +36,7 @@ def loss_names(targets: TargetKind) -> tuple[str, ...]:
     return tuple(name for name, loss in LOSSES.items() if loss.targets is targets)
 
 
-def as_loss(loss: Any, targets: TargetKind) -> Loss:
+def as_loss(loss: Loss | str, targets: TargetKind) -> Loss:
     """Turn what a user gives for ``loss=`` into a loss.
 
     Parameters
@@ -77,7 +77,7 @@ def as_loss(loss: Any, targets: TargetKind) -> Loss:
     return loss
 
 
-def as_unlabeled_loss(loss: Any, parameters: Mapping[str, Any]) -> UnlabeledLoss:
+def as_unlabeled_loss(loss: Loss | str, parameters: Mapping[str, Any]) -> UnlabeledLoss:
     """Turn what a user gives for ``unlabeled_loss=`` into a loss.
 
     Parameters

@@ -12,10 +12,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 from scipy.stats import binom
 
 from lapwing._arrays import Array
+from lapwing._rows import PointsLike
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.model_selection.candidates import (
@@ -204,9 +206,9 @@ class TrialResult(NamedTuple):
 
 def try_out(
     candidate: Candidate,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    X: PointsLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
     effort: Effort,
     bar: float = math.inf,
     predictive_check: PredictiveCheck | None = None,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from lapwing._arrays import Array
+from lapwing._rows import PointsLike
 from lapwing._words import listed
 from lapwing.classes.decoding import as_decisions, predict_codes
 from lapwing.classes.labels import decode
@@ -77,7 +79,9 @@ class LeaveOneOut:
         return "\n".join(lines)
 
 
-def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> LeaveOneOut:
+def leave_one_out(
+    estimator: BaseEstimator, X: PointsLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> LeaveOneOut:
     r"""Exact leave-one-out: every label predicted by the fit to all other labels.
 
     The row stays among the unlabelled points, for it would be there if nobody had labelled it.

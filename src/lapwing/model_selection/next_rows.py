@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +15,7 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._host.terminal import StatusLine
 from lapwing._host.warn import warn
-from lapwing._rows import all_of, is_rows
+from lapwing._rows import PointsLike, all_of, is_rows
 from lapwing.classes.label_checks import nothing_unlabeled_warning
 from lapwing.classes.markers import (
     find_unlabeled,
@@ -32,7 +33,7 @@ from lapwing.estimators.prepared import (
 )
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import AffinityGraph, GraphRecipe, as_graph, build_laplacian, default_graph
-from lapwing.graphs.base import check_points
+from lapwing.graphs.base import GraphLike, check_points
 from lapwing.graphs.design import design_of, most_telling
 from lapwing.graphs.registry import graph_reads_rows
 from lapwing.model_selection.candidates import chosen_by
@@ -40,13 +41,13 @@ from lapwing.problem import distinct_rows, some_rows, value_order
 
 
 def rows_to_label(
-    X: Any,
-    y: Any = None,
+    X: PointsLike,
+    y: ArrayLike | None = None,
     k: int = 1,
     *,
-    model: Any = None,
-    graph: Any = None,
-    unlabeled: Any = "auto",
+    model: BaseEstimator = None,
+    graph: GraphLike = None,
+    unlabeled: object = "auto",
 ) -> Array:
     """Rows that it would help most to label next.
 
@@ -154,7 +155,7 @@ def telling_rows(
     points: Any,
     labeled: Array,
     k: int,
-    graph: Any = None,
+    graph: GraphLike = None,
     *,
     usual: Callable[[Any], GraphRecipe] = default_graph,
     unsure: Array | None = None,
@@ -202,7 +203,7 @@ def telling_rows(
     return np.asarray(first[order[chosen]], dtype=np.intp)
 
 
-def _vertices(points: Any, graph: Any) -> tuple[Array, Array]:
+def _vertices(points: Any, graph: GraphLike) -> tuple[Array, Array]:
     """First row of each point of the graph, and the point of every row."""
     if _is_of_rows(graph):
         rows = np.arange(points.shape[0])
@@ -210,7 +211,7 @@ def _vertices(points: Any, graph: Any) -> tuple[Array, Array]:
     return distinct_rows(points)
 
 
-def _is_of_rows(graph: Any) -> bool:
+def _is_of_rows(graph: GraphLike) -> bool:
     """Whether a graph is a matrix about rows, which can then not be merged."""
     return graph is not None and isinstance(as_graph(graph), AffinityGraph)
 
@@ -223,7 +224,7 @@ def _read(X: Any) -> Any:
     return check_points(X.values if isinstance(X, PointsInMemory) else X, "rows_to_label")
 
 
-def _as_the_graph_reads(points: Any, graph: Any) -> Any:
+def _as_the_graph_reads(points: Any, graph: GraphLike) -> Any:
     """Points, in memory where they are on disk and the graph is not made of blocks."""
     if not is_rows(points) or graph_reads_rows(graph):
         return points
@@ -237,7 +238,7 @@ def _as_the_graph_reads(points: Any, graph: Any) -> Any:
     return all_of(points)
 
 
-def _seen_by_the_last(model: Any, X: Any) -> tuple[Any, Any]:
+def _seen_by_the_last(model: BaseEstimator, X: PointsLike) -> tuple[Any, Any]:
     """X as the estimator at the end sees it, and that estimator."""
     while True:
         if isinstance(model, Pipeline):
@@ -259,7 +260,7 @@ def _seen_by_the_last(model: Any, X: Any) -> tuple[Any, Any]:
     return X, model
 
 
-def _check_same_rows(points: Any, model: Any) -> None:
+def _check_same_rows(points: Any, model: BaseEstimator) -> None:
     if len(model.labeled_) != points.shape[0]:
         raise ValueError(
             f"X has {points.shape[0]} rows and the model was fitted to {len(model.labeled_)}. Give "
@@ -267,7 +268,7 @@ def _check_same_rows(points: Any, model: Any) -> None:
         )
 
 
-def _check_graph_of_kernel(model: Any, graph: Any) -> None:
+def _check_graph_of_kernel(model: BaseEstimator, graph: GraphLike) -> None:
     if model._pairwise() and not _is_of_rows(graph):
         raise ValueError(
             "The model was fitted to a kernel matrix, which leaves no points to build a graph "
@@ -275,7 +276,7 @@ def _check_graph_of_kernel(model: Any, graph: Any) -> None:
         )
 
 
-def _labeled_in(y: Any, points: Any, marker: Any, model: Any) -> Array:
+def _labeled_in(y: ArrayLike, points: Any, marker: object, model: BaseEstimator) -> Array:
     """Mask of the rows with a label, read as the model read its own where nothing else is said."""
     if np.isscalar(y):
         raise TypeError(

@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import beta
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, RandomSource
+from lapwing._rows import PointsLike
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
@@ -34,13 +37,13 @@ _FIVE_PER_CENT = 1.6449  # standard deviations
 
 
 def calibrate(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: BaseEstimator,
+    X: PointsLike,
+    y: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     max_left_out: int = 16,
-    random_state: Any = 0,
+    random_state: RandomSource = 0,
 ) -> Any:
     """Learn how sharp the probabilities of a fitted classifier are, from labels left out.
 
@@ -135,13 +138,15 @@ def calibrate(
     return _in_place_of_last(model, twin)
 
 
-def _in_place_of_last(model: Any, twin: Any) -> Any:
+def _in_place_of_last(model: BaseEstimator, twin: Any) -> Any:
     if not isinstance(model, Pipeline):
         return twin
     return Pipeline([*model.steps[:-1], (model.steps[-1][0], twin)])
 
 
-def _check_data_of_the_fit(model: SemiSupervisedClassifier[Any, Any], trial: Trial, y: Any) -> None:
+def _check_data_of_the_fit(
+    model: SemiSupervisedClassifier[Any, Any], trial: Trial, y: ArrayLike
+) -> None:
     """Refuse points and labels that cannot be those the model was fitted to."""
     n_features, classes = (
         trial.prepared.problem.X.shape[1],
@@ -171,13 +176,13 @@ def relative_sharpness(trial: Trial, left_out: LeftOut) -> Sharpness:
     return Sharpness(found.value / alone.value, found.spread, n_labels)
 
 
-def sharpen_untested(model: Any, relative: Sharpness) -> None:
+def sharpen_untested(model: BaseEstimator, relative: Sharpness) -> None:
     """Take over what a comparison learnt of the chosen model, if its own fit left no label out."""
     if relative.n_labels and not model.probability_n_labels_:
         _sharpen(model, relative)
 
 
-def _sharpen(model: Any, relative: Sharpness) -> None:
+def _sharpen(model: BaseEstimator, relative: Sharpness) -> None:
     """Give a fitted classifier, whose sharpness rests on the prior alone, another one."""
     model.probability_sharpness_ = float(model.probability_sharpness_ * relative.value)
     model.probability_spread_ = relative.spread
@@ -210,7 +215,7 @@ class SureRows:
     interval: tuple[float, float]
 
 
-def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows:
+def sure_rows(model: BaseEstimator, X: Any = None, *, precision: float = 0.99) -> SureRows:
     """Find the rows whose answers can be taken over without a look.
 
     They are as many as possible, the most probable answers first, so that the expected share of
@@ -295,7 +300,7 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     return _choose(shares, free, sharpness_of(last), precision)
 
 
-def sharpness_of(model: Any) -> Sharpness:
+def sharpness_of(model: BaseEstimator) -> Sharpness:
     """How sharp the scores of a fitted classifier are."""
     return Sharpness(
         model.probability_sharpness_, model.probability_spread_, model.probability_n_labels_

@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, RandomSource
+from lapwing._rows import PointsLike
 from lapwing.classes.decoding import coded_columns, predict_codes
 from lapwing.classes.volumes import prior_offsets
 from lapwing.estimators.prepared import Prepared, Refits, relabeled
@@ -64,13 +66,13 @@ class Reproducibility:
 
 
 def reproducibility(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: PointsLike,
+    y: ArrayLike,
     n_draws: int = 5,
     *,
-    sample_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomSource = None,
 ) -> Reproducibility:
     """Fit again from labels drawn out of the estimator's own answer, and count what changes.
 
@@ -124,7 +126,7 @@ def reproducibility(
     return of_trial(start(estimator, X, y, sample_weight), n_draws, random_state)
 
 
-def of_trial(trial: Trial, n_draws: int = 5, random_state: Any = None) -> Reproducibility:
+def of_trial(trial: Trial, n_draws: int = 5, random_state: RandomSource = None) -> Reproducibility:
     """Reproducibility of a trial that has begun."""
     if n_draws < 1:
         raise ValueError(f"n_draws={n_draws} must be at least 1.")
@@ -133,7 +135,9 @@ def of_trial(trial: Trial, n_draws: int = 5, random_state: Any = None) -> Reprod
     return _summary(trial, answer, changes, overlap)
 
 
-def changes_of(trial: Trial, answer: Array, n_draws: int, random_state: Any) -> tuple[Array, float]:
+def changes_of(
+    trial: Trial, answer: Array, n_draws: int, random_state: RandomSource
+) -> tuple[Array, float]:
     """Compute how an answer changes in fits to labels that are drawn out of it or of another.
 
     Parameters
@@ -173,7 +177,7 @@ class _Pool(NamedTuple):
     n_members: int  # rows of the class
 
 
-def _pools(trial: Trial, answer: Array, n_draws: int, rng: Any) -> list[_Pool]:
+def _pools(trial: Trial, answer: Array, n_draws: int, rng: np.random.Generator) -> list[_Pool]:
     """Rows that draws take labels from: all, where so many draws take few of them."""
     problem = trial.prepared.problem
     rows = np.flatnonzero(problem.vertex >= 0)
@@ -206,7 +210,7 @@ def _pools(trial: Trial, answer: Array, n_draws: int, rng: Any) -> list[_Pool]:
     ]
 
 
-def _draw(pools: list[_Pool], rng: Any) -> Array:
+def _draw(pools: list[_Pool], rng: np.random.Generator) -> Array:
     """Rows that one draw labels."""
     return np.concatenate(
         [rng.choice(pool.rows, min(pool.wanted, len(pool.rows)), replace=False) for pool in pools]
@@ -350,7 +354,9 @@ class Trial:
         return predict_codes(values + self.offsets(values))
 
 
-def start(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Trial:
+def start(
+    estimator: BaseEstimator, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Trial:
     """Prepare an estimator, or a pipeline that ends in one, for trials.
 
     The steps before the last are fitted to all points once: they see no labels that a trial would
@@ -425,7 +431,7 @@ class PredictiveCheck:
 
 
 def fit_predictive_check(
-    candidates: Sequence[Candidate], X: Any, y: Any, sample_weight: Any
+    candidates: Sequence[Candidate], X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> PredictiveCheck | None:
     """Fit the first candidate of the labels alone; None without one, or if that fails."""
     for candidate in candidates:

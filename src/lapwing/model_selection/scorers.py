@@ -13,7 +13,8 @@ from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring, make_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
@@ -24,6 +25,7 @@ from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import Array
 from lapwing._host.warn import heard, warn
+from lapwing._rows import PointsLike
 from lapwing.classes.label_checks import check_labels
 from lapwing.classes.labels import as_targets, read_known
 from lapwing.classes.markers import is_auto, missing_mask, read_column, unlabeled_mask
@@ -35,7 +37,7 @@ _BY_CLASS = frozenset({"decision_function", "predict_log_proba", "predict_proba"
 
 
 def labeled_scorer(
-    scoring: str | Callable[..., Any] | None = None, *, unlabeled: Any = "auto", **kwargs: Any
+    scoring: str | Callable[..., Any] | None = None, *, unlabeled: object = "auto", **kwargs: Any
 ) -> LabeledScorer:
     """Make a scorer that leaves unlabelled rows out.
 
@@ -101,12 +103,12 @@ class LabeledScorer:
         What marks unlabelled rows.
     """
 
-    def __init__(self, scorer: Callable[..., Any] | None, unlabeled: Any) -> None:
+    def __init__(self, scorer: Callable[..., Any] | None, unlabeled: object) -> None:
         self.scorer = scorer
         self.unlabeled = unlabeled
 
     def __call__(
-        self, estimator: Any, X: Any, y: Any, sample_weight: Any = None, **params: Any
+        self, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any = None, **params: Any
     ) -> Any:
         """Score on the labelled rows.
 
@@ -165,7 +167,7 @@ def _is_metric(scoring: Callable[..., Any]) -> bool:
     return len(needed) == 2
 
 
-def _read(estimator: Any, y: Any, marker: Any) -> tuple[Array, Array]:
+def _read(estimator: BaseEstimator, y: Any, marker: Any) -> tuple[Array, Array]:
     """Labels to score on, and the mask of the rows that hold them."""
     if is_classifier(estimator):
         labels, labeled = read_known(y, marker, estimator.classes_)
@@ -177,7 +179,7 @@ def _read(estimator: Any, y: Any, marker: Any) -> tuple[Array, Array]:
     return as_targets(column[labeled]), labeled
 
 
-def _refuse_markers(labels: Array, classes: Array, marker: Any) -> None:
+def _refuse_markers(labels: Array, classes: Array, marker: object) -> None:
     """A class that the fit did not know may be one of few labels; it may be a marker, too."""
     known = set(classes.tolist())
     strangers = [label for label in labels.tolist() if label not in known]
@@ -202,13 +204,13 @@ class HeldOut(NamedTuple):
 
 
 def labeled_cross_val_predict(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: PointsLike,
+    y: ArrayLike,
     *,
     cv: Any = None,
     method: str = "predict",
-    unlabeled: Any = "auto",
+    unlabeled: object = "auto",
     params: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
 ) -> HeldOut:
@@ -292,7 +294,7 @@ def labeled_cross_val_predict(
     return HeldOut(held[order], np.concatenate([values for values, _, _ in answers])[order])
 
 
-def _splitter(cv: Any, classifier: bool, unlabeled: Any) -> Any:
+def _splitter(cv: Any, classifier: bool, unlabeled: object) -> Any:
     if cv is not None and not isinstance(cv, numbers.Integral):
         if getattr(cv, "regression", None) == "auto":  # the estimator knows what y holds
             cv = copy(cv)
@@ -305,9 +307,9 @@ def _splitter(cv: Any, classifier: bool, unlabeled: Any) -> Any:
 
 
 def _answer(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: PointsLike,
+    y: ArrayLike,
     train: Array,
     test: Array,
     method: str,

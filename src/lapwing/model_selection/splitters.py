@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator, KFold, ShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
@@ -41,7 +42,7 @@ class LabeledSplitter(BaseCrossValidator):
     unlabeled: Any
     regression: bool | str = False
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
+    def split(self, X: Any, y: Any = None, groups: object = None) -> Iterator[tuple[Array, Array]]:
         """Sides of each split, as rows.
 
         Parameters
@@ -77,7 +78,7 @@ class LabeledSplitter(BaseCrossValidator):
         for train, test in self._sides(labels):
             yield np.concatenate([labels.in_turn(train), labels.unlabeled]), labels.rows[test]
 
-    def _refuse_groups(self, groups: Any) -> None:
+    def _refuse_groups(self, groups: object) -> None:
         """Refuse groups, whose rows would lie on both sides, so that scores are too good."""
         if groups is not None:
             raise ValueError(
@@ -133,7 +134,7 @@ class LabeledFolds(LabeledSplitter):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: object = None) -> int:
         """Number of splits.
 
         Parameters
@@ -235,7 +236,7 @@ class LabeledKFold(LabeledFolds):
         *,
         shuffle: bool = False,
         random_state: int | np.random.RandomState | None = None,
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
         regression: bool | str = "auto",
     ) -> None:
         super().__init__(n_splits, shuffle, random_state)
@@ -296,7 +297,7 @@ class LabeledStratifiedKFold(LabeledFolds):
         *,
         shuffle: bool = False,
         random_state: int | np.random.RandomState | None = None,
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
     ) -> None:
         super().__init__(n_splits, shuffle, random_state)
         self.unlabeled = unlabeled
@@ -373,7 +374,7 @@ class LabeledShuffleSplit(LabeledSplitter):
         test_size: float | None = None,
         train_size: float | None = None,
         random_state: int | np.random.RandomState | None = None,
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
         regression: bool | str = "auto",
     ) -> None:
         self.n_splits = n_splits
@@ -383,7 +384,7 @@ class LabeledShuffleSplit(LabeledSplitter):
         self.unlabeled = unlabeled
         self.regression = regression
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: object = None) -> int:
         """Number of draws.
 
         Parameters
@@ -465,11 +466,11 @@ class LeaveOneLabelOut(LabeledSplitter):
     [0 2 4 1 3] [5]
     """
 
-    def __init__(self, *, unlabeled: Any = "auto", regression: bool | str = "auto") -> None:
+    def __init__(self, *, unlabeled: object = "auto", regression: bool | str = "auto") -> None:
         self.unlabeled = unlabeled
         self.regression = regression
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: object = None) -> int:
         """Number of splits: labels that can be held out.
 
         Parameters
@@ -566,7 +567,7 @@ class Labels:
         return self.rows[positions[np.argsort(turn, kind="stable")]]
 
 
-def read_labels(y: Any, marker: Any, regression: bool | str) -> Labels:
+def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> Labels:
     """Read y as the estimators do.
 
     Parameters

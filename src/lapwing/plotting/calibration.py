@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from lapwing._rows import PointsLike
 from lapwing.classes.markers import find_unlabeled, read_column
 from lapwing.plotting.drawing import (
     PALE,
@@ -110,11 +112,11 @@ class CalibrationDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: PointsLike,
         y: ArrayLike,
         *,
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
         n_bins: int = 5,
         strategy: str = "uniform",
         confidence: float = 0.95,
@@ -185,7 +187,7 @@ class CalibrationDisplay(Display):
         y_proba: ArrayLike,
         *,
         classes: ArrayLike | None = None,
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
         n_bins: int = 5,
         strategy: str = "uniform",
         confidence: float = 0.95,
@@ -341,7 +343,7 @@ def _check_options(n_bins: Any, strategy: str, confidence: float) -> None:
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1.")
 
 
-def _classes(y_true: Any, classes: Any, unlabeled: Any) -> NDArray[Any]:
+def _classes(y_true: ArrayLike, classes: Any, unlabeled: object) -> NDArray[Any]:
     if classes is not None:
         return np.asarray(classes)
     labels = read_column(y_true)

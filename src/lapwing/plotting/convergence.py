@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from lapwing.plotting.drawing import (
     MARKERS,
@@ -91,7 +92,7 @@ class ConvergenceDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         quantity: str = "objective",
         ax: Axes | None = None,
@@ -193,7 +194,7 @@ class ConvergenceDisplay(Display):
         return self
 
 
-def _records(model: Any) -> tuple[dict[str, NDArray[Any]], str]:
+def _records(model: BaseEstimator) -> tuple[dict[str, NDArray[Any]], str]:
     """Return the records of a fit by name, and the meaning of a row."""
     history = getattr(model, "history_", None)
     if history:
@@ -215,7 +216,7 @@ def _records(model: Any) -> tuple[dict[str, NDArray[Any]], str]:
     )
 
 
-def _columns(model: Any, n_columns: int) -> tuple[str, ...]:
+def _columns(model: BaseEstimator, n_columns: int) -> tuple[str, ...]:
     if n_columns == 1:
         return ()
     pairs = getattr(model, "pairs_", None)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from lapwing._host.modules import require
+from lapwing._rows import PointsLike
 from lapwing.classes.decoding import as_columns, n_columns, of_each_class
 from lapwing.plotting.drawing import (
     PALE,
@@ -107,11 +108,11 @@ class DecisionMapDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: ArrayLike | None = None,
         *,
-        unlabeled: Any = "auto",
+        unlabeled: object = "auto",
         resolution: int = 240,
         ax: Axes | None = None,
         title: str | None = None,
@@ -256,12 +257,12 @@ class DecisionMapDisplay(Display):
 
 
 def decision_map(
-    estimator: Any,
-    X: Any,
+    estimator: BaseEstimator,
+    X: PointsLike,
     y: ArrayLike | None = None,
     *,
     ax: Axes | None = None,
-    unlabeled: Any = "auto",
+    unlabeled: object = "auto",
     resolution: int = 240,
     title: str | None = None,
     legend: bool = True,

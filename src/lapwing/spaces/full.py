@@ -13,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
+from lapwing._rows import PointData
 from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot
 from lapwing.spaces.base import Design, QuadraticSystem, Restriction, Smoothness
@@ -82,7 +83,7 @@ class FullKernelSpace:
     rows: Array | None = None
 
     @classmethod
-    def computed(cls, kernel: Kernel, X: Any, rows: Array | None = None) -> FullKernelSpace:
+    def computed(cls, kernel: Kernel, X: PointData, rows: Array | None = None) -> FullKernelSpace:
         """The space of a kernel whose matrix is not held, unless it is there already."""
         if kernel.precomputed:
             return cls(X, kernel, None, rows)
@@ -100,14 +101,14 @@ class FullKernelSpace:
     def dtype(self) -> Any:
         return self.K.dtype
 
-    def values(self, coef: Any) -> Any:
+    def values(self, coef: Array) -> Any:
         return self.K @ coef
 
-    def represent(self, u: Any) -> Any:
+    def represent(self, u: Array) -> Any:
         # Phi = G = K, hence G^-1 Phi'u = u: the LapSVM paper's preconditioning by K, for nothing.
         return u
 
-    def dot(self, a: Any, b: Any, values_b: Any) -> Any:
+    def dot(self, a: Array, b: Array, values_b: Array) -> Any:
         # a'K b from the values K b, which are there: no second product with K.
         return column_dot(a, values_b)
 

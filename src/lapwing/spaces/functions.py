@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import Array
-from lapwing._rows import blocks_of, is_rows
+from lapwing._rows import PointData, blocks_of, is_rows
 from lapwing.classes.decoding import class_pairs, votes
 from lapwing.kernels import Kernel
 
@@ -43,7 +43,7 @@ class FittedFunction(Protocol):
         """Make it again; None where the attributes are those of another kind of function."""
 
 
-def evaluate(function: FittedFunction, X: Any) -> Array:
+def evaluate(function: FittedFunction, X: PointData) -> Array:
     """Values (n, c) of a function at points; rows are read in one pass.
 
     Raises
@@ -206,7 +206,7 @@ class EigenfunctionSum:
     def __call__(self, X: Any) -> Array:
         return self.settled(self.eigenfunctions.expand(X, self.coef, self.intercept))
 
-    def settled(self, values: Any) -> Array:
+    def settled(self, values: Array) -> Array:
         """Values whose rounding is cut off, so that it decides nothing.
 
         Points that no function tells apart, as those of one-hot codes of their own, have the same

@@ -26,9 +26,9 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._rows import blocks_of, rows_of
+from lapwing._rows import PointData, blocks_of, rows_of
 from lapwing.kernels import Kernel
 from lapwing.linalg import pivoted_cholesky
 from lapwing.spaces.base import CoordinateSpace, Design, QuadraticSystem, Restriction, Smoothness
@@ -56,7 +56,7 @@ class KernelFeatures(BlockOperator):
         A: coordinates to the coefficients over the basis.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, basis: Any, lift: Array) -> None:
+    def __init__(self, kernel: Kernel, X: Any, basis: Matrix, lift: Array) -> None:
         super().__init__(X.dtype, (X.shape[0], lift.shape[1]))
         self._kernel, self._X, self._basis, self._lift = kernel, X, basis, lift
 
@@ -84,7 +84,7 @@ class KernelFeatures(BlockOperator):
         n, r = self.shape
         return "held" in vars(self) or n * r * self.dtype.itemsize <= _KEPT_BYTES
 
-    def _values(self, points: Any) -> Array:
+    def _values(self, points: PointData) -> Array:
         return np.concatenate(
             [block for _, block in self._kernel.cross_blocks(points, self._basis)]
         )
@@ -257,7 +257,7 @@ def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = Non
     return MappedSpace(psi, Lift(F[pivots]), made, pivots)
 
 
-def landmark_map(kernel: Kernel, X: Any, landmarks: Any) -> MappedSpace:
+def landmark_map(kernel: Kernel, X: PointData, landmarks: Any) -> MappedSpace:
     """All expansions over the landmarks, in coordinates: O(r^3) once, O(n r) a product.
 
     Parameters

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_array, check_random_state
 
-from lapwing._arrays import is_sparse
-from lapwing._rows import is_rows, rows_of
+from lapwing._arrays import RandomSource, is_sparse
+from lapwing._rows import PointData, is_rows, rows_of
 from lapwing.kernels import Kernel
 from lapwing.spaces.base import Space
 from lapwing.spaces.linear import LinearSpace
@@ -25,7 +25,7 @@ _SELECTIONS = ("random", "kmeans")
 class SpaceRecipe(Protocol):
     """How a space is made of points and a kernel."""
 
-    def space(self, kernel: Kernel | None, X: Any, /) -> Space:
+    def space(self, kernel: Kernel | None, X: PointData, /) -> Space:
         """The space of the training points X; the kernel is None for ``kernel='linear'``."""
 
 
@@ -62,14 +62,14 @@ class Landmarks(BaseEstimator):
         *,
         method: str = "random",
         centers: Any = None,
-        random_state: Any = 0,
+        random_state: RandomSource = 0,
     ) -> None:
         self.n_components = n_components
         self.method = method
         self.centers = centers
         self.random_state = random_state
 
-    def select(self, X: Any) -> Any:
+    def select(self, X: PointData) -> Any:
         """Choose the landmarks for points X.
 
         Parameters
@@ -116,7 +116,7 @@ class Landmarks(BaseEstimator):
         means = MiniBatchKMeans(int(r), random_state=random, n_init=1, batch_size=max(1024, int(r)))
         return means.fit(X).cluster_centers_.astype(X.dtype, copy=False)
 
-    def _given(self, X: Any) -> Any:
+    def _given(self, X: PointData) -> Any:
         centers = check_array(
             self.centers, accept_sparse="csr", dtype=X.dtype, input_name="centers"
         )
@@ -129,7 +129,7 @@ class Landmarks(BaseEstimator):
             raise ValueError("centers and X must both be dense or both be sparse.")
         return centers
 
-    def space(self, kernel: Kernel | None, X: Any, /) -> Space:
+    def space(self, kernel: Kernel | None, X: PointData, /) -> Space:
         """Make the space of the training points X.
 
         Parameters
@@ -168,7 +168,7 @@ class Linear(BaseEstimator):
     The same as ``kernel='linear'`` with ``space=None``.
     """
 
-    def space(self, kernel: Kernel | None, X: Any, /) -> Space:
+    def space(self, kernel: Kernel | None, X: PointData, /) -> Space:
         """Make the space of the training points X.
 
         Parameters

@@ -342,13 +342,13 @@ class Coordinates:
     def dtype(self) -> Any:
         return self.features.dtype
 
-    def values(self, coef: Any) -> Any:
+    def values(self, coef: Array) -> Any:
         return self.features @ coef
 
-    def represent(self, u: Any) -> Any:
+    def represent(self, u: Array) -> Any:
         return self.features.T @ u
 
-    def dot(self, a: Any, b: Any, values_b: Any) -> Any:
+    def dot(self, a: Array, b: Array, values_b: Array) -> Any:
         return column_dot(a, b)
 
     def gram(self) -> Array:

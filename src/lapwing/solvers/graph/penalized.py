@@ -144,7 +144,7 @@ class AnchorValues:
 
 
 def anchor_values(
-    labeled_rows: Any,
+    labeled_rows: Array,
     targets: Array,
     weights: Array,
     smoothness: Array,

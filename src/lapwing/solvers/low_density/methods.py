@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -227,7 +227,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def as_method(method: Any) -> Method:
+def as_method(method: object) -> Method:
     """Turn what a user gives for ``method=`` into a method.
 
     Parameters
@@ -252,7 +252,7 @@ def as_method(method: Any) -> Method:
     return METHODS[method]
 
 
-def check_losses(method: Any, loss: Loss, unlabeled_loss: UnlabeledLoss) -> None:
+def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss) -> None:
     """Refuse losses that do not go with a method or with each other.
 
     Parameters
