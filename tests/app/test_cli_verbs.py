@@ -1029,6 +1029,11 @@ def test_every_method_from_a_table_to_a_report(
             truth = frame["truth"].to_numpy()
             between = (own["low"].to_numpy() <= truth) & (truth <= own["high"].to_numpy())
             assert 0.7 < between.mean() < 1
+            assert (
+                np.ptp((own["high"] - own["low"]).to_numpy()) > 0
+            )  # of each row by its own left-out values
+            for end in ends:
+                np.testing.assert_allclose(new[end], own[end], atol=1e-6)
         difference = new["label"] - own["label"]
         assert float((difference**2).mean()) < 0.3
     else:

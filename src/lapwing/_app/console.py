@@ -248,11 +248,12 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
                 f"Labels left out in turn are missed by {number(figures.path['off'])} "
                 "(root mean square)"
             )
-        half = outcome.predictions.half_interval
-        if half is not None:
+        interval = outcome.predictions.interval
+        if interval is not None:
+            width = number(float(np.median(interval[:, 1] - interval[:, 0])))
             text.line(
-                f"Nine of ten true values are expected within {number(half)} of the answer, by "
-                "labels left out in turn."
+                "Nine of ten true values are expected between low and high, by labels left out in "
+                f"turn; their median distance is {width}."
             )
     if truth:
         text.line(_errors(truth))

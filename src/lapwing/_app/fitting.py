@@ -310,22 +310,24 @@ def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table)
         return _answer(estimator, points, table, regression=method.regression)
     values = estimator.virtual_labels_
     if method.regression:
-        return _predicted_numbers(estimator, values[:, 0], table)
+        return _predicted_numbers(estimator, values[:, 0], points, table)
     return _predicted_classes(estimator, values, table)
 
 
 def _answer(estimator: Any, points: Any, table: Table, *, regression: bool) -> Predictions:
     if regression:
-        return _predicted_numbers(estimator, estimator.predict(points), table)
+        return _predicted_numbers(estimator, estimator.predict(points), points, table)
     return _predicted_classes(estimator, estimator.decision_function(points), table)
 
 
-def _predicted_numbers(estimator: Any, values: NDArray[Any], table: Table) -> Predictions:
+def _predicted_numbers(
+    estimator: Any, values: NDArray[Any], points: Any, table: Table
+) -> Predictions:
     try:
-        half = estimator._half_interval(COVERAGE)
+        ends = estimator.predict_interval(points, COVERAGE)
     except ValueError:  # too few targets, or no left-out values in closed form
-        half = None
-    return Predictions(table.ids, values, table.labeled, half_interval=half)
+        ends = None
+    return Predictions(table.ids, values, table.labeled, interval=ends)
 
 
 def _predicted_classes(estimator: Any, scores: NDArray[Any], table: Table) -> Predictions:

@@ -55,8 +55,8 @@ class Predictions:
         Which answers can be taken over.
     beside : mapping of str to ndarray of shape (n,)
         Columns of the table, to be written behind the answers.
-    half_interval : float or None
-        Of numbers: nine of ten true values are expected as near as this.
+    interval : ndarray of shape (n, 2) or None
+        Of numbers: lower and upper ends between which nine of ten true values are expected.
     """
 
     ids: NDArray[Any]
@@ -67,7 +67,7 @@ class Predictions:
     probabilities: NDArray[Any] | None = None
     sure: NDArray[np.bool_] | None = None
     beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    half_interval: float | None = None
+    interval: NDArray[Any] | None = None
 
     @property
     def margin(self) -> NDArray[Any] | None:
@@ -110,9 +110,8 @@ class Predictions:
             for name, column in zip(self.classes, self.scores.T, strict=True):
                 table[f"score_{name}"] = column
             table["margin"] = self.margin
-        if self.half_interval is not None:
-            table["low"] = self.label - self.half_interval
-            table["high"] = self.label + self.half_interval
+        if self.interval is not None:
+            table["low"], table["high"] = self.interval.T
         table["was_labeled"] = self.was_labeled
         for name, column in self.beside.items():
             # "label (table)" may be a column of the table itself.

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
-from lapwing._rows import PointData, PointsLike
+from lapwing._rows import PointData, PointsLike, blocks_of
 from lapwing.classes.label_checks import target_warning
 from lapwing.classes.labels import as_targets, read_targets
 from lapwing.estimators.manifold import (
@@ -24,7 +24,7 @@ from lapwing.estimators.prepared import P, S, Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.estimators.updates import Updatable
 from lapwing.problem import Problem
-from lapwing.spaces.functions import evaluate
+from lapwing.spaces.functions import FittedFunction, evaluate
 
 _ROUNDING = 1e-9  # of a product that should be a whole number
 
@@ -121,16 +121,19 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
             half = np.sort(residuals)[place - 1]
             return np.column_stack([values - half, values + half])
         known = {"coef": self.left_out_coef_, "intercept": self.left_out_intercept_}
-        function: Any = self._function()
-        values = evaluate(replace(function, **known), self._read_points(X, reset=False))
-        low = -np.sort(residuals - values, axis=1)[:, place - 1]
-        high = np.sort(values + residuals, axis=1)[:, place - 1]
-        return np.column_stack([low, high])
+        plain: Any = self._function()
+        function: FittedFunction = replace(plain, **known)
 
-    def _half_interval(self, coverage: float) -> float:
-        """Half an interval of the jackknife, which is as wide for all points."""
-        residuals, place = self._left_out_errors(coverage)
-        return float(np.sort(residuals)[place - 1])
+        def ends(points: Any) -> Array:
+            found = np.empty((points.shape[0], 2))
+            # A value a left-out fit: those of all rows at once could be too much for memory.
+            for rows, block in blocks_of(points, found.itemsize * len(residuals)):
+                values = function(block)
+                found[rows, 0] = -np.partition(residuals - values, place - 1, axis=1)[:, place - 1]
+                found[rows, 1] = np.partition(values + residuals, place - 1, axis=1)[:, place - 1]
+            return found
+
+        return evaluate(ends, self._read_points(X, reset=False))
 
     def _left_out_errors(self, coverage: float) -> tuple[Array, int]:
         """Absolute left-out errors, and which of them in order intervals take, from 1 on."""

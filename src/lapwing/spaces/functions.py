@@ -6,7 +6,7 @@ model files and the ONNX export know functions in this way only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -43,7 +43,7 @@ class FittedFunction(Protocol):
         """Make it again; None where the attributes are those of another kind of function."""
 
 
-def evaluate(function: FittedFunction, X: PointData) -> Array:
+def evaluate(function: Callable[[Any], Array], X: PointData) -> Array:
     """Values (n, c) of a function at points; rows are read in one pass.
 
     Raises
