@@ -206,6 +206,14 @@ class are on [the page before](peers.md).""",
             "classes each, as they are published.",
         ),
         Section(
+            "Tables of texts and other columns",
+            ("text-mixed",),
+            "Made up, and always the same: the first twenty words of a docstring, and a category, "
+            "a number and a date that each tell some of the twelve subpackages apart. How often "
+            "one of them is missing depends on the class too. `TableEncoder` makes points of the "
+            "text alone, of the other columns, and of all.",
+        ),
+        Section(
             "Numbers to predict",
             ("regression",),
             "Rows with a target are drawn at random. Methods of scikit-learn are fitted to them "

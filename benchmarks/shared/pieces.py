@@ -50,6 +50,7 @@ _UNEQUAL = (
 )
 _ON_DIGITS = "SVM LabelSpreading laplace poisson mbo flow LapERLS"
 _TWO_CLASSES = "g50c pcmac digit1 usps coil2 g241c g241d text"
+_TEXT = "text --resume --no-figures"
 _SMALL = "g50c coil20b pcmac uspstb coil20 uspst"
 
 # Smallest first within a suite. A new piece is one line here, a new suite one here and in QUICK.
@@ -83,8 +84,9 @@ PIECES: tuple[Piece, ...] = (
     Piece("volumes-scaling", "volumes --scaling 20000:20 100000:50", 2),
     Piece("volumes-million", "volumes --scaling 1000000:100", 40),
     *(Piece(f"peers-{name}", f"peers --resume --sets {name}", 3) for name in PEER_SETS),
-    Piece("text-counts", "text --resume --no-figures --sets pcmac ssl_text", 8),
-    Piece("text-documents", "text --resume --no-figures --sets documents --draws 3", 20),
+    Piece("text-counts", f"{_TEXT} --sets pcmac ssl_text", 8),
+    Piece("text-documents", f"{_TEXT} --sets documents --draws 3", 20),
+    Piece("text-mixed", f"{_TEXT} --sets mixed --labels 3 --draws 3 --most 1200", 5),
     Piece("regression", "regression --resume --no-figures", 4),
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
     Piece("lapsvm-coil20", "lapsvm --resume --no-figures --drawings --sets coil20", 3),

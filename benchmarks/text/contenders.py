@@ -1,19 +1,20 @@
 """What is compared: classes of all documents from the labels of some.
 
 All have the parameters that they come with, but for linear kernels.
-Self-training is of logistic regression, with the threshold that it comes with.
+Self-training is of logistic regression, with the threshold that it comes with. Tables are encoded
+by `TableEncoder`: all rows, for it needs no labels. skrub's pipeline sees the labelled rows alone.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
@@ -21,43 +22,74 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import LinearSVC
 
 from benchmarks.shared.labels import UNLABELED
+from benchmarks.text.mixed import NOTE, OTHERS
 from lapwing import (
     S3VC,
     BalancedGraphClassifier,
     FewLabelClassifier,
     LapERLSClassifier,
     LapSVC,
+    TableEncoder,
 )
 
 Codes = NDArray[np.int64]
 COMPONENTS = 150
 
 
-class Reduced(NamedTuple):
-    """Documents in few components, and the seconds that they took."""
+class Seen(NamedTuple):
+    """Points of a set as a method sees them, and the seconds that they took."""
 
-    X: NDArray[np.float64]
+    X: Any
     seconds: float
+
+
+def as_given(X: Any) -> Any:
+    """Words."""
+    return X
+
+
+def components(X: Any) -> Any:
+    """Words in few components."""
+    svd = TruncatedSVD(min(COMPONENTS, min(X.shape) - 1), random_state=0)
+    return np.asarray(svd.fit_transform(X))
+
+
+def text_alone(X: Any) -> Any:
+    """The texts of a table."""
+    return TableEncoder(text=[NOTE], drop=OTHERS).fit_transform(X)
+
+
+def other_columns(X: Any) -> Any:
+    """A table without its texts."""
+    return TableEncoder(drop=[NOTE]).fit_transform(X)
+
+
+def all_columns(X: Any) -> Any:
+    """Texts of a table and the other columns."""
+    return TableEncoder(text=[NOTE]).fit_transform(X)
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """Documents of a set, as words and in components.
+    """Points of a set in every form that methods ask for.
+
+    No form depends on labels, and each is made once a set.
 
     Attributes
     ----------
-    X : sparse of shape (n_documents, n_terms)
+    X : sparse of shape (n_documents, n_terms), or data frame
     """
 
     X: Any
+    _kept: dict[Callable[[Any], Any], Seen] = field(default_factory=dict)
 
-    @cached_property
-    def reduced(self) -> Reduced:
-        """Components; they do not depend on labels, and are computed once a set."""
-        begun = time.perf_counter()
-        svd = TruncatedSVD(min(COMPONENTS, min(self.X.shape) - 1), random_state=0)
-        X = np.asarray(svd.fit_transform(self.X))
-        return Reduced(X, time.perf_counter() - begun)
+    def seen(self, view: Callable[[Any], Any]) -> Seen:
+        """The points in a form."""
+        if view not in self._kept:
+            begun = time.perf_counter()
+            X = view(self.X)
+            self._kept[view] = Seen(X, time.perf_counter() - begun)
+        return self._kept[view]
 
 
 def _labels_alone(make: Callable[[], Any]) -> Callable[[Any, Codes], Codes]:
@@ -81,22 +113,38 @@ def _of_unit_length(make: Callable[[], Any]) -> Callable[[Any, Codes], Codes]:
     return lambda X, y: _transduced(make)(normalize(X), y)
 
 
+def _lapsvc(X: Any, y: Codes) -> Codes:
+    model = LapSVC("linear" if issparse(X) else "rbf")
+    return np.asarray(model.fit(X, y).transduction_)
+
+
+def _skrub(X: Any, y: Codes) -> Codes:
+    from skrub import tabular_pipeline
+
+    known = y != UNLABELED
+    model = tabular_pipeline(LogisticRegression())
+    return np.asarray(model.fit(X[known], y[known]).predict(X))
+
+
 class Contender(NamedTuple):
     """A method.
 
     Attributes
     ----------
     answer : function
-        Classes of all documents from points and labels.
-    reduced : bool
-        Whether the points are components rather than words.
+        Classes of all rows from points and labels.
+    view : function
+        The points that it is given, of those of the set.
+    package : str
+        What must be installed for it, beside what the benchmarks need.
     """
 
     answer: Callable[[Any, Codes], Codes]
-    reduced: bool = False
+    view: Callable[[Any], Any] = as_given
+    package: str = ""
 
 
-CONTENDERS: Mapping[str, Contender] = {
+ON_WORDS: Mapping[str, Contender] = {
     "LogisticRegression on the labels": Contender(_labels_alone(LogisticRegression)),
     "LinearSVC on the labels": Contender(_labels_alone(LinearSVC)),
     "SelfTrainingClassifier()": Contender(_by_threshold),
@@ -104,11 +152,28 @@ CONTENDERS: Mapping[str, Contender] = {
     "LapSVC('linear')": Contender(_transduced(lambda: LapSVC("linear"))),
     "LapERLSClassifier()": Contender(_transduced(LapERLSClassifier)),
     "BalancedGraphClassifier()": Contender(_transduced(BalancedGraphClassifier)),
-    "SVD + LapSVC()": Contender(_transduced(LapSVC), reduced=True),
-    "SVD + Normalizer + LapSVC()": Contender(_of_unit_length(LapSVC), reduced=True),
-    "SVD + LapERLSClassifier()": Contender(_transduced(LapERLSClassifier), reduced=True),
+    "SVD + LapSVC()": Contender(_transduced(LapSVC), components),
+    "SVD + Normalizer + LapSVC()": Contender(_of_unit_length(LapSVC), components),
+    "SVD + LapERLSClassifier()": Contender(_transduced(LapERLSClassifier), components),
     "SVD + Normalizer + LapERLSClassifier()": Contender(
-        _of_unit_length(LapERLSClassifier), reduced=True
+        _of_unit_length(LapERLSClassifier), components
     ),
     "FewLabelClassifier()": Contender(_transduced(FewLabelClassifier)),
+}
+
+_ON_POINTS = {
+    "LogisticRegression on the labels": _labels_alone(LogisticRegression),
+    "LapSVC": _lapsvc,  # linear for words
+    "BalancedGraphClassifier()": _transduced(BalancedGraphClassifier),
+    "FewLabelClassifier()": _transduced(FewLabelClassifier),
+}
+_VIEWS = {"text alone": text_alone, "other columns": other_columns, "all": all_columns}
+
+ON_TABLES: Mapping[str, Contender] = {
+    **{
+        f"{name}, {columns}": Contender(answer, view)
+        for name, answer in _ON_POINTS.items()
+        for columns, view in _VIEWS.items()
+    },
+    "skrub's LogisticRegression on the labels, all": Contender(_skrub, package="skrub"),
 }

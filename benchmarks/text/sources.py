@@ -1,17 +1,31 @@
-"""The sets: texts of packages that are installed, and word counts of the papers."""
+"""The sets: texts of packages that are installed, word counts of the papers, a mixed table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.shared.sampled import sampled
+from benchmarks.text.contenders import ON_TABLES, ON_WORDS, Contender
 from benchmarks.text.documents import docstrings, weighted
+from benchmarks.text.mixed import mixed_table
 
-Source = Callable[[int], tuple[Any, Any]]
+
+class Source(NamedTuple):
+    """A set and the methods that suit it.
+
+    Attributes
+    ----------
+    load : callable (most) -> (X, y)
+        Weights of words, or a data frame; codes of the classes.
+    contenders : mapping of str to Contender
+    """
+
+    load: Callable[[int], tuple[Any, Any]]
+    contenders: Mapping[str, Contender] = ON_WORDS
 
 
 def documents(most: int) -> tuple[Any, Any]:
@@ -23,7 +37,8 @@ def documents(most: int) -> tuple[Any, Any]:
 
 # The counts come weighted, and in rows of unit length.
 SOURCES: Mapping[str, Source] = {
-    "documents": documents,
-    "pcmac": partial(sampled, "pcmac"),
-    "ssl_text": partial(sampled, "ssl_text"),
+    "documents": Source(documents),
+    "pcmac": Source(partial(sampled, "pcmac")),
+    "ssl_text": Source(partial(sampled, "ssl_text")),
+    "mixed": Source(mixed_table, ON_TABLES),
 }

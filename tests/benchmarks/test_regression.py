@@ -11,9 +11,10 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.regression import command, coreg
-from benchmarks.regression.command import Answer, drawn, measured, ratios, table_of
+from benchmarks.regression.command import drawn, measured, ratios, table_of
 from benchmarks.regression.contenders import CONTENDERS, Contender
 from benchmarks.regression.sources import SOURCES, Array
+from benchmarks.shared.known import Answer
 
 Set = tuple[Array, Array]
 
@@ -66,7 +67,7 @@ def test_a_set_may_have_fewer_rows() -> None:
 def test_every_method_answers(name: str, curve: Set) -> None:
     X, truth = curve
     y = drawn(truth, 20, np.random.default_rng(0))
-    error, seconds, failed = measured(CONTENDERS[name], X, y, truth)
+    error, seconds, failed = measured(X, truth, CONTENDERS[name], y)
     assert failed == ""
     assert error is not None
     assert error < 0.2 * truth.std()
@@ -88,7 +89,7 @@ def test_methods_see_standardised_targets(alone: bool, n_rows: int, curve: Set) 
 def test_errors_are_of_rows_without_a_target() -> None:
     truth = np.array([0.0, 2.0, 4.0, -2.0])
     y = np.array([0.0, 2.0, np.nan, np.nan])
-    error, _, failed = measured(Contender(Mean), np.zeros((4, 1)), y, truth)
+    error, _, failed = measured(np.zeros((4, 1)), truth, Contender(Mean), y)
     assert failed == ""
     assert error == pytest.approx(3.0)
 
@@ -114,13 +115,13 @@ def test_failures_are_told_and_a_stopped_run_goes_on(
     options = ["regression", "--draws", "2", "--output", str(tmp_path)]
     assert main(options) == 0
     kept = json.loads((tmp_path / "regression.json").read_text(encoding="utf-8"))
-    assert [(a["targets"], a["draw"]) for a in kept["answers"] if a["method"] == "mean"] == [
+    assert [(a["known"], a["draw"]) for a in kept["answers"] if a["method"] == "mean"] == [
         (count, draw) for count in (20, 40, 80) for draw in (0, 1)
     ]
     told = {(a["error"], a["failed"]) for a in kept["answers"] if a["method"] == "broken"}
     assert told == {(None, "ValueError: no such graph")}
     assert "- broken: ValueError: no such graph." in capsys.readouterr().out
-    monkeypatch.setattr(command, "measured", None)  # nothing is measured again
+    monkeypatch.setattr(command, "measured", pytest.fail)  # nothing is measured again
     assert main([*options, "--resume"]) == 0
 
 
@@ -132,11 +133,11 @@ def two_methods() -> list[Answer]:
     """One method on known targets alone and one on all rows, of which one draw failed."""
     alone = Answer("s", "RidgeCV", 20, 0, 1.0, 0.5)
     seeing = replace(alone, method="LapSVR()", error=0.5)
-    lost = replace(seeing, targets=40, draw=1, error=None, failed="ValueError: no")
+    lost = replace(seeing, known=40, draw=1, error=None, failed="ValueError: no")
     return [
-        *(alone, replace(alone, draw=1, error=2.0), replace(alone, targets=40)),
-        *(replace(alone, targets=40, draw=1), seeing, replace(seeing, draw=1)),
-        *(replace(seeing, targets=40), lost),
+        *(alone, replace(alone, draw=1, error=2.0), replace(alone, known=40)),
+        *(replace(alone, known=40, draw=1), seeing, replace(seeing, draw=1)),
+        *(replace(seeing, known=40), lost),
     ]
 
 

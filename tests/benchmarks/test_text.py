@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.shared.known import Answer
+from benchmarks.shared.limits import OverTimeError, within
 from benchmarks.text import command
-from benchmarks.text.command import Answer, best, drawn, measured, table_of
-from benchmarks.text.contenders import CONTENDERS, Contender, Ground
-from benchmarks.text.documents import LEAST_WORDS, docstrings, weighted, without_names
-from benchmarks.text.limits import OverTimeError, within
+from benchmarks.text.command import best, drawn, installed, measured, table_of
+from benchmarks.text.contenders import ON_TABLES, ON_WORDS, Contender, Ground
+from benchmarks.text.documents import LEAST_WORDS, Texts, docstrings, weighted, without_names
+from benchmarks.text.mixed import NOTE, OTHERS, mixed_table
+from benchmarks.text.sources import Source
 
 TOPICS = ("matrix rank factor solve", "tree leaf root branch", "wave tone pitch filter")
 SOME = ("numpy.polynomial", "scipy.ndimage", "sklearn.linear_model")
@@ -74,11 +77,11 @@ def test_what_several_classes_say_is_of_none() -> None:
 # Methods
 
 
-@pytest.mark.parametrize("name", CONTENDERS)
+@pytest.mark.parametrize("name", ON_WORDS)
 def test_every_method_answers(name: str, topics: tuple[Ground, np.ndarray]) -> None:
     ground, truth = topics
     y = drawn(truth, 3, np.random.default_rng(0))
-    error, seconds, failed = measured(CONTENDERS[name], ground, y, truth, 60)
+    error, seconds, failed = measured(ground, truth, 60, ON_WORDS[name], y)
     assert failed == ""
     assert error is not None
     assert error < 20
@@ -90,6 +93,64 @@ def test_labels_come_in_equal_numbers() -> None:
     y = drawn(truth, 3, np.random.default_rng(0))
     assert np.bincount(y[y >= 0]).tolist() == [3, 3, 3]
     assert (y[y >= 0] == truth[y >= 0]).all()
+
+
+def test_methods_whose_package_is_not_installed_are_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    some = {
+        "there": Contender(first_class, package="numpy"),
+        "absent": Contender(first_class, package="no_such_package"),
+    }
+    assert list(installed(some, None)) == ["there"]
+    assert capsys.readouterr().err == "absent: left out, for no_such_package is not installed\n"
+    assert list(installed(some, ["absent"])) == []
+    assert capsys.readouterr().err.startswith("absent: left out")
+
+
+# The mixed table
+
+
+@pytest.fixture(scope="module")
+def mixed() -> tuple[Ground, np.ndarray]:
+    texts, y = made_up(300)
+    frame, truth = mixed_table(300, Texts(texts, y, TOPICS))
+    return Ground(frame), truth
+
+
+def test_the_mixed_table_is_always_the_same(mixed: tuple[Ground, np.ndarray]) -> None:
+    frame, truth = mixed[0].X, mixed[1]
+    assert list(frame.columns) == [NOTE, *OTHERS]
+    texts, y = made_up(300)
+    again, codes = mixed_table(300, Texts(texts, y, TOPICS))
+    assert again.equals(frame)
+    assert (codes == truth).all()
+    assert len(mixed_table(40, Texts(texts, y, TOPICS))[0]) == 40
+
+
+def test_every_column_of_the_mixed_table_depends_on_the_class(
+    mixed: tuple[Ground, np.ndarray],
+) -> None:
+    frame, truth = mixed[0].X, mixed[1]
+    gaps = frame[list(OTHERS)].isna().groupby(truth).mean()
+    assert gaps.loc[1, "team"] > 3 * gaps.loc[0, "team"]
+    assert gaps.loc[2, "hours"] > 3 * gaps.loc[1, "hours"]
+    assert not frame[NOTE].isna().any()
+    assert frame.groupby(truth)["team"].agg(lambda team: team.mode()[0]).nunique() == len(TOPICS)
+    opened = frame.groupby(truth)["opened"].mean()
+    assert (opened[2] - opened[1]).days > 90
+
+
+@pytest.mark.parametrize("name", [name for name in ON_TABLES if not name.startswith("FewLabel")])
+def test_methods_answer_from_their_columns(name: str, mixed: tuple[Ground, np.ndarray]) -> None:
+    if ON_TABLES[name].package:
+        pytest.importorskip(ON_TABLES[name].package)
+    ground, truth = mixed
+    y = drawn(truth, 5, np.random.default_rng(0))
+    error, _, failed = measured(ground, truth, 60, ON_TABLES[name], y)
+    assert failed == ""
+    assert error is not None
+    assert error < 50
 
 
 # Limits
@@ -109,7 +170,7 @@ def test_failures_are_told(topics: tuple[Ground, np.ndarray]) -> None:
 
     ground, truth = topics
     y = drawn(truth, 1, np.random.default_rng(0))
-    error, _, failed = measured(Contender(broken), ground, y, truth, 60)
+    error, _, failed = measured(ground, truth, 60, Contender(broken), y)
     assert (error, failed) == (None, "ValueError: no such graph")
 
 
@@ -118,8 +179,8 @@ def test_slow_methods_are_left_out_and_a_stopped_run_goes_on(
 ) -> None:
     texts, truth = made_up()
     two = {"slow": Contender(slow), "first": Contender(first_class)}
-    monkeypatch.setattr(command, "CONTENDERS", two)
-    monkeypatch.setattr(command, "SOURCES", {"made up": lambda most: (weighted(texts), truth)})
+    made = Source(lambda most: (weighted(texts), truth), two)
+    monkeypatch.setattr(command, "SOURCES", {"made up": made})
     options = ["text", "--draws", "2", "--limit", "0.02", "--output", str(tmp_path)]
     assert main(options) == 0
     kept = json.loads((tmp_path / "text.json").read_text(encoding="utf-8"))
@@ -127,7 +188,7 @@ def test_slow_methods_are_left_out_and_a_stopped_run_goes_on(
     assert failed == ["ended after 0.02 s", "not begun: a fit before took over 0.02 s"] * 3
     assert {one["error"] for one in kept["answers"] if one["method"] == "slow"} == {None}
     assert "slow | -" in capsys.readouterr().out.replace("  ", "")
-    monkeypatch.setattr(command, "measured", None)  # nothing is measured again
+    monkeypatch.setattr(command, "measured", pytest.fail)  # nothing is measured again
     assert main([*options, "--resume"]) == 0
 
 
@@ -140,8 +201,8 @@ def test_the_best_has_answered_every_draw() -> None:
     lost = replace(good, method="lost", error=5.0)
     found += [lost, replace(lost, draw=1, error=None, seconds=60.0, failed="ended after 60 s")]
     assert table_of("s", found).rows == [
-        ["good", "-", "15.0 (7.1)", "-", "1.00"],
-        ["lost", "-", "5.0 (0.0), 1 without", "-", "1.00"],
+        ["good", "15.0 (7.1)", "1.00"],
+        ["lost", "5.0 (0.0), 1 without", "1.00"],
     ]
     assert table_of("s", found).notes[1:] == ["- lost: ended after 60 s."]
-    assert best(found).rows == [["s", "-", "good 15.0", "-"]]
+    assert best(found).rows == [["s", "good 15.0"]]

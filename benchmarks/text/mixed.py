@@ -1,0 +1,56 @@
+"""A table of texts and other columns that is made up, always the same.
+
+A row has the first words of a docstring, and its class is the subpackage of that. A category, a
+number and a date are drawn around a value of the class, and each tells other classes apart. How
+often each of them is missing depends on the class too. The first words leave open what the other
+columns tell, and the other way round.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.text.documents import Texts, docstrings
+
+NOTE = "note"
+OTHERS = ("team", "hours", "opened")
+_WORDS = 20  # of a docstring: the whole of it would leave the other columns little to say
+_TEAMS = ("north", "south", "east", "west")
+_STRAY = 0.3  # part of the rows whose category is any
+_SPREAD = 0.6  # deviation of the number's logarithm, where neighbouring values are 1 apart
+_DAYS, _JITTER = 120, 45.0  # between neighbouring values of the date, and its deviation
+_GAPS = (0.02, 0.3)  # parts of missing cells, of classes of either kind
+
+
+def mixed_table(most: int, texts: Texts | None = None) -> tuple[pd.DataFrame, Any]:
+    """So many rows, and the codes of their classes.
+
+    Parameters
+    ----------
+    most : int
+    texts : Texts, default=None
+        None takes the docstrings of NumPy, SciPy and scikit-learn.
+    """
+    found = docstrings() if texts is None else texts
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.permutation(len(found.y))[:most])
+    y, n = found.y[rows], len(rows)
+    team = np.where(rng.random(n) < _STRAY, rng.integers(0, len(_TEAMS), n), y % len(_TEAMS))
+    days = _DAYS * (y // 2 % 3) + rng.normal(scale=_JITTER, size=n)
+    columns = {
+        "team": np.array(_TEAMS, dtype=object)[team],
+        "hours": np.exp(y // 4 + rng.normal(scale=_SPREAD, size=n)).round(2),
+        "opened": pd.Timestamp("2024-01-01") + pd.to_timedelta(days.round(), unit="D"),
+    }
+    frame = pd.DataFrame({NOTE: [_first_words(found.texts[row]) for row in rows], **columns})
+    for place, name in enumerate(OTHERS):  # a gap of each says something else
+        gap = rng.random(n) < np.take(_GAPS, (y >> place) & 1)
+        frame[name] = frame[name].mask(gap)
+    return frame, y
+
+
+def _first_words(text: str) -> str:
+    return " ".join(text.split()[:_WORDS])
