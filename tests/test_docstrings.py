@@ -234,7 +234,10 @@ def test_documented_attributes_are_there_after_some_fit(name: str) -> None:
     y = np.arange(30) % 3 if is_classifier(make()) else X[:, 0]
     y = np.where(np.arange(30) < 10, y, -1 if is_classifier(make()) else np.nan)
     met: set[str] = set()
-    wishes = {"kernel": "linear", "class_prior": "labels", "gamma_I": 0.5, "refine": "cut"}
+    wishes = {
+        **{"kernel": "linear", "class_prior": "labels", "refine": "cut"},
+        **{"gamma_I": 0.5, "gamma_Is": (0.5,)},  # a graph that a choice might leave out
+    }
     for key, value in [("", None), *wishes.items()]:
         if key and key not in known:
             continue

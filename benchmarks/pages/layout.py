@@ -226,9 +226,9 @@ class are on [the page before](peers.md).""",
         Section("Rows to label next", ("labelling",)),
         Section(
             "Labels on the page",
-            ("page",),
-            "`lapwing label`: how soon colours follow a label, and how many labels a given error "
-            "takes.",
+            ("page", "finish"),
+            "`lapwing label`: how soon colours follow a label, how many labels an error takes, "
+            "and how often the page is right when it says stop.",
         ),
         Section("Parameters chosen by leaving labels out", ("tuning-errors", "tuning-cost")),
     ),

@@ -58,6 +58,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("reading", "reading", 1),
     Piece("page", "page", 5),
     Piece("refits", "refits", 5),
+    Piece("finish", "finish --sets digits wine", 15),
     Piece("labelling", "labelling", 15),
     Piece("tuning-cost", "tuning --tables cost", 3),
     Piece("tuning-errors", "tuning --tables errors values --draws 3", 40),
@@ -146,6 +147,7 @@ QUICK: tuple[Piece, ...] = tuple(
         "s3vm": 1,
         "volumes": 1,
         "page": 1.5,
+        "finish": 0.2,
         "labelling": 1.5,
         "calibration": 2,
     }.items()

@@ -73,9 +73,9 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# Of the cloud S3VC missed two labels of ten, and the labels alone four: the verdict says that this
-# is within chance. **Read the interval and not the name**: it reaches beyond 50 %. The two others
-# have a verdict as careful, though their answers are right: ten labels are few.
+# Of the cloud S3VC missed two labels of ten, as the labels alone did: the verdict says that the
+# difference is within chance. **Read the interval and not the name**: it reaches beyond 50 %. The
+# two others have a verdict as careful, though their answers are right: ten labels are few.
 #
 # :class:`lapwing.FewLabelClassifier` does both steps in one ``fit``: it compares, and fits what was
 # chosen to all rows.

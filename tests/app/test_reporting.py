@@ -214,7 +214,7 @@ def test_what_cannot_be_reported_on(points: Any, y: Any) -> None:
         lapwing.report(model, X[1:], y[1:])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         lapwing.report(model, X, y[1:])
-    with pytest.raises(ValueError, match=r"other answers to \d+ of its 80 rows .*same order"):
+    with pytest.raises(ValueError, match=r"predictions of \d+ of 80 rows differ .*same order"):
         lapwing.report(model, X[::-1], y)
     model = LapERLSClassifier().fit(X, y)
     with pytest.raises(ValueError, match="79 different rows, and the graph of the model has 80"):

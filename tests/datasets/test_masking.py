@@ -94,14 +94,17 @@ def test_masking_widens_the_type_only_as_needed(labels: Any, marker: Any, dtype:
         ({"n_labeled_per_class": 0}, "n_labeled_per_class=0 must be an integer of at least 1"),
         ({"n_labeled_per_class": 1.0}, "n_labeled_per_class=1.0 must be an integer"),
         ({"n_labeled_per_class": True}, "n_labeled_per_class=True must be an integer"),
-        ({"labeled_indices": [0, 5]}, "goes from 0 to 5; the 5 points have the indices 0 to 4"),
-        ({"labeled_indices": [-1]}, "goes from -1 to -1"),
+        (
+            {"labeled_indices": [0, 5]},
+            "from 0 to 5 is out of range; the 5 points have the indices 0 to 4",
+        ),
+        ({"labeled_indices": [-1]}, "from -1 to -1 is out of range"),
         ({"labeled_indices": [1, 1]}, "names a point more than once"),
         ({"labeled_indices": [0.0]}, "array of integers or a boolean mask"),
         ({"labeled_indices": [[0]]}, "one-dimensional"),
         ({"labeled_indices": [True]}, r"mask of shape \(1,\); y has shape \(5,\)"),
         ({"n_labeled_per_class": 1, "unlabeled": 2}, "unlabeled=2 is already in y"),
-        ({"n_labeled_per_class": 1, "unlabeled": "auto"}, "give the one to write, such as -1"),
+        ({"n_labeled_per_class": 1, "unlabeled": "auto"}, "give the marker to write, such as -1"),
     ],
 )
 def test_masking_refuses(options: dict[str, Any], message: str) -> None:

