@@ -203,6 +203,12 @@ def test_scale_gamma_of_equal_points_is_one(container):
     assert scale_gamma(container(np.ones((5, 3)))) == 1.0
 
 
+def test_wide_is_a_tenth_of_scale():
+    X = gaussian_points(7)
+    wide, usual = (make_kernel("rbf", X, gamma=gamma).gamma for gamma in ("wide", "scale"))
+    assert wide == pytest.approx(usual / 10)
+
+
 def test_gamma_auto_is_one_over_the_features():
     assert make_kernel("rbf", gaussian_points(5), gamma="auto").gamma == 0.25
 
@@ -211,7 +217,7 @@ def test_gamma_auto_is_one_over_the_features():
     ("arguments", "message"),
     [
         ({"kernel": "gauss"}, r"kernel='gauss' is not known.*'rbf'.*'precomputed'"),
-        ({"gamma": "wide"}, r"gamma='wide' is not known.*'scale'"),
+        ({"gamma": "large"}, r"gamma='large' is not known.*'scale', 'wide', 'auto'"),
         ({"gamma": 0.0}, r"gamma=0\.0 must be a finite number > 0"),
         ({"gamma": -1}, r"gamma=-1 must be"),
         ({"gamma": np.inf}, r"gamma=inf must be"),

@@ -29,6 +29,12 @@ from lapwing.linalg import center_of, column_variances, shifted
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 
 _READ_BYTES = 2**24  # of kernel values with points of a file
+# Values of gamma by name, times one over the total variance of the points. Numbers vary more
+# smoothly than classes, which 'scale' suits. On diabetes, friedman1 to 3 and the swiss roll with
+# 20, 40 and 80 targets, the error of LapRLSRegressor over that of the best method on the targets
+# alone was 1.52, 1.23, 1.145 and 1.23 in the mean at 1, 0.2, 0.1 and 0.03 times 'scale', that of
+# LapSVR 1.73, 1.46, 1.34 and 1.30.
+WIDTHS = {"scale": 1.0, "wide": 0.1}
 _TILE = 2048  # edge of a tile of the Gram matrix: 32 MB of float64
 # Powers of 2 up to which sums of squares, and what their differences lose, stay in float32.
 _PLAIN_EXPONENT = 40
@@ -468,9 +474,10 @@ def make_kernel(
             "matrix."
         )
     if isinstance(gamma, str):
-        if gamma not in ("scale", "auto"):
-            raise ValueError(f"gamma={gamma!r} is not known. Use 'scale', 'auto' or a number > 0.")
-        gamma = scale_gamma(X) if gamma == "scale" else 1.0 / X.shape[1]
+        if gamma not in (*WIDTHS, "auto"):
+            known = ", ".join(repr(name) for name in WIDTHS)
+            raise ValueError(f"gamma={gamma!r} is not known. Use {known}, 'auto' or a number > 0.")
+        gamma = WIDTHS[gamma] * scale_gamma(X) if gamma in WIDTHS else 1.0 / X.shape[1]
     elif not (math.isfinite(gamma) and gamma > 0):
         raise ValueError(f"gamma={gamma!r} must be a finite number > 0, or 'scale'.")
     if not (math.isfinite(degree) and degree > 0):

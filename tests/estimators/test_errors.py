@@ -89,7 +89,7 @@ PARAMETERS: list[tuple[str, Any, str]] = [
     ("gamma", -1, "must be a finite number > 0"),
     ("gamma", np.nan, "must be a finite number > 0"),
     ("gamma", None, "must be a finite number > 0"),
-    ("gamma", "wide", "is not known. Use 'scale', 'auto' or a number > 0."),
+    ("gamma", "large", "is not known. Use 'scale', 'wide', 'auto' or a number > 0."),
     ("degree", 0, "must be a number > 0."),
     ("degree", "3", "must be a number > 0."),
     ("coef0", None, "must be a finite number."),

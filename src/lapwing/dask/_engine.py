@@ -25,7 +25,7 @@ from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets, Tick
 from lapwing.graphs.magnitude import check_magnitude
 from lapwing.graphs.order_statistics import quantiles
-from lapwing.kernels import Kernel, make_kernel
+from lapwing.kernels import WIDTHS, Kernel, make_kernel
 from lapwing.problem import check_weights
 
 _LOG = logging.getLogger("lapwing")
@@ -144,9 +144,9 @@ class OnCluster:
         if isinstance(self.kernel, str) and self.kernel == "linear":
             return None
         gamma = self.gamma
-        if isinstance(gamma, str) and gamma == "scale":
+        if isinstance(gamma, str) and gamma in WIDTHS:
             total = float(problem.X.variances().sum())
-            gamma = 1.0 / total if total > 0 and np.isfinite(total) else 1.0
+            gamma = WIDTHS[gamma] * (1.0 / total if total > 0 and np.isfinite(total) else 1.0)
         sample = problem.X.sample()
         return make_kernel(self.kernel, sample, gamma=gamma, degree=self.degree, coef0=self.coef0)
 

@@ -131,11 +131,17 @@ T = TypeVar("T", bound=type)
 
 _ENTRIES = CHOICES | {
     "gamma": """
-gamma : float or 'scale', default='scale'
+gamma : float, 'scale', 'wide' or 'auto', default='scale'
     Width of the kernel, 1 / (2 sigma^2) for 'rbf'. 'scale' is one over the total variance of X,
     sum_j Var(x_j), so that two typical points have the kernel value exp(-2); it equals
     scikit-learn's for standardised features, and does not change when a feature is shifted.
-    'auto' is 1 / n_features.
+    'wide' is a tenth of it, and 'auto' 1 / n_features.
+""",
+    "wide_gamma": """
+gamma : float, 'wide', 'scale' or 'auto', default='wide'
+    Width of the kernel, 1 / (2 sigma^2) for 'rbf'. 'scale' is one over the total variance of X,
+    sum_j Var(x_j), as for classifiers. 'wide' is a tenth of it: two typical points have the kernel
+    value exp(-0.2), for values are often smoother than classes. 'auto' is 1 / n_features.
 """,
     "gamma_A": """
 gamma_A : float, default=1e-4
