@@ -108,8 +108,9 @@ def test_intervals_that_nothing_supports_are_refused() -> None:
     with pytest.raises(ValueError, match=told):
         fitted.predict_interval(X)
     assert fitted.predict_interval(X, 0.8).shape == (len(X), 2)
-    for coverage in (0, 1, 90):
-        with pytest.raises(ValueError, match="must be between 0 and 1"):
+    assert (np.diff(fitted.predict_interval(X, 0.01), axis=1) >= 0).all()
+    for coverage in (0, 1, 90, "a", None):
+        with pytest.raises(ValueError, match="must be a number between 0 and 1"):
             fitted.predict_interval(X, coverage)
     for model in (LapSVR(graph=FLAT), LapESVR(graph=FLAT), LapERLSRegressor(graph=FLAT)):
         with pytest.raises(ValueError, match=r"no left-out values in closed form.*LapRLSRegr"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.pipeline import make_pipeline
@@ -27,6 +28,7 @@ from lapwing.model_selection.candidates import LABELS_ALONE, SMOOTH
 from lapwing.model_selection.regression import (
     RegressionEvidence,
     RegressionSetting,
+    _interval,
     clearly_better,
     regression_verdict,
     simplest_first,
@@ -73,6 +75,22 @@ def test_residuals_are_those_of_a_fit_for_each_target(candidate: Candidate) -> N
     assert row.explained == pytest.approx(1 - row.error**2 / of_mean, rel=1e-6)
     low, high = row.error_interval
     assert low < row.error < high
+
+
+def test_few_equal_residuals_are_no_certainty() -> None:
+    """Of normal residuals the square sum over the variance is chi-squared."""
+    low, high = _interval(4.0, np.full(2, 4.0), np.full(2, 0.5))
+    assert chi2(2).cdf(2 * 4 / high) == pytest.approx(0.05)
+    assert chi2(2).sf(2 * 4 / low) == pytest.approx(0.05)
+    wide = _interval(1.0, np.r_[np.zeros(99), 100.0], np.full(100, 0.01))
+    assert wide == pytest.approx((0, 1 + 1.6449), rel=1e-3)
+
+
+def test_equal_targets_are_left_to_the_labels_alone() -> None:
+    found = compare(X, np.where(np.isnan(Y), np.nan, 5.5))
+    assert found.chosen.assumption == LABELS_ALONE
+    assert found.chosen.error == 0
+    assert {row.cells()[3] for row in found.table} == {"-"}
 
 
 def test_one_that_chooses_its_parameters_is_what_it_chose() -> None:
@@ -173,6 +191,8 @@ def test_deviations_are_those_of_what_it_chose() -> None:
     points = StandardScaler().fit_transform(X)
     expected = plain.fit(points, Y).predict(points, return_std=True)
     np.testing.assert_allclose(model.predict(X, return_std=True), expected, atol=1e-10)
+    with pytest.raises(ValueError, match=r"Fit with FewLabelRegressor\(updatable=True\)"):
+        FewLabelRegressor([GRAPH]).fit(X, Y).predict(X, return_std=True)
     tube = FewLabelRegressor([TUBE]).fit(X, Y)
     with pytest.raises(ValueError, match="LapSVR, which was chosen, is the mean of no Gaussian"):
         tube.predict(X, return_std=True)

@@ -194,6 +194,10 @@ def test_whole_numbers_that_seldom_occur_twice_are_told_of_methods_for_numbers(
     told = re.escape("the 14 labels are 13 different amounts, such as '100 €', and each counts")
     with pytest.warns(LapwingWarning, match=told):
         read(tmp_path, ["1002.50 €", *(f"{price} €" for price in [*prices[1:], *prices[:2]]), ""])
+    fractions = [str(100 + 0.25 * i) for i in range(20)]
+    told = re.escape("20 of the 21 different labels are numbers, and 'oops' is not")
+    with pytest.warns(LapwingWarning, match=told):
+        read(tmp_path, [*fractions, "oops", ""])
     # Not where they are to be numbers, codes that follow each other, each seen often, or words.
     with warnings.catch_warnings():
         warnings.simplefilter("error")

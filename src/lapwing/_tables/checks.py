@@ -352,6 +352,10 @@ def describe_quantities(labels: NDArray[Any]) -> str:
     if n < MANY_NUMBERS or 5 * n <= len(labels):
         return ""
     numbers = [plain_number(name) for name in names]
+    known = [number for number in numbers if number is not None and np.isfinite(number)]
+    others = [name for name, number in zip(names, numbers, strict=True) if number not in known]
+    if others and 10 * len(others) <= n and any(number % 1 for number in known):
+        return f"{len(known)} of the {n} different labels are numbers, and {others[0]!r} is not"
     whole = [number for number in numbers if number is not None and number % 1 == 0]
     if len(whole) == n:
         found = look_like_quantities(whole, len(labels))

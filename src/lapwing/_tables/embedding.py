@@ -27,6 +27,7 @@ _LOGGER = logging.getLogger("lapwing")
 # Texts of a call: enough for an encoder to work in blocks of its own, few enough that progress is
 # seen, and that the text at which it fails is soon found.
 _CALL = 256
+_LARGEST = 1e15  # of a vector: squares of larger numbers overflow in single precision
 _KEY = 16  # bytes of a digest: two of a billion texts have the same with a probability of 1e-21
 
 Vectors = NDArray[np.floating[Any]]
@@ -231,11 +232,11 @@ class Embedder:
     def _call(self, batch: list[str], places: Sequence[int], column: str) -> Any:
         try:
             return self.encoder.function(list(batch))
-        except Exception as error:  # whatever a function of the user's raises
+        except (Exception, SystemExit) as error:  # whatever a function of the user's raises
             for text, row in zip(batch, places, strict=True):
                 try:
                     self.encoder.function([text])
-                except Exception as cause:
+                except (Exception, SystemExit) as cause:
                     raise ValueError(
                         f"{self._named} fails at row {row} of {column!r} ({shorten(text)!r}): "
                         f"{told(cause)}."
@@ -267,11 +268,11 @@ class Embedder:
             )
         narrow = array.dtype.kind == "f" and array.dtype.itemsize < np.dtype(float).itemsize
         array = array.astype(np.float32 if narrow else np.float64)
-        wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+        wrong = np.flatnonzero(~(np.abs(array) < _LARGEST).all(axis=1))
         if wrong.size:
             raise ValueError(
-                f"{self._named} gives NaN or infinity for row {places[wrong[0]]} of {column!r}. "
-                "Give finite numbers, or leave the text empty."
+                f"{self._named} gives NaN, or numbers beyond {_LARGEST:g}, for row "
+                f"{places[wrong[0]]} of {column!r}. Give smaller ones, or leave the text empty."
             )
         return array
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -132,15 +133,15 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
                 values = function(block)
                 found[rows, 0] = -np.partition(residuals - values, place - 1, axis=1)[:, place - 1]
                 found[rows, 1] = np.partition(values + residuals, place - 1, axis=1)[:, place - 1]
-            return found
+            return np.sort(found, axis=1)  # they cross where hardly any coverage is asked for
 
         return evaluate(ends, self._read_points(X, reset=False))
 
     def _left_out_errors(self, coverage: float) -> tuple[Array, int]:
         """Absolute left-out errors, and which of them in order intervals take, from 1 on."""
         check_is_fitted(self)
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage={coverage} must be between 0 and 1.")
+        if not isinstance(coverage, Real) or not 0 < coverage < 1:
+            raise ValueError(f"coverage={coverage!r} must be a number between 0 and 1.")
         if not hasattr(self, "left_out_residuals_"):
             raise ValueError(
                 f"{type(self).__name__} has no left-out values in closed form, which intervals "

@@ -189,6 +189,11 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
                 f"{type(last).__name__}, which was chosen, is the mean of no Gaussian process and "
                 "has no standard deviations. Leave out return_std."
             )
+        if not self.updatable:
+            raise ValueError(
+                "return_std needs the factorisation of the fit, which was not kept. Fit with "
+                "FewLabelRegressor(updatable=True)."
+            )
         return last.predict(points, return_std=True)
 
     def _last_step(self, X: Any) -> tuple[Any, Any]:

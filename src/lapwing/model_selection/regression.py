@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import chdtri, ndtri
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -27,6 +27,8 @@ from lapwing.model_selection.reproducibility import start
 # is 1.01 so; with the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984, section
 # 3.4.3) it is 1.04, for with 20 targets the errors of the graph, half as large, are within one.
 _GAIN = 0.02
+# Of the largest target: smaller errors are of rounding.
+_ROUNDING = 1e-12
 # Of the variance of the targets; with less an answer is hardly better than their mean.
 _EXPLAINED = 0.1
 
@@ -47,8 +49,9 @@ class RegressionEvidence:
     error : float
         Root mean square, by weight, of `residuals`, in the units of y.
     error_interval : tuple of float
-        Where the error on other rows lies with probability 0.9, by the normal distribution of the
-        mean square.
+        Where the error on other rows lies with probability 0.9: the wider of what the normal
+        distribution of the mean square and the chi-squared distribution of normal residuals say.
+        The first knows heavy tails, the second that two equal residuals are no certainty.
     explained : float
         1 less the mean square over that of the mean of the other targets: at most 1, and 0 or less
         where nothing is learnt.
@@ -110,7 +113,7 @@ class RegressionEvidence:
             self.name,
             self.assumption,
             f"{self.error:.3g} ({low:.3g}-{high:.3g})",
-            f"{100 * self.explained:.0f} %",
+            "-" if math.isnan(self.explained) else f"{100 * self.explained:.0f} %",
             str(self.n_left_out),
             f"{self.seconds:.1f}",
         )
@@ -138,10 +141,12 @@ def try_out_regression(
         raise ValueError("y holds one target, and none can be left out. Give at least two.")
     residuals = (problem.targets - refits.left_out())[:, 0]
     weights = problem.weights / problem.weights.sum()
+    least = (_ROUNDING * np.abs(problem.targets).max(initial=0.0)) ** 2
     squares = weights @ residuals**2
+    squares = squares if squares > least else 0.0
     others = 1 - weights  # weight of the mean of the others
     of_mean = weights @ ((problem.targets[:, 0] - weights @ problem.targets[:, 0]) / others) ** 2
-    half = float(ndtri((1 + PROBABILITY) / 2)) * _standard_error(residuals**2, weights)
+    low, high = _interval(squares, residuals**2, weights)
     last = clone(refits.estimator)
     estimator = candidate.estimator
     if isinstance(estimator, Pipeline):
@@ -153,13 +158,21 @@ def try_out_regression(
         estimator=estimator,
         assumption=candidate.assumption if last._wants_graph() else LABELS_ALONE,
         error=math.sqrt(squares),
-        error_interval=(math.sqrt(max(squares - half, 0.0)), math.sqrt(squares + half)),
-        explained=float(1 - squares / of_mean) if of_mean > 0 else math.nan,
+        error_interval=(math.sqrt(low), math.sqrt(high)),
+        explained=float(1 - squares / of_mean) if of_mean > least else math.nan,
         rows=problem.observed,
         residuals=residuals,
         weights=weights,
         seconds=time.perf_counter() - begun,
     )
+
+
+def _interval(squares: float, each: Array, weights: Array) -> tuple[float, float]:
+    """Interval of the mean square on other rows."""
+    half = float(ndtri((1 + PROBABILITY) / 2)) * _standard_error(each, weights)
+    tail = (1 - PROBABILITY) / 2
+    low, high = (squares * len(each) / chdtri(len(each), p) for p in (tail, 1 - tail))
+    return max(0.0, min(squares - half, float(low))), max(squares + half, float(high))
 
 
 def _standard_error(values: Array, weights: Array) -> float:
@@ -186,7 +199,7 @@ def simplest_first(table: Sequence[RegressionEvidence]) -> list[RegressionEviden
     """
     rows = sorted(table, key=attrgetter("error"))
     alone = next((row for row in rows if row.assumption == LABELS_ALONE), rows[0])
-    if alone is not rows[0] and rows[0].error > (1 - _GAIN) * alone.error:
+    if alone is not rows[0] and rows[0].error >= (1 - _GAIN) * alone.error:
         rows = [alone, *(row for row in rows if row is not alone)]
     return rows
 
