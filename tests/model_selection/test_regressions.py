@@ -86,6 +86,16 @@ def test_few_equal_residuals_are_no_certainty() -> None:
     assert wide == pytest.approx((0, 1 + 1.6449), rel=1e-3)
 
 
+def test_a_line_that_was_chosen_has_intervals() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(40, 3))
+    y = points @ [1.0, 2.0, -1.0] + 0.1 * rng.normal(size=40)
+    model = FewLabelRegressor().fit(points, np.where(np.arange(40) < 12, y, np.nan))
+    assert model.best_estimator_.kernel == "linear"
+    low, high = model.predict_interval(points).T
+    assert np.mean((low <= y) & (y <= high)) > 0.7
+
+
 def test_equal_targets_are_left_to_the_labels_alone() -> None:
     found = compare(X, np.where(np.isnan(Y), np.nan, 5.5))
     assert found.chosen.assumption == LABELS_ALONE

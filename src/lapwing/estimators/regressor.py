@@ -144,8 +144,8 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
             raise ValueError(f"coverage={coverage!r} must be a number between 0 and 1.")
         if not hasattr(self, "left_out_residuals_"):
             raise ValueError(
-                f"{type(self).__name__} has no left-out values in closed form, which intervals "
-                "take. Use LapRLSRegressor or LapRLSRegressorCV."
+                f"This fit of {type(self).__name__} has no left-out values in closed form, which "
+                "intervals take. Use LapRLSRegressorCV, or LapRLSRegressor(solver='dual')."
             )
         known = self.left_out_residuals_
         residuals = np.abs(known[np.isfinite(known)])

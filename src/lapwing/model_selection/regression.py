@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from lapwing._arrays import Array
 from lapwing.estimators.path import ChosenRefits, PathEstimator
 from lapwing.estimators.prepared import SILENT
+from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.model_selection.candidates import LABELS_ALONE, Candidate
 from lapwing.model_selection.evidence import PROBABILITY
 from lapwing.model_selection.reproducibility import start
@@ -148,6 +149,8 @@ def try_out_regression(
     of_mean = weights @ ((problem.targets[:, 0] - weights @ problem.targets[:, 0]) / others) ** 2
     low, high = _interval(squares, residuals**2, weights)
     last = clone(refits.estimator)
+    if isinstance(last, GaussianRegressor) and last.kernel == "linear":
+        last.set_params(solver="dual")  # it alone keeps the values without each target: intervals
     estimator = candidate.estimator
     if isinstance(estimator, Pipeline):
         estimator = Pipeline([*clone(estimator).steps[:-1], (estimator.steps[-1][0], last)])
