@@ -142,7 +142,7 @@ def measure_wait(n: int) -> Wait:
     begun = time.perf_counter()
     with lapwing.label(X, journal=journal, browser=False) as server:
         page = Page(server.url)
-        page.wait_for("suggestions", 0)
+        page.wait_for("advice", 0)
         prepared = time.perf_counter() - begun
         version = 0
         for k in range(10):  # one of each, which nobody waits for
