@@ -222,8 +222,23 @@ class TextReading:
         return "text, one-hot encoded"
 
 
+class _WholeTexts:
+    """Reading of a column whose cells stay texts."""
+
+    column: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return (self.column,)
+
+    def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
+        """Give the texts, an empty one where there is none; no cell is bad."""
+        return [_spelled(cells)], None
+
+
 @dataclass(frozen=True)
-class FreeTextReading:
+class FreeTextReading(_WholeTexts):
     """Free text, whose words are weighed later (`lapwing._tables.preprocessing`).
 
     Attributes
@@ -238,22 +253,13 @@ class FreeTextReading:
     column: str
     letters: bool = False
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return (self.column,)
-
-    def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
-        """Give the texts, an empty one where there is none; no cell is bad."""
-        return [_spelled(cells)], None
-
     def describe(self) -> str:
         """Describe the encoding in words."""
         return f"free text, by its {'letters' if self.letters else 'words'}"
 
 
 @dataclass(frozen=True)
-class EncodedReading:
+class EncodedReading(_WholeTexts):
     """Free text or pictures, of which an encoder makes vectors (`lapwing._tables.embedding`).
 
     Attributes
@@ -270,15 +276,6 @@ class EncodedReading:
     column: str
     encoder: str = ""
     picture: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return (self.column,)
-
-    def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
-        """Give the texts, an empty one where there is none; no cell is bad."""
-        return [_spelled(cells)], None
 
     def describe(self) -> str:
         """Describe the encoding in words."""
