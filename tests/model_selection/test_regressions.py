@@ -94,6 +94,11 @@ def test_a_line_that_was_chosen_has_intervals() -> None:
     assert model.best_estimator_.kernel == "linear"
     low, high = model.predict_interval(points).T
     assert np.mean((low <= y) & (y <= high)) > 0.7
+    mine = LapRLSRegressor("linear", gamma_I=0, solver="newton")
+    found = compare(points, np.where(np.arange(40) < 12, y, np.nan), candidates=[
+        Candidate("mine", mine, LABELS_ALONE)
+    ])  # fmt: skip
+    assert found.best.solver == "newton"  # what a user asks for stays
 
 
 def test_equal_targets_are_left_to_the_labels_alone() -> None:

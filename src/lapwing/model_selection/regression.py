@@ -149,8 +149,9 @@ def try_out_regression(
     of_mean = weights @ ((problem.targets[:, 0] - weights @ problem.targets[:, 0]) / others) ** 2
     low, high = _interval(squares, residuals**2, weights)
     last = clone(refits.estimator)
-    if isinstance(last, GaussianRegressor) and last.kernel == "linear":
-        last.set_params(solver="dual")  # it alone keeps the values without each target: intervals
+    # The dual alone keeps the values without each target, which intervals take.
+    if isinstance(last, GaussianRegressor) and (last.kernel, last.solver) == ("linear", "auto"):
+        last.set_params(solver="dual")
     estimator = candidate.estimator
     if isinstance(estimator, Pipeline):
         estimator = Pipeline([*clone(estimator).steps[:-1], (estimator.steps[-1][0], last)])
