@@ -11,7 +11,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from lapwing import KNNGraph, LapRLSRegressor, LapRLSRegressorCV
+from lapwing import KNNGraph, Landmarks, LapERLSRegressor, LapRLSRegressor, LapRLSRegressorCV
 from lapwing.graphs import build_laplacian
 from tests.helpers.data import labeled_curve
 
@@ -67,6 +67,77 @@ def dense(model: Any) -> tuple[Any, Any]:
     noise = twice / (len(known) - free)
     spread = np.einsum("ij,jk,ik->i", F[n:], covariance, F[n:])
     return F[n:] @ mean, np.sqrt(noise * spread)
+
+
+EMBEDDED: dict[str, Any] = {"gamma": 2.0, "C": 3.0, "lam": 5.0, "mu": 0.2, "updatable": True}
+EMBEDDED_CASES: dict[str, Any] = {
+    "eigenvectors": LapERLSRegressor(graph=FLAT, n_eigenvectors=8, **EMBEDDED),
+    "normalised graph": LapERLSRegressor(graph=NORMAL, n_eigenvectors=8, **EMBEDDED),
+    "no bias": LapERLSRegressor(graph=FLAT, n_eigenvectors=8, fit_intercept=False, **EMBEDDED),
+    "any labels": LapERLSRegressor(graph=FLAT, n_eigenvectors=None, **EMBEDDED),
+    "landmarks": LapERLSRegressor(
+        graph=FLAT, n_eigenvectors=8, space=Landmarks(9, random_state=0), **EMBEDDED
+    ),
+    "linear": LapERLSRegressor("linear", graph=FLAT, n_eigenvectors=8, **EMBEDDED),
+    "more landmarks than points": LapERLSRegressor(
+        graph=FLAT,
+        n_eigenvectors=8,
+        space=Landmarks(centers=np.vstack([X, X[:9] + 0.3])),
+        **EMBEDDED,
+    ),
+}
+
+
+def dense_embedded(model: Any) -> tuple[Any, Any]:
+    """The same by the covariance of the coefficients of f, its bias and those of g."""
+    n, known, points = len(X), np.flatnonzero(~np.isnan(Y)), np.vstack([X, NEW])
+    if model.kernel == "linear":
+        F = points
+    else:  # f = k(., basis) A v with A'k(basis, basis)A = I; the process knows the new points too
+        basis = points if model.space == "auto" else model.X_fit_
+        values, vectors = np.linalg.eigh(pairwise_kernels(basis, metric="rbf", gamma=2.0))
+        kept = values > 1e-10 * values.max()
+        F = pairwise_kernels(points, basis, metric="rbf", gamma=2.0)
+        F = F @ (vectors[:, kept] / np.sqrt(values[kept]))
+    norm = np.eye(F.shape[1])
+    if model.fit_intercept:
+        F = np.column_stack([F, np.ones(len(F))])
+        norm = np.diag([*np.ones(F.shape[1] - 1), 0.0])
+    laplacian = build_laplacian(model.graph, X, regression=True)
+    values, U = np.linalg.eigh(laplacian.apply(np.eye(n)))
+    r = n if model.n_eigenvectors is None else model.n_eigenvectors
+    values, U = values[:r], U[:, :r]
+    prior = np.zeros((F.shape[1] + r,) * 2)
+    prior[: len(norm), : len(norm)] = norm
+    prior[len(norm) :, len(norm) :] = model.mu * np.diag(values)
+    both = np.hstack([F[:n], -U])
+    prior += model.C * both.T @ both
+    L = np.hstack([np.zeros((len(known), len(norm))), U[known]])
+    w, y = model.lam * W[known], Y[known]
+    covariance = np.linalg.inv(prior + L.T @ (w[:, None] * L))
+    mean = covariance @ L.T @ (w * y)
+    twice = w @ (y - L @ mean) ** 2 + mean @ prior @ mean
+    free = np.linalg.eigvalsh(prior)[0] < 1e-9
+    noise = twice / (len(known) - free)
+    there = np.hstack([F[n:], np.zeros((len(NEW), r))])
+    spread = np.einsum("ij,jk,ik->i", there, covariance, there)
+    return there @ mean, np.sqrt(noise * spread)
+
+
+@pytest.mark.parametrize("name", EMBEDDED_CASES)
+def test_deviations_of_embedded_fits_are_those_of_all_parameters(name: str) -> None:
+    model = clone(EMBEDDED_CASES[name]).fit(X, Y, sample_weight=W)
+    mean, std = model.predict(NEW, return_std=True)
+    expected = dense_embedded(model)
+    np.testing.assert_allclose(mean, expected[0], atol=1e-7)
+    np.testing.assert_allclose(std, expected[1], rtol=1e-5)
+
+
+def test_deviations_are_in_the_units_of_the_targets() -> None:
+    model = clone(EMBEDDED_CASES["eigenvectors"])
+    std = model.fit(X, Y).predict(NEW, return_std=True)[1]
+    wide = model.fit(X, 7 + 50 * Y).predict(NEW, return_std=True)[1]
+    np.testing.assert_allclose(wide, 50 * std, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,13 +10,14 @@ from sklearn.base import clone
 
 from lapwing import (
     KNNGraph,
+    Landmarks,
     LapERLSRegressor,
     LapESVR,
     LapRLSRegressor,
     LapRLSRegressorCV,
     LapSVR,
 )
-from lapwing.estimators import manifold
+from lapwing.estimators import choice, prepared
 from tests.helpers.data import labeled_curve
 
 
@@ -44,6 +45,10 @@ WITH_INTERVALS = [
     LapRLSRegressor(),  # whose bias is part of the kernel
     LapRLSRegressor("linear", gamma_A=0.1, solver="dual", fit_intercept=False),
     LapRLSRegressorCV(gammas=[0.5], gamma_As=[0.01], gamma_Is=[0.01], graphs=[FLAT]),
+    LapERLSRegressor(graph=FLAT, n_eigenvectors=12),
+    LapERLSRegressor(graph=FLAT, n_eigenvectors=12, space=Landmarks(10, random_state=0)),
+    LapERLSRegressor("linear", n_eigenvectors=None, fit_intercept=False),
+    LapERLSRegressor(n_eigenvectors=12, space=Landmarks(1000, random_state=0)),
 ]
 
 
@@ -58,7 +63,7 @@ def test_intervals_are_order_statistics_of_errors_without_a_target(model: Any) -
         without = y.copy()
         without[row] = np.nan
         again = clone(model).fit(X, without)
-        errors.append(y[row] - again.transduction_[row])
+        errors.append(y[row] - again.predict(X[[row]])[0])  # an embedded fit's own values are g
         others.append(again.predict(new))
     fitted = clone(model).fit(X, y)
     residuals = fitted.left_out_residuals_
@@ -72,12 +77,14 @@ def test_intervals_are_order_statistics_of_errors_without_a_target(model: Any) -
         np.testing.assert_allclose(found, np.column_stack([low, high]), atol=1e-6)
 
 
+@pytest.mark.parametrize("model", [LapRLSRegressor(graph=FLAT), LapERLSRegressor(graph=FLAT)])
 def test_intervals_of_many_targets_are_as_wide_for_all_points(
-    monkeypatch: pytest.MonkeyPatch,
+    model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y, _ = labeled_curve()
-    monkeypatch.setattr(manifold, "_MOST_KEPT", 10)
-    fitted = LapRLSRegressor(graph=FLAT).fit(X, y)
+    monkeypatch.setattr(prepared, "_MOST_KEPT", 10)
+    fitted = clone(model).fit(X, y)
+    assert not hasattr(fitted, "left_out_coef_")
     off = np.sort(np.abs(fitted.left_out_residuals_))
     low, high = fitted.predict_interval(X, 0.8).T
     half = off[int(np.ceil((len(off) + 1) * 0.8)) - 1]
@@ -100,7 +107,7 @@ def test_intervals_hold_what_they_say() -> None:
     assert 0.85 < np.mean(held) < 0.95
 
 
-def test_intervals_that_nothing_supports_are_refused() -> None:
+def test_intervals_that_nothing_supports_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = labeled_curve()
     y[np.flatnonzero(~np.isnan(y))[5:]] = np.nan
     fitted = LapRLSRegressor(graph=FLAT).fit(X, y)
@@ -112,6 +119,9 @@ def test_intervals_that_nothing_supports_are_refused() -> None:
     for coverage in (0, 1, 90, "a", None):
         with pytest.raises(ValueError, match="must be a number between 0 and 1"):
             fitted.predict_interval(X, coverage)
-    for model in (LapSVR(graph=FLAT), LapESVR(graph=FLAT), LapERLSRegressor(graph=FLAT)):
+    exact = LapERLSRegressor(graph=FLAT, n_eigenvectors=None, space=Landmarks(5))
+    monkeypatch.setattr(choice, "_OPERATOR_POINTS", 0)
+    monkeypatch.setattr(choice, "_OPERATOR_RATIO", 0)
+    for model in (LapSVR(graph=FLAT), LapESVR(graph=FLAT), exact):
         with pytest.raises(ValueError, match=r"no left-out values in closed form.*LapRLSRegr"):
             model.fit(X, y).predict_interval(X)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing._rows import Rows, is_rows
+from lapwing._rows import Rows, is_rows, rows_of
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
@@ -29,6 +29,7 @@ from lapwing.estimators.choice import (
 )
 from lapwing.estimators.parameters import check_space_or_auto
 from lapwing.estimators.prepared import (
+    LeftOutFits,
     Prepared,
     Refits,
     Solution,
@@ -36,6 +37,7 @@ from lapwing.estimators.prepared import (
     Targets,
     Tick,
     WantedGraph,
+    may_keep,
     removable,
     without,
 )
@@ -45,7 +47,7 @@ from lapwing.graphs.registry import graph_reads_rows
 from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Posterior, Status
 from lapwing.solvers.embedded.methods import (
     COPIES,
     EMBEDDED_METHODS,
@@ -54,6 +56,7 @@ from lapwing.solvers.embedded.methods import (
     EmbeddedSettings,
     require_matrices,
 )
+from lapwing.solvers.embedded.posterior import left_out_coefficients, posterior
 from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, left_out_values
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.solvers.regression import FunctionRegression
@@ -101,6 +104,7 @@ class EmbeddedSolution(Solution):
 
     result: EmbeddedResult
     solver: str
+    prepared: EmbeddedPrepared
     scaled_problem: ScaledProblem
     formed: PreparedSolver
 
@@ -110,6 +114,22 @@ class EmbeddedSolution(Solution):
         found = left_out_values(self.formed.system, self.scaled_problem.measured.side)
         values = self.scaled_problem.units.plain(found.values)
         return np.where(found.told[:, None], values, np.nan)
+
+    def left_out_fits(self) -> LeftOutFits | None:
+        if self.formed.method.knows_labels:
+            return None
+        kernel, side = self.formed.system, self.scaled_problem.measured.side
+        space, units = self.formed.space, self.scaled_problem.units
+        z = left_out_coefficients(kernel, side)
+        at, X = side.index, self.prepared.problem.X
+        values = np.einsum("lr,rl->l", kernel.rows_at(at, space, rows_of(X, at)), z)
+        function = None
+        if may_keep(space.n_coef, len(at)):
+            found, z = kernel.eliminated, units.scale * z[:, np.isfinite(values)]
+            coef = found.coef @ z
+            coef = coef if isinstance(kernel, FeatureSide) else space.represent(coef)
+            function = space.function(coef, found.intercept @ z + units.level)
+        return LeftOutFits(units.plain(values), function)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +151,14 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
 
     def values(self, prepared: EmbeddedPrepared) -> Array:
         return self._virtual_labels(prepared, slice(None))
+
+    def posterior(self, X: Any) -> Posterior:
+        scaled_problem, kernel = self.estimator._posed(self.prepared), self.formed.system
+        given = kernel.beyond(self.formed.space, X)
+        found = posterior(kernel, scaled_problem.measured.side, given)
+        unit = scaled_problem.units.scale**2
+        noise = unit * found.noise_variance / float(self.estimator.lam)
+        return Posterior(unit * found.variance, noise)
 
     def left_out(self) -> Array:
         problem, wanted = self.prepared.problem, removable(self.prepared, self._regression)
@@ -431,7 +459,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
     ) -> EmbeddedSolution:
         function = prepared.space.function(result.coef, result.intercept)
         # The tube leaves points without a multiplier; new points need no kernel value with them.
-        if isinstance(function, KernelExpansion):
+        if isinstance(function, KernelExpansion) and formed.method.knows_labels:
             function = function.pruned()
         pairs = prepared.eigenpairs
         return EmbeddedSolution(
@@ -450,6 +478,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             },
             result,
             formed.method.name,
+            prepared,
             scaled_problem,
             formed,
         )

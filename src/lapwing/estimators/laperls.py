@@ -11,7 +11,7 @@ from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared, EmbeddedSolution
-from lapwing.estimators.regressor import SemiSupervisedRegressor
+from lapwing.estimators.regressor import GaussianRegressor, SemiSupervisedRegressor
 from lapwing.estimators.updates import Updatable
 from lapwing.graphs.base import GraphLike
 from lapwing.losses import EpsilonInsensitive, Loss, Squared
@@ -168,8 +168,7 @@ class LapERLSClassifier(
 
 @document
 class LapERLSRegressor(
-    Updatable[EmbeddedPrepared, EmbeddedSolution],
-    SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution],
+    GaussianRegressor[EmbeddedPrepared, EmbeddedSolution],
     _SquaredEstimator,
 ):
     r"""Laplacian embedded regularised least squares regression.
@@ -206,6 +205,7 @@ class LapERLSRegressor(
     ----------
     {embedded_transduced_values_}
     {virtual_labels_}
+    {left_out_residuals_}
     {embedded_alpha_}
     {coef_}
     {intercept_}

@@ -33,12 +33,14 @@ from lapwing.estimators.choice import (
     stopping_rule,
 )
 from lapwing.estimators.prepared import (
+    LeftOutFits,
     Prepared,
     Refits,
     Solution,
     Stages,
     Targets,
     WantedGraph,
+    may_keep,
     removable,
 )
 from lapwing.estimators.template import SemiSupervisedEstimator
@@ -50,6 +52,7 @@ from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
 from lapwing.solvers import Iteration, Result, Status, dual, newton, pcg
+from lapwing.solvers.base import Posterior
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import (
@@ -57,7 +60,7 @@ from lapwing.solvers.manifold.leave_one_out import (
     one_step_values,
     ridge_left_out_solutions,
 )
-from lapwing.solvers.manifold.posterior import Posterior, posterior
+from lapwing.solvers.manifold.posterior import posterior
 from lapwing.solvers.manifold.protocol import Settings, StoppingRule
 from lapwing.solvers.manifold.registry import SOLVERS
 from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
@@ -68,10 +71,6 @@ _BANDWIDTH = 1e10
 # Relative gradient at which conjugate gradient leaves a function that follows values of -1 and +1:
 # more digits change no class.
 _FOLLOWED = 1e-4
-
-# Numbers of the coefficients of all left-out fits that a regression keeps: 16 MB. With more targets
-# these fits hardly differ from the fit.
-_MOST_KEPT = 2**21
 
 _TOL = 1e-8  # where no `tol` is given
 _DUAL = Choice("dual", "columns of a kernel that is factored once")
@@ -102,17 +101,18 @@ class ManifoldSolution(Solution):
         scores = self.objective.labeled(self.result.state.values)
         return one_step_values(self.columns.reduce(self.objective), self.columns.block(), scores)
 
-    def left_out_functions(self) -> FittedFunction | None:
-        columns, objective = self.columns, self.objective
-        if columns is None or type(objective.loss) is not Squared or objective.n_columns > 1:
+    def left_out_fits(self) -> LeftOutFits | None:
+        columns, objective, values = self.columns, self.objective, self.left_out()
+        if columns is None or values is None:
             return None
-        if objective.space.n_coef * len(objective.index) > _MOST_KEPT:
-            return None
-        found = ridge_left_out_solutions(columns.reduce(objective), columns.block())
-        if found is None:
-            return None
-        intercept = columns.intercept @ found.coef + found.intercept
-        return objective.space.function(columns.coef @ found.coef, intercept)
+        function = found = None
+        squared = type(objective.loss) is Squared
+        if squared and may_keep(objective.space.n_coef, len(objective.index)):
+            found = ridge_left_out_solutions(columns.reduce(objective), columns.block())
+        if found is not None:
+            intercept = columns.intercept @ found.coef + found.intercept
+            function = objective.space.function(columns.coef @ found.coef, intercept)
+        return LeftOutFits(values[:, 0], function)
 
 
 @dataclass(frozen=True, eq=False)

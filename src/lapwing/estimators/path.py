@@ -19,15 +19,23 @@ from lapwing._arrays import Array
 from lapwing._rows import PointData
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
-from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, WantedGraph, removable
+from lapwing.estimators.prepared import (
+    LeftOutFits,
+    Prepared,
+    Refits,
+    Solution,
+    Stages,
+    WantedGraph,
+    removable,
+)
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.estimators.updates import Updatable, UpdateState
 from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
-from lapwing.solvers.manifold.posterior import Posterior
-from lapwing.spaces import FittedFunction, Space
+from lapwing.solvers.base import Posterior
+from lapwing.spaces import Space
 
 
 class KernelWidth(NamedTuple):
@@ -118,8 +126,8 @@ class PathSolution(Solution):
     def left_out(self) -> Array | None:
         return self.solution.left_out()
 
-    def left_out_functions(self) -> FittedFunction | None:
-        return self.solution.left_out_functions()
+    def left_out_fits(self) -> LeftOutFits | None:
+        return self.solution.left_out_fits()
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,12 +22,16 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
 from lapwing.problem import Problem, check_weights
-from lapwing.solvers.manifold.posterior import Posterior
+from lapwing.solvers.base import Posterior
 from lapwing.spaces import FittedFunction
 
 # A file no larger than this, a block of many passes, is read into memory: then nothing is gained by
 # reading it again and again.
 _SMALL_BYTES = 2**26
+
+# Numbers of the coefficients of all left-out fits that a regression keeps: 16 MB. With more targets
+# these fits hardly differ from the fit.
+_MOST_KEPT = 2**21
 
 
 Attributes: TypeAlias = Callable[[], Mapping[str, Any]]
@@ -215,6 +219,27 @@ class Prepared(Generic[SpaceT, GraphT]):
         return replace(self, targets=targets, problem=problem)
 
 
+class LeftOutFits(NamedTuple):
+    """Fits of one column without an observation.
+
+    Attributes
+    ----------
+    values : ndarray of shape (l,)
+        Of the function without each observation at its point; NaN where there is none.
+    function : FittedFunction or None
+        The functions, a column for each finite value; None where they are not at hand, or would
+        take more memory than a fit should keep (`may_keep`).
+    """
+
+    values: Array
+    function: FittedFunction | None
+
+
+def may_keep(n_coef: int, n_functions: int) -> bool:
+    """Whether a fit may keep the coefficients of all left-out fits."""
+    return n_coef * n_functions <= _MOST_KEPT
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Solution of a prepared problem.
@@ -243,11 +268,8 @@ class Solution:
         """
         return None
 
-    def left_out_functions(self) -> FittedFunction | None:
-        """The functions of the fits without each observation, a column each, exactly.
-
-        None where they are not at hand, or would take more memory than a fit should keep.
-        """
+    def left_out_fits(self) -> LeftOutFits | None:
+        """The fits of one column without each observation, exactly; None as in `left_out`."""
         return None
 
 
@@ -305,7 +327,8 @@ class Refits(Generic[P, S]):
         """
         raise ValueError(
             f"{type(self.estimator).__name__} with these parameters has no factorisation of a "
-            "Gaussian process. return_std takes solver='dual' or 'newton', and no early stopping."
+            "Gaussian process. return_std takes solver='dual' or 'newton' and no early stopping; "
+            "of LapERLSRegressor a number n_eigenvectors."
         )
 
     def left_out(self) -> Array:

@@ -43,15 +43,14 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
     def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
         values = super()._answer(X, problem, solution)
         self._warn_constant(X, problem, solution, "The fitted values")
-        # Virtual labels are others than the values of the function, which answers new points.
-        left_out = solution.left_out() if self._kept_values is None else None
-        if left_out is not None:
+        fits = solution.left_out_fits()
+        if fits is not None:
             # Of points, each observation once, as in the loss.
-            self.left_out_residuals_ = (problem.targets - left_out)[:, 0]
-            functions: Any = solution.left_out_functions()
-            if functions is not None:
-                self._set({"left_out_coef_": functions.coef})
-                self._set({"left_out_intercept_": functions.intercept})
+            self.left_out_residuals_ = problem.targets[:, 0] - fits.values
+            function: Any = fits.function
+            if function is not None:
+                self._set({"left_out_coef_": function.coef})
+                self._set({"left_out_intercept_": function.intercept})
         return values
 
     def _transduce(self, values: Array) -> Array:
@@ -145,7 +144,8 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
         if not hasattr(self, "left_out_residuals_"):
             raise ValueError(
                 f"This fit of {type(self).__name__} has no left-out values in closed form, which "
-                "intervals take. Use LapRLSRegressorCV, or LapRLSRegressor(solver='dual')."
+                "intervals take. Use LapRLSRegressorCV, LapRLSRegressor(solver='dual') or "
+                "LapERLSRegressor with a number of eigenvectors."
             )
         known = self.left_out_residuals_
         residuals = np.abs(known[np.isfinite(known)])
@@ -216,18 +216,29 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
 
         Notes
         -----
-        The fit is the posterior mean of a Gaussian process whose covariance is
-        :math:`\sigma^2` times the kernel that the graph deforms, with a flat prior of a free bias
-        and noise of variance :math:`\sigma^2 / w_i`. The variance :math:`\sigma^2` is that of the
-        restricted maximum likelihood, y'By / (l - 1), in closed form. For what a new target may be,
+        The fit is the posterior mean of a Gaussian process: the objective over :math:`\sigma^2` is
+        minus the logarithm of its density, with a flat prior of a free bias and noise of variance
+        :math:`\sigma^2 / w_i`. The covariance of `LapRLSRegressor` is :math:`\sigma^2` times the
+        kernel that the graph deforms; `LapERLSRegressor` has a joint prior of the function and the
+        virtual labels, and noise of :math:`\sigma^2 / (\lambda w_i)`. The variance
+        :math:`\sigma^2` is that of the restricted maximum likelihood in closed form, twice the
+        least objective over l - 1 (over l without a free bias). For what a new target may be,
         `predict_interval` assumes less.
         """
         values = self._transduce(self._decision_values(X))
         if not return_std:
             return values
-        kept = self._what_was_kept("predict(..., return_std=True)")
-        found = kept.refits.posterior(self._read_points(X, reset=False))
-        return values, np.sqrt(found.variance)
+        refits = self._what_was_kept("predict(..., return_std=True)").refits
+
+        def variances(points: Any) -> Array:
+            found = np.empty((points.shape[0], 1))
+            # A product with each point of the fit, and its solution.
+            row_bytes = 4 * found.itemsize * refits.prepared.problem.n_points
+            for rows, block in blocks_of(points, row_bytes):
+                found[rows, 0] = refits.posterior(block).variance
+            return found
+
+        return values, np.sqrt(evaluate(variances, self._read_points(X, reset=False)))[:, 0]
 
 
 class ManifoldRegressor(

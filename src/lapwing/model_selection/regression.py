@@ -16,9 +16,9 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from lapwing._arrays import Array
+from lapwing.estimators.lapsvm import LapRLSRegressor
 from lapwing.estimators.path import ChosenRefits, PathEstimator
 from lapwing.estimators.prepared import SILENT
-from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.model_selection.candidates import LABELS_ALONE, Candidate
 from lapwing.model_selection.evidence import PROBABILITY
 from lapwing.model_selection.reproducibility import start
@@ -150,7 +150,7 @@ def try_out_regression(
     low, high = _interval(squares, residuals**2, weights)
     last = clone(refits.estimator)
     # The dual alone keeps the values without each target, which intervals take.
-    if isinstance(last, GaussianRegressor) and (last.kernel, last.solver) == ("linear", "auto"):
+    if isinstance(last, LapRLSRegressor) and (last.kernel, last.solver) == ("linear", "auto"):
         last.set_params(solver="dual")
     estimator = candidate.estimator
     if isinstance(estimator, Pipeline):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -56,6 +56,21 @@ class Iteration(Generic[S]):
 
     number: int
     state: Callable[[], S]
+
+
+class Posterior(NamedTuple):
+    r"""Spread, at some points, of the Gaussian process whose posterior mean a function is.
+
+    Attributes
+    ----------
+    variance : ndarray of shape (q,)
+        Of the values of f.
+    noise_variance : float
+        :math:`\sigma^2`, of a target of weight 1.
+    """
+
+    variance: Array
+    noise_variance: float
 
 
 # Relative gradient up to which an exact solution may be called one.

@@ -39,6 +39,7 @@ from lapwing.spaces.base import (
     Solution,
 )
 from lapwing.spaces.block_operator import is_read
+from lapwing.spaces.functions import FittedFunction
 
 # Columns of a design on disk, for each of which it is read twice. With what smoothing takes they
 # are held three times: 400 bytes a point, as the graph. Of few points they are more.
@@ -357,6 +358,20 @@ class Coordinates:
             return np.asarray(products, dtype=np.float64)
         Z = np.vstack([np.asarray(block, dtype=np.float64) for _, block in self.blocks()])
         return np.asarray(Z @ Z.T)
+
+    @abstractmethod
+    def function(self, coef: Array, intercept: Array) -> FittedFunction:
+        """As for every space."""
+
+    def coordinates(self, X: Any) -> Array:
+        """Phi of new points (q, m), dense, in float64."""
+        m = self.n_coef
+        return np.asarray(self.function(np.eye(m), np.zeros(m))(X), dtype=np.float64)
+
+    def products(self, X: Any) -> tuple[Array, Array]:
+        """Products of new points: with those of the space (n, q), and with themselves (q,)."""
+        new = self.coordinates(X)
+        return np.asarray(self.features @ new.T, dtype=np.float64), column_dot(new.T, new.T)
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         features = self.features

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg as sla
@@ -83,6 +83,9 @@ class Elimination(NamedTuple):
     curvature: Array  # (r, r) H, without the graph side; singular where b takes constants for free
     coef: Array  # (m, r): the coefficients are coef z
     intercept: Array  # (r,): b = intercept' z
+    # Variances (q,) of f at new points, z given: of a dense system from the kernel values (n, q)
+    # with the points and those (q,) with themselves, of features from coordinates (m, q).
+    variance: Callable[..., Array]
 
 
 class StepSolver(Protocol):
@@ -175,14 +178,21 @@ class DenseSystem:
         """Eliminate f and b without a load; some q > 0."""
         W = _weighted_inverse(self.K, q)
         coef, H = self._graph_part(W)
-        intercept = np.zeros(len(H))
+        intercept, bias = np.zeros(len(H)), np.zeros((self.n_points, 1))
         if self.fit_intercept:
             ones = coef.sum(axis=0)  # basis' W 1, as W is symmetric
             bias = W(np.ones((self.n_points, 1)))
             intercept = ones / bias.sum()
             H -= np.outer(ones, intercept)
             coef = coef - bias * intercept
-        return Elimination(H, coef, intercept)
+
+        def variance(cross: Array, own: Array) -> Array:
+            spread = own - column_dot(cross, W(cross))
+            if self.fit_intercept:
+                spread = spread + (1 - bias[:, 0] @ cross) ** 2 / bias.sum()
+            return np.asarray(spread)
+
+        return Elimination(H, coef, intercept, variance)
 
     def _graph_part(self, W: Callable[[Array], Array]) -> tuple[Array, Array]:
         """Products W basis and basis' W basis."""
@@ -285,7 +295,13 @@ class FeatureSystem:
         half = forward(H[own, z])
         found = -backward(half)
         intercept = found[m] if self.fit_intercept else np.zeros(r)
-        return Elimination(H[z, z] - half.T @ half, found[:m], intercept)
+
+        def variance(coordinates: Array) -> Array:
+            with_bias = [coordinates, np.ones((len(own) - m, coordinates.shape[1]))]
+            spread = forward(np.vstack(with_bias))
+            return column_dot(spread, spread)
+
+        return Elimination(H[z, z] - half.T @ half, found[:m], intercept, variance)
 
     def trace(self) -> float:
         blocks = (np.asarray(Z, dtype=np.float64) for _, Z in self.space.blocks())
@@ -336,6 +352,13 @@ class FeatureSystem:
         return solve
 
 
+class GivenLabels(NamedTuple):
+    """f at new points for virtual labels g = basis z that are given."""
+
+    rows: Array  # (q, r): f = rows z in the mean
+    variance: Array  # (q,), in units of the noise
+
+
 @dataclass(frozen=True, eq=False)
 class KernelSide(ABC):
     """All of LapERLS but its labels and mu.
@@ -374,6 +397,14 @@ class KernelSide(ABC):
         )
 
     @abstractmethod
+    def rows_at(self, points: Array, space: Any, X: Any) -> Array:
+        """Rows (q, r) that give f at points of the fit by the coefficients of g; X is theirs."""
+
+    @abstractmethod
+    def beyond(self, space: Any, X: Any) -> GivenLabels:
+        """F at new points for virtual labels that are given."""
+
+    @abstractmethod
     def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
         """|h|^2 + C r'r, and the relative residual of the linear equations; a column each."""
 
@@ -397,6 +428,14 @@ class MatrixSide(KernelSide):
     def of(cls, problem: DenseSystem, C: float) -> MatrixSide:
         """Eliminate: the one step of order n^3."""
         return cls(problem.eliminate(np.full(problem.n_points, float(C))), problem, float(C))
+
+    def rows_at(self, points: Array, space: Any, X: Any) -> Array:
+        found = self.eliminated
+        return np.asarray(self.problem.K[points] @ found.coef + found.intercept)
+
+    def beyond(self, space: Any, X: Any) -> GivenLabels:
+        found, (cross, own) = self.eliminated, space.products(X)
+        return GivenLabels(cross.T @ found.coef + found.intercept, found.variance(cross, own))
 
     def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
         f, g = self.problem.K @ fit.coef, side.values(fit.graph_coef)
@@ -424,6 +463,15 @@ class FeatureSide(KernelSide):
         """Eliminate: the one pass over the points."""
         H = problem.normal_matrix(np.full(problem.n_points, float(C)))
         return cls(problem.eliminate(H), H)
+
+    def rows_at(self, points: Array, space: Any, X: Any) -> Array:
+        return np.asarray(space.coordinates(X) @ self.eliminated.coef + self.eliminated.intercept)
+
+    def beyond(self, space: Any, X: Any) -> GivenLabels:
+        found, coordinates = self.eliminated, space.coordinates(X)
+        return GivenLabels(
+            coordinates @ found.coef + found.intercept, found.variance(coordinates.T)
+        )
 
     def of_function(self) -> Array:
         """The equations of (w, b) alone, as of values that are given."""

@@ -8,29 +8,13 @@ beside it a flat one, and targets have normal errors of variance :math:`\sigma^2
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import scipy.linalg as sla
 
 from lapwing._arrays import Array
 from lapwing.objectives.manifold import Objective
+from lapwing.solvers.base import Posterior
 from lapwing.solvers.manifold.deformed import Representers
-
-
-class Posterior(NamedTuple):
-    r"""Spread of the posterior at some points.
-
-    Attributes
-    ----------
-    variance : ndarray of shape (q,)
-        Of the values of f.
-    noise_variance : float
-        :math:`\sigma^2`, of a target of weight 1.
-    """
-
-    variance: Array
-    noise_variance: float
 
 
 def posterior(objective: Objective, columns: Representers, cross: Array, own: Array) -> Posterior:

@@ -1,0 +1,74 @@
+r"""The Gaussian process that LapERLS is, and its fits without a target.
+
+The objective is minus the logarithm, times :math:`\sigma^2`, of a density of the function f and the
+virtual labels g = basis z: a normal prior of both together, and normal errors of variance
+:math:`\sigma^2 / \Lambda_i` of targets about g (Rasmussen and Williams 2006, section 2.7). With
+f eliminated (`KernelSide`), z given the targets has the covariance :math:`\sigma^2 (H + S)^{-1}`,
+and f(x) given z the mean a'z and a variance of its own, so that that of f(x) is the sum of both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.linalg import column_dot, spd_halves
+from lapwing.objectives.embedded import GraphSide
+from lapwing.solvers.base import Posterior
+from lapwing.solvers.embedded.systems import GivenLabels, KernelSide
+
+_HELD_ALONE = 1 - 1e-7  # leverages beyond leave no more than half of the digits
+_FREE = 1e-9  # of the curvature along constants, relative to the mean one: rounding
+
+
+def posterior(kernel: KernelSide, side: GraphSide, given: GivenLabels) -> Posterior:
+    r"""Posterior variances of f, with the noise of the restricted maximum likelihood.
+
+    :math:`\sigma^2` is twice the least objective over l, or over l - 1 where neither the norm nor
+    the graph sees a constant; it is the variance of a target of :math:`\Lambda_i = 1`.
+
+    Parameters
+    ----------
+    kernel : KernelSide
+    side : GraphSide
+        Of one column of targets.
+    given : GivenLabels
+        f at the points that are asked for.
+    """
+    forward, backward = spd_halves(kernel.system(side))
+    z = backward(forward(side.pull))
+    twice = 2 * side.energy(z)[0] + column_dot(z, kernel.eliminated.curvature @ z)[0]
+    noise = float(max(twice, 0.0) / max(len(side.index) - _constant_is_free(kernel, side), 1))
+    half = forward(given.rows.T)
+    variance = np.maximum(given.variance, 0) + column_dot(half, half)
+    return Posterior(noise * variance, noise)
+
+
+def _constant_is_free(kernel: KernelSide, side: GraphSide) -> bool:
+    """Whether a constant added to f and g costs nothing."""
+    H, r = kernel.eliminated.curvature, len(side.curvature)
+    n = r if side.basis is None else len(side.basis)
+    ones = side.adjoint(np.ones((n, 1)))
+    cost = column_dot(ones, H @ ones + side.smoothness(ones))[0]
+    return bool(cost <= _FREE * np.trace(H) / r * column_dot(ones, ones)[0])
+
+
+def left_out_coefficients(kernel: KernelSide, side: GraphSide) -> Array:
+    r"""Coefficients z (r, l) of the virtual labels without each target, by one factorisation.
+
+    With :math:`u_i` the row of the basis of target i and :math:`h_i = \Lambda_i u_i'(H + S)^{-1}
+    u_i` its leverage, the fit without it is that to :math:`y_i - (y_i - g_i) / (1 - h_i)` in its
+    place. NaN where nothing else holds the value.
+
+    Parameters
+    ----------
+    kernel : KernelSide
+    side : GraphSide
+        Of one column of targets.
+    """
+    forward, backward = spd_halves(kernel.system(side))
+    root = np.sqrt(side.weights)
+    half = forward(side.rows(side.index).T * root)
+    z, leverage = backward(forward(side.pull)), column_dot(half, half)
+    free = np.where(leverage < _HELD_ALONE, 1 - leverage, np.nan)
+    return np.asarray(z - backward(half) * (root * side.misfit(z)[:, 0] / free))
