@@ -34,8 +34,8 @@ def cluster_of(n_workers: int, **options: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="package")
 def client() -> Iterator[Any]:
-    """One for all of these tests: its processes import the library for seconds."""
-    with cluster_of(2) as client:
+    """One for all tests that end no process: threads, as processes import the library anew."""
+    with cluster_of(2, processes=False, protocol="tcp://") as client:
         yield client
 
 

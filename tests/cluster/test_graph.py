@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lapwing.dask import _laplacian, _neighbors
+from lapwing.dask import _laplacian
 from lapwing.dask._data import Points, read_points
-from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
-from lapwing.dask._neighbors import knn_affinity
-from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks, parted, regrouped
+from lapwing.dask._halos import HaloMatrix, affinity_of_edges
+from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster, whole_matrix
+from lapwing.dask._neighbors import knn_edges
+from lapwing.dask._placement import Placement
+from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
 from lapwing.dask._session import Session
 from lapwing.graphs import KNNGraph, Laplacian, order_statistics, smallest_eigenpairs
 from lapwing.graphs.order_statistics import quantiles
@@ -26,14 +28,30 @@ def points_of(client: Any, X: np.ndarray) -> Points:
     return read_points(Session.of(client), chunks)
 
 
-def gathered(matrix: RowBlocks) -> Any:
-    """The matrix of blocks that are lists of blocks."""
-    rows = [sp.hstack(blocks, format="csr") for blocks in matrix.session.gather(matrix.parts)]
-    return sp.vstack(rows, format="csr")
+def graph_of(recipe: KNNGraph, X: Points) -> ClusterLaplacian:
+    edges, placement, _ = knn_edges(recipe, X)
+    W = affinity_of_edges(edges, str(recipe.weights), mutual=bool(recipe.mutual))
+    return ClusterLaplacian(W, placement, bool(recipe.normalized), 1, np.dtype(np.float64))
+
+
+def gathered(matrix: HaloMatrix, placement: Placement) -> Any:
+    """The matrix of all blocks, in the user's order."""
+    session = matrix.rows.session
+    whole = whole_matrix(session.gather(matrix.rows.parts))
+    order = np.argsort(np.concatenate(session.gather(placement.origins.parts)))
+    return sp.csr_array(whole[order][:, order])
 
 
 def stacked(matrix: RowBlocks) -> np.ndarray:
     return np.vstack(matrix.session.gather(matrix.parts))
+
+
+def placed(F: np.ndarray, laplacian: ClusterLaplacian) -> RowBlocks:
+    """Values of the points in the blocks of a graph."""
+    origins = laplacian.placement.origins
+    parts = [F[rows] for rows in origins.session.gather(origins.parts)]
+    constants = tuple(origins.session.constant(part) for part in parts)
+    return RowBlocks(origins.session, constants, origins.sizes, F.shape[1], F.dtype)
 
 
 def clouds(n_clouds: int) -> np.ndarray:
@@ -48,103 +66,80 @@ def clouds(n_clouds: int) -> np.ndarray:
         KNNGraph(4, normalized=True),
         KNNGraph(4, weights="binary", mutual=True, normalized=True),
         KNNGraph(3, normalized=False),
+        KNNGraph(4, normalized=True, approximate=True, target_recall=1.0),
     ],
 )
 def test_the_graph_is_that_of_points_in_memory(recipe: KNNGraph, client: Any) -> None:
     X = clouds(2)
     X[7] = X[3]  # a point that is there twice
-    W, recall = knn_affinity(recipe, points_of(client, X))
-    assert recall == 1.0
+    laplacian = graph_of(recipe, points_of(client, X))
     expected = recipe.affinity(X)
-    found = gathered(W)
+    found = gathered(laplacian.affinity, laplacian.placement)
     assert found.nnz == expected.nnz
     np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-12)
-    laplacian = ClusterLaplacian(W, recipe.normalized, 1, np.dtype(np.float64))
     local = Laplacian.from_affinity(expected, normalized=recipe.normalized)
-    matrix = gathered(laplacian.matrix).toarray()
+    matrix = gathered(laplacian.matrix, laplacian.placement).toarray()
     np.testing.assert_allclose(matrix, local.matrix.toarray(), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(laplacian.norm_bound, local.norm_bound)
     F = np.random.default_rng(1).standard_normal((180, 2))
-    values = points_of(client, F).rows
-    np.testing.assert_allclose(stacked(laplacian.apply(values)), local.apply(F), atol=1e-12)
+    values = placed(F, laplacian)
+    answers = laplacian.placement.back(laplacian.apply(values))
+    assert answers.sizes == SIZES
+    np.testing.assert_allclose(stacked(answers), local.apply(F), atol=1e-12)
 
 
 def test_ties_are_edges_as_in_memory(client: Any) -> None:
     X = np.stack(np.meshgrid(np.arange(15.0), np.arange(12.0)), -1).reshape(-1, 2)
-    W, _ = knn_affinity(KNNGraph(4), points_of(client, X))
-    np.testing.assert_allclose(gathered(W).toarray(), KNNGraph(4).affinity(X).toarray())
+    laplacian = graph_of(KNNGraph(4), points_of(client, X))
+    found = gathered(laplacian.affinity, laplacian.placement)
+    np.testing.assert_allclose(found.toarray(), KNNGraph(4).affinity(X).toarray())
 
 
 def test_lists_find_as_many_neighbours_as_asked_for(client: Any) -> None:
     pytest.importorskip("faiss", reason="faiss is not installed")
     X = np.random.default_rng(0).standard_normal((180, 4))
     recipe = KNNGraph(4, approximate=True, target_recall=0.9)
-    W, recall = knn_affinity(recipe, points_of(client, X))
+    edges, placement, recall = knn_edges(recipe, points_of(client, X))
     assert 0.85 < recall <= 1
-    shared = gathered(W).multiply(KNNGraph(4, weights="binary").affinity(X))
+    W = affinity_of_edges(edges, "binary", mutual=False)
+    shared = gathered(W, placement).multiply(KNNGraph(4, weights="binary").affinity(X))
     assert shared.nnz / KNNGraph(4).affinity(X).nnz > 0.8
 
 
 def test_components_are_numbered_by_their_first_points(client: Any) -> None:
     X = clouds(3)
-    W, _ = knn_affinity(KNNGraph(4), points_of(client, X))
-    laplacian = ClusterLaplacian(W, True, 1, np.dtype(np.float64))
+    recipe = KNNGraph(4, normalized=True, approximate=True, target_recall=1.0)
+    laplacian = graph_of(recipe, points_of(client, X))
     local = Laplacian.from_affinity(KNNGraph(4).affinity(X))
     components = laplacian.components
-    np.testing.assert_array_equal(stacked(components.labels)[:, 0], local.component_labels)
+    labels = stacked(laplacian.placement.back(components.labels))[:, 0]
+    np.testing.assert_array_equal(labels, local.component_labels)
+    np.testing.assert_array_equal(components.first, [0, 1, 2])
     np.testing.assert_array_equal(components.sizes, np.bincount(local.component_labels))
 
 
-@pytest.mark.parametrize(("n_clouds", "k"), [(1, 5), (2, 5), (3, 2)])
-@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize(
+    ("n_clouds", "k", "normalized"), [(1, 5, False), (2, 5, True), (3, 2, True)]
+)
 def test_iterated_eigenpairs_are_those_of_a_dense_solver(
     n_clouds: int, k: int, normalized: bool, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_laplacian, "DENSE_POINTS", 0)
     X = clouds(n_clouds)
-    W, _ = knn_affinity(KNNGraph(6), points_of(client, X))
-    laplacian = ClusterLaplacian(W, normalized, 1, np.dtype(np.float64))
-    local = Laplacian.from_affinity(KNNGraph(6).affinity(X), normalized=normalized)
+    recipe = KNNGraph(6, normalized=normalized)
+    laplacian = graph_of(recipe, points_of(client, X))
+    local = Laplacian.from_affinity(recipe.affinity(X), normalized=normalized)
     found = eigenpairs_on_cluster(laplacian, k, tol=1e-9)
     expected = smallest_eigenpairs(local, k)
     assert found.method == ("components" if k <= n_clouds else "chebyshev")
     assert found.n_components == expected.n_components
     assert found.converged
     np.testing.assert_allclose(found.values, expected.values, atol=1e-9)
-    vectors = stacked(found.vectors)  # type: ignore[arg-type]
+    vectors = stacked(laplacian.placement.back(found.vectors))  # type: ignore[arg-type]
     np.testing.assert_allclose(np.abs(vectors), np.abs(expected.vectors), atol=1e-6)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-8)
     largest = np.argmax(np.abs(vectors), axis=0)
     assert (vectors[largest, np.arange(k)] > 0).all()
-
-
-def test_points_are_asked_in_the_order_of_the_lists(monkeypatch: Any) -> None:
-    pytest.importorskip("faiss", reason="faiss is not installed")
-    monkeypatch.setattr(_neighbors, "DIFFERENCE_BYTES", 2**12)
-    X = np.random.default_rng(0).standard_normal((2000, 4))
-    shard = _neighbors._shard(X, 0, 0, True, 4, 0.9)
-    blocks = list(shard.candidates(X, 9))
-    assert len(blocks) > 20
-    order = np.concatenate([rows for rows, _ in blocks])
-    np.testing.assert_array_equal(np.sort(order), np.arange(2000))
-    lists = shard.index.quantizer.search(shard._scaled(X[order]), 1)[1][:, 0]
-    assert (np.diff(lists) >= 0).all()
-    assert len(np.unique(lists)) > 20
-    asked = shard._scaled(X[order])
-    found = np.concatenate([candidates for _, candidates in blocks])
-    np.testing.assert_array_equal(found, shard.index.search(asked, 9)[1])
-
-
-def test_the_nearest_lists_are_looked_for_once(monkeypatch: Any) -> None:
-    faiss = pytest.importorskip("faiss", reason="faiss is not installed")
-    X = np.random.default_rng(0).standard_normal((2000, 4))
-    shard = _neighbors._shard(X, 0, 0, True, 4, 0.9)
-    assert shard.index.nprobe > 1
-    compared = faiss.cvar.indexIVF_stats
-    compared.reset()
-    _neighbors._better(X, 0, X, shard, None, 4)
-    assert compared.nq == 2000  # by the search, for lists that it is told
-    assert compared.quantization_time == 0
 
 
 @pytest.mark.parametrize("few", [2**14, 10])
@@ -159,19 +154,6 @@ def test_quantiles_are_those_of_numpy(few: int, client: Any, monkeypatch: Any) -
     found, ends = quantiles(columns, 180, shares)
     np.testing.assert_array_equal(found, np.quantile(2 * X, shares, axis=0))
     np.testing.assert_array_equal(ends, [2 * X.min(axis=0), 2 * X.max(axis=0)])
-
-
-def test_blocks_are_joined_and_parted_again(client: Any) -> None:
-    case = Case(n=180)
-    rows = points_of(client, case.X).rows
-    for n_groups in (1, 2, 3, 10):
-        joined, groups = regrouped(rows, n_groups)
-        assert len(joined.parts) <= n_groups
-        assert all(joined.sizes)
-        np.testing.assert_array_equal(stacked(joined), case.X)
-        again = parted(joined, rows.sizes, groups)
-        assert again.sizes == SIZES
-        np.testing.assert_array_equal(stacked(again), case.X)
 
 
 def test_rows_come_in_the_order_that_they_are_asked_for(client: Any) -> None:

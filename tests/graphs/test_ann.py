@@ -59,7 +59,7 @@ def test_codes_propose_what_lengths_decide(
     monkeypatch: pytest.MonkeyPatch, d: int, most: int, metric: str
 ) -> None:
     """With a code a coordinate, one for several of which some are missing, and a single one."""
-    monkeypatch.setattr(ann, "_CODED_POINTS", 2000)
+    monkeypatch.setattr(ann, "CODED_POINTS", 2000)
     monkeypatch.setattr(ann, "_MOST_CODES", most)
     X = gaussian_points(2500, d)
     exact = KNNGraph(4, approximate=False, metric=metric).neighbors(X)
@@ -216,7 +216,7 @@ def test_the_order_of_the_search_changes_no_neighbour(
     coded: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if coded:
-        monkeypatch.setattr(ann, "_CODED_POINTS", 100)
+        monkeypatch.setattr(ann, "CODED_POINTS", 100)
     monkeypatch.setattr("lapwing.graphs.ann.DIFFERENCE_BYTES", 2**14)
     X = np.round(gaussian_points(2500, 6), 1)  # with ties
     members, orders = ann._Lists.members, []

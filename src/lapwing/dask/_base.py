@@ -81,10 +81,10 @@ class DaskEstimator(BaseEstimator):
         for name in [name for name in vars(self) if is_fitted_name(name)]:
             delattr(self, name)
         engine = self._engine(**self._own_parameters(), **self._fixed)
-        points, cut = engine.arranged(read_points(session, X))
+        points = read_points(session, X)
         marker = getattr(self, "unlabeled", None)
         labels = read_labels(session, y, marker, points.shape[0], regression=self._regression)
-        values = cut(engine.fit_points(points, labels))
+        values = engine.fit_points(points, labels)
         for name, value in vars(engine).items():
             if is_fitted_name(name):
                 setattr(self, name, value)

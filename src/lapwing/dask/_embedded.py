@@ -6,7 +6,6 @@ landmarks and eigenvectors together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -16,10 +15,10 @@ from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster, OnCluster
+from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
-from lapwing.dask._neighbors import check_recipe, knn_affinity
-from lapwing.dask._row_blocks import RowBlocks, parted, regrouped
-from lapwing.dask._session import PerPart
+from lapwing.dask._neighbors import check_recipe, knn_edges
+from lapwing.dask._row_blocks import RowBlocks
 from lapwing.estimators import LapERLSClassifier, LapERLSRegressor, diagnostics
 from lapwing.estimators.choice import eigenpair_slack
 from lapwing.estimators.embedded import (
@@ -38,21 +37,11 @@ from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, Featur
 from lapwing.spaces import FittedFunction, Landmarks
 from lapwing.spaces.mapped import KernelFeatures, MappedSpace, landmark_map
 
-_GROUP_BYTES = 2**29  # of points in a search task
 _POINTS_PER_MEAN = 50
 
 
 class _EmbeddedOnCluster(OnCluster):
     """Overrides of both engines."""
-
-    def arranged(self: Any, X: Points) -> tuple[Points, Callable[[RowBlocks], RowBlocks]]:
-        # The search compares all pairs of blocks, so that their number is that of the threads.
-        n, d = X.shape
-        most = -(-n * d * np.dtype(X.dtype).itemsize // _GROUP_BYTES)
-        n_groups = max(X.rows.session.n_threads, most)
-        rows, groups = regrouped(X.rows, min(n_groups, n))
-        sizes = X.rows.sizes
-        return replace(X, rows=rows), lambda values: parted(values, sizes, groups)
 
     def _refuse(self: Any) -> None:
         if self.space is None:
@@ -82,13 +71,15 @@ class _EmbeddedOnCluster(OnCluster):
         recipe = graph.given
         if recipe is None:
             recipe = default_graph(problem.X, regression=self._regression)
-        recipe = check_recipe(recipe)
-        W, recipe.recall_ = knn_affinity(recipe, problem.X)
+        recipe, X = check_recipe(recipe), problem.X
         normalized = is_normalized(recipe.normalized, regression=self._regression)
-        return ClusterLaplacian(W, normalized, int(recipe.power), problem.X.dtype)
+        edges, placement, recipe.recall_ = knn_edges(recipe, X)
+        W = affinity_of_edges(edges, str(recipe.weights), mutual=bool(recipe.mutual))
+        return ClusterLaplacian(W, placement, normalized, int(recipe.power), X.dtype)
 
     def _smallest(self, laplacian: Any, k: int, tick: Tick) -> Eigenpairs:
-        return eigenpairs_on_cluster(laplacian, k, slack=eigenpair_slack(laplacian.n_points))
+        pairs = eigenpairs_on_cluster(laplacian, k, slack=eigenpair_slack(laplacian.n_points))
+        return replace(pairs, vectors=laplacian.placement.back(pairs.vectors))
 
     def _make_space(self: Any, problem: Any) -> Any:
         kernel = self._make_kernel(problem)
@@ -230,17 +221,10 @@ def _warn_unlabeled_components(prepared: EmbeddedPrepared) -> None:
     problem, laplacian = prepared.problem, cast("ClusterLaplacian", prepared.laplacian)
     components = laplacian.components
     n = len(components.sizes)
-    without = np.setdiff1d(np.arange(n), np.unique(components.labels[problem.index]))
-
-    def first_rows() -> Array:
-        labels = components.labels
-        starts = PerPart(labels.starts[:-1].tolist())
-        return np.asarray(np.min(labels.collect(_first_rows, starts, n), axis=0))
-
-    diagnostics.tell_unlabeled_components(components.sizes, without, first_rows, laplacian.power)
-
-
-def _first_rows(labels: Array, start: int, n: int) -> Array:
-    first = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(first, labels[:, 0], start + np.arange(len(labels)))
-    return first
+    without = np.empty(0, dtype=np.int64)
+    if n > 1:
+        labels = laplacian.placement.back(components.labels)
+        without = np.setdiff1d(np.arange(n), np.unique(labels[problem.index]))
+    diagnostics.tell_unlabeled_components(
+        components.sizes, without, lambda: components.first, laplacian.power
+    )

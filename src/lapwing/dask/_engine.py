@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.probabilities import gaps_of, sharpness_of_gaps, usual_gap
 from lapwing.dask._data import Labels, Points
+from lapwing.dask._halos import HaloMatrix
 from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
@@ -111,10 +112,6 @@ class OnCluster:
         values: RowBlocks = solution.values
         return values
 
-    def arranged(self, X: Points) -> tuple[Points, Callable[[RowBlocks], RowBlocks]]:
-        """Return points in the blocks of the fit, and the map of values back to those of X."""
-        return X, lambda values: values
-
     def _refuse(self) -> None:
         """Refuse parameters that clusters do not support."""
 
@@ -131,7 +128,8 @@ class OnCluster:
 
     def _tell(self: Any, X: Points, prepared: Prepared[Any, Any], solution: Solution) -> None:
         self._set(solution.function.attributes)
-        self._set({k: v for k, v in solution.attributes.items() if not isinstance(v, RowBlocks)})
+        there = RowBlocks, HaloMatrix
+        self._set({k: v for k, v in solution.attributes.items() if not isinstance(v, there)})
         self._answer(X, prepared.problem, solution)
         self._diagnose(prepared, solution)
 

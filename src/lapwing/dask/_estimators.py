@@ -288,9 +288,9 @@ class DaskS3VC(DaskClassifier):
 class DaskLapERLSClassifier(DaskClassifier):
     """Laplacian embedded regularised least squares classifier, of points on a Dask cluster.
 
-    The same as `LapERLSClassifier` with landmarks: neighbours are searched block by block in
-    shards, the Laplacian is multiplied in blocks of rows, and the client solves a system in the
-    landmarks and eigenvectors.
+    The same as `LapERLSClassifier` with landmarks: points are moved to blocks near their
+    neighbours, a product with the Laplacian moves the rows at the borders of the blocks, and the
+    client solves a system in the landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -383,9 +383,9 @@ class DaskLapERLSClassifier(DaskClassifier):
 class DaskLapERLSRegressor(DaskRegressor):
     """Laplacian embedded regularised least squares regression, of points on a Dask cluster.
 
-    The same as `LapERLSRegressor` with landmarks: neighbours are searched block by block in
-    shards, the Laplacian is multiplied in blocks of rows, and the client solves a system in the
-    landmarks and eigenvectors.
+    The same as `LapERLSRegressor` with landmarks: points are moved to blocks near their
+    neighbours, a product with the Laplacian moves the rows at the borders of the blocks, and the
+    client solves a system in the landmarks and eigenvectors.
 
     Parameters
     ----------

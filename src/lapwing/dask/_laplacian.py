@@ -1,7 +1,7 @@
 """Laplacian of a graph on a cluster, and its smallest eigenpairs.
 
-A product is one task for each block of rows, which gets the values of all points: during it, a
-worker holds all multiplied vectors.
+A product moves the rows that blocks need of one another (`HaloMatrix`): during it, a worker holds
+its own values and those of its halo.
 """
 
 from __future__ import annotations
@@ -17,12 +17,22 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array
+from lapwing.dask._halos import GraphRows, HaloMatrix, products, stacked_halo
+from lapwing.dask._placement import Placement
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
 from lapwing.graphs import Eigenpairs, Laplacian, ScaledLaplacian, smallest_eigenpairs
-from lapwing.graphs.base import CSR
-from lapwing.graphs.chebyshev import Filter, block_width, filtered
-from lapwing.graphs.spectral import DENSE_POINTS, Limits, eigenvalue_gap, limits_of, tell_eigenpairs
+from lapwing.graphs.chebyshev import (
+    Filter,
+    advance,
+    block_width,
+    filtered,
+    residual_squares,
+    ritz,
+    whitening,
+)
+from lapwing.graphs.laplacian import laplacian_matrix, normalized_weights
+from lapwing.graphs.spectral import DENSE_POINTS, eigenvalue_gap, limits_of, tell_eigenpairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,36 +41,43 @@ class ClusterLaplacian:
 
     Attributes
     ----------
-    affinity : RowBlocks
-        W; each block is a list of CSR matrices, one for each block of columns.
+    affinity : HaloMatrix
+        W.
+    placement : Placement
+        Blocks of W.
     normalized : bool
     power : int
     dtype : dtype
         Precision of L.
     """
 
-    affinity: RowBlocks
+    affinity: HaloMatrix
+    placement: Placement
     normalized: bool
     power: int
     dtype: Any
 
     @property
     def n_points(self) -> int:
-        return self.affinity.shape[0]
+        return self.affinity.rows.shape[0]
 
     @cached_property
     def degrees(self) -> RowBlocks:
         """Degrees of the points, shape (n, 1)."""
-        return self.affinity.map(_degrees, n_columns=1, dtype=np.float64)
+        return self.affinity.rows.map(_degrees, n_columns=1, dtype=np.float64)
 
     @cached_property
-    def matrix(self) -> RowBlocks:
+    def matrix(self) -> HaloMatrix:
         """L, in the blocks of W."""
-        places = PerPart(list(range(len(self.affinity.parts))))
-        every = list(self.degrees.parts)
-        return self.affinity.map(
-            _laplacian_rows, every, places, self.normalized, np.dtype(self.dtype), dtype=self.dtype
+        rows = self.affinity.rows.map(
+            _laplacian_rows,
+            self.degrees,
+            self.affinity.halo(self.degrees),
+            self.normalized,
+            np.dtype(self.dtype),
+            dtype=self.dtype,
         )
+        return self.affinity.with_rows(rows)
 
     @cached_property
     def largest_degree(self) -> float:
@@ -72,16 +89,10 @@ class ClusterLaplacian:
         with np.errstate(over="ignore"):
             return float(norm**self.power)
 
-    def product(self, F: RowBlocks) -> RowBlocks:
-        """Compute L F."""
-        return self.matrix.map(
-            _multiplied, list(F.parts), n_columns=F.n_columns, dtype=np.dtype(F.dtype)
-        )
-
     def apply(self, F: RowBlocks) -> RowBlocks:
         """Compute L^p F."""
         for _ in range(self.power):
-            F = self.product(F)
+            F = self.matrix.product(F)
         return F
 
     def scaled(self, gamma: float) -> ScaledLaplacian:
@@ -95,75 +106,91 @@ class ClusterLaplacian:
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Connected components, numbered by their first points.
+    """Connected components, numbered by their first points in the user's order.
 
     Attributes
     ----------
     labels : RowBlocks
         Component of each point, shape (n, 1).
     sizes : ndarray of shape (n_components,)
+    first : ndarray of shape (n_components,)
+        First point of each in the user's order.
     """
 
     labels: RowBlocks
     sizes: Array
+    first: Array
 
 
 def _components(laplacian: ClusterLaplacian) -> Components:
     """Find the components of each block, and join them by the edges between blocks."""
-    W, session = laplacian.affinity, laplacian.affinity.session
-    places = PerPart(list(range(len(W.parts))))
-    own = W.map(_own_components, places, n_columns=1, dtype=np.int64)
-    joints = W.map(_joints, list(own.parts), places)
-    merged = session.each(_merged, 1, list(own.parts), list(joints.parts))[0]
-    labels = own.map(_relabeled, merged, places)
+    W = laplacian.affinity
+    session, n_blocks = W.rows.session, len(W.rows.parts)
+    own = W.rows.map(_own_components, n_columns=1, dtype=np.int64)
+    counts = own.collect(_n_components)
+    starts = np.cumsum([0, *counts])
+    numbered = own.map(_numbered, PerPart(starts[:-1].tolist()))
+    joints = session.each(
+        _joints, n_blocks, PerPart(W.rows.parts), PerPart(numbered.parts), W.halo(numbered)
+    )
+    merged = session.each(_merged, 1, list(joints), int(starts[-1]))[0]
+    labels = numbered.map(_relabeled, merged)
     n_components = session.gather(session.each(_n_merged, 1, merged))[0]
-    return Components(labels, np.asarray(labels.total(_bincount, n_components)))
+    sizes = np.asarray(labels.total(_bincount, n_components))
+    found = labels.collect(_first_points, laplacian.placement.origins, n_components)
+    first = np.min(found, axis=0)
+    order = np.argsort(first)
+    place = np.argsort(order)
+    return Components(labels.map(_relabeled, place), sizes[order], first[order])
 
 
-def _own_components(W: list[CSR], place: int) -> Array:
-    return np.asarray(connected_components(W[place], directed=False)[1]).astype(np.int64)[:, None]
+def _own_components(W: GraphRows) -> Array:
+    return np.asarray(connected_components(W.own, directed=False)[1]).astype(np.int64)[:, None]
 
 
-def _joints(W: list[CSR], own: list[Array], place: int) -> Array:
-    """Return the distinct pairs of (block, component) that edges join, shape (k, 4)."""
-    found = [np.empty((0, 4), dtype=np.int64)]
-    for j, block in enumerate(W):
-        if j <= place or not block.nnz:
-            continue
-        rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-        pairs = np.stack([own[place][rows, 0], own[j][block.indices, 0]], axis=1)
-        pairs = np.unique(pairs, axis=0)
-        places = np.full(len(pairs), place), pairs[:, 0], np.full(len(pairs), j), pairs[:, 1]
-        found.append(np.stack(places, axis=1))
-    return np.concatenate(found)
+def _n_components(own: Array) -> int:
+    return int(own.max(initial=-1)) + 1
 
 
-def _merged(own: list[Array], joints: list[Array]) -> list[Array]:
-    """Return the component of the graph for each component of each block."""
-    counts = [int(labels.max(initial=-1)) + 1 for labels in own]
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    pairs = np.concatenate(joints)
-    a, b = starts[pairs[:, 0]] + pairs[:, 1], starts[pairs[:, 2]] + pairs[:, 3]
-    size = int(starts[-1])
+def _numbered(own: Array, start: int) -> Array:
+    return own + start
+
+
+def _joints(W: GraphRows, own: Array, packed: list[Array]) -> Array:
+    """Find the distinct pairs of components that edges between blocks join, shape (k, 2)."""
+    rows = np.repeat(W.border, np.diff(W.far.indptr))
+    foreign = stacked_halo(W, packed, own)[W.far.indices, 0]
+    pairs = np.stack([own[rows, 0], foreign], axis=1)
+    return np.unique(pairs, axis=0)
+
+
+def _merged(joints: list[Array], size: int) -> Array:
+    """Return the component of the graph for each component of the blocks."""
+    a, b = np.concatenate(joints).T
     graph = sp.csr_array((np.ones(len(a)), (a, b)), shape=(size, size))
-    labels = np.asarray(connected_components(graph, directed=False)[1])
-    return [labels[s:e] for s, e in pairwise(starts)]
+    return np.asarray(connected_components(graph, directed=False)[1]).astype(np.int64)
 
 
-def _relabeled(own: Array, merged: list[Array], place: int) -> Array:
-    return np.asarray(merged[place][own[:, 0]].astype(np.int64)[:, None])
+def _relabeled(own: Array, merged: Array) -> Array:
+    return np.asarray(merged[own])
 
 
-def _n_merged(merged: list[Array]) -> int:
-    return max(int(labels.max(initial=-1)) + 1 for labels in merged)
+def _n_merged(merged: Array) -> int:
+    return int(merged.max(initial=-1)) + 1
 
 
 def _bincount(labels: Array, n: int) -> Array:
     return np.bincount(labels[:, 0], minlength=n)
 
 
-def _degrees(W: list[CSR]) -> Array:
-    return np.asarray(sum(block.sum(axis=1, dtype=np.float64) for block in W))[:, None]
+def _first_points(labels: Array, origins: Array, n: int) -> Array:
+    first = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(first, labels[:, 0], origins)
+    return first
+
+
+def _degrees(W: GraphRows) -> Array:
+    return W.row_sums()[:, None]
 
 
 def _largest(degrees: Array) -> float:
@@ -171,30 +198,14 @@ def _largest(degrees: Array) -> float:
 
 
 def _laplacian_rows(
-    W: list[CSR], degrees: list[Array], place: int, normalized: bool, dtype: np.dtype[Any]
-) -> list[CSR]:
-    own = degrees[place][:, 0]
-    rows = []
-    for j, block in enumerate(W):
-        weights = block.astype(np.float64)
-        if normalized:
-            a = np.repeat(np.sqrt(own), np.diff(block.indptr))
-            b = np.sqrt(degrees[j][:, 0])[block.indices]
-            # As `lapwing.graphs.laplacian` divides: both mirrored entries round alike.
-            weights.data = weights.data / np.maximum(a, b) / np.minimum(a, b)
-        if j == place:
-            diagonal = (own > 0).astype(np.float64) if normalized else own
-            rows.append(sp.csr_array(sp.diags_array(diagonal, format="csr") - weights))
-        else:
-            rows.append(sp.csr_array(-weights))
-    return [block.astype(dtype) for block in rows]
-
-
-def _multiplied(L: list[CSR], values: list[Array]) -> Array:
-    total = L[0] @ values[0]
-    for block, part in zip(L[1:], values[1:], strict=True):
-        total += block @ part
-    return np.asarray(total)
+    W: GraphRows, degrees: Array, packed: list[Array], normalized: bool, dtype: np.dtype[Any]
+) -> GraphRows:
+    own, far = degrees[:, 0], W.far
+    if normalized:
+        foreign = stacked_halo(W, packed, degrees)[:, 0]
+        far = normalized_weights(far, own[W.border], foreign, dtype)
+    matrix = laplacian_matrix(W.own, own, normalized, dtype)
+    return W._replace(own=matrix, far=sp.csr_array(-far.astype(dtype)))
 
 
 def eigenpairs_on_cluster(
@@ -207,42 +218,31 @@ def eigenpairs_on_cluster(
     seed: int = 0,
 ) -> Eigenpairs:
     """Compute the k smallest eigenpairs, their vectors in blocks; see `smallest_eigenpairs`."""
-    n = laplacian.n_points
+    n, dtype = laplacian.n_points, np.dtype(laplacian.dtype)
     sizes = laplacian.components.sizes
     zeros = len(sizes)
-    m = k - min(k, zeros)
+    known = min(k, zeros)
+    m = k - known
     if n <= DENSE_POINTS or (m and block_width(m) > n - zeros):
         return _gathered(laplacian, k)
-    limits: Limits = limits_of(
-        laplacian.normalized, laplacian.largest_degree, np.dtype(laplacian.dtype), tol
-    )
+    limits = limits_of(laplacian.normalized, laplacian.largest_degree, dtype, tol)
     null = _null(laplacian)
     values, following, n_iter, method = np.empty(0), 0.0 if zeros > k else np.inf, 0, "components"
-    others = None
-    residual = 0.0
+    others, residual = None, 0.0
     if m:
         L = _Products(laplacian, null)
-        X = L.start(seed, block_width(m))
         found, locked, following, n_iter = filtered(
-            L, X, m, limits.upper, limits.tolerance, slack, max_iter
+            L, L.start(seed, block_width(m)), m, limits.upper, limits.tolerance, slack, max_iter
         )
         order = np.argsort(found, kind="stable")
         values, method = np.maximum(found[order], 0), "chebyshev"
         signs = _signs(locked)
-        others = locked.map(
-            _arranged, order, signs[order], n_columns=m, dtype=np.dtype(laplacian.dtype)
-        )
-        residual = _residual(laplacian, values, others)
-    known = min(k, zeros)
+        others = locked.map(_arranged, order, signs[order], n_columns=m, dtype=dtype)
+        product = laplacian.matrix.product(others)
+        squares = others.total(_residual_squares, product, values.astype(dtype))
+        residual = float(np.sqrt(squares.max(initial=0.0)))
     vectors = null.labels.map(
-        _with_known,
-        null.entries,
-        null.place,
-        known,
-        others,
-        np.dtype(laplacian.dtype),
-        n_columns=k,
-        dtype=np.dtype(laplacian.dtype),
+        _with_known, null.entries, null.place, known, others, dtype, n_columns=k, dtype=dtype
     )
     values = np.concatenate([np.zeros(known), values])
     tolerance = max(limits.tolerance, slack * float(values[-1]))
@@ -256,19 +256,30 @@ def eigenpairs_on_cluster(
 
 def _gathered(laplacian: ClusterLaplacian, k: int) -> Eigenpairs:
     """Compute the eigenpairs of few points at the client."""
-    W = laplacian.affinity
-    rows = [sp.hstack(blocks, format="csr") for blocks in W.session.gather(W.parts)]
+    W = laplacian.affinity.rows
     local = Laplacian.from_affinity(
-        sp.vstack(rows, format="csr"),
+        whole_matrix(W.session.gather(W.parts)),
         normalized=laplacian.normalized,
         power=laplacian.power,
         dtype=laplacian.dtype,
     )
     pairs = smallest_eigenpairs(local, k)
-    cuts = [pairs.vectors[a:z] for a, z in zip(W.starts[:-1], W.starts[1:], strict=True)]
-    parts = tuple(W.session.constant(cut) for cut in cuts)
+    parts = tuple(W.session.constant(pairs.vectors[a:z]) for a, z in pairwise(W.starts))
     vectors = RowBlocks(W.session, parts, W.sizes, k, np.dtype(laplacian.dtype))
     return replace(pairs, vectors=cast("Any", vectors))
+
+
+def whole_matrix(blocks: list[GraphRows]) -> Any:
+    """Join the rows of all blocks to one matrix."""
+    starts = np.cumsum([0, *(rows.own.shape[0] for rows in blocks)])
+    joined = []
+    for start, rows in zip(starts, blocks, strict=False):
+        own, far = rows.own.tocoo(), rows.far.tocoo()
+        row = np.concatenate([own.row, rows.border[far.row]])
+        column = np.concatenate([own.col + start, rows.halo[far.col]])
+        entries = (np.concatenate([own.data, far.data]), (row, column))
+        joined.append(sp.csr_array(entries, shape=(rows.own.shape[0], int(starts[-1]))))
+    return sp.vstack(joined, format="csr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,13 +380,10 @@ class _Products:
 
     def filter(self, p: Filter, X: RowBlocks) -> RowBlocks:
         c, e = self.dtype.type(p.centre), self.dtype.type(p.half)
-        before: RowBlocks | None = None
-        now = X
-        for _ in range(p.degree):
-            after = self.laplacian.matrix.map(
-                _step, list(now.parts), now, before, c, e, n_columns=X.n_columns, dtype=self.dtype
-            )
-            before, now = now, after
+        matrix = self.laplacian.matrix
+        before, now = X, X.map(_first, matrix.rows, matrix.halo(X), c, e)
+        for _ in range(p.degree - 1):
+            before, now = now, now.map(_step, matrix.rows, matrix.halo(now), before, c, e)
         return now
 
     def orthonormal(self, X: RowBlocks, locked: RowBlocks | None, done: int) -> RowBlocks:
@@ -384,27 +392,20 @@ class _Products:
             if locked is not None:
                 on_locked = locked.total(_gram64, X)
                 X = X.map(_less, locked, X.session.constant(on_locked.astype(self.dtype)))
-            G = X.total(_gram64, X)
-            lengths = np.sqrt(np.diag(G))
-            try:
-                R = sla.cholesky(G / lengths / lengths[:, None], check_finite=False)
-            except sla.LinAlgError:
-                values, vectors = sla.eigh(G, check_finite=False)
-                kept = np.maximum(values, values[-1] * np.finfo(np.float64).eps * len(values))
-                U = vectors / np.sqrt(kept)
-            else:
-                inverse = sla.solve_triangular(R, np.eye(len(R)), check_finite=False)
-                U = inverse / lengths[:, None]
+            G = np.asarray(X.total(_gram64, X))
+            U = whitening(G)
+            if U is None:  # a Householder factorisation would need all rows in one place
+                s, V = sla.eigh(G, check_finite=False)
+                U = V / np.sqrt(np.maximum(s, s[-1] * np.finfo(np.float64).eps * len(s)))
             X = X @ U.astype(self.dtype)
         return X
 
     def rayleigh_ritz(self, X: RowBlocks) -> tuple[Array, Array, RowBlocks]:
-        Z = self.laplacian.product(X)
-        H = X.total(_gram64, Z)
-        s, U = sla.eigh((H + H.T) / 2, overwrite_a=True, check_finite=False)
-        made = X.session.constant((U.astype(self.dtype), s.astype(self.dtype)))
-        X = X.map(_turned, made)
-        return s, np.sqrt(X.total(_residual_squares, Z, made)), X
+        Z = self.laplacian.matrix.product(X)
+        s, U = ritz(X.total(_gram64, Z))
+        turn = X.session.constant(U.astype(self.dtype))
+        X, Z = X.map(_turned, turn), Z.map(_turned, turn)
+        return s, np.sqrt(X.total(_residual_squares, Z, s.astype(self.dtype))), X
 
     def room(self, k: int) -> RowBlocks | None:
         return None
@@ -424,15 +425,21 @@ def _random(labels: Array, seed: Any, width: int, dtype: np.dtype[Any]) -> Array
     return np.random.default_rng(seed).standard_normal((len(labels), width), dtype=dtype)
 
 
-def _step(
-    L: list[CSR], values: list[Array], now: Array, before: Array | None, c: Any, e: Any
-) -> Array:
-    """T_{j+1} = 2 (c - L) / e T_j - T_{j-1}; the first step has no T_{j-1}."""
-    y = c * now - _multiplied(L, values)
-    if before is None:
-        return np.asarray(y / e)
-    y *= 2 / e
-    return np.asarray(y - before)
+def _first(now: Array, L: GraphRows, packed: list[Array], c: Any, e: Any) -> Array:
+    """T_1 = (c - L) / e T_0."""
+    after = np.empty_like(now)
+    for rows, y in products(L, now, packed):
+        after[rows] = advance(y, now[rows], c, e)
+    after /= 2
+    return after
+
+
+def _step(now: Array, L: GraphRows, packed: list[Array], before: Array, c: Any, e: Any) -> Array:
+    """T_{j+1} = 2 (c - L) / e T_j - T_{j-1}."""
+    after = np.empty_like(now)
+    for rows, y in products(L, now, packed):
+        np.subtract(advance(y, now[rows], c, e), before[rows], out=after[rows])
+    return after
 
 
 def _gram64(A: Array, B: Array) -> Array:
@@ -443,13 +450,13 @@ def _less(X: Array, locked: Array, along: Array) -> Array:
     return np.asarray(X - locked @ along)
 
 
-def _turned(X: Array, made: tuple[Array, Array]) -> Array:
-    return np.asarray(X @ made[0])
+def _turned(X: Array, U: Array) -> Array:
+    return np.asarray(X @ U)
 
 
-def _residual_squares(X: Array, Z: Array, made: tuple[Array, Array]) -> Array:
-    R = Z @ made[0] - X * made[1]
-    return np.asarray(np.einsum("ij,ij->j", R, R, dtype=np.float64))
+def _residual_squares(X: Array, LX: Array, values: Array) -> Array:
+    """Sum the squares of the residuals; results of tasks are not overwritten."""
+    return residual_squares(X, LX.copy(), values)
 
 
 def _appended(X: Array, locked: Array | None, good: int) -> Array:
@@ -475,9 +482,3 @@ def _largest_entries(X: Array) -> Array:
     if not len(X):
         return np.zeros(X.shape[1])
     return np.asarray(X[np.argmax(np.abs(X), axis=0), np.arange(X.shape[1])], dtype=np.float64)
-
-
-def _residual(laplacian: ClusterLaplacian, values: Array, vectors: RowBlocks) -> float:
-    identity = np.eye(len(values), dtype=vectors.dtype), values.astype(vectors.dtype)
-    squares = vectors.total(_residual_squares, laplacian.product(vectors), identity)
-    return float(np.sqrt(squares.max(initial=0.0)))

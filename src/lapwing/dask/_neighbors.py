@@ -1,43 +1,45 @@
-"""k-nearest-neighbour graph of points on a cluster.
+"""Nearest neighbours of points on a cluster.
 
-Each block of points is searched in each shard, the index of one block. Candidates and edges stay on
-the workers; the client gets the sum of the lengths, which scales heat weights, and the recall on a
-sample.
+A block of points is asked about by the blocks that need it: the rows whose nearest lists it owns,
+or, in an exact search, all rows. Candidates and edges stay on the workers; the client gets counts,
+the sum of the lengths, which scales heat weights, and the recall on a sample.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, row_blocks
-from lapwing._host.warn import warn
 from lapwing.dask._data import Points
+from lapwing.dask._placement import (
+    PURPOSE,
+    Layout,
+    PlacedRows,
+    Placement,
+    in_order,
+    near_neighbors,
+)
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
-from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
-from lapwing.graphs.base import CSR, tidy
-from lapwing.graphs.row_search import ListReading
-from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE, nearest_of
-from lapwing.graphs.search import Points as SearchPoints
-from lapwing.graphs.weights import heat
+from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, nearest_of
 from lapwing.linalg import center_of
 
 _LOGGER = logging.getLogger("lapwing")
 
 _WEIGHTS = ("heat", "binary")
 _WORKING_MEMORY = 64  # MB of distances of scikit-learn
+_BLOCK_BYTES = 2**29  # of the points of a block, at most
+_LEAST_CODED = 1000  # points of a block below which codes cannot be trained
 
 
 class Edges(NamedTuple):
@@ -58,8 +60,8 @@ def check_recipe(recipe: Any) -> KNNGraph:
     """
     if not isinstance(recipe, KNNGraph):
         raise ValueError(
-            f"graph={recipe!r} is not supported on a cluster. Use KNNGraph(...), or "
-            "DaskAnchorGraphClassifier for anchors."
+            f"graph={recipe!r} is not supported on a cluster. Use KNNGraph(...), AffinityGraph(W), "
+            "or DaskAnchorGraphClassifier for anchors."
         )
     for name, value, allowed in (
         ("metric", recipe.metric, ("euclidean",)),
@@ -75,148 +77,355 @@ def check_recipe(recipe: Any) -> KNNGraph:
     return recipe
 
 
-def knn_affinity(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, float]:
-    """Compute the affinity of a recipe.
+def knn_edges(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, Placement, float]:
+    """Find the edges of a recipe.
 
     Returns
     -------
-    affinity : RowBlocks
-        W; each block is a list of CSR matrices, one for each block of columns.
+    edges : RowBlocks
+        `Edges` of the blocks of the placement.
+    placement : Placement
+        Where the points are; only the way back is left of it.
     recall : float
         Recall of the search on a sample.
     """
-    n, k = X.shape[0], int(recipe.n_neighbors)
+    (n, d), k = X.shape, int(recipe.n_neighbors)
     if k >= n:
         raise ValueError(
             f"n_neighbors={k} must be smaller than the number of points, n={n}: a point is not "
             f"its own neighbour. Use n_neighbors <= {n - 1}, or more points."
         )
-    edges, recall = _search(recipe, X, k)
-    count, length = edges.total(_count_and_length)
-    t = float(length) / int(count) if recipe.weights == "heat" else None
-    return _symmetric(edges, t, bool(recipe.mutual)), recall
-
-
-def _search(recipe: KNNGraph, X: Points, k: int) -> tuple[RowBlocks, float]:
-    rows, session = X.rows, X.rows.session
-    n, g = X.shape[0], len(X.rows.parts)
-    approximate = _approximates(recipe, X)
-    seeds = check_random_state(recipe.random_state).randint(2**31 - 1, size=g).tolist()
-    shards = rows.map(
-        _shard,
-        PerPart(rows.starts[:-1].tolist()),
-        PerPart(seeds),
-        approximate,
-        k,
-        recipe.target_recall,
-    )
-    found: Any = [None] * g
-    for shift in range(g):  # each shard serves one block at a time
-        others = [(i + shift) % g for i in range(g)]
-        found = session.each(
-            _better,
-            g,
-            PerPart(rows.parts),
-            PerPart(rows.starts[:-1].tolist()),
-            PerPart([rows.parts[j] for j in others]),
-            PerPart([shards.parts[j] for j in others]),
-            PerPart(list(found)),
-            k,
-        )
-    candidates = RowBlocks(session, tuple(found), rows.sizes, k, rows.dtype)
-    edges = candidates.map(_edges_of, PerPart(rows.starts[:-1].tolist()), k, n)
-    if not approximate:
-        return edges, 1.0
-    return edges, _recall(recipe, X, candidates, k)
-
-
-def _approximates(recipe: KNNGraph, X: Points) -> bool:
-    return recipe._approximates(X) and (
+    most = -(-n * d * np.dtype(X.dtype).itemsize // _BLOCK_BYTES)
+    n_blocks = min(max(X.rows.session.n_threads, most), n)
+    seed = int(check_random_state(recipe.random_state).randint(2**31 - 1))
+    approximate = recipe._approximates(X) and (
         find_spec("faiss") is not None or recipe.approximate is True
     )
+    if approximate:
+        placement = near_neighbors(X, n_blocks, seed)
+        search, recall = _tuned(placement, X, k, recipe.target_recall, seed)
+    else:
+        placement = in_order(X, n_blocks)
+        search, recall = _Search(placement, placement.rows.map(_exact), k), 1.0
+    return search.edges(), placement.without_points(), recall
 
 
 @dataclass(frozen=True, eq=False)
-class _Shard:
-    """Index of a block of points."""
+class _Index:
+    """Search in the points of a block.
 
-    start: int
-    center: Array
-    scale: float
-    index: Any  # of faiss, or NearestNeighbors
+    Attributes
+    ----------
+    origin : ndarray of shape (d,)
+        Subtracted from points before an exact search.
+    index : NearestNeighbors, faiss.IndexIVF or None
+        None without points.
+    local : ndarray of int32 of shape (n_lists,), or None
+        Number of each list of all in this index, -1 for those of other blocks.
+    n : int
+        Number of points.
+    """
+
+    origin: Array
+    index: Any
+    local: Array | None
     n: int
 
-    def candidates(self, points: Array, m: int) -> Iterator[tuple[Array, Array]]:
-        """Yield some rows of points and their candidates (b, m) in the shard, -1 for none."""
+    def candidates(self, asked: _Asked, rows: slice, m: int, layout: Layout | None) -> Array:
+        """Find what may be nearest to some of the asked points: (b, m), -1 for none."""
         m = min(m, self.n)
-        blocks = row_blocks(len(points), 8 * m * points.shape[1], DIFFERENCE_BYTES)
-        if isinstance(self.index, NearestNeighbors):
-            for block in blocks:
-                with config_context(working_memory=_WORKING_MEMORY):
-                    moved = points[block] - self.center
-                    found = self.index.kneighbors(moved, m, return_distance=False)
-                yield np.arange(block.start, block.stop), np.asarray(found)
-            return
-        reading = ListReading(self.index, self._lists_of(points))
-        for block in blocks:
-            rows = reading.order[block]
-            yield rows, reading.candidates(self._scaled(points[rows]), rows, m)
-
-    def _lists_of(self, points: Array) -> Array:
-        """Return the lists (b, n_read) to read for points."""
-        lists = np.empty((len(points), self.index.nprobe), dtype=np.int32)
-        for some in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
-            asked = self._scaled(points[some])
-            lists[some] = self.index.quantizer.search(asked, self.index.nprobe)[1]
-        return lists
-
-    def _scaled(self, points: Array) -> Array:
-        return np.ascontiguousarray((points - self.center) / self.scale, dtype=np.float32)
+        if self.local is None or layout is None:
+            with config_context(working_memory=_WORKING_MEMORY):
+                moved = asked.points[rows] - self.origin
+                return np.asarray(self.index.kneighbors(moved, m, return_distance=False))
+        assert asked.lists is not None
+        lists = self.local[asked.lists[rows]].astype(np.int64)
+        # The own ones first: faiss reads no more columns than there are lists.
+        lists = np.take_along_axis(lists, np.argsort(lists < 0, axis=1, kind="stable"), 1)
+        lists = np.ascontiguousarray(lists[:, : max(1, int((lists >= 0).sum(axis=1).max()))])
+        self.index.nprobe = lists.shape[1]
+        points = layout.lists.scaled(asked.points[rows])
+        return np.asarray(self.index.search_preassigned(points, m, lists, None)[1])
 
 
-def _shard(
-    block: Array, start: int, seed: int, approximate: bool, k: int, target_recall: float
-) -> _Shard:
-    center = center_of(block) if len(block) else np.zeros(block.shape[1], dtype=block.dtype)
-    if not approximate or len(block) <= 2 * k:
-        search = NearestNeighbors().fit(block - center) if len(block) else None
-        return _Shard(start, center, 1.0, search, len(block))
-    faiss = ann.load_faiss("KNNGraph of so many points on a cluster")
-    points = SearchPoints.prepare(block, "euclidean")
-    index, scale = ann.tuned_lists(faiss, points, k, target_recall, np.random.RandomState(seed))
-    return _Shard(start, center, scale * points.scale, index, len(block))
+class _Asked(NamedTuple):
+    """Points of a block whose neighbours are looked for in another one."""
+
+    rows: Array  # of their block
+    points: Array
+    lists: Array | None  # (b, n_read), the nearest first
 
 
 class _Candidates(NamedTuple):
-    """Nearest points so far, in ascending order of their numbers; -1 and inf for none."""
+    """Nearest points found for some rows; -1 and inf for none."""
 
+    rows: Array
     indices: Array
     lengths: Array
 
 
-def _better(
-    block: Array, start: int, others: Array, shard: _Shard, known: _Candidates | None, k: int
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A search of all points, ready to run.
+
+    Attributes
+    ----------
+    placement : Placement
+    indexes : RowBlocks of _Index
+    k : int
+    n_read : int
+        Lists that a point reads.
+    more : int
+        Candidates beyond those of an exact search, of which codes tell the order roughly only.
+    """
+
+    placement: Placement
+    indexes: RowBlocks
+    k: int
+    n_read: int = 0
+    more: int = 0
+
+    @property
+    def width(self) -> int:
+        return self.k + 1 + SPARE
+
+    def edges(self) -> RowBlocks:
+        placed, n_blocks = self.placement.rows, len(self.placement.rows.parts)
+        session, layout = placed.session, self.placement.layout
+        starts = PerPart(placed.starts[:-1].tolist())
+        asked = placed.map(_asked, layout, self.n_read, n_blocks)
+        counts = np.array(asked.collect(_counts_asked))
+        answers: list[list[Any]] = [[] for _ in range(n_blocks)]
+        for shift in range(n_blocks):  # each block serves one other at a time
+            pairs = [(i, (i + shift) % n_blocks) for i in range(n_blocks)]
+            pairs = [(i, j) for i, j in pairs if counts[i, j]]
+            pieces = session.each(
+                _asked_of,
+                len(pairs),
+                PerPart([asked.parts[i] for i, _ in pairs]),
+                PerPart([j for _, j in pairs]),
+            )
+            found = session.each(
+                _answered,
+                len(pairs),
+                PerPart([placed.parts[j] for _, j in pairs]),
+                PerPart([int(placed.starts[j]) for _, j in pairs]),
+                PerPart([self.indexes.parts[j] for _, j in pairs]),
+                layout,
+                PerPart(pieces),
+                PerPart([int(placed.starts[i]) for i, _ in pairs]),
+                self.width,
+                self.more,
+            )
+            for (i, _), answer in zip(pairs, found, strict=True):
+                answers[i].append(answer)
+        heights = PerPart(list(placed.sizes))
+        parts = session.each(
+            _edges_of, n_blocks, PerPart(answers), starts, heights, self.k, placed.shape[0]
+        )
+        return RowBlocks(session, parts, placed.sizes, self.k, np.dtype(np.float64))
+
+
+def _tuned(
+    placement: Placement, X: Points, k: int, target_recall: float, seed: int
+) -> tuple[_Search, float]:
+    """Fill lists, and read as many of them as the recall takes.
+
+    Lists hold codes where points are many, or the points where codes cannot tell the neighbours, as
+    in memory.
+    """
+    placed, n_lists = placement.rows, placement.n_lists
+    session, (n, d) = placed.session, X.shape
+    sample = np.sort(
+        np.random.default_rng(seed).choice(n, min(ann.RECALL_SAMPLE, n), replace=False)
+    )
+    picked = session.gather(
+        session.each(_points_at, len(placed.parts), PerPart(placed.parts), placed.at(sample))
+    )
+    points = session.constant(np.concatenate(picked))
+    starts = PerPart(placed.starts[:-1].tolist())
+    truth = placed.collect(_nearest_lengths, starts, sample, points, k)
+    lengths = np.concatenate([found[0] for found in truth], axis=1)
+    nearest = np.argsort(lengths, axis=1, kind="stable")[:, :k]
+    farthest = np.take_along_axis(lengths, nearest[:, -1:], 1) * (1 + 5e-5)  # a tie is as good
+    holders = np.take_along_axis(np.concatenate([found[1] for found in truth], axis=1), nearest, 1)
+    layout = placement.layout
+    holding = session.gather(session.each(_holding, 1, layout, points, holders, target_recall))[0]
+    read, recall, search = 0, 0.0, None
+    for coded in (True, False) if n >= ann.CODED_POINTS else (False,):
+        more = ann.MORE_CODED * (k + 1) if coded else 0
+        speed = session.n_threads / 2 * (ann.CODE_SPEED if coded else 1)
+        most = ann.affordable_lists(n_lists, n, d, speed)
+        # What codes miss in twice the lists that hold the neighbours, more lists do not bring.
+        most = min(most, 2 * holding, n_lists) if coded else most
+        indexes = placed.map(_filled, layout, coded, seed)
+        search = _Search(placement, indexes, k, more=more)
+
+        def recall_of(n_read: int, search: _Search = search) -> float:
+            found = placed.collect(
+                _found, starts, search.indexes, layout, points, sample, n_read, k, search.more
+            )
+            best = np.sort(np.concatenate(found, axis=1), axis=1)[:, :k]
+            return float((best <= farthest).mean())
+
+        read, recall = ann.fewest_lists(recall_of, target_recall, most)
+        search = _Search(placement, indexes, k, read, more)
+        if recall >= target_recall:
+            break
+    assert search is not None
+    level = logging.INFO if recall >= target_recall else logging.WARNING
+    text = "Neighbours on the cluster: recall %.4f (asked: %g) reading %d of %d lists of %s."
+    kind = "codes" if search.more else "points"
+    _LOGGER.log(level, text, recall, target_recall, read, n_lists, kind)
+    ann.warn_low_recall(recall, target_recall, n, _CURE)
+    return search, recall
+
+
+_CURE = (
+    "Reduce the features first, or use DaskAnchorGraphClassifier or DaskEigenfunctionClassifier, "
+    "which need no neighbours."
+)
+
+
+def _exact(placed: PlacedRows) -> _Index:
+    points = placed.points
+    if not len(points):
+        return _Index(np.zeros(points.shape[1]), None, None, 0)
+    origin = center_of(points)
+    return _Index(origin, NearestNeighbors().fit(points - origin), None, len(points))
+
+
+def _filled(placed: PlacedRows, layout: Layout, coded: bool, seed: int) -> _Index:
+    """Fill the lists that a block owns; their places are those of all lists."""
+    assert placed.lists is not None
+    points, lists = placed.points, layout.lists
+    if not len(points):
+        return _Index(lists.origin, None, None, 0)
+    faiss = ann.load_faiss(PURPOSE)
+    own = np.unique(placed.lists)
+    local = np.full(len(lists.centers), -1, dtype=np.int32)
+    local[own] = np.arange(len(own))
+    quantizer = faiss.IndexFlatL2(lists.centers.shape[1])
+    quantizer.add(lists.centers[own])
+    if coded and len(points) >= _LEAST_CODED:
+        drawn = min(len(points), ann.LIST_SIZE * len(own))
+        sample = np.random.default_rng(seed).choice(len(points), drawn, replace=False)
+        index = ann.coded_lists(faiss, quantizer, lists.scaled(points[np.sort(sample)]))
+    else:
+        index = ann.empty_lists(faiss, quantizer, len(own), seed)
+        index.is_trained = True
+    for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
+        index.add(lists.scaled(points[rows]))
+    return _Index(lists.origin, index, local, len(points))
+
+
+def _points_at(placed: PlacedRows, at: tuple[Array, Array]) -> Array:
+    return np.asarray(placed.points[at[1]])
+
+
+def _nearest_lengths(
+    placed: PlacedRows, start: int, sample: Array, points: Array, k: int
+) -> tuple[Array, Array]:
+    """Find the true lengths to the nearest points of a block, and the lists that hold them."""
+    lengths = np.full((len(points), k), np.inf)
+    lists = np.zeros((len(points), k), dtype=np.int32)
+    block = placed.points
+    if len(block):
+        m = min(k + 1 + SPARE, len(block))
+        center = center_of(block)
+        with config_context(working_memory=_WORKING_MEMORY):
+            search = NearestNeighbors(n_neighbors=m, algorithm="brute").fit(block - center)
+            ends = search.kneighbors(points - center, return_distance=False)
+        found = _lengths(points, block, ends)
+        found[ends + start == sample[:, None]] = np.inf
+        order = np.argsort(found, axis=1, kind="stable")[:, :k]
+        lengths[:, : order.shape[1]] = np.take_along_axis(found, order, 1)
+        assert placed.lists is not None
+        lists[:, : order.shape[1]] = placed.lists[np.take_along_axis(ends, order, 1)]
+    return lengths, lists
+
+
+def _holding(layout: Layout, points: Array, holders: Array, target_recall: float) -> int:
+    """Count the nearest lists that hold that share of the true neighbours."""
+    order = layout.lists.nearest(points, len(layout.first))
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(order.shape[1], dtype=order.dtype)[None], axis=1)
+    needed = np.sort(np.take_along_axis(ranks, holders, 1), axis=None)
+    return int(needed[min(len(needed) - 1, int(target_recall * len(needed)))]) + 1
+
+
+def _found(
+    placed: PlacedRows,
+    start: int,
+    index: _Index,
+    layout: Layout,
+    points: Array,
+    sample: Array,
+    n_read: int,
+    k: int,
+    more: int,
+) -> Array:
+    """Find the lengths to the nearest points of a block that a search finds for the sample."""
+    asked = _Asked(sample, points, layout.lists.nearest(points, n_read))
+    found = _answered(placed, start, index, layout, asked, 0, k + 1 + SPARE, more)
+    return np.sort(found.lengths, axis=1)
+
+
+def _asked(
+    placed: PlacedRows, layout: Layout | None, n_read: int, n_blocks: int
+) -> list[_Asked | None]:
+    """Sort the rows of a block by the blocks that they ask."""
+    points = placed.points
+    if layout is None:
+        whole = _Asked(np.arange(len(points)), points, None)
+        return [whole if len(points) else None] * n_blocks
+    lists = layout.lists.nearest(points, n_read)
+    asked: list[_Asked | None] = [None] * n_blocks
+    for block, held in enumerate(layout.held.T):
+        rows = np.flatnonzero(held[lists].any(axis=1))
+        if len(rows) == len(points) and len(rows):
+            asked[block] = _Asked(rows, points, lists)
+        elif len(rows):
+            asked[block] = _Asked(rows, points[rows], lists[rows])
+    return asked + [None] * (n_blocks - len(asked))
+
+
+def _counts_asked(asked: Sequence[_Asked | None]) -> Array:
+    return np.array([0 if each is None else len(each.rows) for each in asked])
+
+
+def _asked_of(asked: Sequence[_Asked], block: int) -> _Asked:
+    return asked[block]
+
+
+def _answered(
+    placed: PlacedRows,
+    start: int,
+    index: _Index,
+    layout: Layout | None,
+    asked: _Asked,
+    asked_start: int,
+    width: int,
+    more: int,
 ) -> _Candidates:
-    """Merge the candidates of a block with those of one more shard."""
-    m = k + 1 + SPARE
-    indices = np.full((len(block), m), -1, dtype=np.int64)
-    lengths = np.full((len(block), m), np.inf)
-    if shard.n and len(block):
-        for rows, proposed in shard.candidates(block, m):
-            width = proposed.shape[1]
-            indices[rows, :width] = np.where(proposed >= 0, proposed + shard.start, -1)
-            lengths[rows, :width] = _lengths(block[rows], others, proposed)
-    # By index, not by distance 0, because duplicates of a point are its neighbours.
-    own = indices == start + np.arange(len(block))[:, None]
-    indices[own], lengths[own] = -1, np.inf
-    if known is not None:
-        indices = np.hstack([known.indices, indices])
-        lengths = np.hstack([known.lengths, lengths])
-        nearest = np.argpartition(lengths, m - 1, axis=1)[:, :m]
-        indices = np.take_along_axis(indices, nearest, 1)
-        lengths = np.take_along_axis(lengths, nearest, 1)
-    order = np.argsort(indices, axis=1)
-    return _Candidates(np.take_along_axis(indices, order, 1), np.take_along_axis(lengths, order, 1))
+    """Find the nearest points of a block for some points, with exact lengths."""
+    b, m = len(asked.rows), min(width, max(index.n, 1))
+    indices = np.full((b, m), -1, dtype=np.int64)
+    lengths = np.full((b, m), np.inf)
+    if index.n:
+        bytes_ = 8 * (width + more) * placed.points.shape[1]
+        for rows in row_blocks(b, bytes_, DIFFERENCE_BYTES):
+            ends = index.candidates(asked, rows, width + more, layout)
+            found = _lengths(asked.points[rows], placed.points, ends)
+            ends = np.where(ends >= 0, ends + start, -1)
+            # By index, not by distance 0, because duplicates of a point are its neighbours.
+            own = ends == asked_start + asked.rows[rows][:, None]
+            found[own], ends[own] = np.inf, -1
+            if found.shape[1] > m:
+                best = np.argpartition(found, m - 1, axis=1)[:, :m]
+                ends, found = np.take_along_axis(ends, best, 1), np.take_along_axis(found, best, 1)
+            indices[rows, : ends.shape[1]], lengths[rows, : ends.shape[1]] = ends, found
+    return _Candidates(asked.rows, indices, lengths)
 
 
 def _lengths(points: Array, others: Array, ends: Array) -> Array:
@@ -227,94 +436,43 @@ def _lengths(points: Array, others: Array, ends: Array) -> Array:
     return np.asarray(lengths)
 
 
-def _edges_of(candidates: _Candidates, start: int, k: int, n: int) -> Edges:
-    b = len(candidates.indices)
-    rows = start + np.arange(b)
-    found = nearest_of(rows, candidates.indices, candidates.lengths, k, n)
-    tied = found.tied[:, 0] - start
-    return Edges(
-        np.concatenate([np.repeat(np.arange(b), k), tied]),
+def _edges_of(answers: list[_Candidates], start: int, b: int, k: int, n: int) -> Edges:
+    """Keep the nearest of all candidates of a block."""
+    m = sum(answer.indices.shape[1] for answer in answers)
+    found = [Edges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    for block in row_blocks(b, 16 * m, DIFFERENCE_BYTES):
+        height = block.stop - block.start
+        indices, lengths = np.full((height, m), -1, dtype=np.int64), np.full((height, m), np.inf)
+        stop = 0
+        for answer in answers:
+            some = slice(*np.searchsorted(answer.rows, [block.start, block.stop]))
+            left, stop = stop, stop + answer.indices.shape[1]
+            indices[answer.rows[some] - block.start, left:stop] = answer.indices[some]
+            lengths[answer.rows[some] - block.start, left:stop] = answer.lengths[some]
+        order = np.argsort(indices, axis=1)
+        indices = np.take_along_axis(indices, order, 1)
+        lengths = np.take_along_axis(lengths, order, 1)
+        found.append(
+            _nearest_edges(start + np.arange(block.start, block.stop), indices, lengths, k, n)
+        )
+    rows, columns, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Edges(rows - start, columns, lengths)
+
+
+def _nearest_edges(rows: Array, indices: Array, lengths: Array, k: int, n: int) -> Edges:
+    if indices.shape[1] < k:
+        more = ((0, 0), (k - indices.shape[1], 0))
+        indices, lengths = (
+            np.pad(indices, more, constant_values=-1),
+            np.pad(lengths, more, constant_values=np.inf),
+        )
+    found = nearest_of(rows, indices, lengths, k, n)
+    tied = found.tied[:, 0] - rows[0]
+    ends = Edges(
+        np.concatenate([np.repeat(rows, k), found.tied[:, 0]]),
         np.concatenate([found.indices.ravel(), found.tied[:, 1]]),
         np.concatenate([found.lengths.ravel(), found.lengths[tied, -1]]),
     )
-
-
-def _count_and_length(edges: Edges) -> tuple[int, float]:
-    return len(edges.lengths), float(edges.lengths.sum())
-
-
-def _recall(recipe: KNNGraph, X: Points, candidates: RowBlocks, k: int) -> float:
-    """Estimate the recall: the share of true neighbours among the candidates, on a sample."""
-    n, starts = X.shape[0], X.rows.starts
-    sample = np.sort(np.random.default_rng(0).choice(n, min(ann.RECALL_SAMPLE, n), replace=False))
-    points = X[sample]
-    true = np.concatenate(
-        X.rows.collect(_nearest_lengths, PerPart(starts[:-1].tolist()), sample, points, k), axis=1
-    )
-    farthest = np.sort(true, axis=1)[:, k - 1 : k] * (1 + TIE)
-    found = np.empty((len(sample), k))
-    for (places, _), lengths in zip(
-        X.rows.at(sample).values, candidates.collect(_shortest, X.rows.at(sample), k), strict=True
-    ):
-        found[places] = lengths
-    recall = float((found <= farthest * (1 + 5e-5)).mean())
-    level = logging.INFO if recall >= recipe.target_recall else logging.WARNING
-    _LOGGER.log(level, "Neighbours on the cluster: recall %.4f.", recall)
-    if recall < min(recipe.target_recall, ann.LOW_RECALL):
-        warn(
-            f"The search finds {recall:.0%} of the nearest neighbours of {n} points. Reduce the "
-            "features first, or use DaskAnchorGraphClassifier or DaskEigenfunctionClassifier, "
-            "which need no neighbours.",
-            LowRecallWarning,
-        )
-    return recall
-
-
-def _nearest_lengths(block: Array, start: int, sample: Array, points: Array, k: int) -> Array:
-    lengths = np.full((len(points), k), np.inf)
-    if len(block):
-        m = min(k + 1 + SPARE, len(block))
-        center = center_of(block)
-        with config_context(working_memory=_WORKING_MEMORY):
-            search = NearestNeighbors(n_neighbors=m, algorithm="brute").fit(block - center)
-            ends = search.kneighbors(points - center, return_distance=False)
-        found = _lengths(points, block, ends)
-        found[ends + start == sample[:, None]] = np.inf
-        nearest = np.sort(found, axis=1)[:, :k]
-        lengths[:, : nearest.shape[1]] = nearest
-    return lengths
-
-
-def _shortest(candidates: _Candidates, at: tuple[Array, Array], k: int) -> Array:
-    return np.asarray(np.sort(candidates.lengths[at[1]], axis=1)[:, :k])
-
-
-def _symmetric(edges: RowBlocks, t: float | None, mutual: bool) -> RowBlocks:
-    """Join edges of both directions to the rows of W, one matrix for each block of columns."""
-    session, starts, g = edges.session, edges.starts, len(edges.parts)
-    outgoing = edges.map(_weighted, starts, t)
-    incoming = [
-        [session.each(_piece, 1, outgoing.parts[j], i)[0] for j in range(g)] for i in range(g)
-    ]
-    return outgoing.map(_joined, PerPart(incoming), mutual)
-
-
-def _weighted(edges: Edges, starts: Array, t: float | None) -> list[CSR]:
-    """Return the weights of edges as one matrix for each block of columns."""
-    values = np.ones(len(edges.lengths)) if t is None else heat(edges.lengths, t)
-    b = int(edges.rows.max(initial=-1)) + 1
-    whole = sp.csr_array((values, (edges.rows, edges.columns)), shape=(b, starts[-1]))
-    return [sp.csr_array(whole[:, a:z]) for a, z in pairwise(starts)]
-
-
-def _piece(outgoing: list[CSR], i: int) -> CSR:
-    """Return the transpose of the edges to a block."""
-    return sp.csr_array(outgoing[i].T)
-
-
-def _joined(outgoing: list[CSR], incoming: list[CSR], mutual: bool) -> list[CSR]:
-    join = "minimum" if mutual else "maximum"
-    return [
-        tidy(sp.csr_array(getattr(out, join)(back)))
-        for out, back in zip(outgoing, incoming, strict=True)
-    ]
+    # Lists that hold too few points leave a point with fewer neighbours than asked for.
+    real = np.isfinite(ends.lengths)
+    return ends if real.all() else Edges(*(column[real] for column in ends))

@@ -6,7 +6,7 @@ products of two of them, sums, and a few rows. Only these small results come to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -158,61 +158,8 @@ class Transposed:
         return self
 
 
-def regrouped(matrix: RowBlocks, n_parts: int) -> tuple[RowBlocks, list[list[int]]]:
-    """Merge neighbouring blocks into at most `n_parts`, and return the old blocks of each.
-
-    Empty blocks are merged with their neighbours.
-    """
-    groups = _groups(matrix.sizes, n_parts)
-    parts = [[matrix.parts[i] for i in group] for group in groups]
-    stacked = matrix.session.each(_stacked, len(groups), PerPart(parts))
-    sizes = tuple(sum(matrix.sizes[i] for i in group) for group in groups)
-    return replace(matrix, parts=stacked, sizes=sizes), groups
-
-
-def _groups(sizes: Sequence[int], n_parts: int) -> list[list[int]]:
-    """Group consecutive blocks into runs of about equal numbers of rows, at least one each."""
-    ends = np.cumsum(sizes)
-    wanted = np.linspace(0, ends[-1], n_parts + 1)[1:]
-    which = np.searchsorted(wanted, ends - np.asarray(sizes) / 2, side="left")
-    groups = [np.flatnonzero(which == i).tolist() for i in range(n_parts)]
-    groups = [group for group in groups if group]
-    kept: list[list[int]] = []
-    for group in groups:
-        if kept and sum(sizes[i] for i in kept[-1]) == 0:
-            kept[-1] += group
-        else:
-            kept.append(group)
-    if len(kept) > 1 and sum(sizes[i] for i in kept[-1]) == 0:
-        last = kept.pop()
-        kept[-1] += last
-    return kept
-
-
-def parted(matrix: RowBlocks, sizes: Sequence[int], groups: list[list[int]]) -> RowBlocks:
-    """Undo `regrouped`."""
-    cut: list[Any] = [None] * len(sizes)
-    holders, slices = [], []
-    places = []
-    for part, group in zip(matrix.parts, groups, strict=True):
-        start = 0
-        for i in group:
-            holders.append(part)
-            slices.append(slice(start, start + sizes[i]))
-            places.append(i)
-            start += sizes[i]
-    made = matrix.session.each(_rows, len(places), PerPart(holders), PerPart(slices))
-    for i, future in zip(places, made, strict=True):
-        cut[i] = future
-    return replace(matrix, parts=tuple(cut), sizes=tuple(sizes))
-
-
 def _rows(block: Any, rows: Any) -> Any:
     return block[rows]
-
-
-def _stacked(blocks: list[Any]) -> Any:
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
 def _times(block: Any, small: Array) -> Array:

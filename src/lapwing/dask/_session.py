@@ -14,6 +14,7 @@ from lapwing._host.modules import require
 
 _FAN_IN = 8  # results that one task adds
 PATIENCE = 30.0  # seconds without a running worker, or without a scheduler
+MOST_TASKS = 20_000  # that are submitted before results are waited for
 _POLL = 1.0  # seconds between two checks of the cluster
 _PURPOSE = "lapwing.dask"
 
@@ -34,6 +35,7 @@ class Session:
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        self._submitted_tasks = 0  # since the last wait
         self._distributed = require("distributed", extra="dask", purpose=_PURPOSE)
         self._dask = require("dask", extra="dask", purpose=_PURPOSE)
 
@@ -75,7 +77,9 @@ class Session:
         """Return the future of a value that many tasks use, sent once."""
         return self._submitted(lambda: self.client.submit(same, value, pure=False))
 
-    def each(self, task: Callable[..., Any], n_parts: int, *arguments: Any) -> tuple[Any, ...]:
+    def each(
+        self, task: Callable[..., Any], n_parts: int, *arguments: Any, priority: int = 0
+    ) -> tuple[Any, ...]:
         """Submit a task for every part, and return the futures.
 
         Parameters
@@ -86,11 +90,20 @@ class Session:
             Number of parts.
         *arguments : PerPart or any
             Arguments that differ from part to part, or constants.
+        priority : int
+            Tasks of higher priority come first.
         """
         if not n_parts:
             return ()
         columns = [a.values if isinstance(a, PerPart) else [a] * n_parts for a in arguments]
-        return tuple(self._submitted(lambda: self.client.map(task, *columns, pure=False)))
+        futures = tuple(
+            self._submitted(lambda: self.client.map(task, *columns, pure=False, priority=priority))
+        )
+        self._submitted_tasks += n_parts
+        if self._submitted_tasks > MOST_TASKS:
+            self._submitted_tasks = 0
+            self._wait(list(futures))
+        return futures
 
     def total(self, futures: Sequence[Any]) -> Any:
         """Return the sum of the results, added on the workers as a tree.
@@ -99,7 +112,8 @@ class Session:
         """
         while len(futures) > 1:
             groups = [list(futures[i : i + _FAN_IN]) for i in range(0, len(futures), _FAN_IN)]
-            futures = self.each(added, len(groups), PerPart(groups))
+            # First of all, so that what is added does not pile up.
+            futures = self.each(added, len(groups), PerPart(groups), priority=1)
         return self.gather(futures)[0]
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
@@ -112,6 +126,7 @@ class Session:
         """
         futures = list(futures)
         self._wait(futures)
+        self._submitted_tasks = 0
         try:
             return list(self.client.gather(futures))
         except Exception as error:

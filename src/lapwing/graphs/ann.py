@@ -50,7 +50,7 @@ _LISTS = 2  # times sqrt(n)
 # blobs 7.6 / 38, sheets 1.6 / 2.7; 70,000 x 784 digits 2.0 / 8.4. Of 50,000 images lists of points
 # are the fastest, and HNSW and NN-descent take longer to build than both take in all
 # (`python -m benchmarks embedded --tables searches`).
-_CODED_POINTS, _MOST_CODES, _CODE_SPEED, _MORE_CODED = 20_000, 256, 4, 2
+CODED_POINTS, _MOST_CODES, CODE_SPEED, MORE_CODED = 20_000, 256, 4, 2
 
 LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
 # Of k-means: lists need to be even, not optimal. Of 200,000 x 64 images twice the lists, trained
@@ -137,7 +137,7 @@ def faiss_approximate(
         For the k-means and the sample.
     """
     rng = check_random_state(random_state)
-    scaled = _Scaled(points, _code_width(points.search.shape[1]))
+    scaled = _Scaled(points, code_width(points.search.shape[1]))
     _forecast(scaled, k)
     sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
     truth = brute_force(points, sample, k)
@@ -168,37 +168,6 @@ def faiss_approximate(
         gathered.replace(short, brute_force(points, short, k))
     found = gathered.all()  # ties beyond the candidates are left, as other neighbours are
     return Neighbors(points.distances(found.lengths), found.indices, recall, "faiss", found.tied)
-
-
-def tuned_lists(
-    faiss: Any, points: Points, k: int, target_recall: float, rng: np.random.RandomState
-) -> tuple[Any, float]:
-    """Inverted lists of points that read as many as the recall takes, and what to divide by.
-
-    Parameters
-    ----------
-    faiss : module
-        From `load_faiss`.
-    points : Points
-        Dense.
-    k : int
-        Neighbours of each point.
-    target_recall : float
-        In (0, 1].
-    rng : RandomState
-
-    Returns
-    -------
-    index : faiss.Index
-    scale : float
-        Of points that are asked for: centred, and in float32.
-    """
-    scaled = _Scaled(points)
-    sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
-    quantizer = faiss.IndexFlatL2(scaled.width)
-    lists = _plain(_trained(faiss, quantizer, scaled, rng)[0], scaled)
-    _raise_recall(lists, scaled, sample, brute_force(points, sample, k), target_recall)
-    return lists.index, scaled.scale
 
 
 def _forecast(scaled: _Scaled, k: int) -> None:
@@ -301,14 +270,12 @@ def _lists_to_try(
     # The places of the lists; each index that is made of this object keeps it alive.
     quantizer = faiss.IndexFlatL2(scaled.width)
     index, sample = _trained(faiss, quantizer, scaled, rng)
-    n, d, n_lists = scaled.points.n, scaled.width, index.nlist
-    if n >= _CODED_POINTS:
-        n_codes = d // -(-d // _MOST_CODES)
-        coded = faiss.IndexIVFPQFastScan(quantizer, d, n_lists, n_codes, 4)
-        coded.train(sample)
+    n, n_lists = scaled.points.n, index.nlist
+    if n >= CODED_POINTS:
+        coded = coded_lists(faiss, quantizer, sample)
         _fill(coded, scaled)
-        affordable = _affordable(n_lists, scaled.points, _CODE_SPEED)
-        yield _Lists(coded, _MORE_CODED * (k + 1), affordable, coded=True)
+        affordable = affordable_lists(n_lists, n, scaled.points.search.shape[1], CODE_SPEED)
+        yield _Lists(coded, MORE_CODED * (k + 1), affordable, coded=True)
         del coded
     yield _plain(index, scaled)
 
@@ -318,7 +285,7 @@ def _trained(
 ) -> tuple[Any, Array]:
     """Empty lists at their places, and the points by which these were found."""
     n = scaled.points.n
-    n_lists = max(1, min(int(_LISTS * n**0.5), n // LIST_SIZE))
+    n_lists = count_of_lists(n)
     index = empty_lists(faiss, quantizer, n_lists, int(rng.randint(2**31 - 1)))
     sample = scaled[np.sort(rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False))]
     index.train(sample)
@@ -328,13 +295,28 @@ def _trained(
 def _plain(index: Any, scaled: _Scaled) -> _Lists:
     """Trained lists, filled with the points themselves."""
     _fill(index, scaled)
-    return _Lists(index, 0, _affordable(index.nlist, scaled.points), coded=False)
+    n, d = scaled.points.search.shape
+    return _Lists(index, 0, affordable_lists(index.nlist, n, d), coded=False)
 
 
-def _affordable(n_lists: int, points: Points, speed: float = 1.0) -> int:
-    """The lists that a search can read in some minutes: one at the least."""
-    whole = 2.0 * points.n * points.n * points.search.shape[1] / n_lists  # to read one of them
+def count_of_lists(n: int) -> int:
+    """Number of lists of n points."""
+    return max(1, min(int(_LISTS * n**0.5), n // LIST_SIZE))
+
+
+def affordable_lists(n_lists: int, n: int, d: int, speed: float = 1.0) -> int:
+    """The lists that a search of n points can read in some minutes: one at the least."""
+    whole = 2.0 * n * n * d / n_lists  # to read one of them
     return int(np.clip(speed * _LIST_OPERATIONS / whole, 1, n_lists))
+
+
+def coded_lists(faiss: Any, quantizer: Any, sample: Array) -> Any:
+    """Empty lists of codes at the places of a quantizer, trained on a sample."""
+    d = quantizer.d
+    n_codes = d // -(-d // _MOST_CODES)
+    coded = faiss.IndexIVFPQFastScan(quantizer, d, quantizer.ntotal, n_codes, 4)
+    coded.train(sample)
+    return coded
 
 
 def _fill(index: Any, scaled: _Scaled) -> None:
@@ -342,7 +324,7 @@ def _fill(index: Any, scaled: _Scaled) -> None:
         index.add(scaled[block])
 
 
-def _code_width(d: int) -> int:
+def code_width(d: int) -> int:
     """The least multiple of the coordinates of a code that is not less than d."""
     size = -(-d // _MOST_CODES)
     return -(-d // size) * size
@@ -381,14 +363,18 @@ def _holding(
     return int(needed[min(len(needed) - 1, int(target_recall * len(needed)))]) + 1
 
 
-def warn_low_recall(recall: float, target_recall: float, n: int) -> None:
+_CURE = (
+    "Reduce the features first, e.g. KNNGraph(n_components=30), or use an estimator that searches "
+    "no neighbours (AnchorGraphClassifier, EigenfunctionClassifier)."
+)
+
+
+def warn_low_recall(recall: float, target_recall: float, n: int, cure: str = _CURE) -> None:
     """Warn of a search that found too few of the neighbours of n points."""
     if recall < min(target_recall, LOW_RECALL):
         warn(
             f"The search finds {recall:.0%} of the nearest neighbours of {n} points: more "
-            "would take many minutes. Reduce the features first, e.g. "
-            "KNNGraph(n_components=30), or use an estimator that searches no neighbours "
-            "(AnchorGraphClassifier, EigenfunctionClassifier).",
+            f"would take many minutes. {cure}",
             LowRecallWarning,
         )
 

@@ -193,12 +193,17 @@ def _step(before: Array, now: Array, c: Any, e: Any) -> Callable[[slice, CSR], N
     """T_{j+1} = 2 (c - L) / e T_j - T_{j-1}, written over T_{j-1}."""
 
     def task(rows: slice, part: CSR) -> None:
-        y = part @ now
-        np.subtract(c * now[rows], y, out=y)
-        y *= 2 / e
+        y = advance(part @ now, now[rows], c, e)
         np.subtract(y, before[rows], out=before[rows])
 
     return task
+
+
+def advance(y: Array, now: Array, c: Any, e: Any) -> Array:
+    """Turn y = L T_j into 2 (c - L) / e T_j, in place."""
+    np.subtract(c * now, y, out=y)
+    y *= 2 / e
+    return y
 
 
 def block_width(k: int) -> int:
@@ -332,17 +337,26 @@ def filtered(
 def _rayleigh_ritz(L: _Products, X: Array) -> tuple[Array, Array]:
     """Ritz values of the span of X and lengths of their residuals; X becomes the Ritz vectors."""
     Z = L.multiply(X)
-    H = L.gram(X, Z)
-    s, U = sla.eigh((H + H.T) / 2, overwrite_a=True, check_finite=False)
+    s, U = ritz(L.gram(X, Z))
     U, scale = U.astype(X.dtype), s.astype(X.dtype)
 
     def task(rows: slice) -> Array:
         X[rows] = X[rows] @ U
-        R = Z[rows] @ U
-        R -= X[rows] * scale
-        return np.asarray(np.einsum("ij,ij->j", R, R, dtype=np.float64))
+        return residual_squares(X[rows], Z[rows] @ U, scale)
 
     return s, np.sqrt(sum(L.over_rows(task)))
+
+
+def ritz(H: Array) -> tuple[Array, Array]:
+    """Find the eigenvalues, ascending, and eigenvectors of X'LX, which rounding made asymmetric."""
+    s, U = sla.eigh((H + H.T) / 2, overwrite_a=True, check_finite=False)
+    return s, U
+
+
+def residual_squares(X: Array, LX: Array, values: Array) -> Array:
+    """Sum the squares of the columns of L X - X diag(values), over L X."""
+    LX -= X * values
+    return np.asarray(np.einsum("ij,ij->j", LX, LX, dtype=np.float64))
 
 
 def _orthonormalize(L: _Products, X: Array, null: CSR, locked: Array) -> None:
@@ -354,15 +368,22 @@ def _orthonormalize(L: _Products, X: Array, null: CSR, locked: Array) -> None:
     for _ in range(2):
         on_null, on_locked = null.T @ X, L.gram(locked, X).astype(X.dtype)
         _subtract(L, X, null, on_null, locked, on_locked)
-        G = L.gram(X, X)
-        lengths = np.sqrt(np.diag(G))
-        try:
-            R = sla.cholesky(G / lengths / lengths[:, None], check_finite=False)
-        except sla.LinAlgError:
+        U = whitening(L.gram(X, X))
+        if U is None:
             X[:] = sla.qr(X, mode="economic", check_finite=False)[0]
-            continue
-        inverse = sla.solve_triangular(R, np.eye(len(R)), check_finite=False)
-        _turn(L, X, (inverse / lengths[:, None]).astype(X.dtype))
+        else:
+            _turn(L, X, U.astype(X.dtype))
+
+
+def whitening(G: Array) -> Array | None:
+    """Find U with X U orthonormal by Cholesky of G = X'X; None if G is numerically singular."""
+    lengths = np.sqrt(np.diag(G))
+    try:
+        R = sla.cholesky(G / lengths / lengths[:, None], check_finite=False)
+    except sla.LinAlgError:
+        return None
+    inverse = sla.solve_triangular(R, np.eye(len(R)), check_finite=False)
+    return np.asarray(inverse / lengths[:, None])
 
 
 def _subtract(

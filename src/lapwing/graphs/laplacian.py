@@ -101,7 +101,7 @@ class Laplacian:
             nor False, or the power not a whole number of at least 1.
         """
         W, normalized = check_affinity(affinity), check_normalized(normalized)
-        matrix = _laplacian_matrix(W, normalized, np.dtype(dtype))
+        matrix = laplacian_matrix(W, _degrees(W), normalized, np.dtype(dtype))
         return cls(matrix, W, normalized, check_power(power))
 
     @property
@@ -207,7 +207,9 @@ class Laplacian:
         if dtype == self.dtype:
             return self.matrix
         if dtype not in self._casts:
-            self._casts[dtype] = _laplacian_matrix(self.affinity, self.normalized, dtype)
+            self._casts[dtype] = laplacian_matrix(
+                self.affinity, self.degrees, self.normalized, dtype
+            )
         return self._casts[dtype]
 
 
@@ -215,25 +217,55 @@ def _degrees(W: CSR) -> Array:
     return np.asarray(W.sum(axis=1, dtype=np.float64))
 
 
-def _laplacian_matrix(W: CSR, normalized: bool, dtype: np.dtype[Any]) -> CSR:
-    """L, exactly symmetric: computed in float64, some edges at a time, and rounded once."""
-    degrees = _degrees(W)
+def laplacian_matrix(W: CSR, degrees: Array, normalized: bool, dtype: np.dtype[Any]) -> CSR:
+    """L, exactly symmetric: computed in float64, some edges at a time, and rounded once.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+        The affinity, or its entries between some of the points.
+    degrees : ndarray of shape (n,)
+    normalized : bool
+    dtype : dtype
+    """
     if not np.isfinite(degrees).all():
         raise ValueError("The degrees of the affinity overflow: divide all weights by the largest.")
-    data = W.data.astype(dtype)
     if normalized:
-        root = np.sqrt(degrees)
-        for rows in row_blocks(len(degrees), 1, _ROWS):
-            edges = slice(W.indptr[rows.start], W.indptr[rows.stop])
-            a = np.repeat(root[rows], np.diff(W.indptr[rows.start : rows.stop + 1]))
-            b = root[W.indices[edges]]
-            # Larger factor first: (i, j) and (j, i) round alike, and since w <= min(d_i, d_j)
-            # nothing overflows, which w * (1/sqrt(d_i) 1/sqrt(d_j)) does for tiny degrees.
-            data[edges] = W.data[edges].astype(np.float64) / np.maximum(a, b) / np.minimum(a, b)
+        weights = normalized_weights(W, degrees, degrees, dtype)
         degrees = (degrees > 0).astype(np.float64)
-    weights = sp.csr_array((data, W.indices, W.indptr), shape=W.shape)
+    else:
+        weights = sp.csr_array((W.data.astype(dtype), W.indices, W.indptr), shape=W.shape)
     diagonal = sp.diags_array(degrees.astype(dtype), format="csr")
     return cast("CSR", sp.csr_array(diagonal - weights))
+
+
+def normalized_weights(
+    W: CSR, row_degrees: Array, column_degrees: Array, dtype: np.dtype[Any]
+) -> CSR:
+    """Compute D^-1/2 W D^-1/2 of some rows and columns of W.
+
+    Parameters
+    ----------
+    W : csr_array of shape (b, h)
+    row_degrees : ndarray of shape (b,)
+    column_degrees : ndarray of shape (h,)
+    dtype : dtype
+        Precision of the result; it is computed in float64 and rounded once.
+
+    Returns
+    -------
+    csr_array of shape (b, h)
+        Mirrored entries are equal.
+    """
+    data, ends = W.data.astype(dtype), np.sqrt(column_degrees)
+    for rows in row_blocks(len(row_degrees), 1, _ROWS):
+        edges = slice(W.indptr[rows.start], W.indptr[rows.stop])
+        a = np.repeat(np.sqrt(row_degrees[rows]), np.diff(W.indptr[rows.start : rows.stop + 1]))
+        b = ends[W.indices[edges]]
+        # Larger factor first: (i, j) and (j, i) round alike, and since w <= min(d_i, d_j)
+        # nothing overflows, which w * (1/sqrt(d_i) 1/sqrt(d_j)) does for tiny degrees.
+        data[edges] = W.data[edges].astype(np.float64) / np.maximum(a, b) / np.minimum(a, b)
+    return cast("CSR", sp.csr_array((data, W.indices, W.indptr), shape=W.shape))
 
 
 def sparse_product(L: CSR, F: Array) -> Array:

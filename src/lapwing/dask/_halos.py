@@ -1,0 +1,241 @@
+"""Graphs in row blocks that know the rows of other blocks which they need: their halos.
+
+A block keeps its edges in two matrices, one between its own rows and one from its border to its
+halo. As the graph is symmetric, each block knows by itself which of its rows others need. A
+product moves these rows alone, packed once for each neighbouring block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing._arrays import Array, even_blocks
+from lapwing.dask._neighbors import Edges
+from lapwing.dask._row_blocks import RowBlocks
+from lapwing.dask._session import PerPart
+from lapwing.graphs.base import CSR, tidy
+from lapwing.graphs.weights import heat
+from lapwing.linalg import consecutive_rows
+
+
+class GraphRows(NamedTuple):
+    """Rows of a symmetric matrix.
+
+    Attributes
+    ----------
+    own : csr_array of shape (b, b)
+        Entries between the rows of the block.
+    border : ndarray of int of shape (q,)
+        Rows with entries to other blocks, ascending.
+    far : csr_array of shape (q, h)
+        Their entries to the halo.
+    halo : ndarray of int of shape (h,)
+        Numbers of the foreign rows among all, ascending, so that rows of a block come together.
+    sends : dict of int to ndarray
+        Rows that each neighbouring block needs of this one.
+    """
+
+    own: CSR
+    border: Array
+    far: CSR
+    halo: Array
+    sends: dict[int, Array]
+
+    def row_sums(self) -> Array:
+        """Sum the entries of each row in float64."""
+        sums = np.asarray(self.own.sum(axis=1, dtype=np.float64))
+        sums[self.border] += self.far.sum(axis=1, dtype=np.float64)
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class HaloMatrix:
+    """Symmetric sparse matrix in row blocks with halos.
+
+    Attributes
+    ----------
+    rows : RowBlocks of GraphRows
+    neighbors : list of list of int
+        Blocks that each block needs rows of, ascending.
+    """
+
+    rows: RowBlocks
+    neighbors: list[list[int]]
+
+    def with_rows(self, rows: RowBlocks) -> HaloMatrix:
+        """Return a matrix with the same entries other than 0."""
+        return replace(self, rows=rows)
+
+    def halo(self, values: RowBlocks) -> PerPart:
+        """Return what each block needs of values (n, c) of the points, as futures."""
+        n_blocks = len(self.neighbors)
+        pairs = [(j, i) for i in range(n_blocks) for j in self.neighbors[i]]
+        packed = values.session.each(
+            _packed,
+            len(pairs),
+            PerPart([values.parts[j] for j, _ in pairs]),
+            PerPart([self.rows.parts[j] for j, _ in pairs]),
+            PerPart([i for _, i in pairs]),
+        )
+        found: list[list[Any]] = [[] for _ in range(n_blocks)]
+        for (_, i), part in zip(pairs, packed, strict=True):
+            found[i].append(part)
+        return PerPart(found)
+
+    def product(self, values: RowBlocks) -> RowBlocks:
+        """Multiply values (n, c) of the points."""
+        return self.rows.map(
+            multiplied, values, self.halo(values), n_columns=values.n_columns, dtype=values.dtype
+        )
+
+
+def _packed(values: Array, rows: GraphRows, to: int) -> Array:
+    return np.asarray(values[rows.sends[to]])
+
+
+def stacked_halo(rows: GraphRows, packed: list[Array], like: Array) -> Array:
+    """Join the rows of the halo that neighbouring blocks have sent."""
+    if packed:
+        return np.concatenate(packed)
+    return np.empty((0, *like.shape[1:]), dtype=like.dtype)
+
+
+def products(rows: GraphRows, values: Array, packed: list[Array]) -> Any:
+    """Yield slices of rows and their products with values (b, c), some that fit the caches."""
+    from_halo = rows.far @ stacked_halo(rows, packed, values)
+    n_tasks = max(1, rows.own.nnz * values.shape[1] // _TASK)
+    for some in even_blocks(rows.own.indptr, n_tasks):
+        y = consecutive_rows(rows.own, some) @ values
+        border = slice(*np.searchsorted(rows.border, [some.start, some.stop]))
+        y[rows.border[border] - some.start] += from_halo[border]
+        yield some, y
+
+
+_TASK = 4_000_000  # multiplications, as of tasks in memory
+
+
+def multiplied(rows: GraphRows, values: Array, packed: list[Array]) -> Array:
+    """Multiply the rows of a block with the values of all points that they need."""
+    out = np.empty_like(values)
+    for some, y in products(rows, values, packed):
+        out[some] = y
+    return out
+
+
+def affinity_of_edges(edges: RowBlocks, weights: str, *, mutual: bool) -> HaloMatrix:
+    """Weigh edges, and join those of both directions.
+
+    Parameters
+    ----------
+    edges : RowBlocks of Edges
+    weights : {'heat', 'binary'}
+    mutual : bool
+        Whether only edges that go both ways are kept.
+    """
+    t = None
+    if weights == "heat":
+        count, length = edges.total(_count_and_length)
+        t = float(length) / int(count) if count else 0.0
+    n_blocks, starts = len(edges.parts), edges.starts
+    outgoing = edges.map(_weighted, starts, PerPart(list(range(n_blocks))), t)
+    touched = edges.session.gather(edges.session.each(_ends, n_blocks, PerPart(outgoing.parts)))
+    pairs = [(i, j) for i, found in enumerate(touched) for j in found]
+    mirrored = edges.session.each(
+        _mirrored,
+        len(pairs),
+        PerPart([outgoing.parts[i] for i, _ in pairs]),
+        PerPart([j for _, j in pairs]),
+        PerPart([int(starts[i]) for i, _ in pairs]),
+    )
+    incoming: list[list[Any]] = [[] for _ in range(n_blocks)]
+    for (_, j), part in zip(pairs, mirrored, strict=True):
+        incoming[j].append(part)
+    places = PerPart(list(range(n_blocks)))
+    return joined_rows(outgoing.map(_joined, PerPart(incoming), places, mutual, starts))
+
+
+def joined_rows(rows: RowBlocks) -> HaloMatrix:
+    """Make the matrix of rows whose neighbouring blocks are not known at the client."""
+    found = rows.session.gather(rows.session.each(_neighbors, len(rows.parts), PerPart(rows.parts)))
+    return HaloMatrix(rows, found)
+
+
+class _Outgoing(NamedTuple):
+    """Weighted edges of a block: between its rows, and to the rows of each other block."""
+
+    own: CSR
+    others: dict[int, tuple[Array, Array, Array]]
+
+
+def _count_and_length(edges: Edges) -> tuple[int, float]:
+    return len(edges.lengths), float(edges.lengths.sum())
+
+
+def _weighted(edges: Edges, starts: Array, place: int, t: float | None) -> _Outgoing:
+    values = np.ones(len(edges.lengths)) if t is None else heat(edges.lengths, t)
+    b, start = int(starts[place + 1] - starts[place]), starts[place]
+    block = np.searchsorted(starts, edges.columns, side="right") - 1
+    others = {}
+    for j in np.setdiff1d(np.unique(block), place).tolist():
+        to = block == j
+        others[j] = (edges.rows[to], edges.columns[to], values[to])
+    mine = block == place
+    entries = (values[mine], (edges.rows[mine], edges.columns[mine] - start))
+    return _Outgoing(sp.csr_array(entries, shape=(b, b)), others)
+
+
+def _ends(outgoing: _Outgoing) -> list[int]:
+    return sorted(outgoing.others)
+
+
+def _mirrored(outgoing: _Outgoing, to: int, start: int) -> tuple[Array, Array, Array]:
+    """Return the edges to a block as seen from there."""
+    rows, columns, values = outgoing.others[to]
+    return columns, rows + start, values
+
+
+def _joined(
+    outgoing: _Outgoing,
+    incoming: list[tuple[Array, Array, Array]],
+    place: int,
+    mutual: bool,
+    starts: Array,
+) -> GraphRows:
+    join = "minimum" if mutual else "maximum"
+    own = tidy(sp.csr_array(getattr(outgoing.own, join)(outgoing.own.T.tocsr())))
+    none = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    out = [np.concatenate(each) for each in zip(none, *outgoing.others.values(), strict=True)]
+    back = [np.concatenate(each) for each in zip(none, *incoming, strict=True)]
+    back[0] = back[0] - starts[place]
+    halo = np.union1d(out[1], back[1])
+    shape = (own.shape[0], len(halo))
+    there, here = (
+        sp.csr_array((values, (rows, np.searchsorted(halo, columns))), shape=shape)
+        for rows, columns, values in (out, back)
+    )
+    far = tidy(sp.csr_array(getattr(there, join)(here)))
+    return graph_rows(own, far, halo, starts)
+
+
+def graph_rows(own: CSR, far: CSR, halo: Array, starts: Array) -> GraphRows:
+    """Make the rows of a block from its entries to its own rows and those (b, h) to others."""
+    used = np.unique(far.indices)
+    halo, far = halo[used], far[:, used]
+    border = np.flatnonzero(np.diff(far.indptr))
+    far = sp.csr_array(far[border])
+    owner = np.searchsorted(starts, halo, side="right") - 1
+    by_column = far.tocsc()
+    sends = {}
+    for j in np.unique(owner).tolist():
+        columns = np.flatnonzero(owner == j)
+        rows = by_column[:, columns[0] : columns[-1] + 1].indices
+        sends[j] = border[np.unique(rows)]
+    return GraphRows(own, border, far, halo, sends)
+
+
+def _neighbors(rows: GraphRows) -> list[int]:
+    return sorted(rows.sends)

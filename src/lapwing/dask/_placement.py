@@ -1,0 +1,427 @@
+"""Placement of points near their neighbours: lists by k-means, whole lists to blocks of even size.
+
+A point goes to the list of its nearest centre, found by k-means of a sample. Lists are vertices of
+a graph whose edges count the points of the sample that lie between two lists; it is cut into blocks
+where few points lie. The blocks depend on the data, the seed and the number of blocks alone.
+
+Rows are moved by explicit tasks, a piece of each chunk for each block: Dask's peer-to-peer shuffle
+moves frames (through pyarrow) or rechunks arrays along their axes, but does not send each row to a
+block of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from lapwing._arrays import Array, row_blocks
+from lapwing.dask._data import Points
+from lapwing.dask._row_blocks import RowBlocks
+from lapwing.dask._session import PerPart, Session
+from lapwing.graphs import Laplacian, smallest_eigenpairs
+from lapwing.graphs.ann import (
+    LIST_SIZE,
+    centers_of_lists,
+    code_width,
+    count_of_lists,
+    load_faiss,
+)
+from lapwing.graphs.base import CSR
+from lapwing.graphs.laplacian import near_order
+from lapwing.graphs.search import DIFFERENCE_BYTES
+
+PURPOSE = "KNNGraph of so many points on a cluster"
+_NEXT = 4  # lists of a point of the sample that are neighbours of one another
+_PARTS = 4  # parts of a block that a list may fill: larger ones are split by numbers of rows
+_SLACK = 0.1  # of a block, by which a cut may be off its place
+_PIECES = 20_000  # pieces of chunks for blocks beyond which chunks are taken in groups
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Places of the inverted lists.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (n_lists, width), float32
+        In the coordinates of `scaled`.
+    origin : ndarray of shape (d,)
+        Mean of the points.
+    scale : float
+        Divisor that brings centred points into [-1, 1].
+    """
+
+    centers: Array
+    origin: Array
+    scale: float
+
+    def scaled(self, points: Array) -> Array:
+        """Return points as faiss takes them: centred, in float32, as wide as codes need."""
+        some = np.ascontiguousarray((points - self.origin) / self.scale, dtype=np.float32)
+        more = self.centers.shape[1] - some.shape[1]
+        return np.pad(some, ((0, 0), (0, more))) if more else some
+
+    def nearest(self, points: Array, n_lists: int) -> Array:
+        """Find the nearest lists of points: int32 of shape (b, n_lists), the nearest first."""
+        faiss = load_faiss(PURPOSE)
+        quantizer = faiss.IndexFlatL2(self.centers.shape[1])
+        quantizer.add(self.centers)
+        found = np.empty((len(points), n_lists), dtype=np.int32)
+        for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
+            found[rows] = quantizer.search(self.scaled(points[rows]), n_lists)[1]
+        return found
+
+
+class Layout(NamedTuple):
+    """Lists, and the blocks that own them.
+
+    Attributes
+    ----------
+    lists : Lists
+    first : ndarray of shape (n_lists,)
+        Number of the first part of each list.
+    parts : ndarray of shape (n_lists,)
+        Number of its parts: a row belongs to the part that its number leaves as a remainder.
+    owner : ndarray of shape (n_parts,)
+        Block of each part.
+    rank : ndarray of shape (n_parts,)
+        Place of each part in the order in which neighbours follow one another.
+    """
+
+    lists: Lists
+    first: Array
+    parts: Array
+    owner: Array
+    rank: Array
+
+    @property
+    def held(self) -> Array:
+        """Mask (n_lists, n_blocks) of the blocks that own a part of each list."""
+        held = np.zeros((len(self.first), int(self.owner.max()) + 1), dtype=bool)
+        held[np.repeat(np.arange(len(self.parts)), self.parts), self.owner] = True
+        return held
+
+
+class PlacedRows(NamedTuple):
+    """Rows of a block.
+
+    Attributes
+    ----------
+    points : ndarray of shape (b, d)
+    origins : ndarray of int of shape (b,)
+        Their numbers in the user's order.
+    lists : ndarray of int32 of shape (b,), or None
+        The list of each, if there are lists.
+    """
+
+    points: Any
+    origins: Array
+    lists: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Points in blocks of their own, and the way back to the user's chunks.
+
+    Attributes
+    ----------
+    rows : RowBlocks of PlacedRows or None
+        None where no points are needed any more.
+    origins : RowBlocks
+        Numbers of the rows in the user's order, shape (n,) a block.
+    chunks : tuple of int
+        Sizes of the user's chunks.
+    layout : Future of Layout, or None
+        None if the blocks are those of the user's order.
+    n_lists : int
+    """
+
+    rows: Any
+    origins: RowBlocks
+    chunks: tuple[int, ...]
+    layout: Any = None
+    n_lists: int = 0
+
+    def without_points(self) -> Placement:
+        """Return the way back alone, so that the workers forget the points."""
+        return replace(self, rows=None, layout=None)
+
+    def back(self, values: RowBlocks) -> RowBlocks:
+        """Return values of the points in the order and the chunks of the user."""
+        return returned(values, self.origins, self.chunks)
+
+
+def in_order(X: Points, n_blocks: int) -> Placement:
+    """Merge neighbouring chunks into at most so many blocks, in the user's order."""
+    groups = _groups(X.rows.sizes, n_blocks)
+    parts = [[X.rows.parts[i] for i in group] for group in groups]
+    starts = [int(X.rows.starts[group[0]]) for group in groups]
+    sizes = tuple(sum(X.rows.sizes[i] for i in group) for group in groups)
+    made = X.rows.session.each(_joined, len(groups), PerPart(parts), PerPart(starts))
+    return _placement(replace(X.rows, parts=made, sizes=sizes), X.rows.sizes)
+
+
+def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
+    """Move points to blocks of about even size, near their neighbours.
+
+    Parameters
+    ----------
+    X : Points
+    n_blocks : int
+    seed : int
+        Of the k-means.
+
+    Returns
+    -------
+    Placement
+    """
+    session, n = X.rows.session, X.shape[0]
+    n_lists = count_of_lists(n)
+    drawn = np.random.default_rng(seed).choice(n, min(n, LIST_SIZE * n_lists), replace=False)
+    pieces = X.rows.map(_some, X.rows.at(np.sort(drawn)))
+    trained = session.each(
+        _trained, 1, list(pieces.parts), X.mean, 2 * X.largest or 1.0, n_lists, seed
+    )[0]
+    numbers = X.rows.map(_nearest, trained, dtype=np.int32)
+    counts = numbers.total(_counts, n_lists)
+    layout = session.each(_layout, 1, trained, counts, n_blocks)[0]
+    groups = _groups(X.rows.sizes, max(n_blocks, _PIECES // n_blocks))
+    cut = session.each(
+        _cut,
+        len(groups),
+        PerPart([[X.rows.parts[i] for i in group] for group in groups]),
+        PerPart([[numbers.parts[i] for i in group] for group in groups]),
+        PerPart([[int(X.rows.starts[i]) for i in group] for group in groups]),
+        layout,
+        n_blocks,
+    )
+    placed = session.each(_assembled, n_blocks, _exchanged(session, cut, n_blocks), layout)
+    del cut, numbers
+    sizes = tuple(session.gather(session.each(_height, n_blocks, PerPart(placed))))
+    rows = replace(X.rows, parts=placed, sizes=sizes)
+    return _placement(rows, X.rows.sizes, layout, n_lists)
+
+
+def _exchanged(session: Session, cut: Sequence[Any], n_parts: int) -> PerPart:
+    """Return the pieces of each part, as futures of their own: they alone are moved."""
+    holders = [whole for _ in range(n_parts) for whole in cut]
+    numbers = [i for i in range(n_parts) for _ in cut]
+    pieces = session.each(_piece, len(holders), PerPart(holders), PerPart(numbers))
+    n = len(cut)
+    return PerPart([list(pieces[i * n : (i + 1) * n]) for i in range(n_parts)])
+
+
+def _placement(
+    rows: RowBlocks, chunks: tuple[int, ...], layout: Any = None, n_lists: int = 0
+) -> Placement:
+    origins = rows.map(_origins, n_columns=1, dtype=np.int64)
+    return Placement(rows, origins, chunks, layout, n_lists)
+
+
+def _joined(chunks: list[Array], start: int) -> PlacedRows:
+    points = chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
+    return PlacedRows(points, start + np.arange(len(points)), None)
+
+
+def _origins(rows: PlacedRows) -> Array:
+    return rows.origins
+
+
+def _height(rows: PlacedRows) -> int:
+    return len(rows.origins)
+
+
+def _some(block: Array, at: tuple[Array, Array]) -> Array:
+    return np.asarray(block[at[1]])
+
+
+class _Trained(NamedTuple):
+    """Lists, and how many points of the sample lie between any two."""
+
+    lists: Lists
+    between: CSR
+
+
+def _trained(pieces: list[Array], origin: Array, scale: float, n_lists: int, seed: int) -> _Trained:
+    faiss = load_faiss(PURPOSE)
+    sample, width = np.concatenate(pieces), code_width(len(origin))
+    lists = Lists(np.zeros((1, width), dtype=np.float32), origin, scale)
+    lists = replace(lists, centers=centers_of_lists(faiss, lists.scaled(sample), n_lists, seed))
+    near = lists.nearest(sample, min(_NEXT, n_lists))
+    first = np.repeat(near[:, 0], near.shape[1] - 1)
+    ones = np.ones(len(first))
+    counts = sp.csr_array((ones, (first, near[:, 1:].ravel())), shape=(n_lists, n_lists))
+    return _Trained(lists, sp.csr_array(counts + counts.T))
+
+
+def _nearest(block: Array, trained: _Trained) -> Array:
+    return trained.lists.nearest(block, 1)[:, 0]
+
+
+def _counts(numbers: Array, n_lists: int) -> Array:
+    return np.bincount(numbers, minlength=n_lists)
+
+
+def _layout(trained: _Trained, counts: Array, n_blocks: int) -> Layout:
+    """Split large lists, and give the parts to blocks."""
+    most = max(1.0, counts.sum() / n_blocks / _PARTS)
+    parts = np.maximum(np.ceil(counts / most), 1).astype(np.int64)
+    of_list = np.repeat(np.arange(len(parts)), parts)
+    weights = (counts / parts)[of_list]
+    # Parts of a list are neighbours of one another and of all that their list is next to.
+    between = sp.csr_array(trained.between[of_list][:, of_list])
+    owner, rank = np.empty(len(of_list), dtype=np.int64), np.empty(len(of_list), dtype=np.int64)
+    position = 0
+    for block, members in enumerate(_bisected(np.arange(len(of_list)), weights, between, n_blocks)):
+        order = members[near_order(sp.csr_array(between[members][:, members]))]
+        owner[members] = block
+        rank[order] = position + np.arange(len(order))
+        position += len(order)
+    return Layout(trained.lists, np.cumsum(parts) - parts, parts, owner, rank)
+
+
+def _bisected(members: Array, weights: Array, between: CSR, n_blocks: int) -> list[Array]:
+    """Cut parts of lists into blocks of even weight, again and again in two."""
+    if n_blocks == 1:
+        return [members]
+    half = n_blocks // 2
+    order = members[_smooth_order(sp.csr_array(between[members][:, members]))]
+    below = np.cumsum(weights[order])
+    block = below[-1] / n_blocks if len(order) else 0.0
+    # Of the cuts near to the place of an even one, the one between which the fewest points lie.
+    off = np.abs(below - half * block)
+    near = np.flatnonzero(off <= max(_SLACK * block, off.min(initial=0.0)))
+    crossing = _crossing(sp.csr_array(between[order][:, order]))
+    cut = int(near[np.argmin(crossing[near])]) + 1 if len(near) else 0
+    return [
+        *_bisected(order[:cut], weights, between, half),
+        *_bisected(order[cut:], weights, between, n_blocks - half),
+    ]
+
+
+def _crossing(between: CSR) -> Array:
+    """Weight of the edges that a cut after each vertex crosses."""
+    upper = sp.coo_array(sp.triu(between, 1))
+    change = np.zeros(between.shape[0] + 1)
+    np.add.at(change, upper.row, upper.data)
+    np.subtract.at(change, upper.col, upper.data)
+    return np.cumsum(change)[:-1]
+
+
+def _smooth_order(between: CSR) -> Array:
+    """Order vertices along the smoothest function of each component, the largest first."""
+    n, labels = connected_components(between, directed=False)
+    place = np.argsort(np.argsort(-np.bincount(labels), kind="stable"), kind="stable")
+    along = np.zeros(len(labels))
+    for component in range(n):
+        members = np.flatnonzero(labels == component)
+        if len(members) > 2:
+            laplacian = Laplacian.from_affinity(between[members][:, members])
+            vector = smallest_eigenpairs(laplacian, 2, slack=_SLACK).vectors[:, 1]
+            along[members] = vector / np.sqrt(laplacian.degrees)
+    return np.lexsort((along, place[labels]))
+
+
+def _cut(
+    chunks: list[Array], numbers: list[Array], starts: list[int], layout: Layout, n_blocks: int
+) -> list[list[PlacedRows]]:
+    """Cut chunks into pieces for each block."""
+    pieces: list[list[PlacedRows]] = [[] for _ in range(n_blocks)]
+    for chunk, lists, start in zip(chunks, numbers, starts, strict=True):
+        origins = start + np.arange(len(lists))
+        owners = layout.owner[layout.first[lists] + origins % layout.parts[lists]]
+        for block in np.unique(owners):
+            rows = np.flatnonzero(owners == block)
+            pieces[block].append(PlacedRows(chunk[rows], origins[rows], lists[rows]))
+    return pieces
+
+
+def _piece(pieces: Any, block: Any) -> Any:
+    return pieces[block]
+
+
+def _assembled(pieces: list[list[PlacedRows]], layout: Layout) -> PlacedRows:
+    """Join the pieces of a block in the order of their lists, then of their rows."""
+    some = [piece for of_chunks in pieces for piece in of_chunks]
+    if not some:
+        d = len(layout.lists.origin)
+        return PlacedRows(np.empty((0, d)), np.empty(0, np.int64), np.empty(0, np.int32))
+    origins = np.concatenate([piece.origins for piece in some])
+    lists = np.concatenate([piece.lists for piece in some])
+    rank = layout.rank[layout.first[lists] + origins % layout.parts[lists]]
+    order = np.lexsort((origins, rank))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    points = np.empty((len(order), some[0].points.shape[1]), dtype=some[0].points.dtype)
+    start = 0
+    for piece in some:
+        stop = start + len(piece.origins)
+        points[place[start:stop]] = piece.points
+        start = stop
+    return PlacedRows(points, origins[order], lists[order])
+
+
+def returned(values: RowBlocks, origins: RowBlocks, chunks: tuple[int, ...]) -> RowBlocks:
+    """Move values of points to the user's order and chunks.
+
+    Parameters
+    ----------
+    values : RowBlocks
+        Blocks of shape (b, n_columns).
+    origins : RowBlocks
+        Number of each row in the user's order.
+    chunks : tuple of int
+        Sizes of the user's chunks.
+    """
+    session, n_blocks = values.session, len(values.parts)
+    starts = np.concatenate([[0], np.cumsum(chunks)])
+    groups = _groups(chunks, max(n_blocks, _PIECES // n_blocks))
+    bounds = starts[[*(group[0] for group in groups), len(chunks)]]
+    cut = values.map(_by_origin, origins, bounds)
+    pieces = _exchanged(session, cut.parts, len(groups))
+    joined = session.each(_in_place, len(groups), pieces, PerPart(list(pairwise(bounds.tolist()))))
+    if len(groups) < len(chunks):
+        holders = [whole for whole, group in zip(joined, groups, strict=True) for _ in group]
+        firsts = np.repeat(bounds[:-1], [len(group) for group in groups])
+        ends = zip(pairwise(starts), firsts, strict=True)
+        rows = [slice(int(a - first), int(z - first)) for (a, z), first in ends]
+        joined = session.each(_piece, len(chunks), PerPart(holders), PerPart(rows))
+    return replace(values, parts=tuple(joined), sizes=tuple(chunks))
+
+
+def _by_origin(values: Array, origins: Array, bounds: Array) -> list[tuple[Array, Array]]:
+    order = np.argsort(origins, kind="stable")
+    ends = np.searchsorted(origins[order], bounds)
+    cut = [order[a:z] for a, z in pairwise(ends)]
+    return [(origins[some], values[some]) for some in cut]
+
+
+def _in_place(pieces: list[tuple[Array, Array]], bounds: tuple[int, int]) -> Array:
+    start, stop = bounds
+    values = pieces[0][1]
+    out = np.empty((stop - start, *values.shape[1:]), dtype=values.dtype)
+    for origins, some in pieces:
+        out[origins - start] = some
+    return out
+
+
+def _groups(sizes: tuple[int, ...], n_groups: int) -> list[list[int]]:
+    """Group consecutive chunks into runs of about even size, at least one row each."""
+    ends = np.cumsum(sizes)
+    wanted = np.linspace(0, ends[-1], min(n_groups, len(sizes)) + 1)[1:]
+    which = np.searchsorted(wanted, ends - np.asarray(sizes) / 2, side="left")
+    groups: list[list[int]] = []
+    for i in np.unique(which):
+        group = np.flatnonzero(which == i).tolist()
+        # Empty chunks belong to the run before them, or to the first one.
+        if groups and (ends[group[-1]] == ends[groups[-1][-1]] or ends[groups[-1][-1]] == 0):
+            groups[-1] += group
+        else:
+            groups.append(group)
+    return groups

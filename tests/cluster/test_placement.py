@@ -1,0 +1,106 @@
+"""Points go to blocks near their neighbours, and answers come back in the user's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lapwing.dask._data import Points, read_points
+from lapwing.dask._halos import affinity_of_edges
+from lapwing.dask._neighbors import knn_edges
+from lapwing.dask._placement import Lists, _crossing, _layout, _Trained, near_neighbors
+from lapwing.dask._session import Session
+from lapwing.graphs import KNNGraph
+from tests.cluster.conftest import array
+
+pytest.importorskip("faiss", reason="faiss is not installed")
+
+
+def points_of(client: Any, X: np.ndarray, chunks: Any) -> Points:
+    return read_points(Session.of(client), array.from_array(X, chunks=(chunks, -1)).persist())
+
+
+def two_sheets(n: int) -> np.ndarray:
+    """Points of two sheets far apart, in turn."""
+    rng = np.random.default_rng(0)
+    return np.column_stack([rng.uniform(0, 1, (n, 2)), 5.0 * (np.arange(n) % 2)])
+
+
+def path(weights: list[float]) -> _Trained:
+    """Lists in a row, with so many points between one and the next."""
+    n = len(weights) + 1
+    upper = sp.diags_array([weights], offsets=[1], shape=(n, n))
+    lists = Lists(np.zeros((n, 1), np.float32), np.zeros(1), 1.0)
+    return _Trained(lists, sp.csr_array(upper + upper.T))
+
+
+def test_the_blocks_do_not_depend_on_the_chunks(client: Any) -> None:
+    X = two_sheets(400)
+    found = []
+    for chunks in ((400,), (100, 0, 1, 299)):
+        placement = near_neighbors(points_of(client, X, chunks), 2, seed=0)
+        blocks = client.gather(list(placement.rows.parts))
+        found.append([block.origins for block in blocks])
+        for block in blocks:
+            np.testing.assert_array_equal(block.points, X[block.origins])
+        back = placement.back(placement.origins)
+        assert back.sizes == chunks
+        np.testing.assert_array_equal(np.concatenate(client.gather(list(back.parts))), range(400))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    # Each sheet is a block: no edge, and so no halo, is between them.
+    assert [sorted({int(i % 2) for i in rows}) for rows in found[0]] in ([[0], [1]], [[1], [0]])
+
+
+def test_only_neighbouring_blocks_exchange_rows(client: Any) -> None:
+    recipe = KNNGraph(3, approximate=True, target_recall=1.0)
+    X = points_of(client, two_sheets(400), (400,))
+    edges, _, recall = knn_edges(recipe, X)
+    assert recall == 1.0
+    W = affinity_of_edges(edges, "heat", mutual=False)
+    assert W.neighbors == [[], []]
+    assert affinity_of_edges(edges, "heat", mutual=True).neighbors == [[], []]
+
+
+def test_equal_rows_are_shared_out(client: Any) -> None:
+    X = points_of(client, np.ones((90, 2)), (50, 40))
+    placement = near_neighbors(X, 3, seed=0)
+    assert sum(placement.rows.sizes) == 90
+    assert max(placement.rows.sizes) <= 45
+    edges, _, _ = knn_edges(KNNGraph(4, approximate=True), X)
+    assert len(affinity_of_edges(edges, "heat", mutual=False).rows.parts) == 2
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 3, 7])
+def test_blocks_are_even_and_whole_lists(n_blocks: int) -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.integers(5, 15, 100)
+    layout = _layout(path([10.0] * 99), counts, n_blocks)
+    assert (layout.parts == 1).all()
+    sizes = np.bincount(layout.owner, counts, minlength=n_blocks)
+    np.testing.assert_allclose(sizes, counts.sum() / n_blocks, rtol=0.35)
+    # Lists of a block follow one another.
+    assert (np.abs(np.diff(layout.owner)) > 0).sum() == n_blocks - 1
+    np.testing.assert_array_equal(np.sort(layout.rank), np.arange(100))
+
+
+def test_blocks_are_cut_where_few_points_lie() -> None:
+    weights = [10.0] * 99
+    weights[48] = 1.0
+    layout = _layout(path(weights), np.full(100, 10), 2)
+    assert np.flatnonzero(np.diff(layout.owner)).tolist() == [48]
+
+
+def test_a_large_list_is_split() -> None:
+    layout = _layout(path([1.0, 1.0]), np.array([10, 80, 10]), 2)
+    assert layout.parts[1] > 1
+    assert layout.held[1].all()
+    assert layout.held[[0, 2]].sum() == 2
+
+
+def test_the_weight_that_a_cut_crosses() -> None:
+    between = sp.csr_array(np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0.0]]))
+    np.testing.assert_allclose(_crossing(between), [3, 5, 0])
