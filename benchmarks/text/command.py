@@ -102,8 +102,9 @@ def installed(
     for name, contender in contenders.items():
         if names is not None and name not in names:
             continue
-        if contender.package and find_spec(contender.package) is None:
-            say(f"{name}: left out, for {contender.package} is not installed")
+        missing = [package for package in contender.packages if find_spec(package) is None]
+        if missing:
+            say(f"{name}: left out, for {' and '.join(missing)} is not installed")
             continue
         found[name] = contender
     return found

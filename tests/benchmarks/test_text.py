@@ -15,12 +15,13 @@ from benchmarks.shared.known import Answer
 from benchmarks.shared.limits import OverTimeError, within
 from benchmarks.text import command
 from benchmarks.text.command import best, drawn, installed, measured, table_of
-from benchmarks.text.contenders import ON_TABLES, ON_WORDS, Contender, Ground
+from benchmarks.text.contenders import ON_TABLES, ON_TEXTS, ON_WORDS, Contender, Ground
 from benchmarks.text.documents import LEAST_WORDS, Texts, docstrings, weighted, without_names
 from benchmarks.text.mixed import NOTE, OTHERS, mixed_table
 from benchmarks.text.sources import Source
 
 TOPICS = ("matrix rank factor solve", "tree leaf root branch", "wave tone pitch filter")
+ON_FRAMES = {**ON_TABLES, **ON_TEXTS}
 SOME = ("numpy.polynomial", "scipy.ndimage", "sklearn.linear_model")
 
 
@@ -99,8 +100,8 @@ def test_methods_whose_package_is_not_installed_are_left_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     some = {
-        "there": Contender(first_class, package="numpy"),
-        "absent": Contender(first_class, package="no_such_package"),
+        "there": Contender(first_class, packages=("numpy",)),
+        "absent": Contender(first_class, packages=("numpy", "no_such_package")),
     }
     assert list(installed(some, None)) == ["there"]
     assert capsys.readouterr().err == "absent: left out, for no_such_package is not installed\n"
@@ -141,13 +142,13 @@ def test_every_column_of_the_mixed_table_depends_on_the_class(
     assert (opened[2] - opened[1]).days > 90
 
 
-@pytest.mark.parametrize("name", [name for name in ON_TABLES if not name.startswith("FewLabel")])
+@pytest.mark.parametrize("name", [name for name in ON_FRAMES if not name.startswith("FewLabel")])
 def test_methods_answer_from_their_columns(name: str, mixed: tuple[Ground, np.ndarray]) -> None:
-    if ON_TABLES[name].package:
-        pytest.importorskip(ON_TABLES[name].package)
+    for package in ON_FRAMES[name].packages:
+        pytest.importorskip(package)
     ground, truth = mixed
     y = drawn(truth, 5, np.random.default_rng(0))
-    error, _, failed = measured(ground, truth, 60, ON_TABLES[name], y)
+    error, _, failed = measured(ground, truth, 60, ON_FRAMES[name], y)
     assert failed == ""
     assert error is not None
     assert error < 50
