@@ -369,4 +369,20 @@ def test_odd_texts_are_encoded(texts: list[str]) -> None:
     assert np.isfinite(points.data).all()
     assert points.nnz > 0
     # A text of another language has no word of these.
-    assert encoder.transform(pd.DataFrame({"note": ["наш принтер сломан"]})).nnz == 0
+    with pytest.warns(LapwingWarning, match="1 row has no word in 'note'"):
+        assert encoder.transform(pd.DataFrame({"note": ["наш принтер сломан"]})).nnz == 0
+
+
+def test_values_and_texts_that_the_fit_did_not_have_are_told() -> None:
+    texts = ["red apple pie", "blue sea wave", "red sweet apple", "blue salt sea"] * 3
+    frame = pd.DataFrame({"note": texts, "team": ["a", "b"] * 6})
+    encoder = TableEncoder(text=["note"]).fit(frame)
+    encoder.transform(frame)  # warnings are errors
+    other = frame.assign(note=["xyzzy plugh", *texts[1:]], team=["c", *frame["team"][1:]])
+    with pytest.warns(LapwingWarning) as told:
+        encoder.transform(other)
+    assert [str(one.message) for one in told] == [
+        "X: 'c' in 'team' did not occur in the fit, and is treated as none of the known values.",
+        "X: 1 row has no word in 'note' that the model knows (the first is row 1). The other "
+        "columns alone decide there.",
+    ]

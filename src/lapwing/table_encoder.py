@@ -31,6 +31,7 @@ from lapwing._tables.preprocessing import (
     Features,
     Preprocessed,
     preprocess,
+    warn_of_new_values,
 )
 from lapwing._tables.tables import features_of
 from lapwing._words import quoted
@@ -241,7 +242,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Warns
         -----
         LapwingWarning
-            If cells are something else than the column holds, and count as missing.
+            If cells are something else than the column holds, and count as missing; of categories
+            and texts that the fit did not contain.
         """
         check_is_fitted(self)
         cells = cells_of_frame(X)
@@ -266,6 +268,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         warn_of_bad_cells(raw, "X")
         if self.steps_ is None:
             return features.X
+        if "columns" in self.steps_.named_steps:
+            warn_of_new_values(self.steps_["columns"], features.X, "X")
         with np.errstate(**OVERFLOW):
             return self.steps_.transform(features.X)
 

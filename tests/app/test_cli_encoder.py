@@ -79,9 +79,9 @@ def test_texts_are_learnt_from_by_their_vectors(main: Main) -> None:
     assert "vectors of 6 numbers of 'note'" in found
     assert [row["label"] for row in read("p.csv")] == ["u", "v"] * 30
     assert "cat" in Path("r.html").read_text(encoding="utf-8")
-    assert calls() == [60]
+    assert calls() == [60, 1, 1, 1]
     done(main(*fit, "--seed", "1"))  # the vectors are beside the table
-    assert calls() == [60]
+    assert calls() == [60, 1, 1, 1]
     predict = ("predict", "m.lapwing", "t.csv", "--predictions", "q.csv")
     done(main(*predict, *ENCODER))
     for mine, other in zip(read("q.csv"), read("p.csv"), strict=True):
@@ -191,7 +191,7 @@ def test_rows_to_label_and_comparisons_take_encoders(main: Main) -> None:
     rows = ("--drop", "file", *ENCODER)
     done(main("suggest", "t.csv", "--label", "y", "-k", "2", "--out", "next.csv", *rows))
     assert len(read("next.csv")) == 2
-    assert calls() == [60]
+    assert calls() == [60, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -206,3 +206,28 @@ def test_the_page_shows_what_is_encoded(options: Any, shown: str, width: int) ->
     with labelling.start(workflow.read(request), request) as server:
         assert server.session.material.points.shape == (60, width)
         assert getattr(server.session.material, shown) is not None
+
+
+# --- info -----------------------------------------------------------------------------------------
+
+
+def test_info_encodes_some_rows_and_keeps_nothing(main: Main) -> None:
+    info = ("info", "t.csv", "--label", "y", "--drop", "file", *ENCODER, "--impute", "mean")
+    found = json.loads(done(main(*info, "--json")))
+    assert calls() == [32, 1, 1, 1]
+    assert (found["text"], found["encoded"]) == ([], ["note"])
+    assert (found["encoding"]["name"], found["encoding"]["width"]) == ("features:counts", 6)
+    assert found["encoding"]["seconds"] > 0
+    assert found["graph"] is None
+    assert not list(Path().glob("*.npz"))
+    said = done(main(*info))
+    assert "Encoding by features:counts, once: about 0.1 s for 60 rows" in said
+    assert "vectors of 6 numbers of 'note'" in said
+    assert "--encoder features:counts" in said.splitlines()[-1]
+    assert "--impute mean" in said.splitlines()[-1]
+
+
+def test_info_tells_what_an_encoder_does_wrong(main: Main) -> None:
+    Path("broken.py").write_text("def f(texts):\n    raise OSError('no weights')\n")
+    found = done(main("info", "t.csv", "--label", "y", "--drop", "file", "--encoder", "broken:f"))
+    assert "  error: --encoder broken:f fails at row 1 of 'note'" in found

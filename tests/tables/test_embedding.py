@@ -22,6 +22,7 @@ from lapwing.exceptions import LapwingWarning
 
 READING = EncodedReading("note", "f")
 TEXTS = ["b", "", "a", "ccc", "a", "b"]
+ONCE = ["b", "a", "ccc"] * 2  # what the encoder is given: all together, and each alone
 
 
 def letters(texts: list[str]) -> Any:
@@ -35,7 +36,7 @@ def embedder(function: Callable[[list[str]], Any], store: Any = None, **more: An
 def test_each_text_is_encoded_once_and_an_empty_one_is_zero() -> None:
     seen: list[str] = []
     found = embedder(lambda texts: seen.extend(texts) or letters(texts)).vectors(TEXTS, READING)
-    assert seen == ["b", "a", "ccc"]
+    assert seen == ONCE
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, letters(TEXTS))
     assert not found[1].any()
@@ -53,7 +54,7 @@ def test_texts_are_given_call_by_call(monkeypatch: pytest.MonkeyPatch) -> None:
 
     by = embedder(lambda texts: sizes.append(len(texts)) or letters(texts), progress=Progress())
     np.testing.assert_array_equal(by.vectors(TEXTS, READING), letters(TEXTS))
-    assert sizes == [2, 1]
+    assert sizes == [2, 1, 1, 1]  # those of the first call again, each alone
     assert steps == [("encoding 'note'", 2)] * 2
 
 
@@ -64,6 +65,19 @@ def failing(text: str) -> Callable[[list[str]], Any]:
         return letters(texts)
 
     return function
+
+
+def centred(texts: list[str]) -> Any:
+    found = letters(texts)
+    return found - found.mean(axis=0)
+
+
+def narrowed(texts: list[str]) -> Any:
+    return letters(texts)[:, : len(texts)]
+
+
+def by_chance(texts: list[str]) -> Any:
+    return np.random.default_rng().normal(size=(len(texts), 3))
 
 
 def together(texts: list[str]) -> Any:
@@ -98,6 +112,9 @@ def hole(texts: list[str]) -> Any:
         (lambda texts: letters(texts).astype(complex), r"type complex128, not numbers"),
         (lambda texts: letters(texts).astype(object), r"type object, not numbers"),
         (lambda texts: sp.csr_array(letters(texts)), r"a sparse matrix\. .*toarray\(\)"),
+        (centred, r"gives row 1 of 'note' another vector alone than among 2 texts\. New rows"),
+        (narrowed, r"gives row 1 of 'note' another vector alone than among 2 texts"),
+        (by_chance, r"or seed what it draws"),
         (ragged, r"a list that is no array"),
         (wider, r"vectors of 3 numbers from row 4 of 'note' on, and of 2 before"),
     ],
@@ -144,11 +161,11 @@ def test_a_text_that_was_encoded_is_not_again(tmp_path: Path) -> None:
     first = embedder(function, store).vectors(TEXTS, READING)
     before = store.path.read_bytes()
     np.testing.assert_array_equal(embedder(function, store).vectors(TEXTS, READING), first)
-    assert function.seen == ["b", "a", "ccc"]
+    assert function.seen == ONCE
     assert store.path.read_bytes() == before
     more = [*TEXTS, "ab"]
     found = embedder(function, store).vectors(more, READING)
-    assert function.seen == ["b", "a", "ccc", "ab"]
+    assert function.seen == [*ONCE, "ab"]
     np.testing.assert_array_equal(found, letters(more))
     # The texts themselves are not in the file, and nothing is left beside it.
     assert b"ccc" not in store.path.read_bytes()
@@ -159,7 +176,7 @@ def test_another_encoder_encodes_again(tmp_path: Path) -> None:
     function = Counting()
     for digest in ("one", "two"):
         embedder(function, VectorStore(tmp_path / "v.npz", digest)).vectors(TEXTS, READING)
-    assert function.seen == ["b", "a", "ccc"] * 2
+    assert function.seen == ONCE * 2
 
 
 def cut(path: Path) -> None:
@@ -201,7 +218,7 @@ def test_a_damaged_file_is_made_again(
     damage(store.path)
     found = embedder(function, store).vectors(TEXTS, READING)
     np.testing.assert_array_equal(found, letters(TEXTS))
-    assert function.seen == ["b", "a", "ccc"] * 2
+    assert function.seen == ONCE * 2
     assert store.path.read_bytes() == whole
     assert "cannot be read" in caplog.text
 
@@ -244,7 +261,7 @@ def test_pictures_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
     assert by.vectors(names, reading).ravel().tolist() == [3, 5, 3, 0]
     (tmp_path / "a.png").write_bytes(b"x" * 7)
     assert by.vectors(names, reading).ravel().tolist() == [7, 5, 7, 0]
-    assert seen == [str(tmp_path / name) for name in ("a.png", "b.png", "a.png")]
+    assert seen == [str(tmp_path / name) for name in ("a.png", "b.png") * 2 + ("a.png",)]
     with pytest.raises(ValueError, match=r"fails at row 2 of 'p'.*FileNotFoundError"):
         by.vectors(["b.png", "c.png"], reading)
 

@@ -466,7 +466,7 @@ def _errors(truth: dict[str, Any]) -> str:
 def describe_info(info: dict[str, Any]) -> str:
     """Describe the result of `lapwing._app.inspection.inspect`."""
     text = _Text()
-    counts = {kind: len(info[kind]) for kind in ("numeric", "categorical", "text")}
+    counts = {kind: len(info[kind]) for kind in ("numeric", "categorical", "text", "encoded")}
     shown = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no"
     columns = "column" if sum(counts.values()) == 1 else "columns"
     text.line(f"{info['source']}: {plural(info['rows'], 'row')}, {shown} {columns}")
@@ -474,10 +474,16 @@ def describe_info(info: dict[str, Any]) -> str:
     for error in info["obstacles"]:
         text.line(f"  error: {error.removeprefix(info['source']).lstrip(': ')}")
     for name, cells in info["missing"].items():
-        text.line(f"  missing {name!r}: {plural(cells, 'row')}, which a fit fills with the median")
+        text.line(f"  missing {name!r}: {plural(cells, 'row')}, which a fit {info['imputed']}")
     for name, cells in info["infinite"].items():
         text.line(f"  infinite {name!r}: {plural(cells, 'row')}; correct them")
     text.line(_capitalized(info["scaling"]))
+    if info["encoding"] is not None:
+        encoding = info["encoding"]
+        text.line(
+            f"Encoding by {encoding['name']}, once: about {encoding['time']} for "
+            f"{plural(info['rows'], 'row')}"
+        )
     if info["labels"] is not None:
         grid = _grid("label", "rows")
         for name, rows in info["labels"].items():

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from lapwing._app.options import FilledRequest
+from lapwing._app.options import LabeledRequest
 from lapwing._app.requests import PredictRequest
 from lapwing._host.warn import warn
 from lapwing._tables.embedding import Embedder, Encoder, store_beside
@@ -20,7 +20,7 @@ from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model
 
 
-def load_encoder(request: FilledRequest | PredictRequest) -> Encoder | None:
+def load_encoder(request: LabeledRequest | PredictRequest) -> Encoder | None:
     """The encoder that a command names; None if it names none.
 
     Raises
@@ -36,7 +36,7 @@ def _loaded(name: str) -> Encoder:
     return find_encoder(name, here=True)
 
 
-def points_of(table: Table, request: FilledRequest, progress: Stages = SILENT) -> Preprocessed:
+def points_of(table: Table, request: LabeledRequest, progress: Stages = SILENT) -> Preprocessed:
     """Encode and preprocess the features of a table, to fit an estimator to.
 
     Raises
@@ -47,7 +47,7 @@ def points_of(table: Table, request: FilledRequest, progress: Stages = SILENT) -
     features, encoder = table.features, load_encoder(request)
     if encoder is not None:
         check_weights(request.weights, features)  # before what may take long
-        features = _embedder(encoder, request.data[0], progress).embed(features)
+        features = embedder_beside(request.data[0], encoder, progress).embed(features)
     return preprocess(features, request.scale, request.impute, request.weights)
 
 
@@ -91,7 +91,7 @@ def encoded(
     encoder = load_encoder(request)
     if encoder is None:
         return table
-    features = _embedder(encoder, request.data[0], progress).embed(table.features)
+    features = embedder_beside(request.data[0], encoder, progress).embed(table.features)
     known, now = encoding_of(model), features.encoding
     if known is not None and now is not None and now.width != known.width:
         raise ValueError(
@@ -101,7 +101,8 @@ def encoded(
     return replace(table, X=features.X)
 
 
-def _embedder(encoder: Encoder, path: Path, progress: Stages) -> Embedder:
+def embedder_beside(path: Path, encoder: Encoder, progress: Stages = SILENT) -> Embedder:
+    """An encoder that keeps vectors beside a table and finds pictures from its folder."""
     return Embedder(encoder, store_beside(path, encoder), path.resolve().parent, progress)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from lapwing._app.encoding import load_encoder
 from lapwing._app.forecast import FitSize, round_time
 from lapwing._app.methods import METHODS
 from lapwing._app.requests import InfoRequest
@@ -19,22 +21,29 @@ from lapwing._tables.cells import as_text
 from lapwing._tables.checks import (
     bad_cells,
     check_ids,
-    kinds_of,
     numeric_names,
     warn_of_quantities,
     words_in_most_rows,
 )
 from lapwing._tables.coding import hold_fractions, mark_unlabeled
 from lapwing._tables.columns import RawTable, Selection
-from lapwing._tables.encoders import TEXT
+from lapwing._tables.embedding import Embedder, Encoder
+from lapwing._tables.encoders import CATEGORICAL, ENCODED, TEXT
 from lapwing._tables.matrices import read_labels
-from lapwing._tables.preprocessing import Preprocessed, preprocess, scaling
+from lapwing._tables.preprocessing import (
+    Features,
+    Preprocessed,
+    check_weights,
+    preprocess,
+    scaling,
+)
 from lapwing._tables.summary import suggest_id, suggest_label, summary_lines
 from lapwing._tables.tables import features_of, label_rows, read_raw
 from lapwing.graphs import KNNGraph
 from lapwing.graphs.registry import default_metric
 
 _GRAPH_ROWS = 20_000  # the neighbour search takes seconds
+_ENCODED_ROWS = 32  # enough for the width of vectors and the time of a text
 _CLASSES_LISTED = 40
 
 
@@ -49,11 +58,13 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     Returns
     -------
     dict
-        For JSON: source, rows, numeric, categorical (number of values by name), text, columns
-        (treatment of each), summary (the same as lines), obstacles (errors of a fit), missing and
-        infinite (counts), labels (rows by label, '' for none), markers (rows by label, of labels
-        that a fit refuses because they probably mark unlabelled rows), scaling, graph, forecast by
-        method, suggested_label, command (that fits the table).
+        For JSON: source, rows, numeric, categorical (number of values by name), text, encoded
+        (texts and pictures of an encoder), encoding (None without one: its name, numbers of a
+        vector, seconds of all rows, the same in words), columns (treatment of each), summary (the
+        same as lines), obstacles (errors of a fit), missing and infinite (counts), imputed (what a
+        fit does with missing numbers), labels (rows by label, '' for none), markers (rows by label,
+        of labels that a fit refuses because they probably mark unlabelled rows), scaling, graph,
+        forecast by method, suggested_label, command (that fits the table).
 
     Raises
     ------
@@ -61,6 +72,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         If the files cannot be read as a table. Cells and columns that cannot be fitted are returned
         as obstacles.
     """
+    encoder = load_encoder(request)
     raw = read_raw(request.data, Selection(request.read_options))
     marker = raw.default_marker
     if request.labels is not None:
@@ -87,23 +99,31 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     markers = {} if given is None else _markers(given, raw, request)
     classes = Counter([] if text is None else text.tolist())
     n_classes = len([name for name in classes if name])
-    kinds = kinds_of(raw)
-    words = [name for name, kind in zip(raw.feature_names, kinds, strict=True) if kind == TEXT]
-    categories = {name: column for name, column in raw.texts.items() if name not in words}
+    features = features_of(raw)
+    words, encoded = features.named(TEXT), features.named(ENCODED)
+    categories = {name: raw.texts[name] for name in features.named(CATEGORICAL)}
     n_values = {n: len({v for v in column if v is not None}) for n, column in categories.items()}
     n, input_errors = raw.X.shape[0], list(raw.input_errors)
     rows = np.arange(n)
-    if n > _GRAPH_ROWS:
-        rows = np.sort(np.random.default_rng(request.seed).choice(n, _GRAPH_ROWS, replace=False))
-    before = None
+    most = _ENCODED_ROWS if encoded else _GRAPH_ROWS
+    if n > most:
+        rows = np.sort(np.random.default_rng(request.seed).choice(n, most, replace=False))
+    before = encoding = None
     try:
-        before = _preprocessed(raw, rows, request.scale)
+        check_weights(request.weights, features)
+        drawn = _drawn(raw, rows)
+        if drawn is not None and encoded and encoder is not None:
+            drawn, encoding = _encoding(drawn, encoder, request, n)
+        if drawn is not None:
+            before = preprocess(drawn, request.scale, "auto", request.weights)
     except ValueError as error:  # a text without words
         input_errors.append(f"{request.source}: {error}")
     n_features, stored = len(names) + sum(n_values.values()), None
     if is_sparse(raw.X):
         stored = raw.X.nnz
-    elif words and before is not None:
+    elif encoding is not None:
+        n_features += len(encoded) * encoding["width"]
+    if words and before is not None:
         n_features, stored = before.points.shape[1], before.points.nnz * n // len(rows)
     chosen = scaling(raw.X, names, categories, request.scale).reason
     size = FitSize(
@@ -120,17 +140,21 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "numeric": names,
         "categorical": n_values,
         "text": words,
+        "encoded": encoded,
+        "encoding": encoding,
         "columns": [
             {"column": note.column, "used": note.used, "what": note.words} for note in raw.notes
         ],
         "summary": summary_lines(raw.notes, raw.remarks),
         "obstacles": input_errors,
         "missing": {name: count for name, (count, _) in missing.items()},
+        "imputed": _imputed(request),
         "infinite": {k: count for k, (count, _) in bad_cells(raw.X, np.isinf, names).items()},
         "labels": None if text is None else _counts(classes),
         "markers": markers,
-        "scaling": before.words if words and before is not None else chosen,
-        "graph": _graph(before, text, rows, request.n_neighbors),
+        "scaling": before.words if (words or encoded) and before is not None else chosen,
+        # An encoder takes long, and of a part of the rows the graph says little.
+        "graph": None if encoded else _graph(before, text, rows, request.n_neighbors),
         "forecast": _forecasts(size),
         "suggested_label": label,
         "command": request.fit_command(label, suggest_id(raw.notes, raw.cells), tuple(markers)),
@@ -144,6 +168,12 @@ def _markers(labels: NDArray[Any], raw: RawTable, request: InfoRequest) -> dict[
         return {}
     words, certain = words_in_most_rows(ranked, labels.size)
     return {word: ranked[word] for word in words} if certain else {}
+
+
+def _imputed(request: InfoRequest) -> str:
+    if not request.read_options.missing:
+        return "refuses"
+    return f"fills with the {'median' if request.impute == 'auto' else request.impute}"
 
 
 def _counts(classes: Counter[str]) -> dict[str, int]:
@@ -177,11 +207,11 @@ def _graph(
     }
 
 
-def _preprocessed(raw: RawTable, rows: NDArray[np.intp], scale: str) -> Preprocessed | None:
-    """Preprocess some rows, infinite cells as missing; None without rows or numeric columns."""
+def _drawn(raw: RawTable, rows: NDArray[np.intp]) -> Features | None:
+    """Some rows, infinite cells as missing; None without rows or columns that are filled."""
     X = raw.X[rows]
     if is_sparse(X):
-        return Preprocessed([], "", X, "none") if np.isfinite(X.data).all() else None
+        return Features(X, raw.feature_names) if np.isfinite(X.data).all() else None
     X = np.where(np.isfinite(X), X, np.nan)
     filled = ~np.isnan(X).all(axis=0)
     texts = {name: column[rows] for name, column in raw.texts.items()}
@@ -189,8 +219,19 @@ def _preprocessed(raw: RawTable, rows: NDArray[np.intp], scale: str) -> Preproce
     if not kept or not len(rows):
         return None
     names = tuple(name for name in raw.feature_names if name in kept)
-    drawn = replace(raw, X=X[:, filled], texts=texts, feature_names=names)
-    return preprocess(features_of(drawn), scale, "auto")
+    return features_of(replace(raw, X=X[:, filled], texts=texts, feature_names=names))
+
+
+def _encoding(
+    drawn: Features, encoder: Encoder, request: InfoRequest, n: int
+) -> tuple[Features, dict[str, Any]]:
+    """Vectors of some rows, and what they say of all; nothing is kept beside the table."""
+    begun = perf_counter()
+    found = Embedder(encoder, folder=request.data[0].resolve().parent).embed(drawn)
+    seconds = (perf_counter() - begun) * n / len(found.X)
+    width = len(next(iter(found.vectors.values())))
+    time = round_time(seconds)
+    return found, {"name": encoder.name, "width": width, "seconds": seconds, "time": time}
 
 
 def _forecasts(size: FitSize) -> dict[str, dict[str, Any]]:

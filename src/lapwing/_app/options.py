@@ -344,40 +344,6 @@ class LabeledRequest(TableRequest):
     )
     seed: int = option(0, help="Seed for everything random.", panel=LEARN, limits=(0, None))
 
-    def __post_init__(self) -> None:
-        _check_choice("--scale", self.scale, SCALES)
-        self.read_options  # noqa: B018 - raises before a file is read
-
-    @property
-    def read_options(self) -> ReadOptions:
-        """Options of reading the table."""
-        return ReadOptions(
-            label=self.label,
-            id=self.id_column,
-            features=self.features,
-            drop=self.drop,
-            keep=self.keep,
-            text=self.text,
-            labels_file=self.labels,
-            unlabeled=self.unlabeled,
-            strict=self.strict,
-            decimal=self.decimal,
-            dates=self.dates,
-            sheet=self.sheet,
-            skip_lines=self.skip_lines,
-            separator=self.separator,
-        )
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        """All files that are read."""
-        return self.data if self.labels is None else (*self.data, self.labels)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledRequest(LabeledRequest):
-    """Options of the verbs whose table may have missing numbers."""
-
     impute: str = option(
         "auto",
         help="What a missing number becomes: the median, the mean, or none (an error). auto is "
@@ -406,9 +372,9 @@ class FilledRequest(LabeledRequest):
     )
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        _check_choice("--scale", self.scale, SCALES)
         _check_choice("--impute", self.impute, IMPUTES)
-        self.weights  # noqa: B018 - raises before a file is read
+        self.read_options, self.weights  # noqa: B018 - raise before a file is read
         if self.encoder is not None:
             check_encoder(self.encoder)
         self._check_image()
@@ -443,10 +409,30 @@ class FilledRequest(LabeledRequest):
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
         missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
-        picture = None if self.encoder is None else self.image
-        return replace(
-            super().read_options, missing=missing, encoder=self.encoder or "", picture=picture
+        return ReadOptions(
+            label=self.label,
+            id=self.id_column,
+            features=self.features,
+            drop=self.drop,
+            keep=self.keep,
+            text=self.text,
+            labels_file=self.labels,
+            unlabeled=self.unlabeled,
+            strict=self.strict,
+            decimal=self.decimal,
+            dates=self.dates,
+            sheet=self.sheet,
+            skip_lines=self.skip_lines,
+            separator=self.separator,
+            missing=missing,
+            encoder=self.encoder or "",
+            picture=None if self.encoder is None else self.image,
         )
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that are read."""
+        return self.data if self.labels is None else (*self.data, self.labels)
 
     @property
     def full_command(self) -> str:
@@ -468,7 +454,7 @@ def _check_choice(flag: str, value: str, known: tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningRequest(FilledRequest):
+class LearningRequest(LabeledRequest):
     """Options of the verbs that fit a method to a table.
 
     `method` may be the name of an estimator, which is replaced by that of its method; empty means

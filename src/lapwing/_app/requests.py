@@ -16,7 +16,6 @@ from lapwing._app.options import (
     SAY,
     TABLE,
     WRITE,
-    FilledRequest,
     LabeledRequest,
     LearningRequest,
     Outputs,
@@ -184,25 +183,25 @@ class FitRequest(LearningRequest):
         return self.model is not None or self.report is not None
 
 
-def fit_command(request: FilledRequest, method: str, settings: Sequence[str] = ()) -> str:
+def fit_command(request: LabeledRequest, method: str, settings: Sequence[str] = ()) -> str:
     """Return the command that fits the same table with a method and its settings.
 
     Parameters
     ----------
-    request : FilledRequest
+    request : LabeledRequest
         Of any verb; the output files are kept if it is a fit.
     method : str
         Key of `COMMAND_METHODS`.
     settings : sequence of str
         ``name=value`` each.
     """
-    kept = FitRequest if isinstance(request, FitRequest) else FilledRequest
+    kept = FitRequest if isinstance(request, FitRequest) else LabeledRequest
     shared = {one.name: getattr(request, one.name) for one in fields(kept)}
     again = shared | {"method": method, "settings": tuple(settings)}
     return FitRequest(**again).full_command
 
 
-def advice_of(request: FilledRequest) -> LabelAdvice:
+def advice_of(request: LabeledRequest) -> LabelAdvice:
     """Return the commands that messages about the labels of a table advise."""
     return LabelAdvice(
         request.command_without, lambda method: f"run: {fit_command(request, method)}"
@@ -251,7 +250,7 @@ def _choosing_its_own(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareRequest(FilledRequest):
+class CompareRequest(LabeledRequest):
     """Options of ``lapwing compare``."""
 
     verb = "compare"

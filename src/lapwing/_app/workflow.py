@@ -17,11 +17,10 @@ from lapwing._app.encoding import check_encoder_of, encoded, encoding_of, load_e
 from lapwing._app.fitting import Outcome, trust_new_rows
 from lapwing._app.fitting_blocks import BlockOutcome
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.options import FilledRequest
+from lapwing._app.options import LabeledRequest
 from lapwing._app.requests import FitRequest, PredictRequest, advice_of
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.files import atomic_write, atomic_writes
-from lapwing._host.warn import warn
 from lapwing._report.findings import describe_comparison, render_comparison
 from lapwing._report.page import render
 from lapwing._report.record import ReportData
@@ -34,15 +33,14 @@ from lapwing._tables.predictions import (
     write_csv,
     write_predictions,
 )
+from lapwing._tables.preprocessing import warn_of_new_values
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
-from lapwing._words import quoted
 from lapwing.estimators.prepared import SILENT, Stages
-from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model, save_model
 from lapwing.onnx_export import save_onnx
 
 
-def read(request: FilledRequest) -> Table:
+def read(request: LabeledRequest) -> Table:
     """Read the training table; first load the encoder, so that a wrong name fails early."""
     load_encoder(request)
     return read_table(request.data, request.read_options, advice=advice_of(request))
@@ -258,7 +256,7 @@ def read_for(model: Model, request: PredictRequest) -> Table:
         Options of ``lapwing predict``.
     """
     table = read_points(request.data, fitted_of(model, request), request.read_options)
-    _warn_of_new_values(model, table)
+    _check_values(model, table)
     return table
 
 
@@ -278,7 +276,7 @@ def read_part(
 ) -> Table:
     """Read the rows (first, number) of a Parquet file, as `read_for` reads all."""
     table = read_points((path,), fitted, replace(request.read_options, rows=rows))
-    _warn_of_new_values(model, table)
+    _check_values(model, table)
     return table
 
 
@@ -366,39 +364,7 @@ def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Pat
     write_columns(content, path, temporary, table.dialect, "the rows to label next")
 
 
-def _warn_of_new_values(model: Model, table: Table) -> None:
+def _check_values(model: Model, table: Table) -> None:
     """Warn of values and texts that the training table did not contain."""
-    if set(table.kinds) <= {NUMERIC}:
-        return
-    columns = model.pipeline.named_steps["columns"]
-    for part, encoder, names in columns.transformers_:
-        if part == "categorical":
-            _warn_of_categories(table, dict(zip(names, encoder.categories_, strict=True)))
-        elif part.startswith("text"):
-            _warn_of_texts(table, names, encoder.transform(table.X[names]))
-
-
-def _warn_of_categories(table: Table, known: Mapping[str, NDArray[Any]]) -> None:
-    for name, values in known.items():
-        seen = set(table.X[name].unique().to_list())
-        new = sorted(str(value) for value in seen - set(values.tolist()))
-        if new:
-            warn(
-                f"{table.source}: {quoted(new)} in {name!r} did not occur in the fit, and is "
-                "treated as none of the known values.",
-                LapwingWarning,
-            )
-
-
-def _warn_of_texts(table: Table, name: str, words: Any) -> None:
-    unknown = np.flatnonzero(np.diff(words.indptr) == 0)
-    if not unknown.size:
-        return
-    rows = "1 row has" if unknown.size == 1 else f"{unknown.size} rows have"
-    alone = len(table.feature_names) == 1
-    cure = "The answer says nothing there" if alone else "The other columns alone decide there"
-    warn(
-        f"{table.source}: {rows} no word in {name!r} that the model knows (the first is row "
-        f"{unknown[0] + 1}). {cure}.",
-        LapwingWarning,
-    )
+    if not set(table.kinds) <= {NUMERIC}:
+        warn_of_new_values(model.pipeline.named_steps["columns"], table.X, table.source)

@@ -27,6 +27,12 @@ _LOGGER = logging.getLogger("lapwing")
 # Texts of a call: enough for an encoder to work in blocks of its own, few enough that progress is
 # seen, and that the text at which it fails is soon found.
 _CALL = 256
+# Texts of the first call that are given again, each alone: enough to notice an encoder that looks
+# at the others too.
+_AGAIN = 3
+# Largest part of its norm by which a vector may differ from that of the text alone. Half precision
+# and padding change it by up to 0.01; scaling or components of a call change all of it.
+_CHANGE = 0.05
 _LARGEST = 1e15  # of a vector: squares of larger numbers overflow in single precision
 _KEY = 16  # bytes of a digest: two of a billion texts have the same with a probability of 1e-21
 
@@ -225,9 +231,30 @@ class Embedder:
                         f"{places[0]} of {column!r} on, and of {parts[0].shape[1]} before. All "
                         "must have as many."
                     )
+                if not parts:
+                    self._check_alone(batch, part, places, column)
                 parts.append(part)
                 tick(dict)
         return np.concatenate(parts)
+
+    def _check_alone(
+        self, batch: list[str], vectors: Vectors, places: Sequence[int], column: str
+    ) -> None:
+        """Refuse an encoder whose vectors depend on the other texts of a call, or on chance."""
+        if len(batch) == 1:
+            return
+        for k in range(min(_AGAIN, len(batch))):
+            alone = self._checked(self._call([batch[k]], [places[k]], column), [places[k]], column)
+            same = alone.shape[1] == vectors.shape[1]
+            if same and np.linalg.norm(alone[0] - vectors[k]) <= _CHANGE * max(
+                np.linalg.norm(alone[0]), np.linalg.norm(vectors[k])
+            ):
+                continue
+            raise ValueError(
+                f"{self._named} gives row {places[k]} of {column!r} another vector alone than "
+                f"among {len(batch)} texts. New rows come in other company: fit what it learns "
+                "from texts, or seed what it draws, once when its module is imported."
+            )
 
     def _call(self, batch: list[str], places: Sequence[int], column: str) -> Any:
         try:

@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._arrays import is_sparse
+from lapwing._host.warn import warn
 from lapwing._tables.encoders import (
     CATEGORICAL,
     NUMERIC,
@@ -32,6 +33,7 @@ from lapwing._tables.encoders import (
     Reading,
 )
 from lapwing._words import quoted
+from lapwing.exceptions import LapwingWarning
 from lapwing.linalg import column_variances
 
 SCALES = ("auto", "standard", "none")
@@ -328,6 +330,49 @@ def check_weights(weights: Mapping[str, float], features: Features) -> None:
         # Beyond, its square is no number.
         if not isinstance(weight, Real) or not 0 <= weight <= _LARGEST_WEIGHT:
             raise ValueError(f"--weight: {name!r} has {weight!r}. Give a number from 0 to 1e6.")
+
+
+def warn_of_new_values(columns: ColumnTransformer, X: Any, where: str) -> None:
+    """Warn of categories and texts of new rows that the fit did not contain.
+
+    Parameters
+    ----------
+    columns : ColumnTransformer
+        That of `preprocess`, fitted.
+    X : data frame
+        The new rows.
+    where : str
+        What they are, for messages.
+    """
+    for part, encoder, names in columns.transformers_:
+        if part == "categorical":
+            _warn_of_categories(X, dict(zip(names, encoder.categories_, strict=True)), where)
+        elif part.startswith("text"):
+            _warn_of_texts(encoder.transform(X[names]), names, X.shape[1] == 1, where)
+
+
+def _warn_of_categories(X: Any, known: Mapping[str, NDArray[Any]], where: str) -> None:
+    for name, values in known.items():
+        new = sorted(str(value) for value in {*X[name].to_list()} - {*values.tolist()})
+        if new:
+            warn(
+                f"{where}: {quoted(new)} in {name!r} did not occur in the fit, and is treated as "
+                "none of the known values.",
+                LapwingWarning,
+            )
+
+
+def _warn_of_texts(words: Any, name: str, alone: bool, where: str) -> None:
+    unknown = np.flatnonzero(np.diff(words.indptr) == 0)
+    if not unknown.size:
+        return
+    rows = "1 row has" if unknown.size == 1 else f"{unknown.size} rows have"
+    cure = "The answer says nothing there" if alone else "The other columns alone decide there"
+    warn(
+        f"{where}: {rows} no word in {name!r} that the model knows (the first is row "
+        f"{unknown[0] + 1}). {cure}.",
+        LapwingWarning,
+    )
 
 
 def _vectorizer(*, letters: bool) -> TfidfVectorizer:
