@@ -55,7 +55,7 @@ demo: $(READY)
 	$(BIN)/lapwing demo $(ARGS)
 
 # One thread a worker: the tests' matrices are small, and threads of two workers only fight for cores.
-# Slow are a few runs of whole benchmarks.
+# Slow are browsers, processes that are killed, and whole benchmarks.
 test: PICKED := -m "not slow"
 test test-all: export OMP_NUM_THREADS := 1
 test test-all: export OPENBLAS_NUM_THREADS := 1

@@ -184,7 +184,14 @@ CLAIMS: dict[str, Callable[[dict[str, Any]], None]] = {
 NEEDS = {"plot_saving": ("skops", "onnx", "onnxruntime")}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+# Of tens of thousands of points, or of many draws.
+LONG = {"plot_class_volumes", "plot_many_points", "plot_embeddings"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in EXAMPLES],
+)
 def test_it_runs_and_finds_what_it_claims(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

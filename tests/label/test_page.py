@@ -27,7 +27,10 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("pydeck", reason="pydeck is not installed")
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+pytestmark = [
+    pytest.mark.slow,  # a browser draws by the processor here
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
+]
 
 PATIENCE = 60.0  # seconds; a busy machine draws by its processor
 # The browser's own words on drawing without a graphics card.

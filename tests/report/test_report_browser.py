@@ -17,7 +17,10 @@ from tests.helpers.report_cases import curve, hostile, moons, outcome
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+pytestmark = [
+    pytest.mark.slow,  # a browser draws by the processor here
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
+]
 
 KINDS = ("classes", "numbers", "hostile", "plain", "many")
 WIDTHS = (1280, 400)
