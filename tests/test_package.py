@@ -285,6 +285,7 @@ def _link(name: str, packages: Path) -> None:
         (packages / top).symlink_to(str(installed.locate_file(top)))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 def test_the_wheel_fits_where_nothing_but_its_requirements_is_installed(
     bare_environment: Path,
@@ -308,12 +309,14 @@ def test_types_are_shipped() -> None:
     assert importlib.resources.files("lapwing").joinpath("py.typed").is_file()
 
 
+@pytest.mark.slow
 def test_import_loads_nothing_that_scikit_learn_does_not() -> None:
     result = run_python(IMPORT_COST)
     assert result.returncode == 0, result.stderr
     assert set(result.stdout.split()) <= LIGHT
 
 
+@pytest.mark.slow
 def test_import_leaves_readers_and_pages_until_a_report_is_asked_for() -> None:
     result = run_python(
         "import sys, lapwing\n"
@@ -337,6 +340,7 @@ def test_missing_extra_is_named(extra: str) -> None:
         require("no_such_module.part", extra=extra, purpose="A test")
 
 
+@pytest.mark.slow
 def test_command_line_without_its_extra_names_it() -> None:
     code = (
         "import sys; sys.modules.update(typer=None, rich=None, polars=None)\n"

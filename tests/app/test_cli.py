@@ -258,6 +258,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, module: str) 
     assert_refused(run("--version"), f"the lapwing command needs {module!r}", "lapwing-learn[cli]")
 
 
+@pytest.mark.slow
 @POSIX
 def test_ctrl_c_while_lapwing_is_imported_is_quiet() -> None:
     code = """
@@ -277,6 +278,7 @@ sys.exit(main())
     assert (found.returncode, found.stdout, found.stderr) == (130, b"", b"error: interrupted\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path, number: int) -> None:
     fifo = tmp_path / "t.csv"
@@ -293,6 +295,7 @@ def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path, number: 
     assert {p.name for p in tmp_path.iterdir()} == {"t.csv", "out.csv"}
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_terminal_sees_progress_and_standard_output_stays_clean(table: Path, out: Path) -> None:
     reader, writer = os.openpty()
@@ -318,6 +321,7 @@ def test_a_terminal_sees_progress_and_standard_output_stays_clean(table: Path, o
     assert b"150 rows" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs the device of a full disk")
 def test_standard_output_on_a_full_disk(table: Path) -> None:
     with open("/dev/full", "w") as full:
@@ -328,6 +332,7 @@ def test_standard_output_on_a_full_disk(table: Path) -> None:
     assert (done.returncode, done.stderr) == (2, told)
 
 
+@pytest.mark.slow
 def test_the_reader_of_a_pipe_may_leave() -> None:
     with subprocess.Popen(
         [*COMMAND, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE

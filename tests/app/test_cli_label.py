@@ -302,6 +302,7 @@ def test_fit_takes_the_labels_from_a_later_file_alone(main: Main) -> None:
 START = [sys.executable, "-c", "import sys; from lapwing._app.cli import main; sys.exit(main())"]
 
 
+@pytest.mark.slow
 def test_killed_it_goes_on_where_it_was(main: Main) -> None:
     """The real process, which ends without a word."""
     write("t.csv", table())
@@ -335,6 +336,7 @@ def test_the_end_says_how_many_labels_are_where(
     )
 
 
+@pytest.mark.slow
 def test_sigterm_ends_it_as_ctrl_c_does(main: Main) -> None:
     write("t.csv", table())
     command = [*START, "label", "t.csv", "--label", "y", "--id", "name", "--no-browser"]

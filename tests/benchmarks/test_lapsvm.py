@@ -373,6 +373,7 @@ def test_moons_settle_within_some_iterations() -> None:
     assert close < np.abs(moons.maps["1 PCG iteration"] - moons.maps["Optimal solution"]).max() / 5
 
 
+@pytest.mark.slow
 def test_quick_run_on_g50c(
     archive: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

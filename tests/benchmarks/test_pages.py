@@ -183,6 +183,7 @@ def test_an_unknown_piece_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "No piece is called iris. `--list` shows the pieces." in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_piece_runs_in_a_process_of_its_own(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

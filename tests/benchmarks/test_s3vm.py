@@ -376,6 +376,7 @@ def test_uneven_classes_are_told_where_labels_come_in_equal_numbers() -> None:
 # Runs
 
 
+@pytest.mark.slow
 def test_quick_run_of_what_needs_no_archive(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,14 +23,14 @@ def test_it_is_the_mean_over_sharpness_and_share(n_columns: int) -> None:
     codes = rng.integers(n_classes, size=12)
     columns = of_each_class(scores)
     total, above = 0.0, np.zeros(12)
+    shares = (np.arange(300)[:, None] + 0.5) / 1000
     for z in np.linspace(-4, 4, 161):
         right = softmax(2.0 * np.exp(0.75 * z) * columns, axis=1)[np.arange(12), codes]
-        for share in (np.arange(300) + 0.5) / 1000:
-            mistake = share * (1 - right) / (n_classes - 1)
-            each = mistake + (1 - share) * right
-            weight = norm.pdf(z) * each.prod()
-            total += weight
-            above += weight * mistake / each
+        mistake = shares * (1 - right) / (n_classes - 1)
+        each = mistake + (1 - shares) * right
+        weight = norm.pdf(z) * each.prod(axis=1)
+        total += weight.sum()
+        above += weight @ (mistake / each)
     np.testing.assert_allclose(
         probability_wrong(scores, codes, SHARPNESS), above / total, atol=0.002
     )

@@ -34,6 +34,7 @@ def changed(tmp_path: Path) -> Path:
     return copy
 
 
+@pytest.mark.slow
 def test_the_shared_tests_run_over_it(changed: Path) -> None:
     """The shared suite of losses, those from outside, and the public names; nothing is left out."""
     names = (

@@ -84,7 +84,7 @@ def by_hand(model: Any, params: Any, X: Any, y: Any, w: Any) -> Any:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 def test_the_path_is_the_grid_by_hand(name: str) -> None:
-    X, y, _ = labeled_clusters(3, n=36, n_labels=3)
+    X, y, _ = labeled_clusters(3, n=36, n_labels=2)
     w = np.random.default_rng(1).uniform(0.5, 2, len(X))
     fitted = clone(EXAMPLES[name]).fit(X, y, sample_weight=w)
     results = fitted.cv_results_

@@ -71,7 +71,7 @@ HINGE = 1e-5  # libsvm's tolerance
 
 def data_for(estimator: Any, n: int = 36) -> Data:
     if is_classifier(estimator):
-        return labeled_clusters(3, n=n, n_labels=3)
+        return labeled_clusters(3, n=n, n_labels=2)
     return labeled_curve(n=n, n_labels=6)
 
 

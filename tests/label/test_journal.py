@@ -189,6 +189,7 @@ for k in range(len(journal.records), 100000):
 """
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
     path, clock = tmp_path / "j", random.Random(0)
     n_acknowledged = 0

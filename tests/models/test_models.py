@@ -263,6 +263,7 @@ def test_equal_parameters_give_the_same_bytes_whether_they_are_one_object_or_two
     assert saved(Model(one.fit(X, texts))) == saved(Model(two.fit(X, texts)))
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]\n"

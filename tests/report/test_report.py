@@ -871,6 +871,7 @@ def test_hostile_names_are_shown_as_they_are(pages: dict[str, str]) -> None:
     assert "\u2400?" in page.text  # the null and the lone surrogate of the ids
 
 
+@pytest.mark.slow
 def test_same_data_same_bytes() -> None:
     code = (
         "import sys; from tests.helpers.report_cases import moons\n"

@@ -289,8 +289,9 @@ def hit_rate(method, *, problems, n_init) -> float:
 
 
 @FOR_ALL
-def test_ten_starts_find_the_optimum(method):
-    assert hit_rate(method, problems=10, n_init=10) >= 0.9
+@pytest.mark.parametrize("problems", [3, pytest.param(30, marks=pytest.mark.slow)])
+def test_ten_starts_find_the_optimum(method, problems):
+    assert hit_rate(method, problems=problems, n_init=10) >= 0.9
 
 
 @pytest.mark.slow
