@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "_build" / "html"
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
     pytest.mark.skipif(not (SITE / "index.html").exists(), reason="needs the site: make docs"),
 ]

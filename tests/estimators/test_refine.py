@@ -262,6 +262,6 @@ def test_memory_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     model = LapERLSClassifier(refine="cut")
     prepared = prepare(model, X, y)
     solution = solve(model, prepared)
-    monkeypatch.setattr("lapwing._host.memory.available_memory", lambda: 10_000)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10k")
     with pytest.raises(MemoryError, match=r"Refining the answer for 3 classes at 130 points"):
         model._refined(X, prepared, solution)

@@ -171,6 +171,14 @@ def test_what_fits_passes_and_what_does_not_is_refused(monkeypatch: pytest.Monke
         require_memory(2048, "A list", "Use less.")
 
 
+def test_small_allocations_do_not_ask_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(LIMIT, raising=False)
+    monkeypatch.setattr(_memory, "available_memory", lambda: 0)
+    require_memory(2**20, "A list", "Use less.")
+    with pytest.raises(MemoryError, match="A list needs"):
+        require_memory(2**20 + 1, "A list", "Use less.")
+
+
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.libc_ver()[0] != "glibc",
     reason="Other systems give freed memory back by themselves.",

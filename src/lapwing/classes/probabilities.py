@@ -177,9 +177,15 @@ def sharpness_of_gaps(
     if not len(scores):
         return Sharpness(_exponential(believed), prior.spread, 0)
 
+    with np.errstate(over="ignore"):
+        behind = scores - scores.max(axis=1, keepdims=True)
+    mine = behind[np.arange(len(truth)), truth]
+
     def penalised(position: float) -> float:
-        fitted = _log_likelihood(scores, truth, believed + prior.spread * position)
-        return position**2 / 2 - fitted
+        sharpness = _exponential(believed + prior.spread * position)
+        with np.errstate(over="ignore"):
+            fitted = sharpness * mine - np.log(np.exp(sharpness * behind).sum(axis=1))
+        return position**2 / 2 - float(fitted.sum())
 
     # The penalised likelihood may have two maxima: the likelihood is flat where t is small.
     grid = np.linspace(-_REACH, _REACH, _GRID)
@@ -223,15 +229,8 @@ def _usable(left_out: Array | None, codes: Array | None) -> tuple[Array, Array]:
     return of_each_class(left_out[known].astype(np.float64)), codes[known]
 
 
-def _log_likelihood(scores: Array, codes: Array, logarithm: float) -> float:
-    with np.errstate(over="ignore"):
-        behind = _exponential(logarithm) * (scores - scores.max(axis=1, keepdims=True))
-        mine = behind[np.arange(len(codes)), codes] - np.log(np.exp(behind).sum(axis=1))
-    return float(mine.sum())
-
-
 def _exponential(logarithm: float) -> float:
-    return float(np.exp(np.clip(logarithm, -_LARGEST, _LARGEST)))
+    return float(np.exp(min(max(logarithm, -_LARGEST), _LARGEST)))
 
 
 def _deviation(penalised: object, position: float, step: float = 0.1) -> float:
