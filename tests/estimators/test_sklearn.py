@@ -73,9 +73,16 @@ SMALL_GRIDS: dict[str, dict[str, Any]] = {
     "LapRLSRegressorCV": {"gamma_As": (1e-4,), "gamma_Is": (0.0, 1e-2)},
     "LapERLSClassifierCV": {"lams": (10.0,), "mus": (1.0,)},
 }
+
+
+def quick(estimator: type) -> Any:
+    """The estimator as it is, or with a small grid if it chooses."""
+    return estimator(**SMALL_GRIDS.get(estimator.__name__, {}))
+
+
 # As they are, and with parameters that take other ways.
 CHECKED = [
-    *(estimator(**SMALL_GRIDS.get(estimator.__name__, {})) for estimator in EVERY),
+    *map(quick, EVERY),
     LapSVC(solver="pcg", gamma_A=1e-2),
     LapERLSClassifier("linear", fit_intercept=True),
     LapERLSRegressor(space=Landmarks(20)),
@@ -263,9 +270,9 @@ def test_pickle_does_not_hold_the_kernel() -> None:
 def test_pipeline(estimator: type) -> None:
     X, y = data(estimator)
     X = X * [1, 1e6, 1, 1]
-    pipe = make_pipeline(StandardScaler(), estimator()).fit(X, y)  # no warning of scales
+    pipe = make_pipeline(StandardScaler(), quick(estimator)).fit(X, y)  # no warning of scales
     by_hand = StandardScaler().fit(X)
-    direct = estimator().fit(by_hand.transform(X), y)
+    direct = quick(estimator).fit(by_hand.transform(X), y)
     np.testing.assert_array_equal(pipe.predict(X), direct.predict(by_hand.transform(X)))
     np.testing.assert_array_equal(pipe[-1].transduction_, direct.transduction_)
 
@@ -319,9 +326,11 @@ def test_cross_validation(estimator: type) -> None:
     X, truth = labeled_points()
     if estimator in EVERY_CLASSIFIER:
         # No point of these is unlabelled.
-        assert cross_val_score(estimator(), X, truth, cv=3, error_score="raise").mean() > 0.8
+        assert cross_val_score(quick(estimator), X, truth, cv=3, error_score="raise").mean() > 0.8
     else:
-        model = estimator(gamma_A=0.1, gamma_I=0.01) if estimator in REGRESSORS else estimator()
+        model = (
+            estimator(gamma_A=0.1, gamma_I=0.01) if estimator in REGRESSORS else quick(estimator)
+        )
         assert cross_val_score(model, X, X.sum(axis=1), cv=3, error_score="raise").mean() > 0.6
 
 
@@ -389,8 +398,8 @@ FRAMES: dict[str, Callable[[np.ndarray], Any]] = {
 def test_frames_are_arrays_with_names(estimator: type, name: str) -> None:
     frame = FRAMES[name]
     X, y = data(estimator)
-    plain = estimator().fit(X, y)
-    model = estimator().fit(frame(X), y)
+    plain = quick(estimator).fit(X, y)
+    model = quick(estimator).fit(frame(X), y)
     assert model.feature_names_in_.tolist() == NAMES
     assert not hasattr(plain, "feature_names_in_")
     # Columns of a frame lie one after the other in memory, which changes the order of sums.
@@ -399,8 +408,8 @@ def test_frames_are_arrays_with_names(estimator: type, name: str) -> None:
     same(model.transduction_, plain.transduction_)
     w = pd.Series(np.random.default_rng(0).uniform(0.5, 2, len(X)), index=range(7, 7 + len(X)))
     same(
-        estimator().fit(frame(X), y, sample_weight=w).predict(frame(X)),
-        estimator().fit(X, y, sample_weight=w.to_numpy()).predict(X),
+        quick(estimator).fit(frame(X), y, sample_weight=w).predict(frame(X)),
+        quick(estimator).fit(X, y, sample_weight=w.to_numpy()).predict(X),
     )
     with pytest.raises(ValueError, match="feature names should match those that were passed"):
         model.predict(frame(X)[NAMES[::-1]])
@@ -440,7 +449,7 @@ LABELS: dict[str, tuple[Callable[[list[Any]], Any], Any, Any]] = {
 def coded_answers(estimator: type) -> np.ndarray:
     """Answers of a fit to labels that are codes."""
     X, truth = labeled_points()
-    return estimator().fit(X, few_labels(truth)).predict(X)
+    return quick(estimator).fit(X, few_labels(truth)).predict(X)
 
 
 @pytest.mark.parametrize(
@@ -458,7 +467,7 @@ def test_labels_in_series(estimator: type, name: str) -> None:
     names = np.array(["elm", "fir", "oak"])
     expected = names[coded_answers(estimator)]
     column = series([blank if code == -1 else str(names[code]) for code in y])
-    model = estimator(unlabeled=marker).fit(X, column)
+    model = quick(estimator).set_params(unlabeled=marker).fit(X, column)
     assert model.classes_.tolist() == names.tolist()
     np.testing.assert_array_equal(model.predict(X), expected)
     np.testing.assert_array_equal(model.labeled_, y != -1)
@@ -494,11 +503,11 @@ def test_lists_are_arrays() -> None:
 def test_wrong_numbers_of_features_and_points() -> None:
     for estimator in EVERY:
         X, y = data(estimator)
-        model = estimator().fit(X, y)
+        model = quick(estimator).fit(X, y)
         with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
             model.predict(X[:, :3])
         with pytest.raises(ValueError, match=r"X has 80 rows, but y has 79 entries"):
-            estimator().fit(X, y[:-1])
+            quick(estimator).fit(X, y[:-1])
 
 
 # ---- callbacks ---------------------------------------------------------------------------------
