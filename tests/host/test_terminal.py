@@ -71,6 +71,17 @@ def test_one_long_stage_is_shown_too(screen: Screen, monkeypatch: pytest.MonkeyP
     assert screen.getvalue().startswith("\rComparing, 0 s")
 
 
+def test_it_can_be_turned_off(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAPWING_PROGRESS", "0")
+    with StatusLine("Comparing") as line:
+        line.show("S3VC()")
+    assert screen.getvalue() == ""
+    monkeypatch.setenv("LAPWING_PROGRESS", "1")
+    with StatusLine("Comparing") as line:
+        line.show("S3VC()")
+    assert "S3VC()" in screen.getvalue()
+
+
 def test_nobody_who_sees_it_nothing_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "DELAY", 0.0)
     for stream in (io.StringIO(), None):

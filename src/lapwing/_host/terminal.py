@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
@@ -32,9 +33,13 @@ def harmless(text: str) -> str:
 
 
 def is_watched() -> bool:
-    """Return whether standard error is a terminal or a notebook."""
+    """Return whether to show progress: standard error is a terminal or a notebook.
+
+    The environment variable ``LAPWING_PROGRESS=0`` turns it off.
+    """
     stream = sys.stderr
-    if stream is None:  # a program without a console
+    # None: a program without a console
+    if stream is None or os.environ.get("LAPWING_PROGRESS") == "0":
         return False
     return stream.isatty() or type(stream).__module__.startswith("ipykernel.")
 
