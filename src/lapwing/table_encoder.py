@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +37,7 @@ from lapwing._tables.tables import features_of
 from lapwing._words import quoted
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode the columns of a data frame as points.
 
@@ -119,28 +120,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     [1.5, 0.0, 1.0]
     """
 
-    def __init__(
-        self,
-        *,
-        text: Sequence[str] = (),
-        keep: Sequence[str] = (),
-        drop: Sequence[str] = (),
-        scale: str = "auto",
-        impute: str = "auto",
-        weights: Mapping[str, float] | None = None,
-        encoder: Callable[[list[str]], Any] | str | None = None,
-        decimal: str = "auto",
-        dates: str = "auto",
-    ) -> None:
-        self.text = text
-        self.keep = keep
-        self.drop = drop
-        self.scale = scale
-        self.impute = impute
-        self.weights = weights
-        self.encoder = encoder
-        self.decimal = decimal
-        self.dates = dates
+    text: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    scale: str = "auto"
+    impute: str = "auto"
+    weights: Mapping[str, float] | None = None
+    encoder: Callable[[list[str]], Any] | str | None = None
+    decimal: str = "auto"
+    dates: str = "auto"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Decide what each column is.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -67,6 +67,7 @@ def _as_they_are(values: Array) -> Array:
 
 
 @document
+@dataclass(eq=False, repr=False)
 class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolution]):
     r"""Classifier by anchor graph regularisation.
 
@@ -138,20 +139,12 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
     _functions = (AnchorFunction,)
     _n_stages = 2
 
-    def __init__(
-        self,
-        graph: AnchorGraph | None = None,
-        *,
-        gamma_I: float = 0.1,
-        class_mass_normalization: bool = True,
-        class_prior: PriorLike = None,
-        unlabeled: object = "auto",
-    ) -> None:
-        self.graph = graph
-        self.gamma_I = gamma_I
-        self.class_mass_normalization = class_mass_normalization
-        self.class_prior = class_prior
-        self.unlabeled = unlabeled
+    graph: AnchorGraph | None = None
+    _: KW_ONLY
+    gamma_I: float = 0.1
+    class_mass_normalization: bool = True
+    class_prior: PriorLike = None
+    unlabeled: object = "auto"
 
     def _reads_blocks(self, rows: Rows) -> bool:
         return True
@@ -276,6 +269,7 @@ def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
 
 
 @document
+@dataclass(eq=False, repr=False)
 class EigenfunctionClassifier(
     SemiSupervisedClassifier[EigenfunctionPrepared, EigenfunctionSolution]
 ):
@@ -355,28 +349,16 @@ class EigenfunctionClassifier(
     _functions = (EigenfunctionSum,)
     _n_stages = 2
 
-    def __init__(
-        self,
-        n_eigenfunctions: int | None = None,
-        *,
-        n_components: int = 64,
-        n_bins: int = 100,
-        bandwidth: float | None = None,
-        clip: float = 0.025,
-        lam: float = 100.0,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        unlabeled: object = "auto",
-    ) -> None:
-        self.n_eigenfunctions = n_eigenfunctions
-        self.n_components = n_components
-        self.n_bins = n_bins
-        self.bandwidth = bandwidth
-        self.clip = clip
-        self.lam = lam
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.unlabeled = unlabeled
+    n_eigenfunctions: int | None = None
+    _: KW_ONLY
+    n_components: int = 64
+    n_bins: int = 100
+    bandwidth: float | None = None
+    clip: float = 0.025
+    lam: float = 100.0
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    unlabeled: object = "auto"
 
     def _wants_graph(self) -> bool:
         return False

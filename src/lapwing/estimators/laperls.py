@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from joblib import Memory
@@ -26,6 +27,7 @@ class _SquaredEstimator(EmbeddedEstimator):
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapERLSClassifier(
     Updatable[EmbeddedPrepared, EmbeddedSolution],
     SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution],
@@ -122,51 +124,30 @@ class LapERLSClassifier(
 
     _refines = True
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        C: float = 10.0,
-        lam: float = 1e4,
-        mu: float = 1e4,
-        n_eigenvectors: int | str | None = "auto",
-        graph: GraphLike = None,
-        space: SpaceRecipe | str | None = "auto",
-        fit_intercept: bool = False,
-        tol: float = 1e-8,
-        max_iter: int = 20_000,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        refine: str | None = None,
-        unlabeled: object = "auto",
-        memory: Memory | str | None = None,
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.lam = lam
-        self.mu = mu
-        self.n_eigenvectors = n_eigenvectors
-        self.graph = graph
-        self.space = space
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.refine = refine
-        self.unlabeled = unlabeled
-        self.memory = memory
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    C: float = 10.0
+    lam: float = 1e4
+    mu: float = 1e4
+    n_eigenvectors: int | str | None = "auto"
+    graph: GraphLike = None
+    space: SpaceRecipe | str | None = "auto"
+    fit_intercept: bool = False
+    tol: float = 1e-8
+    max_iter: int = 20_000
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    refine: str | None = None
+    unlabeled: object = "auto"
+    memory: Memory | str | None = None
+    updatable: bool = False
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapERLSRegressor(
     GaussianRegressor[EmbeddedPrepared, EmbeddedSolution],
     _SquaredEstimator,
@@ -254,40 +235,22 @@ class LapERLSRegressor(
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        C: float = 10.0,
-        lam: float = 100.0,
-        mu: float = 1.0,
-        n_eigenvectors: int | None = 100,
-        graph: GraphLike = None,
-        space: SpaceRecipe | str | None = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 20_000,
-        memory: Memory | str | None = None,
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.lam = lam
-        self.mu = mu
-        self.n_eigenvectors = n_eigenvectors
-        self.graph = graph
-        self.space = space
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    C: float = 10.0
+    lam: float = 100.0
+    mu: float = 1.0
+    n_eigenvectors: int | None = 100
+    graph: GraphLike = None
+    space: SpaceRecipe | str | None = "auto"
+    fit_intercept: bool = True
+    tol: float = 1e-8
+    max_iter: int = 20_000
+    memory: Memory | str | None = None
+    updatable: bool = False
 
 
 class _TubeEstimator(EmbeddedEstimator):
@@ -298,6 +261,7 @@ class _TubeEstimator(EmbeddedEstimator):
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector classifier.
 
@@ -391,51 +355,30 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
     _refines = True
     _fits_again = True
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        C: float = 10.0,
-        lam: float = 1e4,
-        mu: float = 1e4,
-        n_eigenvectors: int | str | None = "auto",
-        epsilon: float = 0.0,
-        graph: GraphLike = None,
-        space: SpaceRecipe | str | None = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        refine: str | None = None,
-        unlabeled: object = "auto",
-        memory: Memory | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.lam = lam
-        self.mu = mu
-        self.n_eigenvectors = n_eigenvectors
-        self.epsilon = epsilon
-        self.graph = graph
-        self.space = space
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.refine = refine
-        self.unlabeled = unlabeled
-        self.memory = memory
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    C: float = 10.0
+    lam: float = 1e4
+    mu: float = 1e4
+    n_eigenvectors: int | str | None = "auto"
+    epsilon: float = 0.0
+    graph: GraphLike = None
+    space: SpaceRecipe | str | None = "auto"
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 200
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    refine: str | None = None
+    unlabeled: object = "auto"
+    memory: Memory | str | None = None
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector regression.
 
@@ -518,37 +461,19 @@ class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _Tube
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        C: float = 10.0,
-        lam: float = 100.0,
-        mu: float = 1.0,
-        n_eigenvectors: int | None = 100,
-        epsilon: float = 0.0,
-        graph: GraphLike = None,
-        space: SpaceRecipe | str | None = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        memory: Memory | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.lam = lam
-        self.mu = mu
-        self.n_eigenvectors = n_eigenvectors
-        self.epsilon = epsilon
-        self.graph = graph
-        self.space = space
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    C: float = 10.0
+    lam: float = 100.0
+    mu: float = 1.0
+    n_eigenvectors: int | None = 100
+    epsilon: float = 0.0
+    graph: GraphLike = None
+    space: SpaceRecipe | str | None = "auto"
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 200
+    memory: Memory | str | None = None

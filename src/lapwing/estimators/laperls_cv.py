@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import product
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -222,6 +222,7 @@ _N_EIGENVECTORS = (25, "auto", 100)
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapERLSClassifierCV(
     SemiSupervisedClassifier[EmbeddedPathPrepared, PathSolution], EmbeddedPath
 ):
@@ -326,39 +327,20 @@ class LapERLSClassifierCV(
 
     _plain = LapERLSClassifier
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gammas: Any = ("scale",),
-        degree: float = 3,
-        coef0: float = 1.0,
-        Cs: Any = (10.0,),
-        lams: Any = _LAMS,
-        mus: Any = _MUS,
-        n_eigenvectors: Any = _N_EIGENVECTORS,
-        graphs: Any = None,
-        space: SpaceRecipe | str | None = "auto",
-        fit_intercept: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        unlabeled: object = "auto",
-        memory: Memory | str | None = None,
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
-        self.Cs = Cs
-        self.lams = lams
-        self.mus = mus
-        self.n_eigenvectors = n_eigenvectors
-        self.graphs = graphs
-        self.space = space
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.unlabeled = unlabeled
-        self.memory = memory
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gammas: Any = ("scale",)
+    degree: float = 3
+    coef0: float = 1.0
+    Cs: Any = (10.0,)
+    lams: Any = _LAMS
+    mus: Any = _MUS
+    n_eigenvectors: Any = _N_EIGENVECTORS
+    graphs: Any = None
+    space: SpaceRecipe | str | None = "auto"
+    fit_intercept: bool = False
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    unlabeled: object = "auto"
+    memory: Memory | str | None = None
+    updatable: bool = False

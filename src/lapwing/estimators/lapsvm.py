@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from lapwing._arrays import RandomSource
@@ -18,6 +19,7 @@ from lapwing.losses.registry import as_loss
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapSVC(ManifoldClassifier):
     r"""Laplacian support vector machine.
 
@@ -118,58 +120,35 @@ class LapSVC(ManifoldClassifier):
 
     _refines = True
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        gamma_A: float = 1e-4,
-        gamma_I: float = 1.0,
-        graph: GraphLike = None,
-        loss: Loss | str = "squared_hinge",
-        solver: str = "auto",
-        stopping: str | None = None,
-        validation_fraction: float | None = 0.2,
-        fit_intercept: bool = False,
-        tol: float | None = None,
-        max_iter: int = 20_000,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        refine: str | None = None,
-        unlabeled: object = "auto",
-        warm_start: bool = False,
-        random_state: RandomSource = None,
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma_A = gamma_A
-        self.gamma_I = gamma_I
-        self.graph = graph
-        self.loss = loss
-        self.solver = solver
-        self.stopping = stopping
-        self.validation_fraction = validation_fraction
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.refine = refine
-        self.unlabeled = unlabeled
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    gamma_A: float = 1e-4
+    gamma_I: float = 1.0
+    graph: GraphLike = None
+    loss: Loss | str = "squared_hinge"
+    solver: str = "auto"
+    stopping: str | None = None
+    validation_fraction: float | None = 0.2
+    fit_intercept: bool = False
+    tol: float | None = None
+    max_iter: int = 20_000
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    refine: str | None = None
+    unlabeled: object = "auto"
+    warm_start: bool = False
+    random_state: RandomSource = None
+    updatable: bool = False
 
     def _loss(self) -> Loss:
         return as_loss(self.loss, TargetKind.SIGNS)
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapSVR(ManifoldRegressor):
     r"""Laplacian support vector regression.
 
@@ -255,42 +234,27 @@ class LapSVR(ManifoldRegressor):
     """
 
     # No stopping, warm start or seed: the dual has no iterates to stop at or to go on from.
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "wide",
-        degree: float = 3,
-        coef0: float = 1.0,
-        gamma_A: float = 1e-4,
-        gamma_I: float = 0.01,
-        epsilon: float = 0.1,
-        graph: GraphLike = None,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 20_000,
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma_A = gamma_A
-        self.gamma_I = gamma_I
-        self.epsilon = epsilon
-        self.graph = graph
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "wide"
+    degree: float = 3
+    coef0: float = 1.0
+    gamma_A: float = 1e-4
+    gamma_I: float = 0.01
+    epsilon: float = 0.1
+    graph: GraphLike = None
+    solver: str = "auto"
+    fit_intercept: bool = True
+    tol: float = 1e-8
+    max_iter: int = 20_000
+    updatable: bool = False
 
     def _loss(self) -> Loss:
         return EpsilonInsensitive(float(self.epsilon))
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapRLSClassifier(ManifoldClassifier):
     r"""Laplacian regularised least squares classifier.
 
@@ -371,56 +335,34 @@ class LapRLSClassifier(ManifoldClassifier):
 
     _refines = True
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        gamma_A: float = 1e-4,
-        gamma_I: float = 1.0,
-        graph: GraphLike = None,
-        solver: str = "auto",
-        stopping: str | None = None,
-        validation_fraction: float | None = 0.2,
-        fit_intercept: bool = False,
-        tol: float | None = None,
-        max_iter: int = 20_000,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        refine: str | None = None,
-        unlabeled: object = "auto",
-        warm_start: bool = False,
-        random_state: RandomSource = None,
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma_A = gamma_A
-        self.gamma_I = gamma_I
-        self.graph = graph
-        self.solver = solver
-        self.stopping = stopping
-        self.validation_fraction = validation_fraction
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.refine = refine
-        self.unlabeled = unlabeled
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    gamma_A: float = 1e-4
+    gamma_I: float = 1.0
+    graph: GraphLike = None
+    solver: str = "auto"
+    stopping: str | None = None
+    validation_fraction: float | None = 0.2
+    fit_intercept: bool = False
+    tol: float | None = None
+    max_iter: int = 20_000
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    refine: str | None = None
+    unlabeled: object = "auto"
+    warm_start: bool = False
+    random_state: RandomSource = None
+    updatable: bool = False
 
     def _loss(self) -> Loss:
         return Squared()
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapRLSRegressor(
     GaussianRegressor[ManifoldPrepared, ManifoldSolution],
     StoppableRegressor,
@@ -508,42 +450,23 @@ class LapRLSRegressor(
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "wide",
-        degree: float = 3,
-        coef0: float = 1.0,
-        gamma_A: float = 1e-4,
-        gamma_I: float = 0.01,
-        graph: GraphLike = None,
-        solver: str = "auto",
-        stopping: str | None = None,
-        validation_fraction: float | None = 0.2,
-        fit_intercept: bool = True,
-        tol: float | None = None,
-        max_iter: int = 20_000,
-        warm_start: bool = False,
-        random_state: RandomSource = None,
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma_A = gamma_A
-        self.gamma_I = gamma_I
-        self.graph = graph
-        self.solver = solver
-        self.stopping = stopping
-        self.validation_fraction = validation_fraction
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "wide"
+    degree: float = 3
+    coef0: float = 1.0
+    gamma_A: float = 1e-4
+    gamma_I: float = 0.01
+    graph: GraphLike = None
+    solver: str = "auto"
+    stopping: str | None = None
+    validation_fraction: float | None = 0.2
+    fit_intercept: bool = True
+    tol: float | None = None
+    max_iter: int = 20_000
+    warm_start: bool = False
+    random_state: RandomSource = None
+    updatable: bool = False
 
     def _loss(self) -> Loss:
         return Squared()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import product
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -216,6 +216,7 @@ _USUAL_WIDTH_OF_VALUES = 0.2
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapRLSClassifierCV(
     SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution], ManifoldPath
 ):
@@ -307,41 +308,25 @@ class LapRLSClassifierCV(
 
     _plain = LapRLSClassifier
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gammas: Any = None,
-        degree: float = 3,
-        coef0: float = 1.0,
-        gamma_As: Any = _GAMMA_AS,
-        gamma_Is: Any = _GAMMA_IS,
-        graphs: Any = None,
-        fit_intercept: bool = False,
-        tol: float = 1e-8,
-        max_iter: int = 20_000,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        unlabeled: object = "auto",
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma_As = gamma_As
-        self.gamma_Is = gamma_Is
-        self.graphs = graphs
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.unlabeled = unlabeled
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gammas: Any = None
+    degree: float = 3
+    coef0: float = 1.0
+    gamma_As: Any = _GAMMA_AS
+    gamma_Is: Any = _GAMMA_IS
+    graphs: Any = None
+    fit_intercept: bool = False
+    tol: float = 1e-8
+    max_iter: int = 20_000
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    unlabeled: object = "auto"
+    updatable: bool = False
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapRLSRegressorCV(
     GaussianRegressor[ManifoldPathPrepared, PathSolution],
     ManifoldPath,
@@ -435,35 +420,22 @@ class LapRLSRegressorCV(
     _widths_tried = _WIDTHS_OF_VALUES
     _usual_factor = _USUAL_WIDTH_OF_VALUES
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gammas: Any = None,
-        degree: float = 3,
-        coef0: float = 1.0,
-        gamma_As: Any = _GAMMA_AS_OF_VALUES,
-        gamma_Is: Any = _GAMMA_IS_OF_VALUES,
-        graphs: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-8,
-        max_iter: int = 20_000,
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma_As = gamma_As
-        self.gamma_Is = gamma_Is
-        self.graphs = graphs
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gammas: Any = None
+    degree: float = 3
+    coef0: float = 1.0
+    gamma_As: Any = _GAMMA_AS_OF_VALUES
+    gamma_Is: Any = _GAMMA_IS_OF_VALUES
+    graphs: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-8
+    max_iter: int = 20_000
+    updatable: bool = False
 
 
 @document
+@dataclass(eq=False, repr=False)
 class LapSVCCV(
     SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution],
     ManifoldPath,
@@ -558,40 +530,22 @@ class LapSVCCV(
 
     _plain = LapSVC
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gammas: Any = None,
-        degree: float = 3,
-        coef0: float = 1.0,
-        gamma_As: Any = _GAMMA_AS_OF_MARGINS,
-        gamma_Is: Any = _GAMMA_IS,
-        graphs: Any = None,
-        loss: Loss | str = "squared_hinge",
-        fit_intercept: bool = False,
-        tol: float = 1e-8,
-        max_iter: int = 20_000,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        unlabeled: object = "auto",
-        updatable: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma_As = gamma_As
-        self.gamma_Is = gamma_Is
-        self.graphs = graphs
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.unlabeled = unlabeled
-        self.updatable = updatable
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gammas: Any = None
+    degree: float = 3
+    coef0: float = 1.0
+    gamma_As: Any = _GAMMA_AS_OF_MARGINS
+    gamma_Is: Any = _GAMMA_IS
+    graphs: Any = None
+    loss: Loss | str = "squared_hinge"
+    fit_intercept: bool = False
+    tol: float = 1e-8
+    max_iter: int = 20_000
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    unlabeled: object = "auto"
+    updatable: bool = False
 
     def _judged(self, left_out: Array) -> Array:
         return np.clip(left_out, -1, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -138,6 +138,7 @@ class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
 
 
 @document
+@dataclass(eq=False, repr=False)
 class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     r"""Semi-supervised support vector machine: a boundary where there are few points.
 
@@ -280,54 +281,29 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     _fits_again = True
     _sharpness_prior = LOW_DENSITY_PRIOR
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        space: SpaceRecipe | None = None,
-        C: float = 100.0,
-        C_star: float | None = None,
-        loss: Loss | str = "hinge",
-        unlabeled_loss: UnlabeledLoss | str = "auto",
-        s: float = 3.0,
-        method: Any = "gradient",
-        balance: Any = "labels",
-        fit_intercept: bool = True,
-        graph: GraphLike = None,
-        gamma_I: float = 0.0,
-        multi_class: str = "auto",
-        n_init: int = 1,
-        tol: float = 1e-4,
-        max_iter: int = 20_000,
-        class_weight: Mapping[Any, float] | str | None = None,
-        unlabeled: object = "auto",
-        random_state: RandomSource = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.space = space
-        self.C = C
-        self.C_star = C_star
-        self.loss = loss
-        self.unlabeled_loss = unlabeled_loss
-        self.s = s
-        self.method = method
-        self.balance = balance
-        self.fit_intercept = fit_intercept
-        self.graph = graph
-        self.gamma_I = gamma_I
-        self.multi_class = multi_class
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.unlabeled = unlabeled
-        self.random_state = random_state
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    space: SpaceRecipe | None = None
+    C: float = 100.0
+    C_star: float | None = None
+    loss: Loss | str = "hinge"
+    unlabeled_loss: UnlabeledLoss | str = "auto"
+    s: float = 3.0
+    method: Any = "gradient"
+    balance: Any = "labels"
+    fit_intercept: bool = True
+    graph: GraphLike = None
+    gamma_I: float = 0.0
+    multi_class: str = "auto"
+    n_init: int = 1
+    tol: float = 1e-4
+    max_iter: int = 20_000
+    class_weight: Mapping[Any, float] | str | None = None
+    unlabeled: object = "auto"
+    random_state: RandomSource = None
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> S3VC:

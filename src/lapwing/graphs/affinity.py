@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ class AffinityGraph(BaseEstimator):
         return check_affinity(self._matrix, n_points)
 
 
+@dataclass(eq=False, repr=False)
 class TransformerGraph(BaseEstimator):
     """Graph of the edges that a scikit-learn neighbours transformer finds.
 
@@ -144,18 +146,11 @@ class TransformerGraph(BaseEstimator):
     KNNGraph : The k-nearest-neighbour graph, found here.
     """
 
-    def __init__(
-        self,
-        transformer: BaseEstimator,
-        *,
-        weights: str | WeightFunction = "heat",
-        normalized: bool | str = "auto",
-        power: int = 1,
-    ) -> None:
-        self.transformer = transformer
-        self.weights = weights
-        self.normalized = normalized
-        self.power = power
+    transformer: BaseEstimator
+    _: KW_ONLY
+    weights: str | WeightFunction = "heat"
+    normalized: bool | str = "auto"
+    power: int = 1
 
     def affinity(self, X: PointData) -> CSR:
         """Weights of the graph.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -248,6 +248,7 @@ ANCHORS: dict[str, _Choice] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class AnchorGraph(BaseEstimator):
     r"""Graph of points that share anchors.
 
@@ -318,28 +319,16 @@ class AnchorGraph(BaseEstimator):
            [0.25, 0.75]])
     """
 
-    def __init__(
-        self,
-        n_anchors: int | None = None,
-        *,
-        n_nearest: int = 3,
-        weights: str = "kernel",
-        anchors: Any = "kmeans",
-        bandwidth: float | None = None,
-        normalized: bool = False,
-        power: int = 1,
-        n_jobs: int | None = None,
-        random_state: RandomSource = 0,
-    ) -> None:
-        self.n_anchors = n_anchors
-        self.n_nearest = n_nearest
-        self.weights = weights
-        self.anchors = anchors
-        self.bandwidth = bandwidth
-        self.normalized = normalized
-        self.power = power
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_anchors: int | None = None
+    _: KW_ONLY
+    n_nearest: int = 3
+    weights: str = "kernel"
+    anchors: Any = "kmeans"
+    bandwidth: float | None = None
+    normalized: bool = False
+    power: int = 1
+    n_jobs: int | None = None
+    random_state: RandomSource = 0
 
     def weigh(self, X: PointData) -> tuple[Anchors, CSR]:
         """Choose anchors and weigh the points over them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -40,6 +41,7 @@ _TREE_FEATURES = 15
 _FLAT_OPERATIONS = 1e12
 
 
+@dataclass(eq=False, repr=False)
 class KNNGraph(BaseEstimator):
     r"""Graph of the k nearest neighbours.
 
@@ -137,34 +139,19 @@ class KNNGraph(BaseEstimator):
            [0., 1., 0.]])
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str | WeightFunction = "heat",
-        normalized: bool | str = "auto",
-        power: int = 2,
-        metric: Any = "euclidean",
-        mutual: bool = False,
-        backend: str = "auto",
-        approximate: bool | str = "auto",
-        target_recall: float = 0.995,
-        n_components: int | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomSource = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.normalized = normalized
-        self.power = power
-        self.metric = metric
-        self.mutual = mutual
-        self.backend = backend
-        self.approximate = approximate
-        self.target_recall = target_recall
-        self.n_components = n_components
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weights: str | WeightFunction = "heat"
+    normalized: bool | str = "auto"
+    power: int = 2
+    metric: Any = "euclidean"
+    mutual: bool = False
+    backend: str = "auto"
+    approximate: bool | str = "auto"
+    target_recall: float = 0.995
+    n_components: int | None = None
+    n_jobs: int | None = None
+    random_state: RandomSource = 0
 
     def affinity(self, X: PointData) -> CSR:
         """Weights of the graph.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from lapwing.model_selection.probabilities import sharpen_untested
 
 
 @document
+@dataclass(eq=False, repr=False)
 class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
     """Chooses among the families of methods, fits the one it chose, and says how far to trust it.
 
@@ -101,28 +103,14 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
     1.0
     """
 
-    classes_: Array
-    transduction_proba_: Array
-    unlabeled_: tuple[Any, ...]
-
-    def __init__(
-        self,
-        candidates: Any = None,
-        *,
-        class_prior: Any = None,
-        n_draws: int = 5,
-        max_left_out: int = 16,
-        max_samples: int = 2000,
-        unlabeled: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.candidates = candidates
-        self.class_prior = class_prior
-        self.n_draws = n_draws
-        self.max_left_out = max_left_out
-        self.max_samples = max_samples
-        self.unlabeled = unlabeled
-        self.random_state = random_state
+    candidates: Any = None
+    _: KW_ONLY
+    class_prior: Any = None
+    n_draws: int = 5
+    max_left_out: int = 16
+    max_samples: int = 2000
+    unlabeled: Any = "auto"
+    random_state: Any = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewLabelClassifier:

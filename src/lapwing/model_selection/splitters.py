@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -322,6 +322,7 @@ class LabeledStratifiedKFold(LabeledFolds):
         return folds
 
 
+@dataclass(eq=False, repr=False)
 class LabeledShuffleSplit(LabeledSplitter):
     """Labelled rows drawn at random for the test side; unlabelled rows are all in training.
 
@@ -367,22 +368,13 @@ class LabeledShuffleSplit(LabeledSplitter):
     [5 0 1 3] [2 4]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        *,
-        test_size: float | None = None,
-        train_size: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        unlabeled: object = "auto",
-        regression: bool | str = "auto",
-    ) -> None:
-        self.n_splits = n_splits
-        self.test_size = test_size
-        self.train_size = train_size
-        self.random_state = random_state
-        self.unlabeled = unlabeled
-        self.regression = regression
+    n_splits: int = 10
+    _: KW_ONLY
+    test_size: float | None = None
+    train_size: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    unlabeled: object = "auto"
+    regression: bool | str = "auto"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: object = None) -> int:
         """Number of draws.
@@ -434,6 +426,7 @@ class LabeledShuffleSplit(LabeledSplitter):
             yield train, np.sort(test)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LeaveOneLabelOut(LabeledSplitter):
     """Each label held out by itself; unlabelled rows are in every training side.
 
@@ -466,9 +459,8 @@ class LeaveOneLabelOut(LabeledSplitter):
     [0 2 4 1 3] [5]
     """
 
-    def __init__(self, *, unlabeled: object = "auto", regression: bool | str = "auto") -> None:
-        self.unlabeled = unlabeled
-        self.regression = regression
+    unlabeled: object = "auto"
+    regression: bool | str = "auto"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: object = None) -> int:
         """Number of splits: labels that can be held out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ _STRATEGIES = ("uniform", "quantile")
 _ROUNDING = 1e-6  # float32 probabilities may be as far beyond 0 and 1
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CalibrationDisplay(Display):
     """Reliability diagram: observed frequencies over predicted probabilities.
 
@@ -88,26 +90,14 @@ class CalibrationDisplay(Display):
     [3, 2]
     """
 
-    def __init__(
-        self,
-        *,
-        prob_pred: NDArray[Any],
-        prob_true: NDArray[Any],
-        counts: NDArray[Any],
-        lower: NDArray[Any],
-        upper: NDArray[Any],
-        subject: str,
-        outcome: str,
-        expected_calibration_error: float,
-    ) -> None:
-        self.prob_pred = prob_pred
-        self.prob_true = prob_true
-        self.counts = counts
-        self.lower = lower
-        self.upper = upper
-        self.subject = subject
-        self.outcome = outcome
-        self.expected_calibration_error = expected_calibration_error
+    prob_pred: NDArray[Any]
+    prob_true: NDArray[Any]
+    counts: NDArray[Any]
+    lower: NDArray[Any]
+    upper: NDArray[Any]
+    subject: str
+    outcome: str
+    expected_calibration_error: float
 
     @classmethod
     def from_estimator(

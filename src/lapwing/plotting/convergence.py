@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ _QUANTITIES = {
 _STYLES = ("-", "--", ":", "-.")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConvergenceDisplay(Display):
     """Objective of a fit by iteration or by start.
 
@@ -74,20 +76,11 @@ class ConvergenceDisplay(Display):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        values: NDArray[Any],
-        quantity: str = "objective",
-        step: str = "iteration",
-        columns: Sequence[str] = (),
-        descents: NDArray[Any] | None = None,
-    ) -> None:
-        self.values = values
-        self.quantity = quantity
-        self.step = step
-        self.columns = columns
-        self.descents = descents
+    values: NDArray[Any]
+    quantity: str = "objective"
+    step: str = "iteration"
+    columns: Sequence[str] = ()
+    descents: NDArray[Any] | None = None
 
     @classmethod
     def from_estimator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DecisionMapDisplay(Display):
     """Map of predicted classes in the plane, with the confidence of the classifier.
 
@@ -86,24 +88,13 @@ class DecisionMapDisplay(Display):
     2
     """
 
-    def __init__(
-        self,
-        *,
-        xx0: NDArray[Any],
-        xx1: NDArray[Any],
-        scores: NDArray[Any],
-        classes: NDArray[Any],
-        points: NDArray[Any],
-        codes: NDArray[Any],
-        feature_names: Sequence[str] = (),
-    ) -> None:
-        self.xx0 = xx0
-        self.xx1 = xx1
-        self.scores = scores
-        self.classes = classes
-        self.points = points
-        self.codes = codes
-        self.feature_names = feature_names
+    xx0: NDArray[Any]
+    xx1: NDArray[Any]
+    scores: NDArray[Any]
+    classes: NDArray[Any]
+    points: NDArray[Any]
+    codes: NDArray[Any]
+    feature_names: Sequence[str] = ()
 
     @classmethod
     def from_estimator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GraphDisplay(Display):
     """Graph of a fit in two coordinates, with edges by weight and labelled points.
 
@@ -76,22 +78,12 @@ class GraphDisplay(Display):
     (200, 200)
     """
 
-    def __init__(
-        self,
-        *,
-        layout: NDArray[Any],
-        affinity: Any,
-        codes: NDArray[Any],
-        labeled: NDArray[np.bool_],
-        classes: Sequence[Any] = (),
-        names: Sequence[str] = (),
-    ) -> None:
-        self.layout = layout
-        self.affinity = affinity
-        self.codes = codes
-        self.labeled = labeled
-        self.classes = classes
-        self.names = names
+    layout: NDArray[Any]
+    affinity: Any
+    codes: NDArray[Any]
+    labeled: NDArray[np.bool_]
+    classes: Sequence[Any] = ()
+    names: Sequence[str] = ()
 
     @classmethod
     def from_estimator(

@@ -83,6 +83,7 @@ class Path:
         return cls(chosen, values, np.where(np.isinf(errors), np.nan, errors), best)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PathDisplay(Display):
     """Leave-one-out errors of an estimator that chooses its own parameters.
 
@@ -131,20 +132,11 @@ class PathDisplay(Display):
     (('gamma_A', 'gamma_I'), (2, 3))
     """
 
-    def __init__(
-        self,
-        *,
-        parameters: Sequence[str],
-        values: Sequence[Sequence[Any]],
-        errors: NDArray[Any],
-        best: Sequence[int],
-        measure: str = "left_out_squared_error",
-    ) -> None:
-        self.parameters = parameters
-        self.values = values
-        self.errors = errors
-        self.best = best
-        self.measure = measure
+    parameters: Sequence[str]
+    values: Sequence[Sequence[Any]]
+    errors: NDArray[Any]
+    best: Sequence[int]
+    measure: str = "left_out_squared_error"
 
     @classmethod
     def from_estimator(

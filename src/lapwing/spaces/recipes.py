@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
@@ -29,6 +30,7 @@ class SpaceRecipe(Protocol):
         """The space of the training points X; the kernel is None for ``kernel='linear'``."""
 
 
+@dataclass(eq=False, repr=False)
 class Landmarks(BaseEstimator):
     """Expansions over a few landmarks instead of all points: the subset of regressors.
 
@@ -56,18 +58,11 @@ class Landmarks(BaseEstimator):
     (2, 1)
     """
 
-    def __init__(
-        self,
-        n_components: int = 1000,
-        *,
-        method: str = "random",
-        centers: Any = None,
-        random_state: RandomSource = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.centers = centers
-        self.random_state = random_state
+    n_components: int = 1000
+    _: KW_ONLY
+    method: str = "random"
+    centers: Any = None
+    random_state: RandomSource = 0
 
     def select(self, X: PointData) -> Any:
         """Choose the landmarks for points X.
