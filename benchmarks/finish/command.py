@@ -24,9 +24,9 @@ from benchmarks.shared.sampled import SETS, sampled
 from benchmarks.shared.tables import Table
 from lapwing import LapERLSClassifier
 from lapwing._host.threads import single_blas_thread
-from lapwing._label.checks import Checks, check_places, looks_done
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Answers, Estimate, Learner
+from lapwing._label.session import Checks, check_places, looks_done
 from lapwing.model_selection.stopping import rows_needed
 
 MOST = 1500  # points

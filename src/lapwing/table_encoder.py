@@ -18,8 +18,7 @@ from lapwing._rows import PointData
 from lapwing._tables.assembly import apply_readings, read_columns
 from lapwing._tables.checks import feature_obstacles, warn_of_bad_cells
 from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest, tidy_names
-from lapwing._tables.embedding import Embedder
-from lapwing._tables.encoder_sources import find_encoder
+from lapwing._tables.embedding import Embedder, find_encoder
 from lapwing._tables.encoders import EncodedReading, describe_reading, reading_from
 from lapwing._tables.frames import cells_of_frame
 from lapwing._tables.input_errors import tell_all

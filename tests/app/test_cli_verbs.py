@@ -36,7 +36,7 @@ from lapwing._app.settings import make_estimator, parse_settings, setting_names
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing._tables.preprocessing import Features
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
-from lapwing.estimators.s3vm_choice import seconds_of_pairs
+from lapwing.estimators.s3vm import seconds_of_pairs
 from lapwing.exceptions import LapwingWarning
 from lapwing.kernels import make_kernel
 from lapwing.losses import LOSSES

@@ -8,8 +8,8 @@ from scipy.special import softmax
 from scipy.stats import norm
 
 from lapwing.classes.decoding import of_each_class, predict_codes
+from lapwing.classes.label_checks import probability_wrong, suspicious
 from lapwing.classes.probabilities import Sharpness
-from lapwing.classes.wrong_labels import probability_wrong, suspicious
 
 SHARPNESS = Sharpness(2.0, 0.75, 0)
 

@@ -985,7 +985,7 @@ def test_weights_beyond_all_rounding_are_refused(name: str) -> None:
 def test_many_classes_are_told_apart_one_against_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = clusters(4)
     assert len(S3VC(C=5.0).fit(X, y).pairs_) == 6
-    monkeypatch.setattr("lapwing.estimators.s3vm_choice._MOST_PAIRED", 3)
+    monkeypatch.setattr("lapwing.estimators.s3vm._MOST_PAIRED", 3)
     found, rest = S3VC(C=5.0).fit(X, y), S3VC(C=5.0, multi_class="ovr").fit(X, y)
     assert not hasattr(found, "pairs_")
     np.testing.assert_array_equal(found.decision_function(X), rest.decision_function(X))

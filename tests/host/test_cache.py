@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 import pytest
 
-from lapwing._host.cache import cached
+from lapwing._host.files import cached
 
 CALLS: list[int] = []
 

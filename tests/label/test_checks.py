@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import lapwing
-from lapwing._label.checks import Checks, check_places, looks_done, mixed
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Estimate
 from lapwing._label.server import read_target
-from lapwing._label.session import Session
+from lapwing._label.session import Checks, Session, check_places, looks_done, mixed
 from lapwing.model_selection.stopping import exact_error, rows_needed
 from tests.label.pages import CLASSES, Browser, journal_of, material, problem, session
 

@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapwing.losses import EpsilonInsensitive, Hinge, Loss, ModifiedLogistic, Squared, SquaredHinge
-from lapwing.losses.augmented import AugmentedLoss, ShiftedHinge, augmented, proximal_point
-from lapwing.losses.roots import increasing_root
+from lapwing.losses.augmented import (
+    AugmentedLoss,
+    ShiftedHinge,
+    augmented,
+    increasing_root,
+    proximal_point,
+)
 from tests.helpers.outside import Logistic, Pinball, RoundedHinge, SteepHinge
 
 LOSSES: list[Loss] = [

@@ -19,7 +19,7 @@ from lapwing.losses import (
     SymmetricHinge,
     UnlabeledLoss,
 )
-from lapwing.losses.checks import check_loss, check_unlabeled_loss
+from lapwing.losses.registry import check_loss, check_unlabeled_loss
 from tests.helpers.outside import (
     CauchyBump,
     Logistic,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lapwing.losses import LOSSES, EpsilonInsensitive, Squared, SquaredHinge, TargetKind
-from lapwing.losses.checks import check_loss
+from lapwing.losses.registry import check_loss
 from tests.helpers.members import check_examples
 from tests.helpers.problems import ALL_LOSSES, FORMULAS, KINKED_LOSSES, loss_value
 

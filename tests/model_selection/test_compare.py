@@ -39,7 +39,14 @@ from lapwing.model_selection import (
     reproducibility,
 )
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, RECIPES, SHEETS
-from lapwing.model_selection.comparison import CompareSettings, compared, in_order
+from lapwing.model_selection.comparison import (
+    CompareSettings,
+    Setting,
+    caveats,
+    compared,
+    in_order,
+    verdict,
+)
 from lapwing.model_selection.evidence import (
     CONSTANTS,
     Effort,
@@ -50,7 +57,6 @@ from lapwing.model_selection.evidence import (
 )
 from lapwing.model_selection.probabilities import leave_out_rounds
 from lapwing.model_selection.reproducibility import start
-from lapwing.model_selection.verdicts import Setting, caveats, verdict
 from lapwing.models import load_model, save_model
 from tests.helpers.data import labeled_clusters
 

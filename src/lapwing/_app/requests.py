@@ -28,7 +28,7 @@ from lapwing._app.options import (
 )
 from lapwing._report.record import Hints
 from lapwing._tables.checks import LabelAdvice
-from lapwing._tables.encoder_sources import check_encoder
+from lapwing._tables.embedding import check_encoder
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import TABLES
 from lapwing._tables.predictions import SHEET_FORMATS

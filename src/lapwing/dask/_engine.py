@@ -24,7 +24,7 @@ from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets, Tick
-from lapwing.graphs.magnitude import check_magnitude
+from lapwing.graphs.base import check_magnitude
 from lapwing.graphs.order_statistics import quantiles
 from lapwing.kernels import WIDTHS, Kernel, make_kernel
 from lapwing.problem import check_weights

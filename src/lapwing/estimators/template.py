@@ -69,7 +69,7 @@ from lapwing.graphs import (
     build_laplacian,
     default_graph,
 )
-from lapwing.graphs.magnitude import check_magnitude
+from lapwing.graphs.base import check_magnitude
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
 from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, evaluate, function_from

@@ -6,11 +6,10 @@ A recipe (one of `GRAPHS`, such as `KNNGraph`) is given to an estimator as ``gra
 
 from lapwing._host.modules import publish as _publish
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
-from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.anchors import AnchorGraph, Anchors
 from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.eigenfunctions import Eigenfunctions, Rotation
-from lapwing.graphs.laplacian import Laplacian, ScaledLaplacian
+from lapwing.graphs.laplacian import AnchorLaplacian, Laplacian, ScaledLaplacian
 from lapwing.graphs.neighbors import KNNGraph
 from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian, default_graph
 from lapwing.graphs.search import Neighbors

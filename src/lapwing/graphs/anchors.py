@@ -7,7 +7,7 @@ construction for scalable semi-supervised learning", ICML 2010):
   :math:`K_h(x, u) = \exp(-|x - u|^2 / (2 h^2))`,
 - or by local anchor embedding, the best reconstruction of x from them.
 
-Two points are as close as the anchors that they share; `lapwing.graphs.anchor_laplacian` makes the
+Two points are as close as the anchors that they share; `lapwing.graphs.laplacian` makes the
 operator of it.
 """
 
@@ -31,9 +31,8 @@ from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing._rows import PointData, blocks_of, rows_of
 from lapwing.exceptions import TiedPointsWarning
-from lapwing.graphs.anchor_laplacian import AnchorLaplacian
-from lapwing.graphs.base import CSR, check_points, check_recipe, one_of, tidy
-from lapwing.graphs.magnitude import check_magnitude
+from lapwing.graphs.base import CSR, check_magnitude, check_points, check_recipe, one_of, tidy
+from lapwing.graphs.laplacian import AnchorLaplacian
 from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE, divide_rows, lots
 from lapwing.linalg import medians, shifted
 from lapwing.problem import distinct_rows

@@ -24,6 +24,7 @@ from sklearn.utils import check_array
 from lapwing._arrays import Array, Matrix
 from lapwing._features import reading_features, refuse_gaps
 from lapwing._rows import PointData, is_rows
+from lapwing.linalg import largest_value
 
 CSR: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
 
@@ -316,3 +317,26 @@ def check_recipe(recipe: Any, **rules: Rule) -> None:
     for name, value in recipe.get_params(deep=False).items():
         if name in known:
             known[name](name, value)
+
+
+_LARGEST = 1e151  # of values and of their inverses: sums of squares of a million points are finite
+
+
+def check_magnitude(X: PointData) -> None:
+    """Refuse points whose squares overflow or underflow.
+
+    Parameters
+    ----------
+    X : ndarray, csr or Rows of shape (n, n_features)
+
+    Raises
+    ------
+    ValueError
+        If the largest value is beyond 1e151, or below 1e-151 and not 0.
+    """
+    largest = largest_value(X)
+    if not largest < _LARGEST or 0 < largest < 1 / _LARGEST:
+        raise ValueError(
+            f"X holds values up to {largest:.3g}, whose squares overflow or underflow. Scale the "
+            "features, e.g. by StandardScaler."
+        )

@@ -32,7 +32,7 @@ from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing._rows import PointData, blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
-from lapwing.graphs.magnitude import check_magnitude
+from lapwing.graphs.base import check_magnitude
 from lapwing.graphs.order_statistics import StreamedColumns, quantiles
 
 _BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies of them are alive

@@ -19,7 +19,7 @@ from joblib import Memory
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, RandomSource, row_blocks
-from lapwing._host.cache import cached
+from lapwing._host.files import cached
 from lapwing._host.memory import give_back_memory, require_memory
 from lapwing._host.threads import share
 from lapwing._rows import Rows, block_height, blocks_of, key_of, moments_of, rows_of

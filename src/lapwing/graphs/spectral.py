@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, RandomSource, row_blocks
-from lapwing._host.cache import cached
+from lapwing._host.files import cached
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing.graphs.base import CSR

@@ -63,7 +63,7 @@ A loss on unlabelled scores derives from `UnlabeledLoss` in the same way. It is 
 in no half convention. One with kinks must be a loss of the nearer label and name that
 (`label_loss`); the continuation method wants `smoothed` and `bend` of it.
 
-Before a fit an object is compared with its own differences (`lapwing.losses.checks`): a derivative
+Before a fit an object is compared with its own differences (`losses.registry`): a derivative
 that is not that of `value`, a break that is not named or a loss that is not convex is refused.
 """
 

@@ -2,6 +2,10 @@
 
 A new loss is one class and one line here; names, messages, docstrings and shared tests follow.
 `lapwing.losses` says what the class is to declare.
+
+A wrong derivative or a break that is not named leads solvers astray without a word, so a loss that
+is not the library's own is compared with its differences on a few hundred scores before any work
+(`check_loss`).
 """
 
 from __future__ import annotations
@@ -9,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
-from lapwing.losses.checks import check_loss, check_unlabeled_loss
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.losses.base import Kind, Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared, SquaredHinge
 from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge
 
@@ -132,3 +138,168 @@ def _called(loss: Any, kind: type) -> str:
     """Say how to pass a class that should have been an object."""
     of_kind = isinstance(loss, type) and issubclass(loss, kind)
     return f" Did you mean {loss.__name__}(...)?" if of_kind else ""
+
+
+_STEP = 1e-4  # of the differences
+_TOLERANCE = 1e-3  # of their agreement, relative to the larger side
+_HALVINGS = 25  # of the scores' distances, down to some 1e-9
+_FEW = 0.02  # share of the scores that may be within a step of a jump
+_TARGETS = {TargetKind.SIGNS: (-1.0, 1.0), TargetKind.VALUES: (-2.0, -0.3, 0.0, 1.0)}
+
+
+def check_loss(loss: Loss) -> None:
+    """Refuse a loss on labelled scores that is not what it declares.
+
+    Parameters
+    ----------
+    loss : Loss
+
+    Raises
+    ------
+    ValueError
+        Naming the method that is wrong and a score where it is.
+    """
+    for target in _TARGETS[loss.targets]:
+        f = _scores()
+        y = np.full_like(f, target)
+        of = f", for the target {target:g}"
+        breaks = [] if loss.kind is Kind.SMOOTH else _breaks(loss, y)
+        away = np.ones(len(f), dtype=bool)
+        for at in breaks:
+            away &= np.abs(f - at) > 2 * _STEP
+        value, slope = _finite(loss, "value", y, f), _finite(loss, "derivative", y, f)
+        curvature = _finite(loss, "curvature", y, f)
+        left, right = f - _STEP, f + _STEP
+        rise = (loss.value(y, right) - loss.value(y, left)) / (2 * _STEP)
+        _agree(loss, "derivative", "value", slope, rise, f, away, of)
+        bend = (loss.derivative(y, right) - loss.derivative(y, left)) / (2 * _STEP)
+        # of a smooth loss a curvature that jumps somewhere need not be named
+        jumps = _FEW if loss.kind is Kind.SMOOTH else 0.0
+        _agree(loss, "curvature", "derivative", curvature, bend, f, away, of, spared=jumps)
+        _increases(loss, slope, f, of)
+        if (value < 0).any():
+            at = f[np.argmin(value)]
+            raise ValueError(f"{loss!r} must not be negative, and value is at f = {at:g}{of}.")
+        if loss.kind.differentiable:
+            _no_kinks(loss, y, f, of)
+        if loss.kind is Kind.PIECEWISE_QUADRATIC:
+            _constant_between(loss, breaks, curvature, f, away, of)
+
+
+def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
+    """Refuse a loss on unlabelled scores whose derivatives are not those of its values.
+
+    Parameters
+    ----------
+    loss : UnlabeledLoss
+
+    Raises
+    ------
+    ValueError
+        Naming the method that is wrong and a score where it is.
+    """
+    f = _scores()
+    slope, curvature = _finite(loss, "derivative", f), _finite(loss, "curvature", f)
+    _finite(loss, "value", f)
+    rise = (loss.value(f + _STEP) - loss.value(f - _STEP)) / (2 * _STEP)
+    bend = (loss.derivative(f + _STEP) - loss.derivative(f - _STEP)) / (2 * _STEP)
+    # it need not say where its kinks are, or jumps of its curvature
+    away = np.ones(len(f), dtype=bool)
+    kinks = 0.0 if loss.kind is Kind.SMOOTH else _FEW
+    _agree(loss, "derivative", "value", slope, rise, f, away, "", spared=kinks)
+    _agree(loss, "curvature", "derivative", curvature, bend, f, away, "", spared=_FEW)
+
+
+def _scores() -> Array:
+    # No round numbers: breaks like to be there, and no score should lie on one.
+    return np.concatenate([np.linspace(-4, 4, 201), [-31.0, -9.0, 9.0, 31.0]]) + 0.00137
+
+
+def _breaks(loss: Loss, y: Array) -> list[Array]:
+    breaks = loss.breaks(y)
+    if not isinstance(breaks, tuple):
+        raise ValueError(
+            f"{loss!r}: breaks(y) must give a tuple of arrays like y, one for each break, not "
+            f"{type(breaks).__name__}."
+        )
+    return [np.broadcast_to(np.asarray(at, dtype=np.float64), y.shape) for at in breaks]
+
+
+def _finite(loss: Loss | str, method: str, *given: Array) -> Array:
+    found = np.asarray(getattr(loss, method)(*given))
+    f = given[-1]
+    if found.shape != f.shape:
+        raise ValueError(
+            f"{loss!r}: {method} must give an array of the shape of the scores, {f.shape}, not "
+            f"{found.shape}."
+        )
+    if not np.isfinite(found).all():
+        raise ValueError(f"{loss!r}: {method} is not finite at f = {f[~np.isfinite(found)][0]:g}.")
+    return found
+
+
+def _agree(
+    loss: Any,
+    method: str,
+    of: str,
+    said: Array,
+    found: Array,
+    f: Array,
+    where: Array,
+    target: str,
+    *,
+    spared: float = 0.0,
+) -> None:
+    off = np.abs(said - found) - _TOLERANCE * (1 + np.maximum(np.abs(said), np.abs(found)))
+    wrong = where & (off > 0)
+    if wrong.mean() > spared:
+        i = int(np.argmax(np.where(wrong, off, -np.inf)))
+        hint = "" if loss.kind is Kind.SMOOTH else " and that all breaks are named"
+        raise ValueError(
+            f"{loss!r}: {method} gives {said[i]:g} at f = {f[i]:g}{target}, where the differences "
+            f"of {of} give {found[i]:g}. Check both{hint}."
+        )
+
+
+def _increases(loss: Loss, slope: Array, f: Array, target: str) -> None:
+    order = np.argsort(f)
+    fall = np.diff(slope[order])
+    if (fall < -_TOLERANCE * _STEP * (1 + np.abs(slope[order][1:]))).any():
+        i = int(np.argmin(fall))
+        raise ValueError(
+            f"{loss!r} is not convex: its derivative falls between f = {f[order][i]:g} and "
+            f"{f[order][i + 1]:g}{target}. Losses on labelled points must be convex."
+        )
+
+
+def _no_kinks(loss: Loss, y: Array, f: Array, target: str) -> None:
+    """Halve the intervals between scores to where the derivative rises most: a jump stays."""
+    left, right = np.sort(f)[:-1], np.sort(f)[1:]
+    for _ in range(_HALVINGS):
+        middle = (left + right) / 2
+        low, mid, high = (loss.derivative(y[1:], at) for at in (left, middle, right))
+        first = np.abs(mid - low) > np.abs(high - mid)
+        left, right = np.where(first, left, middle), np.where(first, middle, right)
+    rise = np.abs(loss.derivative(y[1:], right) - loss.derivative(y[1:], left))
+    if rise.max() > _TOLERANCE:
+        i = int(np.argmax(rise))
+        raise ValueError(
+            f"{loss!r} says that it is {loss.kind}, and its derivative jumps by {rise[i]:g} at "
+            f"f = {left[i]:g}{target}. Use kind = Kind.KINKED and name the score in breaks(y)."
+        )
+
+
+def _constant_between(
+    loss: Loss, breaks: list[Array], curvature: Array, f: Array, away: Array, target: str
+) -> None:
+    piece = np.zeros(len(f), dtype=int)
+    for at in breaks:
+        piece += f > at
+    for number in np.unique(piece):
+        inside = away & (piece == number)
+        if np.ptp(curvature[inside]) > _TOLERANCE * (1 + np.abs(curvature[inside]).max()):
+            raise ValueError(
+                f"{loss!r} says that it is piecewise quadratic, and its curvature changes between "
+                f"f = {f[inside].min():g} and {f[inside].max():g}{target}, where breaks(y) names "
+                "no break. Name it, or use kind = Kind.SMOOTH."
+            )

@@ -19,9 +19,9 @@ from lapwing.estimators.template import only_labeled
 from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import default_candidates, last_step
-from lapwing.model_selection.chooser import FewLabelEstimator
 from lapwing.model_selection.comparison import CompareSettings, Comparison, compared_regressions
 from lapwing.model_selection.evidence import Effort
+from lapwing.model_selection.few_label import FewLabelEstimator
 
 
 @document

@@ -12,9 +12,9 @@ from lapwing._arrays import Array
 from lapwing._rows import PointsLike
 from lapwing._words import listed
 from lapwing.classes.decoding import as_decisions, predict_codes
+from lapwing.classes.label_checks import suspicious
 from lapwing.classes.labels import decode
 from lapwing.classes.probabilities import fit_sharpness
-from lapwing.classes.wrong_labels import suspicious
 from lapwing.estimators.updates import Updatable
 from lapwing.model_selection.candidates import label_rows, last_step
 from lapwing.model_selection.reproducibility import Trial, start

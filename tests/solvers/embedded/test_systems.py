@@ -23,7 +23,7 @@ from lapwing.kernels import make_kernel
 from lapwing.linalg import pivoted_cholesky
 from lapwing.objectives.embedded import EmbeddedObjective, graph_side, spectral_side
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded import active_set, tube
+from lapwing.solvers.embedded import tube
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
     EmbeddedResult,
@@ -459,7 +459,7 @@ class Unpruned(DenseSystem):
 
 
 def test_without_an_active_set_small_alpha_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(active_set, "_REVISIONS", 0)
+    monkeypatch.setattr(tube, "_REVISIONS", 0)
     case = toy(n=80, c=1)
     fit = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, tol=1e-8)
     exact = fit_tube(Unpruned(case.K, case.side(), True), 0, 1.0, 0.15, tol=1e-8)
@@ -554,7 +554,7 @@ def test_the_interior_point_method_says_when_it_is_stopped(
 ) -> None:
     system = toy().dense(bias=True)
     with monkeypatch.context() as context:
-        context.setattr(active_set, "_REVISIONS", 0)  # which may well find the optimum
+        context.setattr(tube, "_REVISIONS", 0)  # which may well find the optimum
         cut = tube_regression(system, 1.0, 0.05, max_iter=1)
     assert cut.status == Status.MAX_ITER
     assert cut.optimality.max() > 1e-6

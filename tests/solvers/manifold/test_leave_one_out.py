@@ -9,7 +9,7 @@ import pytest
 
 from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Loss, Squared, SquaredHinge
 from lapwing.solvers import dual
-from lapwing.solvers.manifold import leave_one_out, pieces
+from lapwing.solvers.manifold import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
@@ -105,7 +105,7 @@ def test_what_pieces_do_not_tell_is_fitted_again(monkeypatch, limit):
     objective = make_case(loss=SquaredHinge(), c=3).objective()
     followed = left_out(objective)
     assert not again
-    monkeypatch.setattr(pieces, limit, 1)
+    monkeypatch.setattr(leave_one_out, limit, 1)
     np.testing.assert_allclose(left_out(objective), followed, atol=1e-10)
     assert 0 < len(again) < len(objective.index)
 

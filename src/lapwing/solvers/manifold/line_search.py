@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.losses.augmented import increasing_root
 from lapwing.losses.base import Kind, Loss
-from lapwing.losses.roots import increasing_root
 from lapwing.objectives.manifold import Line
 
 
