@@ -20,7 +20,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 # Lowest first. A module named nowhere fails: its place is a decision to take here.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_arrays", "_features", "_version", "_host", "_words", "exceptions"}),
+    frozenset({"_arrays", "_features", "_parameters", "_version", "_host", "_words", "exceptions"}),
     frozenset({"_rows"}),
     frozenset({"linalg", "problem", "kernels"}),
     frozenset({"classes", "losses", "graphs", "spaces"}),

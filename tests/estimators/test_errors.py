@@ -175,7 +175,7 @@ GRAPHS: dict[str, tuple[Any, str]] = {
     ),
     "k = 0": (KNNGraph(0), r"n_neighbors=0 must be a whole number of at least 1"),
     "power": (KNNGraph(5, power=0), r"power=0 must be a whole number of at least 1"),
-    "weights": (KNNGraph(5, weights="cosine"), r"weights='cosine' is not known\. Use 'heat', "),
+    "weights": (KNNGraph(5, weights="cosine"), r"weights='cosine' must be one of 'heat', "),
     "another n": (
         AffinityGraph(W[:39, :39]),
         r"The affinity has 39 rows but X has 40 points\. Give the affinity of exactly the points.*"

@@ -182,5 +182,5 @@ def test_transformers_that_give_no_graph_are_refused(output: Any, message: str) 
 
 
 def test_transformer_graph_checks_its_weights() -> None:
-    with pytest.raises(ValueError, match="weights='gauss' is not known"):
+    with pytest.raises(ValueError, match="weights='gauss' must be one of"):
         TransformerGraph(KNeighborsTransformer(), weights="gauss").affinity(gaussian_points())

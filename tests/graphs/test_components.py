@@ -68,7 +68,9 @@ def test_components_of_points_whose_squares_overflow(scale: float, dtype: Any) -
 
 @pytest.mark.parametrize("n_components", [0, -1, 2.0, True, "mle"])
 def test_components_are_checked(n_components: Any) -> None:
-    with pytest.raises(ValueError, match=r"n_components=.* must be None or a whole number"):
+    with pytest.raises(
+        ValueError, match=r"n_components=.* must be a whole number of at least 1, or None"
+    ):
         KNNGraph(3, n_components=n_components).affinity(gaussian_points())
 
 

@@ -47,12 +47,12 @@ def test_given_centres_need_not_be_points():
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        (Landmarks(0), r"n_components=0 must be a whole number of landmarks, at least 1"),
+        (Landmarks(0), r"n_components=0 must be a whole number of at least 1"),
         (Landmarks(2.5), r"n_components=2.5 must be"),
         (Landmarks(True), r"n_components=True must be"),
         (
             Landmarks(3, method="grid"),
-            r"method='grid' is not known\. Use one of 'random', 'kmeans'",
+            r"method='grid' must be one of 'random', 'kmeans'",
         ),
         (Landmarks(centers=np.ones((2, 3))), r"centers have 3 features where X has 4"),
         (Landmarks(centers=sp.csr_array(np.ones((2, 4)))), r"both be dense or both be sparse"),

@@ -34,6 +34,7 @@ from lapwing._label.server import Export
 from lapwing._label.serving import LabelServer, labels_csv, labels_txt
 from lapwing._label.session import Session
 from lapwing._label.words import RequestError, check_class_name
+from lapwing._parameters import is_count
 from lapwing._report.page import collect
 from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
@@ -44,7 +45,6 @@ from lapwing._tables.tables import Table
 from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
 from lapwing.estimators import LapERLSClassifier
-from lapwing.estimators.parameters import is_count
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.graphs import default_graph
 from lapwing.models import save_model

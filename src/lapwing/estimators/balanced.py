@@ -10,13 +10,14 @@ import numpy as np
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
+from lapwing._parameters import Rule
 from lapwing._rows import PointData
 from lapwing.classes.decoding import electing, n_columns, of_each_class, predict_codes
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.parameters import Rule, check_space_or_auto
+from lapwing.estimators.parameters import check_space_or_auto
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.estimators.updates import Updatable
 from lapwing.graphs import Anchors, GraphRecipe, KNNGraph, Laplacian

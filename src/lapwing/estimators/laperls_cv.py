@@ -12,6 +12,7 @@ import numpy as np
 from joblib import Memory
 
 from lapwing._arrays import Array
+from lapwing._parameters import Rule, grid, is_count
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
@@ -55,6 +56,12 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
     _n_stages = 6
     _kept_values = "virtual_labels_"
     _tried = frozenset({"n_eigenvectors"})
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "n_eigenvectors": grid(
+            lambda v: v == "auto" if isinstance(v, str) else is_count(v),
+            "whole numbers >= 1 or 'auto'",
+        )
+    }
 
     def _check_wishes(self) -> None:
         self._estimator()._check_wishes()

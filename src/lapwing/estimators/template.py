@@ -33,6 +33,7 @@ from sklearn.utils.validation import (
 from lapwing._arrays import Array, is_sparse
 from lapwing._features import reading_features, refuse_gaps
 from lapwing._host.threads import single_blas_thread
+from lapwing._parameters import Rule
 from lapwing._rows import (
     PickedRows,
     PointData,
@@ -45,7 +46,7 @@ from lapwing._rows import (
 )
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
-from lapwing.estimators.parameters import Rule, check_parameters
+from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import (
     SILENT,
     P,

@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
+from lapwing._parameters import is_count
 from lapwing._rows import PointData
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.label_checks import suspicious
 from lapwing.classes.markers import is_auto, objects, read_column, settle
 from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
 from lapwing.estimators import diagnostics
-from lapwing.estimators.parameters import is_count
 from lapwing.estimators.prepared import SILENT, P, Refits, S, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_telling

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
+from lapwing._parameters import named
 from lapwing._rows import PointData
-from lapwing.graphs.base import CSR, check_affinity, check_points, check_recipe, one_of
+from lapwing.graphs.base import CSR, check_affinity, check_points, check_recipe
 from lapwing.graphs.weights import (
     WEIGHT_FUNCTION,
     WEIGHTS,
@@ -172,7 +173,7 @@ class TransformerGraph(BaseEstimator):
             If the transformer's output is no sparse (n, n) matrix of finite non-negative
             distances.
         """
-        check_recipe(self, weights=one_of(WEIGHTS, WEIGHT_FUNCTION, callable))
+        check_recipe(self, weights=named(lambda: WEIGHTS, WEIGHT_FUNCTION, callable))
         X = check_points(X, "TransformerGraph")
         name = type(self.transformer).__name__
         matrix = clone(self.transformer, safe=False).fit_transform(X)

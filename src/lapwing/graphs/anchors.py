@@ -29,9 +29,10 @@ from sklearn.utils import check_array, check_random_state
 from lapwing._arrays import Array, RandomSource, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
+from lapwing._parameters import named, one_of
 from lapwing._rows import PointData, blocks_of, rows_of
 from lapwing.exceptions import TiedPointsWarning
-from lapwing.graphs.base import CSR, check_magnitude, check_points, check_recipe, one_of, tidy
+from lapwing.graphs.base import CSR, check_magnitude, check_points, check_recipe, tidy
 from lapwing.graphs.laplacian import AnchorLaplacian
 from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE, divide_rows, lots
 from lapwing.linalg import medians, shifted
@@ -367,7 +368,9 @@ class AnchorGraph(BaseEstimator):
 
     def _check(self) -> None:
         check_recipe(
-            self, weights=one_of(WEIGHTS), anchors=one_of(ANCHORS, "an array of points", _is_array)
+            self,
+            weights=one_of(*WEIGHTS),
+            anchors=named(lambda: ANCHORS, "an array of points", _is_array),
         )
 
     def _settled(

@@ -11,9 +11,6 @@ example.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection
-from numbers import Integral
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
@@ -23,6 +20,17 @@ from sklearn.utils import check_array
 
 from lapwing._arrays import Array, Matrix
 from lapwing._features import reading_features, refuse_gaps
+from lapwing._parameters import (
+    COUNT,
+    FLAG,
+    Rule,
+    check,
+    is_count,
+    is_flag,
+    is_number,
+    is_positive,
+    optional,
+)
 from lapwing._rows import PointData, is_rows
 from lapwing.linalg import largest_value
 
@@ -64,20 +72,43 @@ GraphLike: TypeAlias = GraphRecipe | Matrix | BaseEstimator | None
 """What `as_graph` takes for ``graph=``; a scikit-learn estimator is a neighbours transformer."""
 
 
+_FLAG_OR_AUTO: Rule = (
+    lambda v: v == "auto" if isinstance(v, str) else is_flag(v),
+    "True, False or 'auto'",
+)
+_RULES: dict[str, Rule] = {
+    "normalized": _FLAG_OR_AUTO,
+    "power": (
+        is_count,
+        "a whole number of at least 1: the p of the graph term f'L^p f. To leave the graph out set "
+        "gamma_I=0",
+    ),
+    "mutual": FLAG,
+    "approximate": _FLAG_OR_AUTO,
+    "n_neighbors": COUNT,
+    "n_nearest": COUNT,
+    "n_anchors": optional(COUNT),
+    "n_components": optional(COUNT),
+    "target_recall": (lambda v: is_number(v) and 0 < v <= 1, "a number in (0, 1]"),
+    "bandwidth": optional((is_positive, "a finite number > 0 in the units of X")),
+    "n_jobs": optional(
+        (
+            lambda v: isinstance(v, (int, np.integer)) and not isinstance(v, bool) and v != 0,
+            "a number of threads, -1 for all cores",
+        )
+    ),
+}
+
+
 def check_power(power: Any) -> int:
     """Return the power of a Laplacian as an int, or raise ValueError."""
-    if isinstance(power, bool) or not isinstance(power, Integral) or power < 1:
-        raise ValueError(
-            f"power={power!r} must be a whole number of at least 1: the p of the graph term "
-            "f'L^p f. To leave the graph out set gamma_I=0."
-        )
+    check({"power": power}, _RULES)
     return int(power)
 
 
 def check_normalized(normalized: Any) -> bool:
-    """Return whether a Laplacian is normalised, or raise ValueError: texts are all true."""
-    if not isinstance(normalized, (bool, np.bool_)):
-        raise ValueError(f"normalized={normalized!r} must be True or False.")
+    """Return whether a Laplacian is normalised, or raise ValueError."""
+    check({"normalized": normalized}, {"normalized": FLAG})
     return bool(normalized)
 
 
@@ -102,11 +133,8 @@ def is_normalized(normalized: Any, *, regression: bool = False) -> bool:
     ValueError
         For anything else.
     """
-    if isinstance(normalized, str) and normalized == "auto":
-        return not regression
-    if not isinstance(normalized, (bool, np.bool_)):
-        raise ValueError(f"normalized={normalized!r} must be True, False or 'auto'.")
-    return bool(normalized)
+    check({"normalized": normalized}, _RULES)
+    return not regression if isinstance(normalized, str) else bool(normalized)
 
 
 def check_points(X: Any, owner: str) -> Any:
@@ -216,96 +244,13 @@ def tidy(W: CSR) -> CSR:
     return W
 
 
-# Called with the name and the value of a parameter; raises ValueError.
-Rule: TypeAlias = Callable[[str, Any], object]
-
-
-def _rule(holds: Callable[[Any], bool], wanted: str) -> Rule:
-    def check(name: str, value: object) -> None:
-        if not holds(value):
-            raise ValueError(f"{name}={value!r} must be {wanted}.")
-
-    return check
-
-
-def one_of(
-    names: Collection[str], otherwise: str = "", also: Callable[[Any], bool] | None = None
-) -> Rule:
-    """Rule for a name of a registry.
-
-    Parameters
-    ----------
-    names : collection of str
-    otherwise : str, default=""
-        What else the parameter may be, as the message says it.
-    also : callable, optional
-        Whether a value is that.
-    """
-
-    def check(name: str, value: object) -> None:
-        if value in names if isinstance(value, str) else also is not None and also(value):
-            return
-        known = ", ".join(map(repr, names))
-        more = f", or {otherwise}" if otherwise else ""
-        raise ValueError(f"{name}={value!r} is not known. Use {known}{more}.")
-
-    return check
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, (bool, np.bool_))
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return _is_whole(value) and value >= 1
-
-
-def _is_number(value: Any) -> bool:
-    real = isinstance(value, (int, float, np.integer, np.floating))
-    return real and not isinstance(value, bool) and math.isfinite(value)
-
-
-_FLAG = _rule(_is_flag, "True or False")
-_COUNT = _rule(_is_count, "a whole number of at least 1")
-
-_RULES: dict[str, Rule] = {
-    "normalized": lambda name, value: is_normalized(value),
-    "power": lambda name, value: check_power(value),
-    "mutual": _FLAG,
-    "approximate": _rule(
-        lambda v: _is_flag(v) or (isinstance(v, str) and v == "auto"), "True, False or 'auto'"
-    ),
-    "n_neighbors": _COUNT,
-    "n_nearest": _COUNT,
-    "n_anchors": _rule(
-        lambda v: v is None or _is_count(v), "a whole number of at least 1, or None"
-    ),
-    "n_components": _rule(
-        lambda v: v is None or _is_count(v), "None or a whole number of at least 1"
-    ),
-    "target_recall": _rule(lambda v: _is_number(v) and 0 < v <= 1, "a number in (0, 1]"),
-    "bandwidth": _rule(
-        lambda v: v is None or (_is_number(v) and v > 0),
-        "a finite number > 0 in the units of X, or None",
-    ),
-    "n_jobs": _rule(
-        lambda v: v is None or (_is_whole(v) and v != 0),
-        "a number of threads, -1 for all cores, or None",
-    ),
-}
-
-
-def check_recipe(recipe: Any, **rules: Rule) -> None:
+def check_recipe(recipe: BaseEstimator, **rules: Rule) -> None:
     """Refuse parameters of a recipe that are out of range.
 
     Parameters
     ----------
     recipe : BaseEstimator
-    **rules : callables
+    **rules : Rule
         For parameters whose choice is the recipe's own.
 
     Raises
@@ -313,10 +258,7 @@ def check_recipe(recipe: Any, **rules: Rule) -> None:
     ValueError
         For the first parameter that is out of range.
     """
-    known = _RULES | rules
-    for name, value in recipe.get_params(deep=False).items():
-        if name in known:
-            known[name](name, value)
+    check(recipe.get_params(deep=False), _RULES | rules)
 
 
 _LARGEST = 1e151  # of values and of their inverses: sums of squares of a million points are finite

@@ -15,9 +15,10 @@ from sklearn.neighbors import VALID_METRICS
 
 from lapwing._arrays import Array, RandomSource
 from lapwing._host.memory import require_memory
+from lapwing._parameters import named, one_of
 from lapwing._rows import PointData, Rows, is_rows
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
-from lapwing.graphs.base import CSR, check_points, check_recipe, one_of
+from lapwing.graphs.base import CSR, check_points, check_recipe
 from lapwing.graphs.row_search import scan_rows, search_rows
 from lapwing.graphs.search import DIFFERENCE_METRICS, Neighbors, Points, sklearn_neighbors
 from lapwing.graphs.weights import (
@@ -233,9 +234,9 @@ class KNNGraph(BaseEstimator):
     def _neighbors(self, X: Any, memory: Any = None) -> Neighbors:
         check_recipe(
             self,
-            weights=one_of(WEIGHTS, WEIGHT_FUNCTION, callable),
-            metric=one_of(_METRICS, "a function of two points", callable),
-            backend=one_of(BACKENDS),
+            weights=named(lambda: WEIGHTS, WEIGHT_FUNCTION, callable),
+            metric=named(lambda: _METRICS, "a function of two points", callable),
+            backend=one_of(*BACKENDS),
         )
         X = check_points(X, "KNNGraph")
         n, k = X.shape[0], int(self.n_neighbors)

@@ -28,6 +28,7 @@ from lapwing._arrays import Array, RandomSource, row_blocks
 from lapwing._host.files import cached
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
+from lapwing._parameters import COUNT, check
 from lapwing.graphs.base import CSR
 from lapwing.graphs.chebyshev import block_width, smallest_by_filter
 from lapwing.graphs.laplacian import Laplacian
@@ -196,8 +197,7 @@ def _check(laplacian: Laplacian, k: Any, tol: Any, slack: Any, max_iter: Any) ->
         raise ValueError(f"tol={tol!r} must be a number between 0 and 1.")
     if isinstance(slack, bool) or not isinstance(slack, Real) or not 0 <= float(slack) < 1:
         raise ValueError(f"slack={slack!r} must be a number of at least 0 and less than 1.")
-    if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be a whole number of at least 1.")
+    check({"max_iter": max_iter}, {"max_iter": COUNT})
     return int(k)
 
 

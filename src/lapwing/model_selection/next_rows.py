@@ -15,6 +15,7 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._host.terminal import StatusLine
 from lapwing._host.warn import warn
+from lapwing._parameters import is_count
 from lapwing._rows import PointsLike, all_of, is_rows
 from lapwing.classes.label_checks import nothing_unlabeled_warning
 from lapwing.classes.markers import (
@@ -24,7 +25,6 @@ from lapwing.classes.markers import (
     read_column,
     unlabeled_among,
 )
-from lapwing.estimators.parameters import is_count
 from lapwing.estimators.prepared import (
     PointsInMemory,
     check_one_entry_a_row,

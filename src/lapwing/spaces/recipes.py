@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import RandomSource, is_sparse
+from lapwing._parameters import COUNT, check, one_of
 from lapwing._rows import PointData, is_rows, rows_of
 from lapwing.kernels import Kernel
 from lapwing.spaces.base import Space
@@ -87,13 +87,8 @@ class Landmarks(BaseEstimator):
             X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
         if self.centers is not None:
             return self._given(X)
-        r = self.n_components
-        if isinstance(r, bool) or not isinstance(r, Integral) or r < 1:
-            raise ValueError(f"n_components={r!r} must be a whole number of landmarks, at least 1.")
-        if self.method not in _SELECTIONS:
-            known = ", ".join(map(repr, _SELECTIONS))
-            raise ValueError(f"method={self.method!r} is not known. Use one of {known}.")
-        n = X.shape[0]
+        check(self.get_params(deep=False), {"n_components": COUNT, "method": one_of(*_SELECTIONS)})
+        n, r = X.shape[0], self.n_components
         if r >= n:
             return rows_of(X, np.arange(n)) if is_rows(X) else X
         random = check_random_state(self.random_state)

@@ -1,0 +1,104 @@
+"""Checks of constructor parameters; each message names the parameter, its value and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
+"""(holds, wanted): whether a value is allowed, and how the message ends: 'must be ...'."""
+
+
+def check(parameters: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Refuse parameters out of range.
+
+    Raises
+    ------
+    ValueError
+        For the first parameter that is out of range.
+    """
+    for name, value in parameters.items():
+        holds, wanted = rules.get(name, (None, ""))
+        if holds is not None and not holds(value):
+            text = wanted if isinstance(wanted, str) else wanted()
+            raise ValueError(f"{name}={value!r} must be {text}.")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number."""
+    real = isinstance(value, (int, float, np.integer, np.floating))
+    try:
+        return real and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:  # a whole number beyond the floats
+        return False
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is a whole number of 1 or more."""
+    whole = isinstance(value, (int, np.integer))
+    return whole and not isinstance(value, bool) and value >= 1  # type: ignore[operator]
+
+
+def is_positive(value: Any) -> bool:
+    """Whether a value is a finite number > 0."""
+    return is_number(value) and value > 0
+
+
+def is_not_negative(value: Any) -> bool:
+    """Whether a value is a finite number >= 0."""
+    return is_number(value) and value >= 0
+
+
+def is_flag(value: object) -> bool:
+    """Whether a value is a truth value; texts are all true."""
+    return isinstance(value, (bool, np.bool_))
+
+
+FLAG: Rule = is_flag, "True or False"
+COUNT: Rule = is_count, "a whole number of at least 1"
+
+
+def one_of(*allowed: str | None) -> Rule:
+    """Rule for one of a few names."""
+    names = ", ".join(map(repr, allowed))
+    return (
+        lambda value: isinstance(value, (str, type(None))) and value in allowed,
+        f"one of {names}",
+    )
+
+
+def named(names: Callable[[], Iterable[str]], otherwise: str, also: Callable[[Any], bool]) -> Rule:
+    """Rule for a name in a registry, as it is when asked, or something else.
+
+    Parameters
+    ----------
+    names : callable
+    otherwise : str
+        What else the parameter may be, as the message says it.
+    also : callable
+        Whether a value is that.
+    """
+
+    def wanted() -> str:
+        return f"one of {', '.join(map(repr, names()))}, or {otherwise}"
+
+    return (lambda value: value in names() if isinstance(value, str) else also(value), wanted)
+
+
+def grid(holds: Callable[[Any], bool], wanted: str) -> Rule:
+    """Rule for several values of a parameter, each of which another rule allows."""
+
+    def all_hold(values: Any) -> bool:
+        listed = isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str)
+        return listed and len(values) > 0 and all(holds(value) for value in values)
+
+    return all_hold, f"a list of {wanted}, at least one"
+
+
+def optional(rule: Rule, otherwise: str = "None") -> Rule:
+    """Rule for None or what another rule allows."""
+    holds, wanted = rule
+    return lambda value: value is None or holds(value), f"{wanted}, or {otherwise}"
