@@ -148,18 +148,11 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSoluti
         None where there is one observation, or no inverse in double precision.
     """
     l, y = len(reduced.index), reduced.targets[:, 0]
-    A = kernel[np.ix_(reduced.index, reduced.index)].copy()
-    A.flat[:: l + 1] += 1 / reduced.weights
-    factor, failed = lapack.dpotrf(A, lower=1, overwrite_a=1)
-    if failed or l < 2:
+    T = kernel[np.ix_(reduced.index, reduced.index)]
+    found = _inverse(T, reduced.weights, bias=reduced.fit_intercept)
+    if found is None or l < 2:
         return None
-    lower, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    B = np.tril(lower) + np.tril(lower, -1).T
-    bias = np.zeros(l)
-    if reduced.fit_intercept:
-        sums = B.sum(axis=0)
-        bias = sums / sums.sum()
-        B = B - np.outer(sums, bias)
+    B, bias = found
     beta, diagonal = B @ y, np.diag(B)
     if not (diagonal > 0).all():
         return None
@@ -169,19 +162,31 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSoluti
     return LeftOutSolutions(coef, bias @ y - bias * residuals)
 
 
-def _inverse_diagonal(T: Array, d: Array, *, bias: bool) -> Array:
-    """Of (T + 1/D)^-1, or of that with a row and column of ones for a free bias."""
+def _inverse(T: Array, weights: Array, *, bias: bool) -> tuple[Array, Array] | None:
+    """B = (T + W^-1)^-1, projected beside a free bias, and the bias of a unit of each target.
+
+    None where there is no inverse in double precision.
+    """
+    l = len(weights)
     A = T.copy()
-    A.flat[:: len(d) + 1] += 1 / d
+    A.flat[:: l + 1] += 1 / weights
     # A third of the work of `inv`, which a fit to nothing but labels would feel.
     factor, failed = lapack.dpotrf(A, lower=1, overwrite_a=1)
     if failed:
-        return np.full(len(d), np.nan)
+        return None
     lower, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    diagonal = np.diag(lower).copy()
-    if bias:
-        sums = np.tril(lower).sum(axis=1) + np.tril(lower, -1).sum(axis=0)
-        diagonal -= sums**2 / sums.sum()
+    B = np.tril(lower) + np.tril(lower, -1).T
+    if not bias:
+        return B, np.zeros(l)
+    sums = B.sum(axis=0)
+    shares = sums / sums.sum()
+    return B - np.outer(sums, shares), shares
+
+
+def _inverse_diagonal(T: Array, d: Array, *, bias: bool) -> Array:
+    """Diagonal of the inverse; NaN where it has none."""
+    found = _inverse(T, d, bias=bias)
+    diagonal = np.full(len(d), np.nan) if found is None else np.diag(found[0])
     return np.where(diagonal > 0, diagonal, np.nan)
 
 
