@@ -23,11 +23,11 @@ from sklearn.svm import SVC
 from benchmarks.shared.labels import UNLABELED, IndexArray
 from lapwing.losses import GaussianBump, Hinge, SymmetricHinge, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
-from lapwing.solvers.low_density.methods import Settings, minimize_low_density
+from lapwing.solvers.low_density.methods import DescentSettings, minimize_low_density
 
 FloatArray = NDArray[np.float64]
 
-EXACT = Settings(tol=1e-6, max_iter=20_000)  # a hundredth of S3VC's default tolerance
+EXACT = DescentSettings(tol=1e-6, max_iter=20_000)  # a hundredth of S3VC's default tolerance
 # S3VM-light and CCCP are for the symmetric hinge, the others for exp(-3 f^2) (errata X1).
 _COMBINATORIAL = ("cccp", "switching")
 
@@ -105,7 +105,9 @@ def uncentered(objective: LowDensityObjective, coef: FloatArray, intercept: floa
     return intercept - (0.0 if center is None else float(center @ coef))
 
 
-def solve(task: Task, method: str, weights: LossWeights, settings: Settings = EXACT) -> LinearFit:
+def solve(
+    task: Task, method: str, weights: LossWeights, settings: DescentSettings = EXACT
+) -> LinearFit:
     """Fit by a method of `S3VC`."""
     start = time.perf_counter()
     loss = SymmetricHinge() if method in _COMBINATORIAL else GaussianBump()

@@ -31,7 +31,7 @@ from benchmarks.s3vm.fits import (
 )
 from benchmarks.s3vm.partitions import Partition
 from benchmarks.shared.labels import IndexArray
-from lapwing.solvers.low_density.schedules import Stage, quasi_newton, run_stages
+from lapwing.solvers.low_density.schedules import ScheduleStage, quasi_newton, run_stages
 
 N_FOLDS = 5
 MAX_ITER = 2000
@@ -82,7 +82,7 @@ def _quasi_newton_candidates(grid: Grid) -> Candidates:
                 objective = s3vm_objective(task, weights_of(task, lam, lam_prime))
                 stages = quasi_newton(objective)
                 if start is None:
-                    supervised = Stage(0.0, stages[0].objective.supervised())
+                    supervised = ScheduleStage(0.0, stages[0].objective.supervised())
                     start = run_stages([supervised], objective.zero(), max_iter=MAX_ITER)
                 found = run_stages(stages, start.function, max_iter=MAX_ITER)
                 coef, intercept = found.function

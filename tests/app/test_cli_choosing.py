@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from lapwing import S3VC, FewLabelClassifier, LapRLSClassifierCV, LapSVC
 from lapwing._app import choosing, effort, forecast
 from lapwing._app import requests as fit_requests
-from lapwing._app.effort import Effort, Plan, Rounds
+from lapwing._app.effort import EffortLimits, EffortPlan, Rounds
 from lapwing._app.fitting import LEVELS
 from lapwing._app.forecast import FitSize, Speed
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
@@ -290,7 +290,7 @@ def test_wrong_sizes_are_told_in_one_line(
 def test_sizes_ask_for_no_more_evidence(
     blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "affordable", lambda *_: Plan(2000, None, None))
+    monkeypatch.setattr(choosing, "affordable", lambda *_: EffortPlan(2000, None, None))
     sizes = ["--method", "auto", "--set", "class_prior=a:1,b:3"]
     assert "S3VC(balance=...) was not compared" in main("fit", "t.csv", *FIT, *sizes)[1]
     more = main("fit", "t.csv", *FIT, *sizes, "--set", "n_draws=1", "--json")[1]
@@ -332,25 +332,25 @@ def test_tune_holds_them_too(blobs: Path, main: Main) -> None:
 
 
 def test_fewer_rounds_and_then_fewer_methods_where_time_is_short() -> None:
-    small = effort.affordable(FitSize(300, 10, 1, 10), Effort())
-    assert small == Plan(2000, Rounds(5, 16), Rounds(5, 16))
-    large = effort.affordable(FitSize(100_000, 10, 1, 30), Effort())
+    small = effort.affordable(FitSize(300, 10, 1, 10), EffortLimits())
+    assert small == EffortPlan(2000, Rounds(5, 16), Rounds(5, 16))
+    large = effort.affordable(FitSize(100_000, 10, 1, 30), EffortLimits())
     assert 500 <= large.rows < 2000
     assert large.clusters == Rounds(2, 16)
-    six = effort.affordable(FitSize(5000, 20_000, 6, 60, n_stored=400_000), Effort())
+    six = effort.affordable(FitSize(5000, 20_000, 6, 60, n_stored=400_000), EffortLimits())
     assert six.clusters == Rounds(2, 6)  # with the usual evidence it would take twice the budget
     assert six.volumes == Rounds(5, 16)
     for n_classes in (30, 100):
-        many = effort.affordable(FitSize(2000, 60, n_classes, 3 * n_classes), Effort())
+        many = effort.affordable(FitSize(2000, 60, n_classes, 3 * n_classes), EffortLimits())
         assert many.clusters is None
-    huge = effort.affordable(FitSize(10**6, 60, 500, 5000), Effort())
-    assert huge == Plan(2000, None, None)  # it would be minutes
+    huge = effort.affordable(FitSize(10**6, 60, 500, 5000), EffortLimits())
+    assert huge == EffortPlan(2000, None, None)  # it would be minutes
 
 
 def test_a_candidate_is_tried_with_the_rounds_of_the_plan(
     blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "affordable", lambda *_: Plan(2000, Rounds(1, 2), None))
+    monkeypatch.setattr(choosing, "affordable", lambda *_: EffortPlan(2000, Rounds(1, 2), None))
     said = main("fit", "t.csv", *FIT, "--method", "auto", "--json")[1]
     left_out = {row["name"]: row["n_left_out"] for row in json.loads(said)["choice"]["methods"]}
     assert set(left_out.values()) == {2}  # all are judged by the same labels
@@ -361,7 +361,7 @@ def test_what_is_compared_does_not_depend_on_the_machine(monkeypatch: pytest.Mon
     seen = set()
     for speed in (1e9, 1e12):
         monkeypatch.setattr(forecast, "machine_speed", lambda speed=speed: Speed(speed, speed))
-        seen.add(effort.affordable(size, Effort()))
+        seen.add(effort.affordable(size, EffortLimits()))
     assert len(seen) == 1
 
 
@@ -382,7 +382,7 @@ def replace_n(size: FitSize, n: int) -> FitSize:
 def test_methods_that_take_too_long_are_named(
     blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "affordable", lambda *_: Plan(2000, None, None))
+    monkeypatch.setattr(choosing, "affordable", lambda *_: EffortPlan(2000, None, None))
     code, said, _ = main("fit", "t.csv", *FIT, "--method", "auto", "--report", "r.html")
     assert code == 0
     assert "S3VC() was not compared, as it would take long: lapwing compare does it." in said

@@ -219,7 +219,7 @@ def test_the_order_of_the_search_changes_no_neighbour(
         monkeypatch.setattr(ann, "CODED_POINTS", 100)
     monkeypatch.setattr("lapwing.graphs.ann.DIFFERENCE_BYTES", 2**14)
     X = np.round(gaussian_points(2500, 6), 1)  # with ties
-    members, orders = ann._Lists.members, []
+    members, orders = ann._FilledLists.members, []
 
     def by_lists(self: Any, faiss: Any) -> Any:
         orders.append(members(self, faiss))
@@ -227,10 +227,10 @@ def test_the_order_of_the_search_changes_no_neighbour(
 
     recipe = KNNGraph(5, approximate=True, target_recall=0.9)
     with monkeypatch.context() as patch:
-        patch.setattr(ann._Lists, "members", by_lists)
+        patch.setattr(ann._FilledLists, "members", by_lists)
         found = recipe.neighbors(X)
     with monkeypatch.context() as patch:
-        patch.setattr(ann._Lists, "members", lambda self, faiss: np.arange(2500))
+        patch.setattr(ann._FilledLists, "members", lambda self, faiss: np.arange(2500))
         expected = recipe.neighbors(X)
     assert_array_equal(np.sort(orders[0]), np.arange(2500))
     assert (np.diff(orders[0]) < 0).any()

@@ -11,8 +11,8 @@ from lapwing.losses import Kind, Loss, TargetKind, UnlabeledLoss
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import Minimum
-from lapwing.solvers.low_density.methods import Settings
-from lapwing.solvers.low_density.schedules import Stage
+from lapwing.solvers.low_density.methods import DescentSettings
+from lapwing.solvers.low_density.schedules import ScheduleStage
 
 
 @dataclass
@@ -135,13 +135,13 @@ class NearerHuber(UnlabeledLoss):
         return np.where(f == 0, 0.0, 2 * self.label_loss.curvature(1.0, np.abs(f)))
 
 
-def halving(objective: LowDensityObjective) -> list[Stage]:
+def halving(objective: LowDensityObjective) -> list[ScheduleStage]:
     """A schedule: half the weight of the unlabelled points, then all of it."""
-    return [Stage(factor, objective.weighted(factor)) for factor in (0.5, 1.0)]
+    return [ScheduleStage(factor, objective.weighted(factor)) for factor in (0.5, 1.0)]
 
 
 def flipped(
-    objective: LowDensityObjective, start: Function, settings: Settings, random: bool
+    objective: LowDensityObjective, start: Function, settings: DescentSettings, random: bool
 ) -> Minimum:
     """A method: the start itself if it is lower than its mirror image, else that."""
     best = min((start, start._replace(coef=-start.coef)), key=objective.value)

@@ -11,7 +11,7 @@ import pytest
 from lapwing._tables.cells import (
     Amount,
     Cells,
-    Evidence,
+    DecimalMarks,
     cells_of_texts,
     gather_evidence,
     join_cells,
@@ -205,8 +205,8 @@ def test_a_nought_begins_no_group_of_thousands() -> None:
     for text in ("0.661", "-0.661", "+0.661 €", "00.661"):
         assert read_amount(text, ",") is None
         assert read_amount(text.replace(".", ","), ".") is None
-    assert gather_evidence(["0.661"]) == Evidence(point=1)
-    assert gather_evidence(["-0,661"]) == Evidence(comma=1)
+    assert gather_evidence(["0.661"]) == DecimalMarks(point=1)
+    assert gather_evidence(["-0,661"]) == DecimalMarks(comma=1)
 
 
 def test_decimal_points_and_commas_in_one_column_are_not_guessed() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from lapwing._app.effort import Effort, affordable, forecast_comparison
+from lapwing._app.effort import EffortLimits, affordable, forecast_comparison
 from lapwing._app.encoding import points_of
 from lapwing._app.forecast import FitSize, forecast_manifold_path, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
@@ -202,20 +202,20 @@ def announce(table: Table, request: CompareRequest) -> float:
     return seconds
 
 
-def _seconds_of_comparison(table: Table, effort: Effort) -> float:
+def _seconds_of_comparison(table: Table, effort: EffortLimits) -> float:
     size = size_of(table)
     if table.numeric:  # all but the grid of all rows takes next to nothing
         return forecast_manifold_path(replace(size, n=min(size.n, effort.max_samples))).seconds
     return forecast_comparison(size, effort, limited=False).seconds
 
 
-def effort_of(request: LearningRequest) -> Effort:
+def effort_of(request: LearningRequest) -> EffortLimits:
     """How much evidence `--set` asks for."""
     given = {name: value for name, value in request.parameters.items() if name != _SIZES}
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"--set {name}={value}: this must be a whole number.")
-    return Effort(**given)
+    return EffortLimits(**given)
 
 
 def size_of(table: Table, points: Any = None) -> FitSize:
@@ -298,7 +298,7 @@ def _regression_choice(
     with warnings.catch_warnings():
         # The last fit tells what there is to tell of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
-        found = _regression(table, points, Effort.max_samples, request.seed, progress)
+        found = _regression(table, points, EffortLimits.max_samples, request.seed, progress)
     best = found.best
     known = method_of(best)
     assert known is not None
@@ -321,7 +321,7 @@ def _exported(candidate: Candidate) -> Candidate:
 
 
 def _asked(
-    table: Table, candidates: tuple[Candidate, ...], effort: Effort, seed: int
+    table: Table, candidates: tuple[Candidate, ...], effort: EffortLimits, seed: int
 ) -> CompareSettings:
     for one in candidates:
         if "random_state" in one.estimator.get_params(deep=False):

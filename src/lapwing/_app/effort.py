@@ -35,7 +35,7 @@ _Forecaster: TypeAlias = Callable[[FitSize, Speed | None], Forecast]
 
 
 @dataclass(frozen=True)
-class Effort:
+class EffortLimits:
     """Amount of evidence that a comparison gathers.
 
     Attributes
@@ -61,7 +61,7 @@ class Rounds(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class EffortPlan:
     """Amount of evidence that a comparison can afford.
 
     Attributes
@@ -77,31 +77,31 @@ class Plan:
     volumes: Rounds | None
 
 
-def affordable(size: FitSize, effort: Effort) -> Plan:
+def affordable(size: FitSize, effort: EffortLimits) -> EffortPlan:
     """Reduce draws and rounds, then rows; leave out methods that still take too long.
 
     Parameters
     ----------
     size : FitSize
         Size of the whole table.
-    effort : Effort
+    effort : EffortLimits
         Evidence without a budget.
     """
     steps = [max(min(effort.max_samples, _FEWEST), round(s * effort.max_samples)) for s in _STEPS]
     for clusters in (True, False):  # with many classes S3VC takes most of the time
         for rows in steps:
-            plan = Plan(
+            plan = EffortPlan(
                 rows,
                 _longest(forecast_low_density, BUDGET, size, effort, rows) if clusters else None,
                 _longest(_forecast_volumes, VOLUMES_BUDGET, size, effort, rows),
             )
             if plan.volumes is not None and (plan.clusters is not None or not clusters):
                 return plan
-    return Plan(effort.max_samples, None, None)
+    return EffortPlan(effort.max_samples, None, None)
 
 
 def _longest(
-    forecast: _Forecaster, budget: float, size: FitSize, effort: Effort, rows: int
+    forecast: _Forecaster, budget: float, size: FitSize, effort: EffortLimits, rows: int
 ) -> Rounds | None:
     """Choose the most evidence of a method within a budget of seconds."""
     few = min(effort.n_draws, _FEW_DRAWS)
@@ -120,7 +120,7 @@ def _forecast_volumes(size: FitSize, speed: Speed | None = None) -> Forecast:
     return forecast_balanced(size, speed) if size.n_columns > 1 else Forecast(0, 0.0, "")
 
 
-def seconds_of_refits(size: FitSize, plan: Plan, speed: Speed | None = None) -> float:
+def seconds_of_refits(size: FitSize, plan: EffortPlan, speed: Speed | None = None) -> float:
     """Return the time of the methods that are fitted again for each label and draw."""
     seconds = 0.0
     for forecast, rounds in (
@@ -143,7 +143,7 @@ def _seconds(
 
 
 def forecast_comparison(
-    size: FitSize, effort: Effort | None = None, *, limited: bool = True
+    size: FitSize, effort: EffortLimits | None = None, *, limited: bool = True
 ) -> Forecast:
     """Forecast a comparison of the default methods, and the fit of one of them.
 
@@ -151,7 +151,7 @@ def forecast_comparison(
     ----------
     size : FitSize
         Size of the table.
-    effort : Effort, default=None
+    effort : EffortLimits, default=None
         Evidence; None means the default.
     limited : bool, default=True
         Whether the comparison keeps to what is `affordable`.
@@ -161,9 +161,9 @@ def forecast_comparison(
     Forecast
         Sum of the times; largest memory.
     """
-    effort = Effort() if effort is None else effort
+    effort = EffortLimits() if effort is None else effort
     full = Rounds(effort.n_draws, effort.max_left_out)
-    plan = affordable(size, effort) if limited else Plan(effort.max_samples, full, full)
+    plan = affordable(size, effort) if limited else EffortPlan(effort.max_samples, full, full)
     used = _used(size, plan.rows)
     tried = [forecast_manifold(used), forecast_embedded_squared(used)]
     seconds = _AT_ONCE * sum(one.seconds for one in tried)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from lapwing._app.effort import Effort
+from lapwing._app.effort import EffortLimits
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, CommandMethod, find_method
 from lapwing._app.options import (
     LEARN,
@@ -256,7 +256,7 @@ class CompareRequest(LabeledRequest):
     verb = "compare"
 
     max_rows: int = option(
-        Effort.max_samples,
+        EffortLimits.max_samples,
         help="Most rows to compare on. Of more, all labelled ones are taken and others drawn.",
         panel=LEARN,
         flag="--rows",
@@ -282,9 +282,9 @@ class CompareRequest(LabeledRequest):
         return Outputs(out=self.out)
 
     @property
-    def effort(self) -> Effort:
+    def effort(self) -> EffortLimits:
         """Amount of evidence."""
-        return Effort(max_samples=self.max_rows)
+        return EffortLimits(max_samples=self.max_rows)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing._tables.cells import read_amount
 from lapwing._tables.coding import same_label
-from lapwing._tables.columns import Answers, Keys, RawColumns
+from lapwing._tables.columns import FileAnswers, Keys, RawColumns
 from lapwing._tables.words import shorten, without_guard
 from lapwing._words import listed
 
@@ -42,7 +42,7 @@ def locate(
     cells_of: Callable[[str, NDArray[np.intp]], Sequence[str | float] | None],
     key: str,
     label: str,
-) -> Answers:
+) -> FileAnswers:
     """Find the rows of a table that a file of answers is about.
 
     Parameters
@@ -85,7 +85,7 @@ def locate(
     labels = np.array([without_guard(text) for text in sheet.labels.tolist()], dtype=object)
     numbers = sheet.numbers.get(label, np.full(rows.size, np.nan))
     difference = _compare(sheet, name, table, ids, rows, cells_of)
-    return Answers(name, rows, labels, numbers, difference)
+    return FileAnswers(name, rows, labels, numbers, difference)
 
 
 def _compare(
@@ -156,7 +156,7 @@ def _show(value: str | float) -> str:
 def fill_in(
     labels: NDArray[Any],
     numbers: NDArray[Any],
-    answers: Sequence[Answers],
+    answers: Sequence[FileAnswers],
     blank: Callable[[NDArray[Any]], NDArray[Any]],
     ids: NDArray[Any],
     label: str,
@@ -167,7 +167,7 @@ def fill_in(
     ----------
     labels, numbers : ndarray of shape (n,)
         Those of the table, as texts, and what of them the format says is a number.
-    answers : sequence of Answers
+    answers : sequence of FileAnswers
         From `locate`.
     blank : callable
         Makes a blank of what means "no label".
@@ -211,7 +211,7 @@ def fill_in(
     return labels, numbers, tuple(remarks)
 
 
-def _told(one: Answers, n_new: int, n_given: int, label: str) -> str:
+def _told(one: FileAnswers, n_new: int, n_given: int, label: str) -> str:
     if not n_given:
         return f"no label yet in {one.source}: fill in its column {label!r}"
     words = f"{n_new} {'row got its' if n_new == 1 else 'rows got their'} label from {one.source}"

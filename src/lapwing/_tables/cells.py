@@ -107,14 +107,14 @@ class Amount:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class DecimalMarks:
     """How many texts can only be numbers with a decimal point, or only with a decimal comma."""
 
     point: int = 0
     comma: int = 0
 
-    def __add__(self, other: Evidence) -> Evidence:
-        return Evidence(self.point + other.point, self.comma + other.comma)
+    def __add__(self, other: DecimalMarks) -> DecimalMarks:
+        return DecimalMarks(self.point + other.point, self.comma + other.comma)
 
     @property
     def decimal(self) -> str:
@@ -165,7 +165,7 @@ def read_amount(text: str, decimal: str) -> Amount | None:
     return Amount(value, unit_name(unit) if unit else "")
 
 
-def gather_evidence(texts: Iterable[str]) -> Evidence:
+def gather_evidence(texts: Iterable[str]) -> DecimalMarks:
     """See which decimal mark texts speak for; "1,234" and "1.234" can be either, and do not."""
     point = comma = 0
     for text in texts:
@@ -174,7 +174,7 @@ def gather_evidence(texts: Iterable[str]) -> Evidence:
         one, other = read_amount(text, "."), read_amount(text, ",")
         point += one is not None and other is None
         comma += other is not None and one is None
-    return Evidence(point, comma)
+    return DecimalMarks(point, comma)
 
 
 def spell(value: float) -> str:

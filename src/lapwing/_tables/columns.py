@@ -41,7 +41,7 @@ class ColumnNote:
 
 
 @dataclass(frozen=True)
-class Answers:
+class FileAnswers:
     """Labels from a file of rows that the table has already.
 
     Attributes
@@ -160,7 +160,7 @@ class RawTable:
         What the columns held, for a look at the table; empty for matrices.
     dialect : Dialect
         How the first file is written, if that is a CSV file.
-    answers : tuple of Answers
+    answers : tuple of FileAnswers
         Labels that are not in `labels` yet.
     keys : Keys or None
         What a file of answers calls its columns; None for rows to be predicted.
@@ -200,7 +200,7 @@ class RawTable:
     decimal: str = ""
     cells: Mapping[str, Cells] = field(default_factory=dict)
     dialect: Dialect = USUAL
-    answers: tuple[Answers, ...] = ()
+    answers: tuple[FileAnswers, ...] = ()
     keys: Keys | None = None
     source: str = ""
     numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)

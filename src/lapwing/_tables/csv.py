@@ -106,7 +106,7 @@ def _codec_of(layout: _Layout) -> str:
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _CsvColumns:
     n: int
     matrix: NDArray[Any]
     cells: dict[str, Cells]
@@ -237,7 +237,7 @@ def _read(
     roles: ColumnRoles,
     grouped: bool,
     all_rows: bool,
-) -> _Columns:
+) -> _CsvColumns:
     """Read the columns with a role; what `float` reads and may mean something else stays text."""
     values = array("d")
     features = roles.features
@@ -270,7 +270,7 @@ def _read(
             n += 1
     X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
     X = X.reshape(n, len(features))
-    return _Columns(
+    return _CsvColumns(
         n,
         X,
         {

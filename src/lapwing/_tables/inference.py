@@ -21,7 +21,7 @@ from lapwing._tables import dates
 from lapwing._tables.cells import (
     Amount,
     Cells,
-    Evidence,
+    DecimalMarks,
     gather_evidence,
     kind_of_unit,
     plain_number,
@@ -137,9 +137,9 @@ def missing_words(strict: bool) -> frozenset[str]:
     return MISSING_WORDS if strict else USUAL_MISSING_WORDS
 
 
-def file_evidence(columns: Mapping[str, Cells]) -> Evidence:
+def file_evidence(columns: Mapping[str, Cells]) -> DecimalMarks:
     """See which decimal mark the texts of all columns speak for."""
-    evidence = Evidence()
+    evidence = DecimalMarks()
     for cells in columns.values():
         evidence += gather_evidence(set(cells.texts.tolist()))
     return evidence
@@ -331,7 +331,7 @@ def decimal_of(cells: Cells, defaults: ReadingDefaults) -> str:
         return defaults.decimal or "."
     evidence = gather_evidence(set(cells.texts.tolist()))
     # Plain numbers with a fraction are none of 1.234: those keep their spelling.
-    evidence += Evidence(point=int(np.count_nonzero(fractions_of(cells))))
+    evidence += DecimalMarks(point=int(np.count_nonzero(fractions_of(cells))))
     if defaults.fixed and evidence.point and evidence.comma:
         return defaults.decimal
     return evidence.decimal or defaults.decimal or "."

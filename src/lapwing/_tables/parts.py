@@ -19,7 +19,7 @@ from lapwing._arrays import is_sparse
 from lapwing._tables.answers import locate, name_keys
 from lapwing._tables.assembly import join_arrays, take_out_units
 from lapwing._tables.cells import Cells, as_text
-from lapwing._tables.columns import Answers, Keys, RawColumns, RawTable, Selection
+from lapwing._tables.columns import FileAnswers, Keys, RawColumns, RawTable, Selection
 from lapwing._tables.csv import read_csv
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.excel import read_excel
@@ -63,7 +63,7 @@ class Parts:
         Their rows are those of the table, one part below the other.
     source : str
         The files of these.
-    answers : tuple of Answers
+    answers : tuple of FileAnswers
         Labels from files of rows that are in the table already.
     keys : Keys
         What such a file calls its columns.
@@ -71,7 +71,7 @@ class Parts:
 
     tables: list[Part]
     source: str
-    answers: tuple[Answers, ...]
+    answers: tuple[FileAnswers, ...]
     keys: Keys
 
 
@@ -246,7 +246,7 @@ def _locate(
     source: str,
     selection: Selection,
     keys: Keys,
-) -> Answers:
+) -> FileAnswers:
     n = sum(_n_rows(table) for table in tables)
 
     def by_number(text: str) -> int | None:

@@ -27,7 +27,7 @@ from lapwing.objectives.low_density import (
     LowDensityObjective,
     mean_ranks,
 )
-from lapwing.solvers.low_density.machines import Observations
+from lapwing.solvers.low_density.machines import ClassObservations
 from lapwing.spaces import LinearFunction, LinearSpace, Space
 from lapwing.spaces.base import Restriction
 from lapwing.spaces.mapped import same_coordinates
@@ -57,7 +57,7 @@ class LowDensityEngine(ClassifierOnCluster, S3VC):
         diagnostics.check_linear_scale(np.full((1, X.shape[1]), X.largest, dtype=X.dtype))
         return Prepared(targets, problem, None, cast("Space", _ClusterSpace(X)))
 
-    def _observe(self, problem: Any, n_classes: int) -> Observations:
+    def _observe(self, problem: Any, n_classes: int) -> ClassObservations:
         return _ClusterObservations.of(problem, n_classes)
 
 
@@ -212,7 +212,7 @@ class _ClusterObjective(LowDensityObjective):
 
 
 @dataclass(frozen=True, eq=False)
-class _ClusterObservations(Observations):
+class _ClusterObservations(ClassObservations):
     """Observations whose unlabelled points stay on the workers.
 
     Attributes

@@ -63,7 +63,7 @@ _EIGENVECTORS = 50  # what was measured for ten classes and fewer; a class takes
 STOPPING = (None, "stability", "validation", "mixed")
 
 
-class Choice(NamedTuple):
+class SolverChoice(NamedTuple):
     """A solver's name, the reason for it, and the early stopping it takes if nothing else is said.
 
     Beyond the sizes of direct solvers the optimum costs minutes that change hardly a prediction.
@@ -79,7 +79,7 @@ class Choice(NamedTuple):
         return self.solver if self.stopping is None else f"{self.solver} ({self.stopping})"
 
 
-def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) -> Choice:
+def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) -> SolverChoice:
     """The solver for an objective.
 
     Parameters
@@ -97,7 +97,9 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
     """
     check_solver(solver, objective.loss, early_stopping=early_stopping)
     choice = (
-        _automatic(objective, early_stopping) if solver == "auto" else Choice(solver, "asked for")
+        _automatic(objective, early_stopping)
+        if solver == "auto"
+        else SolverChoice(solver, "asked for")
     )
     _LOG.info("solver %r: %s", choice.solver, choice.reason)
     return choice
@@ -134,16 +136,16 @@ def _taking_kinks() -> list[str]:
     return [name for name, solver in registry.SOLVERS.items() if solver.kinks]
 
 
-def _automatic(objective: Objective, early_stopping: bool) -> Choice:
+def _automatic(objective: Objective, early_stopping: bool) -> SolverChoice:
     space, n = objective.space, objective.space.n_points
     if not objective.loss.kind.differentiable:
-        return Choice("dual", f"the only solver of the {objective.loss.name} loss")
+        return SolverChoice("dual", f"the only solver of the {objective.loss.name} loss")
     if early_stopping:
-        return Choice("pcg", "a stopping rule looks at its iterates")
+        return SolverChoice("pcg", "a stopping rule looks at its iterates")
     if not isinstance(space, FullKernelSpace):
         return _automatic_linear(space.n_coef, n, len(objective.index))
     if is_sparse(space.K):
-        return Choice("pcg", "the kernel is sparse and is only applied")
+        return SolverChoice("pcg", "the kernel is sparse and is only applied")
     return choose_for_kernel_matrix(n, len(objective.index))
 
 
@@ -167,27 +169,27 @@ def gradient_traffic(
     return steps * columns * itemsize * float(n) * n
 
 
-def choose_for_kernel_matrix(n: int, n_labels: int) -> Choice:
+def choose_for_kernel_matrix(n: int, n_labels: int) -> SolverChoice:
     """The solver of a squared loss with a dense kernel matrix of n points, for forecasts too."""
     if n > _MAX_POINTS:
         reason = f"n = {n} > {_MAX_POINTS}: products instead of a factorisation"
-        return Choice("pcg", reason, "stability")
+        return SolverChoice("pcg", reason, "stability")
     if n_labels > _MAX_LABELS:
-        return Choice("pcg", f"more than {_MAX_LABELS} labels: the dual is not small")
+        return SolverChoice("pcg", f"more than {_MAX_LABELS} labels: the dual is not small")
     free = available_memory()
     if free is not None and 3 * 8 * n * n > free:
-        return Choice("pcg", "a factorisation does not fit in memory")
-    return Choice("dual", f"n = {n}: one factorisation for all classes")
+        return SolverChoice("pcg", "a factorisation does not fit in memory")
+    return SolverChoice("dual", f"n = {n}: one factorisation for all classes")
 
 
-def _automatic_linear(n_features: int, n: int, n_labels: int) -> Choice:
+def _automatic_linear(n_features: int, n: int, n_labels: int) -> SolverChoice:
     if n_features <= min(n, _MAX_FEATURES):
-        return Choice("newton", f"{n_features} features: a small primal system")
+        return SolverChoice("newton", f"{n_features} features: a small primal system")
     # On 2272 texts with 50,000 words one factorisation takes 1.3 s, and conjugate gradient 48 s.
     if n <= n_features:
         return choose_for_kernel_matrix(n, n_labels)
     reason = f"{n_features} features and n = {n}: products instead of a factorisation"
-    return Choice("pcg", reason, "stability" if n > _MAX_POINTS else None)
+    return SolverChoice("pcg", reason, "stability" if n > _MAX_POINTS else None)
 
 
 class EmbeddingChoice(NamedTuple):

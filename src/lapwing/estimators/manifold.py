@@ -23,7 +23,7 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
     LONG,
     SPEED,
-    Choice,
+    SolverChoice,
     Validation,
     check_solver,
     choose_for_kernel_matrix,
@@ -73,7 +73,7 @@ _BANDWIDTH = 1e10
 _FOLLOWED = 1e-4
 
 _TOL = 1e-8  # where no `tol` is given
-_DUAL = Choice("dual", "columns of a kernel that is factored once")
+_DUAL = SolverChoice("dual", "columns of a kernel that is factored once")
 
 
 ManifoldPrepared: TypeAlias = Prepared[Space, Laplacian | None]
@@ -220,14 +220,14 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
     def _stops_early(self) -> bool:
         return False
 
-    def _stopping(self, choice: Choice, problem: Problem) -> str | None:
+    def _stopping(self, choice: SolverChoice, problem: Problem) -> str | None:
         """The early stopping of a fit by the solver of `choice`."""
         return None
 
     def _forecast(self, problem: Problem) -> None:
         """Say before a long fit begins how long it will be, and what is faster."""
         n, n_columns = problem.n_points, problem.targets.shape[1]
-        choice = Choice(self.solver, "asked for")
+        choice = SolverChoice(self.solver, "asked for")
         if self.solver == "auto":
             # There is no objective yet, which `choose_solver` looks at; the sizes tell as much.
             kinks = not self._loss().kind.differentiable
@@ -294,7 +294,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         prepared: ManifoldPrepared,
         objective: Objective,
         progress: Stages,
-        choice: Choice,
+        choice: SolverChoice,
         *,
         start: State | None = None,
         rule: StoppingRule | None = None,
@@ -325,7 +325,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         prepared: ManifoldPrepared,
         objective: Objective,
         result: Result[State],
-        choice: Choice,
+        choice: SolverChoice,
         columns: Representers | None,
     ) -> ManifoldSolution:
         state = result.state
@@ -449,7 +449,7 @@ class StoppableEstimator(ManifoldEstimator):
     def _stops_early(self) -> bool:
         return self.stopping is not None
 
-    def _stopping(self, choice: Choice, problem: Problem) -> str | None:
+    def _stopping(self, choice: SolverChoice, problem: Problem) -> str | None:
         # Whoever gives a tolerance wants the optimum, and without unlabelled points there are no
         # predictions that could settle.
         asked: str | None = self.stopping

@@ -43,14 +43,14 @@ from lapwing.losses.registry import as_loss, as_unlabeled_loss
 from lapwing.problem import Problem, check_weight_sizes
 from lapwing.solvers import Status
 from lapwing.solvers.low_density.machines import (
-    Balance,
+    BalanceConstraint,
+    ClassObservations,
     Machines,
-    Observations,
-    Recipe,
+    MachineSettings,
     one_vs_one,
     one_vs_rest,
 )
-from lapwing.solvers.low_density.methods import Method, Settings, as_method, check_losses
+from lapwing.solvers.low_density.methods import DescentSettings, Method, as_method, check_losses
 from lapwing.solvers.low_density.shares import Contradiction
 from lapwing.spaces import (
     FittedFunction,
@@ -339,7 +339,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         self._read_balance(targets)  # refused before anything that takes time
         return targets._replace(check=check_weights_of_all)
 
-    def _read_balance(self, targets: Targets) -> Balance:
+    def _read_balance(self, targets: Targets) -> BalanceConstraint:
         classes = targets.attributes["classes_"]
         return read_balance(self.balance, classes, fit_intercept=bool(self.fit_intercept))
 
@@ -436,22 +436,24 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         function = made(machines.coef, machines.intercept)
         return LowDensitySolution(function, values, attributes, machines)
 
-    def _observe(self, problem: Problem, n_classes: int) -> Observations:
+    def _observe(self, problem: Problem, n_classes: int) -> ClassObservations:
         return observe(problem, n_classes)
 
-    def _recipe(self, observations: Observations, balance: Balance) -> Recipe:
+    def _recipe(
+        self, observations: ClassObservations, balance: BalanceConstraint
+    ) -> MachineSettings:
         labeled, unlabeled = observations.weights.sum(), observations.mass
         C_star = self.C_star
         if C_star is None:
             C_star = DEFAULT_RATIO * self.C * labeled / unlabeled if unlabeled > 0 else 0.0
-        return Recipe(
+        return MachineSettings(
             float(self.C),
             float(C_star),
             as_loss(self.loss, TargetKind.SIGNS),
             choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s)),
             balance,
             self.method,
-            Settings(float(self.tol), int(self.max_iter)),
+            DescentSettings(float(self.tol), int(self.max_iter)),
             int(self.n_init),
             check_random_state(self.random_state),
         )
@@ -481,7 +483,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
             function = function.pruned()
         return function if voting is None else VotedFunction(function, voting)
 
-    def _attributes(self, machines: Machines, recipe: Recipe) -> dict[str, Any]:
+    def _attributes(self, machines: Machines, recipe: MachineSettings) -> dict[str, Any]:
         results = [machine.result for machine in machines.columns]
         return {
             "C_star_": recipe.C_star,
@@ -607,7 +609,7 @@ def check_combination(estimator: BaseEstimator) -> None:
         )
 
 
-def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> Balance:
+def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> BalanceConstraint:
     """Read the parameter of that name.
 
     Raises
@@ -616,18 +618,18 @@ def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> Balanc
         For anything that is no balance of these classes.
     """
     if balance is None:
-        return Balance("free" if fit_intercept else "none")
+        return BalanceConstraint("free" if fit_intercept else "none")
     if isinstance(balance, str) and balance == "labels":
-        return Balance("labels")
+        return BalanceConstraint("labels")
     if getattr(balance, "ndim", 0) == 1 and hasattr(balance, "to_dict"):
         balance = balance.to_dict()  # a Series, such as `value_counts(normalize=True)`
     if isinstance(balance, Mapping):
-        return Balance("fractions", _fractions(balance, classes))
+        return BalanceConstraint("fractions", _fractions(balance, classes))
     several = len(classes) > 2
     if _is_fraction(balance):
         if several:
             raise ValueError(_two_classes_only(balance, len(classes)))
-        return Balance("fractions", np.array([1 - float(balance), float(balance)]))
+        return BalanceConstraint("fractions", np.array([1 - float(balance), float(balance)]))
     if isinstance(balance, (tuple, list)) and len(balance) == 2:
         if not all(map(_is_fraction, balance)) or not balance[0] <= balance[1]:
             raise ValueError(
@@ -636,7 +638,7 @@ def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> Balanc
             )
         if several:
             raise ValueError(_two_classes_only(balance, len(classes)))
-        return Balance("interval", np.array(balance, dtype=np.float64))
+        return BalanceConstraint("interval", np.array(balance, dtype=np.float64))
     raise ValueError(f"balance={balance!r} must be {_BALANCES}.")
 
 
@@ -688,13 +690,13 @@ def check_weights_of_all(targets: Targets, problem: Problem) -> None:
     check_weight_sizes(problem.row_weights, ~problem.labeled_rows)
 
 
-def observe(problem: Problem, n_classes: int) -> Observations:
+def observe(problem: Problem, n_classes: int) -> ClassObservations:
     """Labelled and unlabelled points; unlabelled rows that are equal are one, of their sum."""
     # Rows left out of the points may lose their label when labels are drawn anew.
     rows = np.flatnonzero(~problem.labeled_rows & (problem.vertex >= 0))
     total = np.bincount(problem.vertex[rows], problem.row_weights[rows], problem.n_points)
     unlabeled = np.unique(problem.vertex[rows])
-    return Observations(
+    return ClassObservations(
         problem.index,
         predict_codes(problem.targets),
         problem.weights,

@@ -79,7 +79,7 @@ def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neigh
     n_jobs : int or None
         Threads; None leaves it to faiss (OMP_NUM_THREADS, or all cores).
     """
-    scaled = _Scaled(points)
+    scaled = _FaissPoints(points)
     _forecast(scaled, k)
     gathered = _Gathered(points.n, k)
     unsure = np.zeros(points.n, dtype=bool)
@@ -137,7 +137,7 @@ def faiss_approximate(
         For the k-means and the sample.
     """
     rng = check_random_state(random_state)
-    scaled = _Scaled(points, code_width(points.search.shape[1]))
+    scaled = _FaissPoints(points, code_width(points.search.shape[1]))
     _forecast(scaled, k)
     sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
     truth = brute_force(points, sample, k)
@@ -170,7 +170,7 @@ def faiss_approximate(
     return Neighbors(points.distances(found.lengths), found.indices, recall, "faiss", found.tied)
 
 
-def _forecast(scaled: _Scaled, k: int) -> None:
+def _forecast(scaled: _FaissPoints, k: int) -> None:
     """Refuse a search whose copy of the points, neighbours and edges will not fit."""
     n, edges = scaled.points.n, 3  # lengths and indices as found, gathered, and as edges
     require_memory(
@@ -205,7 +205,7 @@ class _Gathered:
         return Nearest(self.lengths, self.indices, tied, np.flatnonzero(self.open))
 
 
-class _Scaled:
+class _FaissPoints:
     """Points as faiss takes them: float32 in [-1, 1], so that no square overflows.
 
     With columns of zeros up to a width that codes divide.
@@ -231,7 +231,7 @@ class _Scaled:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lists:
+class _FilledLists:
     """Filled inverted lists.
 
     Attributes
@@ -250,7 +250,7 @@ class _Lists:
     affordable: int
     coded: bool
 
-    def nearest(self, scaled: _Scaled, rows: Array, k: int) -> Nearest:
+    def nearest(self, scaled: _FaissPoints, rows: Array, k: int) -> Nearest:
         """The best of the candidates, by lengths computed in the precision of the points."""
         _, candidates = scaled.search(self.index, rows, k + self.n_candidates)
         return scaled.points.nearest(rows, candidates, k)
@@ -264,8 +264,8 @@ class _Lists:
 
 
 def _lists_to_try(
-    faiss: Any, scaled: _Scaled, k: int, rng: np.random.RandomState
-) -> Iterator[_Lists]:
+    faiss: Any, scaled: _FaissPoints, k: int, rng: np.random.RandomState
+) -> Iterator[_FilledLists]:
     """Lists of codes where points are many, then lists of the points themselves."""
     # The places of the lists; each index that is made of this object keeps it alive.
     quantizer = faiss.IndexFlatL2(scaled.width)
@@ -275,13 +275,13 @@ def _lists_to_try(
         coded = coded_lists(faiss, quantizer, sample)
         _fill(coded, scaled)
         affordable = affordable_lists(n_lists, n, scaled.points.search.shape[1], CODE_SPEED)
-        yield _Lists(coded, MORE_CODED * (k + 1), affordable, coded=True)
+        yield _FilledLists(coded, MORE_CODED * (k + 1), affordable, coded=True)
         del coded
     yield _plain(index, scaled)
 
 
 def _trained(
-    faiss: Any, quantizer: Any, scaled: _Scaled, rng: np.random.RandomState
+    faiss: Any, quantizer: Any, scaled: _FaissPoints, rng: np.random.RandomState
 ) -> tuple[Any, Array]:
     """Empty lists at their places, and the points by which these were found."""
     n = scaled.points.n
@@ -292,11 +292,11 @@ def _trained(
     return index, sample
 
 
-def _plain(index: Any, scaled: _Scaled) -> _Lists:
+def _plain(index: Any, scaled: _FaissPoints) -> _FilledLists:
     """Trained lists, filled with the points themselves."""
     _fill(index, scaled)
     n, d = scaled.points.search.shape
-    return _Lists(index, 0, affordable_lists(index.nlist, n, d), coded=False)
+    return _FilledLists(index, 0, affordable_lists(index.nlist, n, d), coded=False)
 
 
 def count_of_lists(n: int) -> int:
@@ -319,7 +319,7 @@ def coded_lists(faiss: Any, quantizer: Any, sample: Array) -> Any:
     return coded
 
 
-def _fill(index: Any, scaled: _Scaled) -> None:
+def _fill(index: Any, scaled: _FaissPoints) -> None:
     for block in scaled.blocks():
         index.add(scaled[block])
 
@@ -331,7 +331,7 @@ def code_width(d: int) -> int:
 
 
 def _raise_recall(
-    lists: _Lists, scaled: _Scaled, sample: Array, truth: Nearest, target_recall: float
+    lists: _FilledLists, scaled: _FaissPoints, sample: Array, truth: Nearest, target_recall: float
 ) -> tuple[int, float]:
     """Let a search read the lists that the recall takes; return their number and the recall."""
     index, k = lists.index, truth.lengths.shape[1]
@@ -351,7 +351,7 @@ def _raise_recall(
 
 
 def _holding(
-    index: Any, scaled: _Scaled, sample: Array, neighbors: Array, target_recall: float
+    index: Any, scaled: _FaissPoints, sample: Array, neighbors: Array, target_recall: float
 ) -> int:
     """How many lists hold that share of the neighbours, the nearest lists of each point."""
     quantizer, n_lists = index.quantizer, index.nlist

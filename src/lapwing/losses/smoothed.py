@@ -107,12 +107,12 @@ class SmoothedSquaredHinge(Loss):
 
 def smooth_step(t: Array, variance: Array | float) -> Array:
     """P(sqrt(v) Z < t): the step at 0, smoothed; the step itself where v = 0."""
-    return _Scaled.of(t, variance).step(t)
+    return _StepArgument.of(t, variance).step(t)
 
 
 def smooth_pulse(t: Array, variance: Array | float) -> Array:
     """Density of sqrt(v) Z at t; 0 where v = 0."""
-    return _Scaled.of(t, variance).pulse()
+    return _StepArgument.of(t, variance).pulse()
 
 
 def smooth_ramp(t: Array, variance: Array | float) -> Array:
@@ -121,12 +121,12 @@ def smooth_ramp(t: Array, variance: Array | float) -> Array:
 
 
 def _ramp_and_step(t: Array, variance: Array | float) -> tuple[Array, Array]:
-    scaled = _Scaled.of(t, variance)
+    scaled = _StepArgument.of(t, variance)
     step = scaled.step(t)
     return t * step + variance * scaled.pulse(), step
 
 
-class _Scaled(NamedTuple):
+class _StepArgument(NamedTuple):
     """t / sqrt(v), from which the step and its density are made; t itself where v = 0."""
 
     values: Any
@@ -134,7 +134,7 @@ class _Scaled(NamedTuple):
     exact: Any
 
     @classmethod
-    def of(cls, t: Array, variance: Array | float) -> _Scaled:
+    def of(cls, t: Array, variance: Array | float) -> _StepArgument:
         deviation = np.sqrt(variance)
         exact = deviation == 0
         safe = np.where(exact, 1.0, deviation)

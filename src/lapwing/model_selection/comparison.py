@@ -320,7 +320,7 @@ class CompareSettings(NamedTuple):
     untried: Sequence[str] = ()
 
 
-class Compared(NamedTuple):
+class SharpComparison(NamedTuple):
     """A comparison, and how sharp the scores of the chosen one are relative to its prior."""
 
     comparison: Comparison
@@ -329,7 +329,7 @@ class Compared(NamedTuple):
 
 def compared(
     X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
-) -> Compared:
+) -> SharpComparison:
     """Compare classifiers, and tell of each candidate when it has been tried."""
     _check_settings(asked)
     X = rows_else(X)  # of which the rows that are compared on are read
@@ -375,7 +375,7 @@ def compared(
         failed,
     )
     chosen = next(one for one in tried if one.evidence.name == table[0].name)
-    return Compared(comparison, chosen.sharpness)
+    return SharpComparison(comparison, chosen.sharpness)
 
 
 def _efforts(

@@ -27,7 +27,11 @@ from lapwing.model_selection.candidates import (
     last_step,
     sizes_told,
 )
-from lapwing.model_selection.probabilities import LeftOut, leave_out_rounds, relative_sharpness
+from lapwing.model_selection.probabilities import (
+    LeftOutRounds,
+    leave_out_rounds,
+    relative_sharpness,
+)
 from lapwing.model_selection.reproducibility import PredictiveCheck, Trial, start
 from lapwing.model_selection.reproducibility import of_trial as reproduce
 
@@ -185,7 +189,7 @@ def _percent(share: float) -> str:
 class LabelsOnlyResult(NamedTuple):
     """Evidence of the labels alone for a trial."""
 
-    left_out: LeftOut
+    left_out: LeftOutRounds
     repeated: float  # what changes with the labels, in the mean over the classes
     spread: float  # standard error of that
     n_missed: Array  # left-out labels of each class that were missed
@@ -332,7 +336,7 @@ def objection_to(
     return ""
 
 
-def _leave_out(trial: Trial, effort: Effort) -> LeftOut:
+def _leave_out(trial: Trial, effort: Effort) -> LeftOutRounds:
     """Rounds until all labels, or as many as asked, have been left out.
 
     Candidates of equal effort leave out the same labels, also those whose refits cost nothing:

@@ -164,7 +164,7 @@ def _check_data_of_the_fit(
         )
 
 
-def relative_sharpness(trial: Trial, left_out: LeftOut) -> Sharpness:
+def relative_sharpness(trial: Trial, left_out: LeftOutRounds) -> Sharpness:
     """How much sharper the scores are by left-out labels than by the prior alone."""
     prior = trial.refits.estimator._sharpness_prior
     problem, values = trial.prepared.problem, trial.values + trial.offsets(trial.values)
@@ -343,7 +343,7 @@ def _choose(shares: Array, free: Array, sharpness: Sharpness, precision: float) 
     return SureRows(sure, probability, float(threshold), float(probability[sure].mean()), interval)
 
 
-class LeftOut(NamedTuple):
+class LeftOutRounds(NamedTuple):
     """Result of rounds of left-out labels.
 
     Attributes
@@ -409,7 +409,7 @@ def make_rounds(codes: Array, possible: Array, key: Array, n_rounds: int, seed: 
     return list(np.stack(dealt, axis=1))
 
 
-def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOut:
+def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOutRounds:
     """Fit without the labels of each round, and see which of them the fit misses.
 
     What a fit takes the shares of the classes to be stays as it is with all labels.
@@ -428,4 +428,4 @@ def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOut:
         scores.append((values + trial.offsets(values))[problem.index[left]])
         scored.append(codes[left])
     times[times == 0] = np.nan
-    return LeftOut(codes, missed / times, np.concatenate(scores), np.concatenate(scored))
+    return LeftOutRounds(codes, missed / times, np.concatenate(scores), np.concatenate(scored))

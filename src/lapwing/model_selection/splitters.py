@@ -87,10 +87,10 @@ class LabeledSplitter(BaseCrossValidator):
             )
 
     @abstractmethod
-    def _sides(self, labels: Labels) -> Iterator[tuple[Array, Array]]:
+    def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
         """Positions of the labels on the training side, and of those on the test side."""
 
-    def _warn_few(self, labels: Labels) -> None:
+    def _warn_few(self, labels: SplitLabels) -> None:
         """Say which labels are never held out."""
         alone = np.flatnonzero(labels.alone)
         if labels.classes is None or labels.codes is None or not len(alone):
@@ -104,13 +104,13 @@ class LabeledSplitter(BaseCrossValidator):
             FewLabelsWarning,
         )
 
-    def _read(self, y: Any) -> Labels:
+    def _read(self, y: Any) -> SplitLabels:
         labels = read_labels(y, self.unlabeled, self.regression)
         if labels.alone.all():
             raise ValueError(_nothing_to_hold_out(labels) + self._regression_hint(labels))
         return labels
 
-    def _regression_hint(self, labels: Labels) -> str:
+    def _regression_hint(self, labels: SplitLabels) -> str:
         """Whole numbers may be targets as well as classes."""
         if self.regression != "auto" or labels.classes is None:
             return ""
@@ -160,10 +160,10 @@ class LabeledFolds(LabeledSplitter):
         self._refuse_groups(groups)
         return self.n_splits if y is None else self._n_folds(self._read(y))
 
-    def _n_folds(self, labels: Labels) -> int:
+    def _n_folds(self, labels: SplitLabels) -> int:
         return min(self.n_splits, int((~labels.alone).sum()))
 
-    def _sides(self, labels: Labels) -> Iterator[tuple[Array, Array]]:
+    def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
         free = np.flatnonzero(~labels.alone)
         n_folds = self._n_folds(labels)
         folds = np.full(len(labels.rows), -1)
@@ -177,7 +177,7 @@ class LabeledFolds(LabeledSplitter):
     def _deal(self, codes: Array, n_folds: int) -> Array:
         """Folds of labels of these classes; no class may lie in one fold."""
 
-    def _warn_few(self, labels: Labels) -> None:
+    def _warn_few(self, labels: SplitLabels) -> None:
         super()._warn_few(labels)
         if (n_folds := self._n_folds(labels)) < self.n_splits:
             warn(
@@ -399,7 +399,7 @@ class LabeledShuffleSplit(LabeledSplitter):
         self._refuse_groups(groups)
         return self.n_splits
 
-    def _sides(self, labels: Labels) -> Iterator[tuple[Array, Array]]:
+    def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
         draws = ShuffleSplit(
             self.n_splits,
             test_size=self.test_size,
@@ -487,7 +487,7 @@ class LeaveOneLabelOut(LabeledSplitter):
         self._refuse_groups(groups)
         return int((~self._read(y).alone).sum())
 
-    def _sides(self, labels: Labels) -> Iterator[tuple[Array, Array]]:
+    def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
         every = np.arange(len(labels.rows))
         for held in np.flatnonzero(~labels.alone):
             yield np.delete(every, held), np.array([held])
@@ -507,7 +507,7 @@ def _in_proportion(codes: Array, random: np.random.RandomState) -> Array:
     return np.argsort(time)
 
 
-def _nothing_to_hold_out(labels: Labels) -> str:
+def _nothing_to_hold_out(labels: SplitLabels) -> str:
     if labels.classes is None:
         return (
             "No target can be held out: y holds one only, and one must stay to learn from. Give at "
@@ -520,7 +520,7 @@ def _nothing_to_hold_out(labels: Labels) -> str:
 
 
 @dataclass(frozen=True)
-class Labels:
+class SplitLabels:
     """The labels of a column; positions below are places in `rows`.
 
     Attributes
@@ -559,7 +559,7 @@ class Labels:
         return self.rows[positions[np.argsort(turn, kind="stable")]]
 
 
-def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> Labels:
+def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> SplitLabels:
     """Read y as the estimators do.
 
     Parameters
@@ -587,7 +587,9 @@ def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> Labels:
     if not regression:
         coded = code_classes(y, marker)
         labeled = np.flatnonzero(coded.labeled)
-        return Labels(labeled, np.flatnonzero(~coded.labeled), coded.classes, coded.codes[labeled])
+        return SplitLabels(
+            labeled, np.flatnonzero(~coded.labeled), coded.classes, coded.codes[labeled]
+        )
     # A regression does not take -1 for a marker by itself: it is as good a target as any.
     mask = unlabeled_mask(column, None if is_auto(marker) else marker)
     known = ~mask & ~missing_mask(column)
@@ -597,7 +599,7 @@ def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> Labels:
             f"y holds no label: all {len(column)} entries mark unlabelled rows. Give at least two "
             "targets, one to hold out and one to learn from."
         )
-    return Labels(np.flatnonzero(known), np.flatnonzero(~known))
+    return SplitLabels(np.flatnonzero(known), np.flatnonzero(~known))
 
 
 def _has_fractions(column: Array) -> bool:

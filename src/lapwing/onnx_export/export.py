@@ -23,7 +23,13 @@ from lapwing._version import __version__
 from lapwing.classes.decoding import vote_matrix
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import KERNELS, Kernel
-from lapwing.onnx_export.steps import Builder, Columns, OnnxExportError, apply_step, text_columns
+from lapwing.onnx_export.steps import (
+    Builder,
+    ColumnTensors,
+    OnnxExportError,
+    apply_step,
+    text_columns,
+)
 from lapwing.spaces import (
     KernelExpansion,
     LinearFunction,
@@ -176,7 +182,9 @@ def _function(estimator: Any) -> Any:
     return function
 
 
-def _inputs(build: Builder, steps: list[Any], input_type: InputType) -> tuple[list[Any], Columns]:
+def _inputs(
+    build: Builder, steps: list[Any], input_type: InputType
+) -> tuple[list[Any], ColumnTensors]:
     # The step "passthrough" is a string without n_features_in_.
     first = next(step for step in steps if hasattr(step, "n_features_in_"))
     p = first.n_features_in_
@@ -190,7 +198,7 @@ def _inputs(build: Builder, steps: list[Any], input_type: InputType) -> tuple[li
 
     if not texts or len(texts) == p:
         kind = types.STRING if texts else number
-        return [make("X", kind, ["n", p])], Columns(["X" if texts else double("X")], p)
+        return [make("X", kind, ["n", p])], ColumnTensors(["X" if texts else double("X")], p)
     names = list(getattr(first, "feature_names_in_", [f"x{j}" for j in range(p)]))
     taken = {"label", "probabilities", "scores", "value"} & set(names)
     if taken:
@@ -199,7 +207,7 @@ def _inputs(build: Builder, steps: list[Any], input_type: InputType) -> tuple[li
         )
     kinds = [types.STRING if j in texts else number for j in range(p)]
     inputs = [make(name, kind, ["n", 1]) for name, kind in zip(names, kinds, strict=True)]
-    return inputs, Columns([n if j in texts else double(n) for j, n in enumerate(names)], p)
+    return inputs, ColumnTensors([n if j in texts else double(n) for j, n in enumerate(names)], p)
 
 
 def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:

@@ -57,7 +57,7 @@ class Builder:
         return name
 
 
-class Columns:
+class ColumnTensors:
     """Columns as tensors: one matrix, or one tensor for each column if there are strings."""
 
     def __init__(self, names: Sequence[str], n_columns: int) -> None:
@@ -92,7 +92,7 @@ def text_columns(step: Any, n_columns: int) -> set[int]:
     return found
 
 
-def apply_step(build: Builder, step: Any, columns: Columns) -> Columns:
+def apply_step(build: Builder, step: Any, columns: ColumnTensors) -> ColumnTensors:
     """Add a fitted step to the graph.
 
     Raises
@@ -141,25 +141,29 @@ def _positions(columns: Any, step: ColumnTransformer) -> list[int]:
     return [names.index(c) if isinstance(c, str) else range(n)[int(c)] for c in columns]
 
 
-def _column_transformer(build: Builder, step: ColumnTransformer, columns: Columns) -> Columns:
+def _column_transformer(
+    build: Builder, step: ColumnTransformer, columns: ColumnTensors
+) -> ColumnTensors:
     parts, width = [], 0
     for _, inner, chosen in step.transformers_:
         which = _positions(chosen, step)
         if not which or (isinstance(inner, str) and inner == "drop"):
             continue
-        part = apply_step(build, inner, Columns([columns.take(build, which)], n_columns=len(which)))
+        part = apply_step(
+            build, inner, ColumnTensors([columns.take(build, which)], n_columns=len(which))
+        )
         parts.append(part.take(build, range(part.n_columns)))
         width += part.n_columns
-    return Columns([build.op("Concat", *parts, axis=1)], width)
+    return ColumnTensors([build.op("Concat", *parts, axis=1)], width)
 
 
-def _identity(build: Builder, step: Any, X: str, p: int) -> Columns:
+def _identity(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     if step.func is not None:
         raise OnnxExportError(
             f"FunctionTransformer({step.func.__name__}) cannot be exported to ONNX: its function "
             "is Python."
         )
-    return Columns([X], p)
+    return ColumnTensors([X], p)
 
 
 def _shift_and_divide(build: Builder, X: str, shift: Any, divisor: Any) -> str:
@@ -171,34 +175,36 @@ def _shift_and_divide(build: Builder, X: str, shift: Any, divisor: Any) -> str:
     return X
 
 
-def _standard(build: Builder, step: Any, X: str, p: int) -> Columns:
+def _standard(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     shift = step.mean_ if step.with_mean else None
-    return Columns([_shift_and_divide(build, X, shift, step.scale_ if step.with_std else None)], p)
+    return ColumnTensors(
+        [_shift_and_divide(build, X, shift, step.scale_ if step.with_std else None)], p
+    )
 
 
-def _robust(build: Builder, step: Any, X: str, p: int) -> Columns:
+def _robust(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     shift = step.center_ if step.with_centering else None
     divisor = step.scale_ if step.with_scaling else None
-    return Columns([_shift_and_divide(build, X, shift, divisor)], p)
+    return ColumnTensors([_shift_and_divide(build, X, shift, divisor)], p)
 
 
-def _max_abs(build: Builder, step: Any, X: str, p: int) -> Columns:
+def _max_abs(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     if step.clip:
         raise OnnxExportError("MaxAbsScaler(clip=True) cannot be exported to ONNX.")
-    return Columns([_shift_and_divide(build, X, None, step.scale_)], p)
+    return ColumnTensors([_shift_and_divide(build, X, None, step.scale_)], p)
 
 
-def _min_max(build: Builder, step: Any, X: str, p: int) -> Columns:
+def _min_max(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     # In the order of scikit-learn, so that both round alike.
     X = build.op("Mul", X, build.constant(np.asarray(step.scale_, dtype=np.float64)))
     X = build.op("Add", X, build.constant(np.asarray(step.min_, dtype=np.float64)))
     if step.clip:
         low, high = (build.constant(np.float64(bound)) for bound in step.feature_range)
         X = build.op("Clip", X, low, high)
-    return Columns([X], p)
+    return ColumnTensors([X], p)
 
 
-def _normalize(build: Builder, step: Any, X: str, p: int) -> Columns:
+def _normalize(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     axis = build.constant(np.array([1], dtype=np.int64))
     if step.norm == "l2":
         norms = build.op("Sqrt", build.op("ReduceSum", build.op("Mul", X, X), axis))
@@ -210,10 +216,10 @@ def _normalize(build: Builder, step: Any, X: str, p: int) -> Columns:
     smallest = build.constant(np.float64(10 * np.finfo(np.float64).eps))
     one = build.constant(np.float64(1))
     divisor = build.op("Where", build.op("Less", norms, smallest), one, norms)
-    return Columns([build.op("Div", X, divisor)], p)
+    return ColumnTensors([build.op("Div", X, divisor)], p)
 
 
-def _project(build: Builder, step: Any, X: str, p: int) -> Columns:
+def _project(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     components = np.asarray(step.components_, dtype=np.float64)
     X = build.op("MatMul", X, build.constant(np.ascontiguousarray(components.T)))
     if isinstance(step, PCA):
@@ -222,10 +228,10 @@ def _project(build: Builder, step: Any, X: str, p: int) -> Columns:
             variance = np.asarray(step.explained_variance_)
             scale = np.maximum(np.sqrt(variance), np.finfo(variance.dtype).eps)
         X = _shift_and_divide(build, X, step.mean_ @ components.T, scale)
-    return Columns([X], len(components))
+    return ColumnTensors([X], len(components))
 
 
-def _impute(build: Builder, step: Any, X: str, p: int) -> Columns:
+def _impute(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     values = np.asarray(step.statistics_)
     nan = isinstance(step.missing_values, float) and np.isnan(step.missing_values)
     if not nan or step.add_indicator or values.dtype.kind not in "fiu" or np.isnan(values).any():
@@ -234,10 +240,10 @@ def _impute(build: Builder, step: Any, X: str, p: int) -> Columns:
             "without an indicator, and with a value in every column."
         )
     filling = build.constant(values.astype(np.float64))
-    return Columns([build.op("Where", build.op("IsNaN", X), filling, X)], p)
+    return ColumnTensors([build.op("Where", build.op("IsNaN", X), filling, X)], p)
 
 
-def _one_hot(build: Builder, step: Any, X: str, p: int) -> Columns:
+def _one_hot(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     if step.drop_idx_ is not None or getattr(step, "_infrequent_enabled", False):
         raise OnnxExportError(
             "OneHotEncoder can be exported to ONNX without drop, min_frequency and max_categories."
@@ -249,7 +255,7 @@ def _one_hot(build: Builder, step: Any, X: str, p: int) -> Columns:
         equal = build.op("Equal", column, build.constant(_categories(values)[None, :]))
         parts.append(build.op("Cast", equal, to=build.onnx.TensorProto.DOUBLE))
         width += len(values)
-    return Columns([build.op("Concat", *parts, axis=1)], width)
+    return ColumnTensors([build.op("Concat", *parts, axis=1)], width)
 
 
 def _categories(values: Array) -> Array:
@@ -266,7 +272,7 @@ def _categories(values: Array) -> Array:
     return values.astype(np.float64)
 
 
-_STEPS: Mapping[type, Callable[[Builder, Any, str, int], Columns]] = {
+_STEPS: Mapping[type, Callable[[Builder, Any, str, int], ColumnTensors]] = {
     FunctionTransformer: _identity,
     StandardScaler: _standard,
     MinMaxScaler: _min_max,

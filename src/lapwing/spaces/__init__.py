@@ -1,11 +1,11 @@
 """Spaces of functions: what the coefficients of a fit mean."""
 
 from lapwing.spaces.base import (
+    Coefficients,
     CoordinateSpace,
     QuadraticSystem,
     Restriction,
     Smoothness,
-    Solution,
     Space,
 )
 from lapwing.spaces.full import FullKernelSpace
@@ -34,6 +34,7 @@ from lapwing.spaces.recipes import (
 __all__ = [
     "SPACES",
     "AnchorFunction",
+    "Coefficients",
     "CoordinateSpace",
     "EigenfunctionSum",
     "FittedFunction",
@@ -48,7 +49,6 @@ __all__ = [
     "QuadraticSystem",
     "Restriction",
     "Smoothness",
-    "Solution",
     "Space",
     "SpaceRecipe",
     "VotedFunction",

@@ -36,7 +36,7 @@ Smoothness: TypeAlias = Callable[[Any], Any]
 """F -> gamma_I L^p F on values (n, c)."""
 
 
-class Solution(NamedTuple):
+class Coefficients(NamedTuple):
     """Minimisers of quadratic models, one a column."""
 
     coef: Array  # (m, c)
@@ -44,7 +44,7 @@ class Solution(NamedTuple):
     values: Array  # (n, c), intercept included
 
 
-Quadratic: TypeAlias = Callable[[Array], Solution]
+Quadratic: TypeAlias = Callable[[Array], Coefficients]
 """u (n, c) -> argmin 1/2 [f'(D + gamma_I L)f + gamma_A |h|^2] - u'f with f = h + b."""
 
 

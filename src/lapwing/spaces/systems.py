@@ -31,12 +31,12 @@ from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor
 from lapwing.spaces.base import (
+    Coefficients,
     CoordinateSpace,
     Design,
     Quadratic,
     QuadraticSystem,
     Smoothness,
-    Solution,
 )
 from lapwing.spaces.block_operator import is_read
 from lapwing.spaces.functions import FittedFunction
@@ -117,7 +117,7 @@ class DeformedSystem:
         # A C-ordered matrix is its own transpose in Fortran order: no copy, solve with trans=1.
         lu = sla.lu_factor(M.T, overwrite_a=True, check_finite=False)
 
-        def solve(u: Array) -> Solution:
+        def solve(u: Array) -> Coefficients:
             right = np.vstack([u, np.zeros((1, u.shape[1]))]) if self._fit_intercept else u
             z = sla.lu_solve(lu, right, trans=1, check_finite=False)
             coef, intercept = (z[:n], z[n]) if self._fit_intercept else (z, np.zeros(u.shape[1]))
@@ -129,7 +129,7 @@ class DeformedSystem:
             some = slice(None, None, max(1, u.shape[1] // _LOOKED_AT))
             if self._lost(coef[:, some], values[:, some], weights, u[:, some]):
                 return self._features.factor(weights)(u)
-            return Solution(coef, intercept, values)
+            return Coefficients(coef, intercept, values)
 
         return solve
 
@@ -161,7 +161,7 @@ class SupervisedSystem:
         solve_spd = spd_factor(H) if len(E) else None
         ones = solve_spd(np.ones((len(E), 1))) if solve_spd and self._fit_intercept else None
 
-        def solve(u: Array) -> Solution:
+        def solve(u: Array) -> Coefficients:
             coef = u / gamma_A
             intercept = np.zeros(u.shape[1])
             if solve_spd is not None:
@@ -175,11 +175,11 @@ class SupervisedSystem:
             residual = d[:, None] * values[E] - u[E] + gamma_A * coef[E]
             if weights is not None and _digits_lost(residual, u):
                 return self._in_features(weights, u)
-            return Solution(coef, intercept, values)
+            return Coefficients(coef, intercept, values)
 
         return solve
 
-    def _in_features(self, weights: Array, u: Array) -> Solution:
+    def _in_features(self, weights: Array, u: Array) -> Coefficients:
         """The same solution in feature coordinates, on the points whose coefficients are not 0."""
         # Others have a coefficient of 0 in the expansion, so that they need no coordinates.
         rows = np.flatnonzero((weights != 0) | u.any(axis=1))
@@ -189,7 +189,7 @@ class SupervisedSystem:
         part = system.factor(weights[rows])(u[rows])
         coef = np.zeros(u.shape)
         coef[rows] = part.coef
-        return Solution(coef, part.intercept, self._K[:, rows] @ part.coef + part.intercept)
+        return Coefficients(coef, part.intercept, self._K[:, rows] @ part.coef + part.intercept)
 
 
 class FactoredSystem:
@@ -225,14 +225,14 @@ class FactoredSystem:
             H += (rows.T * weights[E]) @ rows
         solve_spd = spd_factor(H)
 
-        def solve(u: Array) -> Solution:
+        def solve(u: Array) -> Coefficients:
             w = solve_spd(self._design.T @ u)
             coef = np.zeros(u.shape)
             coef[self._pivots] = sla.solve_triangular(
                 self._triangle, w[: self._rank], lower=True, trans=1, check_finite=False
             )
             intercept = w[self._rank] if len(w) > self._rank else np.zeros(u.shape[1])
-            return Solution(coef, intercept, self._design @ w)
+            return Coefficients(coef, intercept, self._design @ w)
 
         return solve
 
@@ -281,14 +281,14 @@ class PrimalSystem:
             H += normal_matrix(Phi[E], weights[E], bias=bias)
         solve_spd = spd_factor(H)
 
-        def solve(u: Array) -> Solution:
+        def solve(u: Array) -> Coefficients:
             right = Phi.T @ u
             if bias:
                 right = np.vstack([right, u.sum(axis=0)])
             z = solve_spd(right)
             coef = z[:d]
             intercept = z[d] if bias else np.zeros(u.shape[1])
-            return Solution(coef, intercept, Phi @ coef + intercept)
+            return Coefficients(coef, intercept, Phi @ coef + intercept)
 
         return solve
 
@@ -316,9 +316,9 @@ class PushedSystem:
     def factor(self, weights: Array | None = None) -> Quadratic:
         inner = self._system.factor(weights)
 
-        def solve(u: Array) -> Solution:
+        def solve(u: Array) -> Coefficients:
             alpha, intercept, values = inner(u)
-            return Solution(self._space.represent(alpha), intercept, values)
+            return Coefficients(self._space.represent(alpha), intercept, values)
 
         return solve
 

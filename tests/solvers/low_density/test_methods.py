@@ -24,8 +24,8 @@ from lapwing.solvers.low_density.cccp import (
 from lapwing.solvers.low_density.methods import (
     METHODS,
     RAMP,
+    DescentSettings,
     Method,
-    Settings,
     local_minimum,
     minimize_low_density,
 )
@@ -33,7 +33,7 @@ from lapwing.spaces import LinearSpace
 from tests.helpers.low_density import global_optimum, make_tiny, value_of
 from tests.solvers.low_density.test_multipliers import violation
 
-SETTINGS = Settings(tol=1e-8, max_iter=20_000)
+SETTINGS = DescentSettings(tol=1e-8, max_iter=20_000)
 COMBINATORIAL = ("cccp", "switching")
 SEEDS = range(6)
 FOR_ALL = pytest.mark.parametrize("method", METHODS)
@@ -275,7 +275,7 @@ def optimum(seed, symmetric) -> float:
 
 def hit_rate(method, *, problems, n_init) -> float:
     """Share of problems whose best start is the optimum."""
-    settings, hits = Settings(tol=1e-5, max_iter=20_000), 0
+    settings, hits = DescentSettings(tol=1e-5, max_iter=20_000), 0
     for seed in range(problems):
         tiny = tiny_for(method, seed)
         random = np.random.RandomState(0)

@@ -557,7 +557,7 @@ def graph_least_squares(
     return EmbeddedResult(w, b, g, value, optimality, n_iter, status)
 
 
-class LeftOut(NamedTuple):
+class LeftOutLabels(NamedTuple):
     """Virtual labels at the observations by the solutions without them."""
 
     values: Array  # (l, c)
@@ -565,7 +565,7 @@ class LeftOut(NamedTuple):
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is not told
-def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOut:
+def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOutLabels:
     """Leave every observation of a graph side out, in O(l r^2 + r^3)."""
     forward, backward = spd_halves(kernel.system(side))
     g = side.values_at(side.index, backward(forward(side.pull)))
@@ -573,4 +573,4 @@ def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOut:
     leverage = column_dot(half, half)
     told = leverage <= _HELD_ALONE
     ratio = np.where(told, leverage / (1 - leverage), 0.0)
-    return LeftOut(g - ratio[:, None] * (side.targets - g), told)
+    return LeftOutLabels(g - ratio[:, None] * (side.targets - g), told)

@@ -56,7 +56,7 @@ class TubeFit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class _Iterate:
     """An iterate or a change of it; constraints are (2, n)."""
 
     fit: Fit
@@ -69,8 +69,8 @@ class _Point:
     def complementarity(self, C: float) -> float:
         return float((self.beta * self.slack).sum() + ((C - self.beta) * self.xi).sum())
 
-    def plus(self, t: float, move: _Point) -> _Point:
-        return _Point(
+    def plus(self, t: float, move: _Iterate) -> _Iterate:
+        return _Iterate(
             Fit(*(a + t * b for a, b in zip(self.fit, move.fit, strict=True))),
             self.alpha + t * move.alpha,
             self.r + t * move.r,
@@ -230,11 +230,11 @@ def fit_tube(
     return TubeFit(move.fit, alpha, primal, relative, n_iter, status)
 
 
-def _loss(problem: Column, at: _Point) -> float:
+def _loss(problem: Column, at: _Iterate) -> float:
     return float(problem.C * np.maximum(np.abs(at.r) - problem.epsilon, 0).sum())
 
 
-def _finish(problem: Column, best: _Point, floor: float, tol: float) -> Candidate:
+def _finish(problem: Column, best: _Iterate, floor: float, tol: float) -> RatedMove:
     """The last point on its active set."""
     rough = candidate(problem, best.fit, best.alpha)
     largest = 1 / max(floor, float(np.finfo(np.float64).tiny))
@@ -268,15 +268,15 @@ def _inside(problem: Column, move: Move) -> Move:
         move = problem.system.factor(np.full(n, q))(np.zeros((n, 1)), problem.pull)
 
 
-def _first_point(problem: Column, start: Move) -> _Point:
+def _first_point(problem: Column, start: Move) -> _Iterate:
     """Slacks that fit r and multipliers that fit alpha, well inside."""
     r, alpha = start.residual[:, 0], start.alpha[:, 0]
     xi = np.maximum(_SIGNS * r - problem.epsilon, 0) + np.abs(r).mean()
     slack = problem.epsilon + xi - _SIGNS * r
-    return _Point(start.fit, start.alpha, r, xi, slack, (problem.C - _SIGNS * alpha) / 2)
+    return _Iterate(start.fit, start.alpha, r, xi, slack, (problem.C - _SIGNS * alpha) / 2)
 
 
-def _step(problem: Column, at: _Point, floor: float) -> _Point:
+def _step(problem: Column, at: _Iterate, floor: float) -> _Iterate:
     """Predictor and corrector with one factorisation.
 
     Stiffnesses below the floor, of points that are held at an edge of the tube, are rounded up: q K
@@ -297,8 +297,8 @@ def _step(problem: Column, at: _Point, floor: float) -> _Point:
 
 
 def _direction(
-    problem: Column, solve: StepSolver, at: _Point, stiffness: Array, upper: Array, lower: Array
-) -> _Point:
+    problem: Column, solve: StepSolver, at: _Iterate, stiffness: Array, upper: Array, lower: Array
+) -> _Iterate:
     """The Newton step, given what beta slack and (C - beta) xi are to change by."""
     shift = upper / at.beta - lower / (problem.C - at.beta)
     load = -(_SIGNS * shift / stiffness).sum(axis=0)
@@ -309,10 +309,10 @@ def _direction(
     beta = (_SIGNS * told + shift) / stiffness
     xi = (lower + at.xi * beta) / (problem.C - at.beta)
     dr = move.residual[:, 0]
-    return _Point(move.fit, move.alpha, dr, xi, xi - _SIGNS * dr, beta)
+    return _Iterate(move.fit, move.alpha, dr, xi, xi - _SIGNS * dr, beta)
 
 
-def _longest(at: _Point, move: _Point, C: float, back_off: float) -> float:
+def _longest(at: _Iterate, move: _Iterate, C: float, back_off: float) -> float:
     """The longest step <= 1 that stays inside."""
     longest = 1.0
     pairs = ((at.beta, move.beta), (C - at.beta, -move.beta), (at.slack, move.slack))
@@ -323,7 +323,7 @@ def _longest(at: _Point, move: _Point, C: float, back_off: float) -> float:
     return longest
 
 
-def _active_set(problem: Column, at: _Point) -> tuple[ActiveSet, float]:
+def _active_set(problem: Column, at: _Iterate) -> tuple[ActiveSet, float]:
     """Find the multipliers at a bound: the factor of each product that is small in its units."""
     C, scale = problem.C, float(np.mean(at.slack + at.xi))
     active = at.beta / C > at.slack / scale
@@ -398,7 +398,7 @@ class Column:
         return energy + float(loss.sum()), (abs(gap) + leak) / reference + outside
 
 
-class Candidate(NamedTuple):
+class RatedMove(NamedTuple):
     """A solution and how good it is."""
 
     move: Move
@@ -437,8 +437,8 @@ class ActiveSet:
 
 
 def polished(
-    problem: Column, rough: Candidate, active: ActiveSet, stiff: float, tol: float
-) -> Candidate:
+    problem: Column, rough: RatedMove, active: ActiveSet, stiff: float, tol: float
+) -> RatedMove:
     """The solution on the active set; alpha is then 0 or +-C where it should be.
 
     Where no active set is found (degenerate problems), small alpha are cut off if that costs less
@@ -447,7 +447,7 @@ def polished(
     Parameters
     ----------
     problem : Column
-    rough : Candidate
+    rough : RatedMove
         Near the optimum.
     active : ActiveSet
         A guess.
@@ -474,13 +474,13 @@ def polished(
     return best
 
 
-def candidate(problem: Column, fit: Fit, alpha: Array) -> Candidate:
+def candidate(problem: Column, fit: Fit, alpha: Array) -> RatedMove:
     """Measure a fit with its multipliers."""
     move = Move(fit, problem.system.residual(fit), alpha)
-    return Candidate(move, *problem.measure(move))
+    return RatedMove(move, *problem.measure(move))
 
 
-def _held(problem: Column, active: ActiveSet, start: Move, stiff: float) -> Candidate:
+def _held(problem: Column, active: ActiveSet, start: Move, stiff: float) -> RatedMove:
     """The solution with r at the edge of the tube where alpha is free, and alpha given elsewhere.
 
     That is asked for by a large q and Lagrange's correction, so that the factorisation is of the

@@ -31,9 +31,9 @@ from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensit
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import OnStep
 from lapwing.solvers.low_density.methods import (
+    DescentSettings,
     LowDensityResult,
     Method,
-    Settings,
     approach,
     minimize_low_density,
 )
@@ -63,7 +63,7 @@ Tell: TypeAlias = Callable[[int, Callable[[], tuple[Array, float]]], bool]
 """(column, its coef (r,) and intercept when asked for), every iteration; True asks to stop."""
 
 
-class Balance(NamedTuple):
+class BalanceConstraint(NamedTuple):
     """Balance constraint: the mean decision value wanted on a column's unlabelled points.
 
     Attributes
@@ -95,7 +95,7 @@ class Balance(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Observations:
+class ClassObservations:
     """Labelled and unlabelled points of all classes.
 
     Attributes
@@ -151,7 +151,7 @@ class Observations:
         return CenteredFeatures.on(space, _mean_of(space.n_points, self))
 
     def objective(
-        self, space: CoordinateSpace, targets: Array, bias: BiasBounds, recipe: Recipe
+        self, space: CoordinateSpace, targets: Array, bias: BiasBounds, recipe: MachineSettings
     ) -> LowDensityObjective:
         """The objective of a column with signs (l,) of the labels; no bounds mean no bias."""
         return self._objective(
@@ -166,7 +166,7 @@ class Observations:
             (0.0, 0.0) if bias is None else bias,
         )
 
-    def of_classes(self, classes: Array, shares: Array) -> Observations:
+    def of_classes(self, classes: Array, shares: Array) -> ClassObservations:
         """The labelled points of some classes, and the unlabelled ones weighed by their shares."""
         mine = np.isin(self.codes, classes)
         kept = shares > _NEGLIGIBLE
@@ -181,7 +181,7 @@ class Observations:
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class MachineSettings:
     """How every column is fitted.
 
     Attributes
@@ -190,10 +190,10 @@ class Recipe:
         Of weights 1.
     loss : Loss
     unlabeled_loss : UnlabeledLoss
-    balance : Balance
+    balance : BalanceConstraint
     method : str or Method
         A name in `lapwing.solvers.low_density.methods.METHODS`, or an object.
-    settings : Settings
+    settings : DescentSettings
     n_init : int
     random : RandomState
     rough : bool, default=False
@@ -204,9 +204,9 @@ class Recipe:
     C_star: float
     loss: Loss
     unlabeled_loss: UnlabeledLoss
-    balance: Balance
+    balance: BalanceConstraint
     method: str | Method
-    settings: Settings
+    settings: DescentSettings
     n_init: int
     random: np.random.RandomState
     rough: bool = False
@@ -257,7 +257,9 @@ class Machines:
         return values
 
 
-def one_vs_rest(space: Space, observations: Observations, recipe: Recipe, tell: Tell) -> Machines:
+def one_vs_rest(
+    space: Space, observations: ClassObservations, recipe: MachineSettings, tell: Tell
+) -> Machines:
     """A column a class, or the only one of two classes, positive for the second."""
     whole: Restriction = observations.whole(space)
     classes = np.arange(observations.n_classes)
@@ -279,7 +281,9 @@ def one_vs_rest(space: Space, observations: Observations, recipe: Recipe, tell: 
     return Machines(columns)
 
 
-def one_vs_one(space: Space, observations: Observations, recipe: Recipe, tell: Tell) -> Machines:
+def one_vs_one(
+    space: Space, observations: ClassObservations, recipe: MachineSettings, tell: Tell
+) -> Machines:
     """A column a pair of classes, in rounds; see the module."""
     total = float(observations.unlabeled_weights.sum())
     unused = recipe.C_star == 0 and recipe.balance.kind in ("free", "none")
@@ -300,7 +304,11 @@ def one_vs_one(space: Space, observations: Observations, recipe: Recipe, tell: T
 
 
 def _fit_pairs(
-    space: Space, observations: Observations, shares: Array, recipe: Recipe, tell: Tell
+    space: Space,
+    observations: ClassObservations,
+    shares: Array,
+    recipe: MachineSettings,
+    tell: Tell,
 ) -> Machines:
     """All pairs, with the unlabelled points by their shares (u, n_classes); threads share them."""
     pairs = class_pairs(observations.n_classes)
@@ -320,14 +328,14 @@ def _fit_pairs(
         return Machines(share(n_threads, fit, range(len(pairs)), randoms))
 
 
-def _threads(space: Space, observations: Observations, shares: Array) -> int:
+def _threads(space: Space, observations: ClassObservations, shares: Array) -> int:
     """Threads that share the pairs: one where the pairs are small."""
     points = len(observations.index) + int((shares > 0).any(axis=1).sum())
     of_pair = 2 * points / observations.n_classes
     return available_threads() if of_pair * min(of_pair, space.n_coef) >= _SHARED else 1
 
 
-def _generators(recipe: Recipe, count: int) -> list[np.random.RandomState]:
+def _generators(recipe: MachineSettings, count: int) -> list[np.random.RandomState]:
     """One for every pair, so that no draw depends on which thread comes first."""
     if recipe.n_init == 1:
         return [recipe.random] * count
@@ -348,9 +356,9 @@ def _in_turn(tell: Tell) -> Tell:
 
 def _fit_pair(
     space: Space,
-    observations: Observations,
+    observations: ClassObservations,
     pair: Array,
-    recipe: Recipe,
+    recipe: MachineSettings,
     tell: Callable[[Callable[[], tuple[Array, float]]], bool],
 ) -> Machine:
     """One pair, in the space of its own points."""
@@ -373,23 +381,23 @@ def _fit_pair(
 
 def _objective(
     space: CoordinateSpace,
-    observations: Observations,
+    observations: ClassObservations,
     targets: Array,
     sides: tuple[Array, Array],
-    recipe: Recipe,
+    recipe: MachineSettings,
 ) -> LowDensityObjective:
     """A column between two sets of classes, the negative and the positive one."""
     balance = recipe.balance
     nothing = not observations.mass and balance.kind != "none"
     if nothing or (balance.kind == "labels" and observations.few_unlabeled):
-        balance = Balance("free")
+        balance = BalanceConstraint("free")
     bias = None
     if balance.kind != "none":
         bias = balance.bounds(targets, observations.weights, *sides)
     return observations.objective(space, targets, bias, recipe)
 
 
-def _mean_of(n_points: int, observations: Observations) -> Array:
+def _mean_of(n_points: int, observations: ClassObservations) -> Array:
     """Shares (n,) of the points in the mean that features are centred on.
 
     The unlabelled points, as the balance is about them; the labelled ones where there are no
@@ -405,8 +413,8 @@ def _mean_of(n_points: int, observations: Observations) -> Array:
 
 def _fit(
     objective: LowDensityObjective,
-    observations: Observations,
-    recipe: Recipe,
+    observations: ClassObservations,
+    recipe: MachineSettings,
     n_tests: int,
     on_step: OnStep,
 ) -> Machine:

@@ -42,7 +42,7 @@ _SHARP = 1e-2
 _ROUGH = 1e-3  # of the SVMs inside the combinatorial methods: only signs are asked of them
 
 
-class Settings(NamedTuple):
+class DescentSettings(NamedTuple):
     """Settings of all methods."""
 
     tol: float
@@ -75,7 +75,7 @@ class LowDensityResult:
     improved: bool
 
 
-Run: TypeAlias = Callable[[LowDensityObjective, Function, Settings, bool], Minimum]
+Run: TypeAlias = Callable[[LowDensityObjective, Function, DescentSettings, bool], Minimum]
 """(objective, start, settings, random): near a minimum; `random` says that the start is one."""
 
 
@@ -107,7 +107,7 @@ class Method:
 
 
 def scheduled(
-    make: Callable[[LowDensityObjective], list[schedules.Stage]],
+    make: Callable[[LowDensityObjective], list[schedules.ScheduleStage]],
     *,
     kept: int = 1,
     supervised: bool = True,
@@ -130,7 +130,7 @@ def scheduled(
     """
 
     def run(
-        objective: LowDensityObjective, start: Function, settings: Settings, random: bool
+        objective: LowDensityObjective, start: Function, settings: DescentSettings, random: bool
     ) -> Minimum:
         stages = make(objective.in_single())  # they end long before its rounding
         if random:
@@ -150,7 +150,7 @@ def scheduled(
 
 
 def _cccp(
-    objective: LowDensityObjective, start: Function, settings: Settings, random: bool
+    objective: LowDensityObjective, start: Function, settings: DescentSettings, random: bool
 ) -> Minimum:
     return concave_convex(
         objective,
@@ -163,7 +163,7 @@ def _cccp(
 
 
 def _switching(
-    objective: LowDensityObjective, start: Function, settings: Settings, random: bool
+    objective: LowDensityObjective, start: Function, settings: DescentSettings, random: bool
 ) -> Minimum:
     return switch_labels(
         objective,
@@ -298,7 +298,9 @@ def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss
             )
 
 
-def local_minimum(objective: LowDensityObjective, start: Function, settings: Settings) -> Minimum:
+def local_minimum(
+    objective: LowDensityObjective, start: Function, settings: DescentSettings
+) -> Minimum:
     """Down from a start to a local minimum of the objective itself, kinks and all."""
     if not objective.unlabeled_loss.kind.differentiable:
         return concave_convex(
@@ -331,7 +333,7 @@ def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array
 def minimize_low_density(
     objective: LowDensityObjective,
     method: str | Method,
-    settings: Settings,
+    settings: DescentSettings,
     *,
     n_init: int = 1,
     random: np.random.RandomState | None = None,
@@ -343,7 +345,7 @@ def minimize_low_density(
     objective : LowDensityObjective
     method : str or Method
         A name in `METHODS`, or an object.
-    settings : Settings
+    settings : DescentSettings
     n_init : int, default=1
         Starts: the method's own, then random ones.
     random : RandomState, optional
@@ -384,7 +386,7 @@ def minimize_low_density(
 
 
 def approach(
-    objective: LowDensityObjective, method: str | Method, settings: Settings
+    objective: LowDensityObjective, method: str | Method, settings: DescentSettings
 ) -> LowDensityResult:
     """Go near a minimum by a method, without the last descent: its signs are there.
 
@@ -393,7 +395,7 @@ def approach(
     objective : LowDensityObjective
     method : str or Method
         A name in `METHODS`, or an object.
-    settings : Settings
+    settings : DescentSettings
     """
     with single_blas_thread():
         supervised = _supervised(objective, settings, settings.tol)
@@ -405,7 +407,7 @@ def approach(
         return LowDensityResult(near, supervised, value, np.array([near.value]), True)
 
 
-def _supervised(objective: LowDensityObjective, settings: Settings, tol: float) -> Minimum:
+def _supervised(objective: LowDensityObjective, settings: DescentSettings, tol: float) -> Minimum:
     return minimize(
         objective.supervised(),
         objective.zero(),

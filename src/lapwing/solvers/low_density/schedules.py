@@ -38,37 +38,37 @@ _STEPS = 11
 STAGE_TOL = 1e-3
 
 
-class Stage(NamedTuple):
+class ScheduleStage(NamedTuple):
     """One objective of a schedule."""
 
     parameter: float  # alpha or gamma
     objective: LowDensityObjective
 
 
-def quasi_newton(objective: LowDensityObjective) -> list[Stage]:
+def quasi_newton(objective: LowDensityObjective) -> list[ScheduleStage]:
     """Algorithm 1 of the QN-S3VM paper, with its surrogates of both hinges (Section 3.1)."""
     rounded = replace(
         objective,
         loss=differentiable(objective.loss),
         unlabeled_loss=differentiable(objective.unlabeled_loss),
     )
-    return [Stage(alpha, rounded.weighted(alpha)) for alpha in ANNEALING]
+    return [ScheduleStage(alpha, rounded.weighted(alpha)) for alpha in ANNEALING]
 
 
-def gradient(objective: LowDensityObjective) -> list[Stage]:
+def gradient(objective: LowDensityObjective) -> list[ScheduleStage]:
     """C* doubling from 2^-10 of its value, as Chapelle and Zien anneal."""
     rounded = smoothed(objective, last_smoothing(objective))
     factors = [2.0**k for k in range(-_DOUBLINGS, 1)]
-    return [Stage(factor, rounded.weighted(factor)) for factor in factors]
+    return [ScheduleStage(factor, rounded.weighted(factor)) for factor in factors]
 
 
-def continuation(objective: LowDensityObjective) -> list[Stage]:
+def continuation(objective: LowDensityObjective) -> list[ScheduleStage]:
     """Section 3.2 of the continuation paper; gamma_end alone if that is convex already."""
     first, last = first_smoothing(objective), last_smoothing(objective)
     gammas: Sequence[float] = [last]  # errata C6
     if first > last:
         gammas = np.geomspace(first, last, _STEPS).tolist()
-    return [Stage(gamma, smoothed(objective, gamma)) for gamma in gammas]
+    return [ScheduleStage(gamma, smoothed(objective, gamma)) for gamma in gammas]
 
 
 def smoothed(objective: LowDensityObjective, gamma: float) -> LowDensityObjective:
@@ -133,7 +133,7 @@ def last_smoothing(objective: LowDensityObjective) -> float:
 
 
 def run_stages(
-    stages: Sequence[Stage],
+    stages: Sequence[ScheduleStage],
     start: Function,
     *,
     max_iter: int,
@@ -144,7 +144,7 @@ def run_stages(
 
     Parameters
     ----------
-    stages : sequence of Stage
+    stages : sequence of ScheduleStage
     start : Function
     max_iter : int
         L-BFGS iterations of each stage.

@@ -93,7 +93,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     weights = np.broadcast_to(objective.weights[:, None], shape)
     first = _penalty(objective)
     loss = AugmentedLoss(objective.loss, weights, np.zeros(shape), first)
-    inner = Coordinates.of(objective).objective
+    inner = CoordinateProblem.of(objective).objective
     state = inner.zero()
     best = _Certified(objective.zero(), np.inf)
     before, without = np.inf, 0
@@ -133,7 +133,7 @@ def _penalty(objective: Objective) -> float:
     return 1 / mean if mean > 0 else 1.0
 
 
-class _Dual(NamedTuple):
+class _MachineDual(NamedTuple):
     """Differences between the duals of the two losses.
 
     The dual of a column is max gain(y, beta) - 1/2 beta' T beta over |beta_i| <= w_i / 2 (of the
@@ -155,7 +155,13 @@ class _End(NamedTuple):
 
     @classmethod
     def at(
-        cls, column: Objective, dual: _Dual, T: Array, y: Array, beta: Array, intercept: float
+        cls,
+        column: Objective,
+        dual: _MachineDual,
+        T: Array,
+        y: Array,
+        beta: Array,
+        intercept: float,
     ) -> _End:
         """The function of the dual variables."""
         state = column.state(column.scatter(beta[:, None]), np.array([intercept]))
@@ -168,7 +174,7 @@ def solve_hinge(objective: Objective, settings: Settings) -> Result[State]:
     """Minimise with the hinge, one column after the other."""
     return _solve_columns(
         objective,
-        _Dual(
+        _MachineDual(
             machine=lambda tol: SVC(C=_C, kernel="precomputed", tol=tol, max_iter=_MAX_STEPS),
             gain=lambda y, beta: float(y @ beta),
             kink=lambda y, beta: y,
@@ -182,7 +188,7 @@ def solve_tube(objective: Objective, settings: Settings) -> Result[State]:
     epsilon = cast(EpsilonInsensitive, objective.loss).epsilon
     return _solve_columns(
         objective,
-        _Dual(
+        _MachineDual(
             machine=lambda tol: SVR(
                 C=_C, kernel="precomputed", epsilon=epsilon, tol=tol, max_iter=_MAX_STEPS
             ),
@@ -194,7 +200,7 @@ def solve_tube(objective: Objective, settings: Settings) -> Result[State]:
     )
 
 
-def _solve_columns(objective: Objective, dual: _Dual, settings: Settings) -> Result[State]:
+def _solve_columns(objective: Objective, dual: _MachineDual, settings: Settings) -> Result[State]:
     """Fit every column, and measure it by its duality gap."""
     c, tol = objective.n_columns, settings.tol
     T = objective.space.values(np.eye(objective.space.n_points))
@@ -245,7 +251,7 @@ def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array,
 
 
 def _polished(
-    objective: Objective, dual: _Dual, T: Array, y: Array, beta: Array
+    objective: Objective, dual: _MachineDual, T: Array, y: Array, beta: Array
 ) -> list[tuple[Array, float]]:
     """The exact solution on libsvm's active set, if it is one: none or one candidate.
 
@@ -277,7 +283,7 @@ def _polished(
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class CoordinateProblem:
     """A supervised problem on the rows of F.
 
     Attributes
@@ -293,7 +299,7 @@ class Coordinates:
     pivots: Array
 
     @classmethod
-    def of(cls, objective: Objective) -> Coordinates:
+    def of(cls, objective: Objective) -> CoordinateProblem:
         """Make the coordinates of a problem on a full-kernel space, without a graph."""
         T = np.array(objective.space.values(np.eye(objective.space.n_points)), dtype=np.float64)
         tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(T), initial=0))
@@ -323,7 +329,7 @@ def newton_in_coordinates(objective: Objective, *, max_iter: int) -> Result[Stat
     Result
         Of the expansion.
     """
-    coordinates = Coordinates.of(objective)
+    coordinates = CoordinateProblem.of(objective)
     inner = newton(coordinates.objective, Settings(max_iter=max_iter))
     coef = coordinates.expansion(inner.state.coef)
     state = objective.state(coef, inner.state.intercept)

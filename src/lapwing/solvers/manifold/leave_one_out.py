@@ -199,7 +199,7 @@ _TILE = 2**19  # bytes of the scores that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns:
+class _PieceColumns:
     """Solutions of g columns, and the pieces that their scores are in; all of shape (g, l).
 
     Attributes
@@ -295,7 +295,7 @@ def follow_pieces(reduced: Objective, scores: Array, wanted: Array) -> tuple[Arr
 
 def _solved(
     reduced: Objective, T: Array, at: Array, scores: Array, slopes: Array, curvatures: Array
-) -> _Columns:
+) -> _PieceColumns:
     """Columns with their transforms; those of equal curvatures share one."""
     pivoted = np.empty((len(at), *T.shape))
     for d, same in equal_columns(curvatures.T):
@@ -303,7 +303,9 @@ def _solved(
     steepness = np.where(curvatures > 0, curvatures, 1.0)
     minimum = scores - slopes / steepness
     y = np.ascontiguousarray(reduced.targets[:, at].T)
-    return _Columns(y, scores, reduced.weights, curvatures, minimum, -slopes, steepness, pivoted)
+    return _PieceColumns(
+        y, scores, reduced.weights, curvatures, minimum, -slopes, steepness, pivoted
+    )
 
 
 def _pivoted(T: Array, d: Array, *, bias: bool) -> Array:
@@ -328,7 +330,7 @@ def _pivoted(T: Array, d: Array, *, bias: bool) -> Array:
 
 
 def _without(
-    reduced: Objective, columns: _Columns, column: Array, left_out: Array
+    reduced: Objective, columns: _PieceColumns, column: Array, left_out: Array
 ) -> Iterator[tuple[Array, Array, Array]]:
     """Observations of E with scores by the solutions without them: those that are found."""
     others = np.count_nonzero(columns.curvature, axis=1)[column] > 1
@@ -344,7 +346,7 @@ def _without(
 
 
 def _compare(
-    reduced: Objective, columns: _Columns, assumed: _Assumed, scores: Array
+    reduced: Objective, columns: _PieceColumns, assumed: _Assumed, scores: Array
 ) -> tuple[Array, _Assumed]:
     """Which solutions have the slopes that were assumed, and what to assume of others next."""
     d = columns.curvature[assumed.column]
@@ -364,7 +366,7 @@ def _compare(
 
 
 def _next(
-    reduced: Objective, columns: _Columns, assumed: _Assumed, scores: Array, off: Array
+    reduced: Objective, columns: _PieceColumns, assumed: _Assumed, scores: Array, off: Array
 ) -> tuple[Array, _Assumed]:
     """Which hold to rounding of the slopes, whose differences are given, and what to try next."""
     y, inside = columns.y[assumed.column], columns.curvature[assumed.column] > 0
@@ -397,7 +399,7 @@ def _next(
     )
 
 
-def _scores(columns: _Columns, assumed: _Assumed) -> Array | None:
+def _scores(columns: _PieceColumns, assumed: _Assumed) -> Array | None:
     """Scores (q, l) of the solutions on the assumed sets; None if one of them is singular."""
     column, _, rows, entries, d, z = assumed
     found = _changes(columns, assumed)
@@ -417,7 +419,7 @@ def _scores(columns: _Columns, assumed: _Assumed) -> Array | None:
     return scores
 
 
-def _changes(columns: _Columns, assumed: _Assumed) -> Array | None:
+def _changes(columns: _PieceColumns, assumed: _Assumed) -> Array | None:
     """Compute beta of the entering observations; None if a system is singular."""
     rows = assumed.rows
     counts = np.bincount(rows, minlength=len(assumed.column))
@@ -434,7 +436,7 @@ def _changes(columns: _Columns, assumed: _Assumed) -> Array | None:
     return found
 
 
-def _systems(columns: _Columns, assumed: _Assumed, place: Array) -> Array | None:
+def _systems(columns: _PieceColumns, assumed: _Assumed, place: Array) -> Array | None:
     """The same by systems of one size: entries stand at their places, and beside them nothing."""
     column, _, rows, entries, d, z = assumed
     k, at = int(place.max()) + 1, (rows, place)

@@ -101,7 +101,7 @@ class _Run:
             return Status.EARLY
         return Status.CALLBACK if asked else None
 
-    def in_noise(self, z: _Columns) -> Array:
+    def in_noise(self, z: _ActiveColumns) -> Array:
         """Which gradients have a norm that rounding alone would give them.
 
         On kernels of low rank g keeps a part in the null space (errata L18), and g'Kg comes down
@@ -114,7 +114,7 @@ class _Run:
         rounding = _epsilon(z.state) * self.stretch / math.sqrt(z.state.values.shape[0])
         return np.asarray(z.norm**2 <= _NOISE * rounding * size**2)
 
-    def record(self, z: _Columns) -> None:
+    def record(self, z: _ActiveColumns) -> None:
         entry = {
             "objective": z.objective.value(z.state),
             "gradient": _euclidean(z.gradient.values - z.gradient.intercept, z.gradient),
@@ -127,7 +127,7 @@ class _Run:
             self.history.setdefault(name, []).append(row)
 
 
-class _Columns(NamedTuple):
+class _ActiveColumns(NamedTuple):
     """The columns still at work, and what conjugate gradient remembers of them."""
 
     which: Array
@@ -137,8 +137,8 @@ class _Columns(NamedTuple):
     norm: Array
     direction: State
 
-    def take(self, index: Array) -> _Columns:
-        return _Columns(
+    def take(self, index: Array) -> _ActiveColumns:
+        return _ActiveColumns(
             self.which[index],
             self.objective.columns(index),
             self.state.columns(index),
@@ -163,7 +163,7 @@ def _descend(
     index = np.arange(objective.n_columns)
     norm = objective.norm(gradient)
     norms = norm.copy()
-    z = _Columns(index, objective, state, gradient, norm, _negative(gradient))
+    z = _ActiveColumns(index, objective, state, gradient, norm, _negative(gradient))
     done: list[tuple[Array, State]] = []
     steepest = np.ones(len(index), dtype=bool)
     stuck = np.zeros(len(index), dtype=bool)
@@ -189,7 +189,7 @@ def _descend(
         norms[z.which] = z.norm
 
 
-def _turn(z: _Columns, restart: Array) -> tuple[_Columns, Array]:
+def _turn(z: _ActiveColumns, restart: Array) -> tuple[_ActiveColumns, Array]:
     """New gradients and Polak-Ribiere directions, and which of these are steepest descents."""
     gradient = z.objective.descent(z.state)
     norm = z.objective.norm(gradient)
