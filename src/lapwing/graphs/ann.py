@@ -26,6 +26,7 @@ from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs.search import (
     DIFFERENCE_BYTES,
     SPARE,
+    Gathered,
     Nearest,
     Neighbors,
     Points,
@@ -81,7 +82,7 @@ def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neigh
     """
     scaled = _FaissPoints(points)
     _forecast(scaled, k)
-    gathered = _Gathered(points.n, k)
+    gathered = Gathered(points.n, k)
     unsure = np.zeros(points.n, dtype=bool)
     with faiss_threads(faiss, n_jobs):
         index = faiss.IndexFlatL2(points.search.shape[1])
@@ -159,7 +160,7 @@ def faiss_approximate(
     # Threads share whole blocks and not faiss's loops, in which they would wait by spinning. Points
     # of a list follow one another: what they read stays in the caches of the processor.
     order = lists.members(faiss)
-    gathered, blocks = _Gathered(points.n, k), [order[block] for block in scaled.blocks()]
+    gathered, blocks = Gathered(points.n, k), [order[block] for block in scaled.blocks()]
     for rows, nearest in zip(blocks, share(n_threads(n_jobs), found_in, blocks), strict=True):
         gathered.add(rows, nearest)
     # The lists that were read held too few points.
@@ -179,30 +180,6 @@ def _forecast(scaled: _FaissPoints, k: int) -> None:
         "Reduce the features first, e.g. KNNGraph(n_components=30), or use an estimator that "
         "searches no neighbours (AnchorGraphClassifier, EigenfunctionClassifier).",
     )
-
-
-class _Gathered:
-    """Neighbours found for blocks of rows."""
-
-    def __init__(self, n: int, k: int) -> None:
-        self.lengths, self.indices = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
-        self.tied = [np.empty((0, 2), dtype=np.int64)]
-        self.open = np.zeros(n, dtype=bool)
-
-    def add(self, rows: Array, found: Nearest) -> None:
-        self.lengths[rows], self.indices[rows] = found.lengths, found.indices
-        self.tied.append(found.tied)
-        self.open[rows] = False
-        self.open[found.open] = True
-
-    def replace(self, rows: Array, found: Nearest) -> None:
-        self.tied = [pairs[~np.isin(pairs[:, 0], rows)] for pairs in self.tied]
-        self.add(rows, found)
-
-    def all(self) -> Nearest:
-        tied = np.concatenate(self.tied)
-        tied = tied[np.argsort(tied[:, 0], kind="stable")]  # blocks come in any order
-        return Nearest(self.lengths, self.indices, tied, np.flatnonzero(self.open))
 
 
 class _FaissPoints:

@@ -38,6 +38,7 @@ from lapwing.graphs.search import (
     DIFFERENCE_BYTES,
     SPARE,
     TIE,
+    Gathered,
     Nearest,
     Neighbors,
     complete,
@@ -74,7 +75,7 @@ def scan_rows(X: Rows, k: int, metric: str) -> Neighbors:
         'euclidean' or 'cosine'.
     """
     points = RowPoints(X, metric)
-    gathered = _Gathered(points, k)
+    gathered = _gathered(points, k)
     for which, values in points.slabs():
         index = np.arange(which.start, which.stop)
         candidates = _scan(points, points.ready(values, np.float64), k)
@@ -121,7 +122,7 @@ def search_rows(
 
 def _neighbors_by_lists(search: _Search, key: object, memory: Memory | str | None) -> Neighbors:
     points, k, target_recall = search.points, search.k, search.target_recall
-    gathered = _Gathered(points, k)
+    gathered = _gathered(points, k)
     with faiss_threads(load_faiss(_PURPOSE), search.n_threads):
         lists = cached(memory, _filled, ignore=["search"])(key, search=search)
     tune = cached(memory, _tuned, ignore=["search", "lists"])
@@ -352,31 +353,6 @@ def _scan(points: RowPoints, queries: Array, k: int) -> Array:
     return candidates
 
 
-class _Gathered:
-    """Neighbours found for blocks of rows, in compact form."""
-
-    def __init__(self, points: RowPoints, k: int) -> None:
-        n = points.n
-        self.lengths = np.empty((n, k), dtype=points.rows.dtype)
-        self.indices = np.empty((n, k), dtype=np.int32 if n < 2**31 else np.int64)
-        self.tied = [np.empty((0, 2), dtype=np.int64)]
-        self.open = [np.empty(0, dtype=np.int64)]
-
-    def add(self, rows: Array, found: Nearest) -> None:
-        self.lengths[rows], self.indices[rows] = found.lengths, found.indices
-        self.tied.append(found.tied)
-        self.open.append(found.open)
-
-    def replace(self, rows: Array, found: Nearest) -> None:
-        self.tied = [pairs[~np.isin(pairs[:, 0], rows)] for pairs in self.tied]
-        self.open = [some[~np.isin(some, rows)] for some in self.open]
-        self.add(rows, found)
-
-    def all(self) -> Nearest:
-        tied, left = np.concatenate(self.tied), np.concatenate(self.open)
-        return Nearest(self.lengths, self.indices, tied, left)
-
-
 def _neighbors(points: RowPoints, found: Nearest, recall: float, backend: str) -> Neighbors:
     return Neighbors(points.distances(found.lengths), found.indices, recall, backend, found.tied)
 
@@ -529,3 +505,9 @@ class ListReading:
         width : int
         """
         return np.asarray(self.index.search_preassigned(points, width, self.lists[rows], None)[1])
+
+
+def _gathered(points: RowPoints, k: int) -> Gathered:
+    """Room for the neighbours of all points, in compact form."""
+    index = np.dtype(np.int32 if points.n < 2**31 else np.int64)
+    return Gathered(points.n, k, points.rows.dtype, index)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 from sklearn import config_context
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import NearestNeighbors
@@ -383,6 +384,36 @@ class Nearest(NamedTuple):
     indices: Array  # (b, k)
     tied: Array  # (t, 2): further pairs (row, neighbour) as far apart as the row's k-th neighbour
     open: Array  # rows all of whose candidates beyond k tie: there may be more such points
+
+
+class Gathered:
+    """Neighbours found for blocks of rows, in any order."""
+
+    def __init__(
+        self,
+        n: int,
+        k: int,
+        dtype: DTypeLike = np.float64,
+        index: DTypeLike = np.int64,
+    ) -> None:
+        self.lengths, self.indices = np.empty((n, k), dtype), np.empty((n, k), index)
+        self.tied = [np.empty((0, 2), dtype=np.int64)]
+        self.open = np.zeros(n, dtype=bool)
+
+    def add(self, rows: Array, found: Nearest) -> None:
+        self.lengths[rows], self.indices[rows] = found.lengths, found.indices
+        self.tied.append(found.tied)
+        self.open[rows] = False
+        self.open[found.open] = True
+
+    def replace(self, rows: Array, found: Nearest) -> None:
+        self.tied = [pairs[~np.isin(pairs[:, 0], rows)] for pairs in self.tied]
+        self.add(rows, found)
+
+    def all(self) -> Nearest:
+        tied = np.concatenate(self.tied)
+        tied = tied[np.argsort(tied[:, 0], kind="stable")]
+        return Nearest(self.lengths, self.indices, tied, np.flatnonzero(self.open))
 
 
 class PointsWithTies(Protocol):
