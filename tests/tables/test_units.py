@@ -130,9 +130,9 @@ def test_a_row_of_units_below_the_names(
     table = read_table(path, ReadOptions(label="y"))
     np.testing.assert_array_equal(table.X, [row[:2] for row in rows])
     assert table.y.tolist() == LABELS
-    place = "first row" if suffix == "csv" else "row 2"
+    place = "row 1" if suffix == "csv" else "row 2 of the sheet"
     known = [unit for unit in units if unit not in ("", "-", "score")]
-    assert table.remarks == (f"the {place} holds units: {', '.join(known)}",)
+    assert table.remarks == (f"{place} holds units: {', '.join(known)}",)
     fitted = Fitted.from_info({**table.describe(), "impute": "none"})
     np.testing.assert_array_equal(read_points(path, fitted).X, table.X)
 

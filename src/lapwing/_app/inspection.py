@@ -30,6 +30,7 @@ from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.embedding import Embedder, Encoder
 from lapwing._tables.encoders import CATEGORICAL, ENCODED, TEXT
 from lapwing._tables.matrices import read_labels
+from lapwing._tables.parts import read_raw
 from lapwing._tables.preprocessing import (
     Features,
     Preprocessed,
@@ -38,7 +39,7 @@ from lapwing._tables.preprocessing import (
     scaling,
 )
 from lapwing._tables.summary import suggest_id, suggest_label, summary_lines
-from lapwing._tables.tables import features_of, label_rows, read_raw
+from lapwing._tables.tables import features_of, label_rows
 from lapwing.graphs import KNNGraph
 from lapwing.graphs.registry import default_metric
 

@@ -79,7 +79,6 @@ def take_out_units(columns: RawColumns) -> RawColumns:
     labels = [] if columns.labels is None else columns.labels.tolist()
     if not units or (labels and labels[0] and labels[0] in labels[1:]):
         return columns
-    place = "first row" if columns.places is None else f"row {columns.places[0]}"
     return replace(
         columns,
         n=columns.n - 1,
@@ -90,7 +89,10 @@ def take_out_units(columns: RawColumns) -> RawColumns:
         numbers={name: column[1:] for name, column in columns.numbers.items()},
         matrix=None if columns.matrix is None else columns.matrix[1:],
         places=None if columns.places is None else columns.places[1:],
-        remarks=(*columns.remarks, f"the {place} holds units: {listed(units, 8)}"),
+        remarks=(
+            *columns.remarks,
+            f"{name_row(0, columns.places)} holds units: {listed(units, 8)}",
+        ),
     )
 
 

@@ -7,17 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._tables.answers import locate, name_keys
-from lapwing._tables.assembly import join_arrays, take_out_units
+from lapwing._tables.assembly import join_arrays, join_columns, read_columns, take_out_units
 from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.columns import FileAnswers, Keys, RawColumns, RawTable, Selection
 from lapwing._tables.csv import read_csv
@@ -53,28 +54,6 @@ _ROW_NUMBER = re.compile(r"(\d+)(?:[.,]0*)?")
 Part = RawColumns | RawTable
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The files of a fit.
-
-    Attributes
-    ----------
-    tables : list of RawColumns or RawTable
-        Their rows are those of the table, one part below the other.
-    source : str
-        The files of these.
-    answers : tuple of FileAnswers
-        Labels from files of rows that are in the table already.
-    keys : Keys
-        What such a file calls its columns.
-    """
-
-    tables: list[Part]
-    source: str
-    answers: tuple[FileAnswers, ...]
-    keys: Keys
-
-
 def name_of(paths: Sequence[Path]) -> str:
     """Write file names as the user did, briefly."""
     names = ["standard input" if str(path) == "-" else str(path) for path in paths]
@@ -92,8 +71,11 @@ def read_alike(paths: Sequence[Path], selection: Selection) -> list[Part]:
         return [_read_one(s, later if k else selection) for k, s in enumerate(sources)]
 
 
-def read_parts(paths: Sequence[Path], selection: Selection) -> Parts:
-    """Read the files of a fit: those of the table, and those that give labels to its rows.
+def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
+    """Read the files of a fit, unchecked, and put their rows one below the other.
+
+    Labels of files that only give them to rows of the others are not joined yet: see
+    `lapwing._tables.tables.label_rows`.
 
     Raises
     ------
@@ -129,7 +111,17 @@ def read_parts(paths: Sequence[Path], selection: Selection) -> Parts:
         selection.resolve(_columns_of(first, selection), str(sources[0]))  # says what is missing
     name = name_of(named)
     answers = tuple(_locate(part, one, tables, name, selection, keys) for one, part in sheets)
-    return Parts(tables, name, answers, keys)
+    joined = join_parts(tables, name)
+    raw = joined if isinstance(joined, RawTable) else read_columns(joined, selection, name)
+    return replace(raw, source=name, answers=answers, keys=keys)
+
+
+def join_parts(parts: Sequence[Part], where: str) -> Part:
+    """Put files one below the other: matrices as they are, else their columns."""
+    matrices = [part for part in parts if isinstance(part, RawTable)]
+    if len(matrices) == len(parts):
+        return _stack(matrices, where)
+    return join_columns([_as_columns(part) for part in parts])
 
 
 def _once(paths: Sequence[Path]) -> Sequence[Path]:
@@ -309,7 +301,7 @@ def _has_commas(part: Part) -> bool:
     )
 
 
-def as_columns(part: Part) -> RawColumns:
+def _as_columns(part: Part) -> RawColumns:
     """The columns of a matrix of numbers, to be joined with those of a table."""
     if isinstance(part, RawColumns):
         return part
@@ -325,4 +317,23 @@ def as_columns(part: Part) -> RawColumns:
         part.default_marker,
         ignored=part.ignored,
         left_out=part.left_out,
+    )
+
+
+def _stack(tables: Sequence[RawTable], where: str) -> RawTable:
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    sparse = sp.issparse(first.X)
+    widths = {table.X.shape[1] for table in tables}
+    if len(widths) > 1 or any(sp.issparse(table.X) != sparse for table in tables):
+        raise ValueError(f"{where}: the files do not have the same columns.")
+    X = [table.X for table in tables]
+    return replace(
+        first,
+        X=sp.vstack(X, format="csr") if sparse else np.concatenate(X),
+        labels=join_arrays([t.labels for t in tables]),
+        ids=join_arrays([t.ids for t in tables]),
+        others={name: np.concatenate([t.others[name] for t in tables]) for name in first.others},
+        ignored=tuple(dict.fromkeys(name for t in tables for name in t.ignored)),
     )

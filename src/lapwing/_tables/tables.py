@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
 from lapwing._tables.answers import fill_in
-from lapwing._tables.assembly import apply_readings, join_arrays, join_columns, read_columns
+from lapwing._tables.assembly import apply_readings
 from lapwing._tables.cells import Cells
 from lapwing._tables.checks import (
     LabelAdvice,
@@ -63,7 +62,7 @@ from lapwing._tables.frames import frame_of
 from lapwing._tables.input_errors import InputErrors
 from lapwing._tables.matrices import TARGET, read_labels
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
-from lapwing._tables.parts import SVMLIGHT, as_columns, name_of, read_alike, read_parts
+from lapwing._tables.parts import SVMLIGHT, join_parts, name_of, read_alike, read_raw
 from lapwing._tables.preprocessing import Features
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
@@ -508,25 +507,11 @@ def _read_new(paths: Sequence[Path], fitted: Fitted, options: ReadOptions) -> Ra
         svmlight_base=fitted.svmlight_base,
     )
     parts = read_alike(paths, selection)
-    if all(isinstance(part, RawTable) for part in parts):
-        # A matrix has the features themselves, and no cells of which to make them.
-        return _stack([part for part in parts if isinstance(part, RawTable)], name_of(paths))
-    columns = join_columns([as_columns(part) for part in parts])
-    return apply_readings(columns, readings, options, name_of(paths))
-
-
-def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
-    """Read the files of a fit, unchecked, and put their rows one below the other.
-
-    Labels of files that only give them to rows of the others are not joined yet: see `label_rows`.
-    """
-    parts = read_parts(paths, selection)
-    if all(isinstance(part, RawTable) for part in parts.tables):
-        raw = _stack([p for p in parts.tables if isinstance(p, RawTable)], parts.source)
-    else:
-        columns = join_columns([as_columns(part) for part in parts.tables])
-        raw = read_columns(columns, selection, parts.source)
-    return replace(raw, source=parts.source, answers=parts.answers, keys=parts.keys)
+    where = name_of(paths)
+    joined = join_parts(parts, where)
+    if isinstance(joined, RawTable):
+        return joined  # a matrix has the features themselves, and no cells of which to make them
+    return apply_readings(joined, readings, options, where)
 
 
 def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = None) -> RawTable:
@@ -605,22 +590,3 @@ def _layout(raw: RawTable, names: Sequence[str], where: str) -> NDArray[Any] | N
         if wrong is not None or not np.isfinite(layout[:, j]).all():
             raise ValueError(f"{where}: column {name!r} (--map) must hold a number in every row.")
     return layout
-
-
-def _stack(tables: Sequence[RawTable], where: str) -> RawTable:
-    first = tables[0]
-    if len(tables) == 1:
-        return first
-    sparse = sp.issparse(first.X)
-    widths = {table.X.shape[1] for table in tables}
-    if len(widths) > 1 or any(sp.issparse(table.X) != sparse for table in tables):
-        raise ValueError(f"{where}: the files do not have the same columns.")
-    X = [table.X for table in tables]
-    return replace(
-        first,
-        X=sp.vstack(X, format="csr") if sparse else np.concatenate(X),
-        labels=join_arrays([t.labels for t in tables]),
-        ids=join_arrays([t.ids for t in tables]),
-        others={name: np.concatenate([t.others[name] for t in tables]) for name in first.others},
-        ignored=tuple(dict.fromkeys(name for t in tables for name in t.ignored)),
-    )
