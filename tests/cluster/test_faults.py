@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from lapwing import AnchorGraph, Landmarks
 from lapwing.dask import DaskAnchorGraphClassifier, DaskLapERLSClassifier, _session
 from lapwing.dask._session import Session
-from tests.cluster.conftest import Case, array, cluster_of
+from lapwing.graphs import KNNGraph
+from tests.cluster.conftest import Case, array, cluster_of, distributed
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 
-SOON = 30.0  # seconds
+SOON = 60.0  # seconds
 
 
 def interrupted(
@@ -35,6 +41,16 @@ def interrupted(
 
     monkeypatch.setattr(Session, "gather", waits)
     return count
+
+
+def futures_of(client: Any) -> set[str]:
+    """Keys of the futures that a client holds, once its loop has seen those released."""
+
+    async def keys() -> set[str]:
+        return set(client.futures)
+
+    found: set[str] = client.sync(keys)
+    return found
 
 
 def kill_a_worker(client: Any) -> None:
@@ -57,21 +73,64 @@ def test_without_a_client_the_error_says_how_to_get_one(monkeypatch: pytest.Monk
 
 def test_a_killed_worker_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(n=200, distance=2.0)
-    model = DaskLapERLSClassifier(space=Landmarks(centers=case.X[::10]))
+    # Placed near their neighbours, which takes every stage that there is.
+    graph = KNNGraph(5, approximate=find_spec("faiss") is not None, target_recall=1.0)
+    model = DaskLapERLSClassifier(space=Landmarks(centers=case.X[::10]), graph=graph)
     with cluster_of(2) as client, monkeypatch.context() as patch:
         X = case.chunks
         count = interrupted(patch, set(), lambda: None)
         expected = model.fit(X, case.labels).virtual_labels_.compute()
         total = count[0]
         patch.undo()
-        # While it reads, while it searches and makes the graph, while it sums; and after the fit.
-        stages = {3, total // 2, total - 1}
+        # While it reads, places, searches, makes the graph and sums; and after the fit.
+        stages = {3, total // 4, total // 2, total - 1}
         count = interrupted(patch, stages, lambda: kill_a_worker(client))
         model.fit(X, case.labels)
         assert count[0] == total
         kill_a_worker(client)
         np.testing.assert_allclose(model.virtual_labels_.compute(), expected, atol=1e-9)
         np.testing.assert_array_equal(model.predict(X).compute(), model.to_local().predict(case.X))
+
+
+def test_nothing_is_left_on_the_cluster(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(n=120)
+    X = case.chunks
+    graph = KNNGraph(5, approximate=find_spec("faiss") is not None)
+    model = DaskLapERLSClassifier(space=Landmarks(centers=case.X[::10]), graph=graph)
+    before = futures_of(client)
+    model.fit(X, case.labels)
+    answers = futures_of(client) - before
+    assert len(answers) == len(case.sizes)  # decision values, which the lazy answers are made of
+    model.score(X, case.y)
+    assert futures_of(client) - before == answers
+    del model.transduction_, model.transduction_proba_, model.virtual_labels_
+    gc.collect()
+    assert futures_of(client) == before
+    # While an error is held, so are the frames that it went through.
+    with pytest.raises(ValueError, match="n_neighbors=200") as error:
+        clone(model).set_params(graph=KNNGraph(200)).fit(X, case.labels)
+    assert futures_of(client) == before
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        interrupted(patch, {12}, interrupt)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            clone(model).fit(X, case.labels)
+    assert futures_of(client) == before
+    del error, stopped
+
+
+def test_a_worker_without_memory_is_told_by_its_task(client: Any) -> None:
+    worker = SimpleNamespace(memory_limit=3e9, address="tcp://127.0.0.1:1")
+    session = Session(client)
+    session.forecast(4.2e9)
+    key = session.each(len, 2, "ab")[1].key
+    error = session._explained(distributed.scheduler.KilledWorker(key, worker, 3))
+    assert isinstance(error, MemoryError)
+    told = r"Workers of 3 GB died .* part 1 of the stage 'len'.* about 4.2 GB .*memory_limit="
+    assert re.search(told, str(error))
 
 
 def test_a_worker_that_joins_late_takes_part(monkeypatch: pytest.MonkeyPatch) -> None:

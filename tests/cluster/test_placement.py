@@ -10,10 +10,12 @@ import scipy.sparse as sp
 
 from lapwing.dask._data import Points, read_points
 from lapwing.dask._halos import affinity_of_edges
+from lapwing.dask._laplacian import ClusterLaplacian, _Products, whole_matrix
 from lapwing.dask._neighbors import knn_edges
 from lapwing.dask._placement import Lists, _crossing, _layout, _Trained, near_neighbors
 from lapwing.dask._session import Session
 from lapwing.graphs import KNNGraph
+from lapwing.graphs.chebyshev import Filter
 from tests.cluster.conftest import array
 
 pytest.importorskip("faiss", reason="faiss is not installed")
@@ -27,6 +29,10 @@ def two_sheets(n: int) -> np.ndarray:
     """Points of two sheets far apart, in turn."""
     rng = np.random.default_rng(0)
     return np.column_stack([rng.uniform(0, 1, (n, 2)), 5.0 * (np.arange(n) % 2)])
+
+
+def _values(rows: Any) -> np.ndarray:
+    return np.random.default_rng(len(rows.halo)).standard_normal((rows.own.shape[0], 2))
 
 
 def path(weights: list[float]) -> _Trained:
@@ -58,11 +64,22 @@ def test_the_blocks_do_not_depend_on_the_chunks(client: Any) -> None:
 def test_only_neighbouring_blocks_exchange_rows(client: Any) -> None:
     recipe = KNNGraph(3, approximate=True, target_recall=1.0)
     X = points_of(client, two_sheets(400), (400,))
-    edges, _, recall = knn_edges(recipe, X)
+    edges, placement, recall = knn_edges(recipe, X)
     assert recall == 1.0
     W = affinity_of_edges(edges, "heat", mutual=False)
     assert W.neighbors == [[], []]
     assert affinity_of_edges(edges, "heat", mutual=True).neighbors == [[], []]
+    # A filter without messages is that of the same matrix in steps.
+    laplacian = ClusterLaplacian(W, placement, True, 1, np.dtype(np.float64))
+    L = _Products(laplacian, None)  # type: ignore[arg-type]
+    start = W.rows.map(_values, n_columns=2, dtype=np.float64)
+    found = client.gather(list(L.filter(Filter(0.5, 2.0, 5), start).parts))
+    local = whole_matrix(client.gather(list(laplacian.matrix.rows.parts)))
+    T = [np.concatenate(client.gather(list(start.parts)))]
+    for _ in range(5):
+        y = (1.25 * T[-1] - local @ T[-1]) / 0.75
+        T.append(y if len(T) == 1 else 2 * y - T[-2])
+    np.testing.assert_allclose(np.concatenate(found), T[-1], rtol=1e-9)
 
 
 def test_equal_rows_are_shared_out(client: Any) -> None:

@@ -21,14 +21,14 @@ from lapwing.classes.labels import as_targets, decode, read_known
 from lapwing.classes.markers import missing_mask, read_column
 from lapwing.classes.probabilities import class_probabilities
 from lapwing.dask._data import (
-    check_length,
     check_two_dimensions,
     chunks_of,
+    heights,
     is_array,
-    is_collection,
-    one_column,
+    overlaps,
     read_labels,
     read_points,
+    read_weights,
     table_of,
 )
 from lapwing.dask._row_blocks import RowBlocks
@@ -48,16 +48,20 @@ class DaskEstimator(BaseEstimator):
     _lazy: ClassVar[tuple[str, ...]] = ("transduction_",)
     client: Any
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to labelled and unlabelled points.
 
         Parameters
         ----------
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
-            All points, labelled or not, preferably persisted. Chunks may be uneven or empty.
+            All points, labelled or not, preferably persisted. Chunks may be uneven or empty, and
+            for `DaskS3VC` sparse matrices of SciPy.
         y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_samples,), or table
             Labels, with the marker for unlabelled rows; or a table of the labelled rows, as a frame
             of two columns or a pair of arrays: numbers of rows from 0, and their labels.
+        sample_weight : dask.array.Array or array-like of shape (n_samples,), default=None
+            Weights of the labelled rows, and for `DaskS3VC` of the others as well; 1 by default. A
+            labelled row of weight 0 stays as an unlabelled point, for `DaskS3VC` of weight 0.
 
         Returns
         -------
@@ -67,7 +71,7 @@ class DaskEstimator(BaseEstimator):
         Raises
         ------
         ValueError
-            If there is no client, or X, y and parameters do not match.
+            If there is no client, or X, y, weights and parameters do not match.
         ConnectionError, TimeoutError, MemoryError
             If the connection is lost, there is no worker for half a minute, or workers die
             repeatedly.
@@ -77,14 +81,16 @@ class DaskEstimator(BaseEstimator):
         DaskWarning
             If X is not persisted, or its chunks have unknown sizes.
         """
-        session = Session.of(self.client)
-        for name in [name for name in vars(self) if is_fitted_name(name)]:
-            delattr(self, name)
-        engine = self._engine(**self._own_parameters(), **self._fixed)
-        points = read_points(session, X)
-        marker = getattr(self, "unlabeled", None)
-        labels = read_labels(session, y, marker, points.shape[0], regression=self._regression)
-        values = engine.fit_points(points, labels)
+        with Session.of(self.client) as session:
+            for name in [name for name in vars(self) if is_fitted_name(name)]:
+                delattr(self, name)
+            engine = self._engine(**self._own_parameters(), **self._fixed)
+            points = read_points(session, X)
+            marker = getattr(self, "unlabeled", None)
+            labels = read_labels(session, y, marker, points.shape[0], regression=self._regression)
+            weights = read_weights(session, sample_weight, points.rows)
+            values = engine.fit_points(points, labels, weights)
+            session.keep(values.parts)
         for name, value in vars(engine).items():
             if is_fitted_name(name):
                 setattr(self, name, value)
@@ -222,7 +228,8 @@ class DaskClassifier(DaskEstimator):
             If X and y do not match, or no row is labelled.
         """
         check_is_fitted(self)
-        return accuracy_of(Session.of(self.client), self.to_local(), X, y)
+        with Session.of(self.client) as session:
+            return accuracy_of(session, self.to_local(), X, y)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -277,7 +284,8 @@ class DaskRegressor(DaskEstimator):
             If X and y do not match, or fewer than two rows are labelled.
         """
         check_is_fitted(self)
-        return determination_of(Session.of(self.client), self.to_local(), X, y)
+        with Session.of(self.client) as session:
+            return determination_of(session, self.to_local(), X, y)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -346,7 +354,10 @@ def predictions(model: Any, method: str, X: Any, like: Array) -> Any:
 
 def _answer(model: Any, method: str, chunk: Any, like: Array) -> Array:
     # scikit-learn requires a row, and chunks may be empty.
-    return getattr(model, method)(chunk).astype(like.dtype, copy=False) if len(chunk) else like
+    if not chunk.shape[0]:
+        return like
+    answers: Array = getattr(model, method)(chunk).astype(like.dtype, copy=False)
+    return answers
 
 
 def _array(parts: list[Any], sizes: Any, like: Array) -> Any:
@@ -404,71 +415,35 @@ def _check_labeled(n: int, least: int) -> None:
         )
 
 
-class _Piece(NamedTuple):
-    """Part of y that belongs to a chunk of X.
-
-    Attributes
-    ----------
-    rows : ndarray of int or None
-        Rows of the chunk; None for all.
-    columns : list of array-like, or delayed
-        Parts of y that overlap with them.
-    slices : list of slice
-        Overlap in each part.
-    """
-
-    rows: Array | None
-    columns: list[Any]
-    slices: list[slice]
-
-
 def _each_chunk(session: Session, task: Callable[..., Any], model: Any, X: Any, y: Any) -> Any:
     """Apply a task to each chunk of X that has labels, and to these labels."""
     dask = require("dask", extra="dask", purpose="lapwing.dask")
     chunks = chunks_of(X, "X")
-    sizes = _sizes(session, X, chunks)
+    sizes = heights(session, X, chunks)
     shared, delayed = dask.delayed(model, pure=False), dask.delayed(task, pure=False)
     # One graph instead of futures of the chunks, so that no chunk is kept after its prediction.
     tasks = [
         delayed(shared, chunk, *piece)
         for chunk, piece in zip(chunks, _pieces(session, y, sizes), strict=True)
-        if piece.columns
+        if piece[1]
     ]
     _check_labeled(len(tasks), 1)
-    return session.gather(session.client.compute(tasks))
+    return session.gather(session.compute(tasks))
 
 
-def _sizes(session: Session, X: Any, chunks: list[Any]) -> list[int]:
-    if is_array(X) and not np.isnan(X.chunks[0]).any():
-        return [int(size) for size in X.chunks[0]]
-    length = require("dask", extra="dask", purpose="lapwing.dask").delayed(len, pure=False)
-    return session.gather(session.client.compute([length(chunk) for chunk in chunks]))
-
-
-def _pieces(session: Session, y: Any, sizes: list[int]) -> Iterator[_Piece]:
+def _pieces(
+    session: Session, y: Any, sizes: list[int]
+) -> Iterator[tuple[Array | None, list[Any], list[slice]]]:
+    """Yield the rows of each chunk (None: all) that labels are given for, and these labels."""
     ends = np.cumsum([0, *sizes])
-    if (table := table_of(y, int(ends[-1]))) is not None:
-        for start, stop in pairwise(ends):
-            some = slice(*np.searchsorted(table.rows, [start, stop]))
-            rows = table.rows[some] - start
-            yield _Piece(rows, [table.labels[some]] if len(rows) else [], [slice(None)])
+    if (table := table_of(y, int(ends[-1]))) is None:
+        for part in overlaps(session, y, "y", sizes):
+            yield None, *part
         return
-    if is_collection(y):
-        y = one_column(y)
-        columns = chunks_of(y, "y")
-        held = _sizes(session, y, columns)
-        check_length(int(ends[-1]), sum(held))
-    else:
-        y, held = read_column(y), sizes
-        check_length(int(ends[-1]), len(y))
-        columns = [y[start:stop] for start, stop in pairwise(ends)]
-    starts = np.cumsum([0, *held])
     for start, stop in pairwise(ends):
-        first = np.searchsorted(starts, start, side="right") - 1
-        last = np.searchsorted(starts, stop, side="left")
-        needed = [i for i in range(first, last) if held[i]]
-        cut = [slice(max(start - starts[i], 0), stop - starts[i]) for i in needed]
-        yield _Piece(None, [columns[i] for i in needed], cut)
+        some = slice(*np.searchsorted(table.rows, [start, stop]))
+        rows = table.rows[some] - start
+        yield rows, [table.labels[some]] if len(rows) else [], [slice(None)]
 
 
 def _labels_of(columns: list[Any], slices: list[slice]) -> Array:

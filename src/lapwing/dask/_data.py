@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.random import sample_without_replacement
 
 from lapwing._arrays import Array, is_sparse
@@ -29,19 +32,22 @@ class Points:
     Attributes
     ----------
     rows : RowBlocks
-        Blocks of shape (n, n_features), float32 or float64, finite.
+        Blocks of shape (n, n_features), dense or CSR, float32 or float64, finite.
     names : ndarray of shape (n_features,) or None
         Names of the features, if they are strings.
     largest : float
         Largest magnitude of an entry.
     mean : ndarray of shape (n_features,)
         Means of the features, float64.
+    stored : int or None
+        Stored entries of sparse blocks; None if they are dense.
     """
 
     rows: RowBlocks
     names: Array | None
     largest: float
     mean: Array
+    stored: int | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -51,14 +57,15 @@ class Points:
     def dtype(self) -> Any:
         return self.rows.dtype
 
-    def __getitem__(self, index: Any) -> Array:
-        return np.asarray(self.rows[index])
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
 
-    def sample(self, n_rows: int | None = None, random: Any = 0) -> Array:
+    def sample(self, n_rows: int | None = None, random: Any = 0) -> Any:
         """Draw rows without replacement, in their order; all if there are no more."""
         n, d = self.shape
         if n_rows is None:
-            n_rows = max(100, _SAMPLE_BYTES // (8 * d))
+            width = d if self.stored is None else 2 * max(1, self.stored // n)
+            n_rows = max(100, _SAMPLE_BYTES // (8 * width))
         if n_rows >= n:
             return self[np.arange(n)]
         drawn = sample_without_replacement(n, n_rows, random_state=random)
@@ -124,12 +131,17 @@ def read_points(session: Session, X: Any) -> Points:
     delayed = chunks_of(X, "X")
     check_two_dimensions(X)
     _warn_of_chunks(X)
-    chunks = session.client.compute(delayed)
+    chunks = session.compute(delayed)
     blocks = session.each(_numbers, len(chunks), PerPart(chunks))
     found = session.gather(session.each(_block_info, len(blocks), PerPart(blocks)))
     widths = {f.shape[1] for f in found}
     if len(widths) > 1:
         raise ValueError(f"The chunks of X have different numbers of features, {sorted(widths)}.")
+    if len({f.stored is None for f in found}) > 1:
+        raise TypeError(
+            "X has sparse and dense chunks. Make all of one kind, e.g. by "
+            "X.map_blocks(scipy.sparse.csr_array)."
+        )
     dtypes = {f.dtype for f in found if f.shape[0]} or {f.dtype for f in found}
     dtype = np.result_type(*dtypes)
     rows = RowBlocks(session, tuple(blocks), tuple(f.shape[0] for f in found), widths.pop(), dtype)
@@ -148,7 +160,8 @@ def read_points(session: Session, X: Any) -> Points:
                 "such rows."
             )
     largest = max(f.largest for f in found)
-    return Points(rows, names, largest, np.asarray(sum(f.sums for f in found) / n))
+    stored = None if found[0].stored is None else sum(f.stored or 0 for f in found)
+    return Points(rows, names, largest, np.asarray(sum(f.sums for f in found) / n), stored)
 
 
 class _BlockInfo(NamedTuple):
@@ -157,17 +170,20 @@ class _BlockInfo(NamedTuple):
     wrong: int | None  # first row that is not finite
     largest: float
     sums: Array
+    stored: int | None
 
 
-def _numbers(chunk: Any) -> Array:
-    """Convert a chunk to a C-contiguous array of floats."""
+def _numbers(chunk: Any) -> Any:
+    """Convert a chunk to a C-contiguous array, or a canonical CSR matrix, of floats."""
+    block: Any
     if is_sparse(chunk):
-        raise TypeError(
-            "X has sparse chunks, which clusters do not support. Use X.map_blocks(lambda block: "
-            "block.toarray()), with fewer features if memory is short."
-        )
-    with reading_features(chunk):
-        block = chunk.to_numpy() if hasattr(chunk, "to_numpy") else np.asarray(chunk)
+        block = sp.csr_array(cast("Any", chunk))
+        if not block.has_canonical_format:
+            block = block.copy()  # the chunk is the user's
+            block.sum_duplicates()
+    else:
+        with reading_features(chunk):
+            block = chunk.to_numpy() if hasattr(chunk, "to_numpy") else np.asarray(chunk)
     if block.ndim != 2:
         raise ValueError(f"The chunks of X must have two dimensions; one has {block.ndim}.")
     if block.dtype.kind == "c":  # a cast would drop the imaginary parts
@@ -178,16 +194,21 @@ def _numbers(chunk: Any) -> Array:
                 block = block.astype(np.float64)
         except TypeError as error:
             raise ValueError(f"X must hold numbers only: {error}.") from error
-    return np.ascontiguousarray(block)
+    return block if is_sparse(block) else np.ascontiguousarray(block)
 
 
-def _block_info(block: Array) -> _BlockInfo:
-    finite = np.isfinite(block).all(axis=1)
-    wrong = None if finite.all() else int(np.argmin(finite))
-    largest = float(np.abs(block).max(initial=0.0)) if wrong is None else np.inf
+def _block_info(block: Any) -> _BlockInfo:
+    sparse = is_sparse(block)
+    values = block.data if sparse else block
+    wrong = None
+    if not np.isfinite(values).all():
+        first = int(np.argmin(np.isfinite(values).ravel()))
+        ends = block.indptr[1:] if sparse else block.shape[1] * np.arange(1, len(block) + 1)
+        wrong = int(np.searchsorted(ends, first, side="right"))
+    largest = float(np.abs(values).max(initial=0.0)) if wrong is None else np.inf
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = block.sum(axis=0, dtype=np.float64)
-    return _BlockInfo(block.shape, block.dtype, wrong, largest, sums)
+        sums = np.asarray(block.sum(axis=0, dtype=np.float64))
+    return _BlockInfo(block.shape, block.dtype, wrong, largest, sums, block.nnz if sparse else None)
 
 
 def _squares_around(block: Array, mean: Array) -> Array:
@@ -283,7 +304,8 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
         # All labels are -1 or +1, so that -1 is a class.
         found = _read_chunks(session, y, None, regression)
         n_minus = 0
-    check_length(n, sum(f.n for f in found))
+    if (n_entries := sum(f.n for f in found)) != n:
+        raise ValueError(wrong_length("y", n_entries, n))
     starts = np.cumsum([0, *(f.n for f in found)])
     index = np.concatenate([f.rows + s for f, s in zip(found, starts, strict=False)])
     parts = [f.values for f in found if len(f.values)]
@@ -297,20 +319,120 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     return Labels(index.astype(np.int64), _column(parts, markers))
 
 
-def check_length(n: int, n_labels: int) -> None:
-    """Check that y has an entry for each row of X."""
-    if n_labels != n:
-        raise ValueError(
-            f"X has {n} rows and y has {n_labels}: give a label or a marker for each, or a table "
-            "of the labelled rows alone, as a pair of arrays (rows, labels)."
-        )
+def wrong_length(name: str, n_entries: int, n: int) -> str:
+    """Return the message for a column that does not match X."""
+    text = f"X has {n} rows and {name} has {n_entries}: give one for each"
+    if name != "y":
+        return f"{text}."
+    return (
+        f"{text}, a label or a marker, or a table of the labelled rows alone, as a pair of arrays "
+        "(rows, labels)."
+    )
+
+
+class Overlap(NamedTuple):
+    """Part of a column that belongs to a chunk of X.
+
+    Attributes
+    ----------
+    columns : list of array-like, or delayed
+        Chunks of the column that overlap with the one of X.
+    slices : list of slice
+        Overlap in each of them.
+    """
+
+    columns: list[Any]
+    slices: list[slice]
+
+
+def heights(session: Session, X: Any, chunks: list[Any]) -> list[int]:
+    """Return the numbers of rows of the chunks of an array, a frame or a series."""
+    if is_array(X) and not np.isnan(X.chunks[0]).any():
+        return [int(size) for size in X.chunks[0]]
+    height = require("dask", extra="dask", purpose="lapwing.dask").delayed(_height, pure=False)
+    return session.gather(session.compute([height(chunk) for chunk in chunks]))
+
+
+def _height(chunk: Any) -> int:
+    return int(chunk.shape[0])
+
+
+def overlaps(session: Session, column: Any, name: str, sizes: Sequence[int]) -> list[Overlap]:
+    """Cut a column by the chunks of X.
+
+    Parameters
+    ----------
+    session : Session
+    column : Dask array or series, or array-like, of shape (n,)
+    name : str
+        What errors call it.
+    sizes : sequence of int
+        Numbers of rows of the chunks of X.
+    """
+    ends = np.cumsum([0, *sizes])
+    if is_collection(column):
+        column = one_column(column)
+        columns = chunks_of(column, name)
+        held: Sequence[int] = heights(session, column, columns)
+    else:
+        column, held = read_column(column), sizes
+        if len(column) == ends[-1]:
+            columns = [column[start:stop] for start, stop in pairwise(ends)]
+    n = sum(held) if is_collection(column) else len(column)
+    if n != ends[-1]:
+        raise ValueError(wrong_length(name, n, int(ends[-1])))
+    starts = np.cumsum([0, *held])
+    found = []
+    for start, stop in pairwise(ends):
+        first = np.searchsorted(starts, start, side="right") - 1
+        last = np.searchsorted(starts, stop, side="left")
+        needed = [i for i in range(first, last) if held[i]]
+        cut = [slice(max(start - starts[i], 0), stop - starts[i]) for i in needed]
+        found.append(Overlap([columns[i] for i in needed], cut))
+    return found
+
+
+def read_weights(session: Session, sample_weight: Any, rows: RowBlocks) -> RowBlocks | None:
+    """Read the weights of all rows, in the chunks of X.
+
+    Raises
+    ------
+    ValueError
+        If they do not match X, or are not finite.
+    """
+    if sample_weight is None:
+        return None
+    cut = overlaps(session, sample_weight, "sample_weight", rows.sizes)
+    futures = [each.columns for each in cut]
+    if is_collection(sample_weight):
+        futures = [session.compute(columns) for columns in futures]
+    slices = PerPart([each.slices for each in cut])
+    weights = rows.map(_weights, PerPart(futures), slices, n_columns=1, dtype=np.float64)
+    starts = weights.starts[:-1].tolist()
+    for start, wrong in zip(starts, weights.collect(_first_missing), strict=True):
+        if wrong is not None:
+            raise ValueError(
+                f"sample_weight holds NaN or infinity, first at row {start + wrong}. Give every "
+                "row a finite weight, unlabelled ones too, e.g. 1."
+            )
+    return weights
+
+
+def _weights(block: Any, columns: list[Any], slices: list[slice]) -> Array:
+    parts = [np.asarray(c, dtype=np.float64)[some] for c, some in zip(columns, slices, strict=True)]
+    return np.concatenate([np.empty(0), *parts])[:, None]
+
+
+def _first_missing(weights: Array) -> int | None:
+    finite = np.isfinite(weights[:, 0])
+    return None if finite.all() else int(np.argmin(finite))
 
 
 def _read_chunks(session: Session, y: Any, marker: Any, regression: bool) -> list[_Found]:
     marker = None if regression else marker
     if not is_collection(y):
         return [_labels_of_chunk(y, marker, regression)]
-    chunks = session.client.compute(chunks_of(one_column(y), "y"))
+    chunks = session.compute(chunks_of(one_column(y), "y"))
     return session.gather(
         session.each(_labels_of_chunk, len(chunks), PerPart(list(chunks)), marker, regression)
     )

@@ -13,9 +13,9 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
-from lapwing.dask._data import Points
+from lapwing.dask._data import Points, is_collection
 from lapwing.dask._engine import ClassifierOnCluster, OnCluster
-from lapwing.dask._halos import affinity_of_edges
+from lapwing.dask._halos import affinity_of_edges, given_affinity
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
 from lapwing.dask._neighbors import check_recipe, knn_edges
 from lapwing.dask._row_blocks import RowBlocks
@@ -28,7 +28,7 @@ from lapwing.estimators.embedded import (
     ScaledProblem,
 )
 from lapwing.estimators.prepared import Tick, WantedGraph
-from lapwing.graphs import Eigenpairs, default_graph
+from lapwing.graphs import AffinityGraph, Eigenpairs, default_graph
 from lapwing.graphs.base import is_normalized
 from lapwing.kernels import Kernel
 from lapwing.objectives.embedded import EmbeddedObjective, GraphSide
@@ -71,10 +71,17 @@ class _EmbeddedOnCluster(OnCluster):
         recipe = graph.given
         if recipe is None:
             recipe = default_graph(problem.X, regression=self._regression)
-        recipe, X = check_recipe(recipe), problem.X
+        X = problem.X
+        if isinstance(recipe, AffinityGraph):
+            matrix = recipe.get_params()["affinity"]
+            W, placement = given_affinity(
+                matrix if is_collection(matrix) else recipe.affinity(X), X
+            )
+        else:
+            recipe = check_recipe(recipe)
+            edges, placement, recipe.recall_ = knn_edges(recipe, X)
+            W = affinity_of_edges(edges, str(recipe.weights), mutual=bool(recipe.mutual))
         normalized = is_normalized(recipe.normalized, regression=self._regression)
-        edges, placement, recipe.recall_ = knn_edges(recipe, X)
-        W = affinity_of_edges(edges, str(recipe.weights), mutual=bool(recipe.mutual))
         return ClusterLaplacian(W, placement, normalized, int(recipe.power), X.dtype)
 
     def _smallest(self, laplacian: Any, k: int, tick: Tick) -> Eigenpairs:
@@ -124,6 +131,11 @@ class EmbeddedClassifierEngine(_EmbeddedOnCluster, ClassifierOnCluster, LapERLSC
 class EmbeddedRegressorEngine(_EmbeddedOnCluster, OnCluster, LapERLSRegressor):
     """`LapERLSRegressor` of points on a cluster."""
 
+    def _answer(self: Any, X: Any, problem: Any, solution: Any) -> Any:
+        values = OnCluster._answer(self, X, problem, solution)
+        self._keep_left_out(problem, solution)
+        return values
+
 
 @dataclass(frozen=True, eq=False)
 class _ClusterSpace:
@@ -163,6 +175,10 @@ class _ClusterSpace:
 
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
         return self.local.function(coef, intercept)
+
+    def coordinates(self, X: Any) -> Array:
+        """Phi of some points (q, m), in memory."""
+        return self.local.coordinates(X)
 
 
 def _landmarks(recipe: Landmarks, X: Points) -> Array:

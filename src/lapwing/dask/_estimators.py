@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from lapwing.classes.volumes import PriorLike
 from lapwing.dask._base import DaskClassifier, DaskRegressor, lazily
 from lapwing.dask._baselines import AnchorEngine, EigenfunctionEngine
 from lapwing.dask._embedded import EmbeddedClassifierEngine, EmbeddedRegressorEngine
@@ -50,9 +51,10 @@ kernel : str, default='rbf'
     Name of a kernel of points.
 """,
     "neighbor_graph": """
-graph : KNNGraph or None, default=None
-    Graph with metric 'euclidean' and weights 'heat' or 'binary'. None is the default of the
-    estimator without Dask.
+graph : KNNGraph, AffinityGraph, sparse matrix or None, default=None
+    `KNNGraph` with metric 'euclidean' and weights 'heat' or 'binary', or `AffinityGraph` of a
+    sparse matrix or of a Dask array of sparse row chunks. None is the default of the estimator
+    without Dask.
 """,
     "landmark_space": """
 space : Landmarks or 'auto', default='auto'
@@ -86,6 +88,7 @@ class DaskAnchorGraphClassifier(DaskClassifier):
     {anchor_graph}
     {anchor_gamma_I}
     {class_mass_normalization}
+    {class_prior}
     {unlabeled}
     {client}
 
@@ -99,6 +102,8 @@ class DaskAnchorGraphClassifier(DaskClassifier):
     {anchor_intercept_}
     {anchors_}
     {objective_}
+    {class_prior_}
+    {class_offsets_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -120,12 +125,14 @@ class DaskAnchorGraphClassifier(DaskClassifier):
         *,
         gamma_I: float = 0.1,
         class_mass_normalization: bool = True,
+        class_prior: PriorLike = None,
         unlabeled: object = "auto",
         client: Any = None,
     ) -> None:
         self.graph = graph
         self.gamma_I = gamma_I
         self.class_mass_normalization = class_mass_normalization
+        self.class_prior = class_prior
         self.unlabeled = unlabeled
         self.client = client
 
@@ -146,6 +153,7 @@ class DaskEigenfunctionClassifier(DaskClassifier):
     {clip}
     {eigenfunction_lam}
     {class_weight}
+    {class_prior}
     {unlabeled}
     {client}
 
@@ -159,6 +167,8 @@ class DaskEigenfunctionClassifier(DaskClassifier):
     {constant_}
     {eigenfunctions_}
     {objective_}
+    {class_prior_}
+    {class_offsets_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -184,6 +194,7 @@ class DaskEigenfunctionClassifier(DaskClassifier):
         clip: float = 0.025,
         lam: float = 100.0,
         class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
         unlabeled: object = "auto",
         client: Any = None,
     ) -> None:
@@ -194,6 +205,7 @@ class DaskEigenfunctionClassifier(DaskClassifier):
         self.clip = clip
         self.lam = lam
         self.class_weight = class_weight
+        self.class_prior = class_prior
         self.unlabeled = unlabeled
         self.client = client
 
@@ -307,6 +319,7 @@ class DaskLapERLSClassifier(DaskClassifier):
     {landmark_space}
     {embedded_bias}
     {class_weight}
+    {class_prior}
     {unlabeled}
     {client}
 
@@ -326,6 +339,8 @@ class DaskLapERLSClassifier(DaskClassifier):
     {embedded_optimality_}
     {embedded_solver_}
     {status_}
+    {class_prior_}
+    {class_offsets_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -357,6 +372,7 @@ class DaskLapERLSClassifier(DaskClassifier):
         space: Any = "auto",
         fit_intercept: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
+        class_prior: PriorLike = None,
         unlabeled: object = "auto",
         client: Any = None,
     ) -> None:
@@ -372,6 +388,7 @@ class DaskLapERLSClassifier(DaskClassifier):
         self.space = space
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.class_prior = class_prior
         self.unlabeled = unlabeled
         self.client = client
 
@@ -414,6 +431,7 @@ class DaskLapERLSRegressor(DaskRegressor):
     {kernel_}
     {eigenvalues_}
     {objective_}
+    {left_out_residuals_}
     {embedded_optimality_}
     {embedded_solver_}
     {status_}

@@ -8,16 +8,20 @@ product moves these rows alone, packed once for each neighbouring block.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from lapwing._arrays import Array, even_blocks
+from lapwing.dask._data import Points, chunks_of, heights, is_array, is_collection
 from lapwing.dask._neighbors import Edges
+from lapwing.dask._placement import Placement
 from lapwing.dask._row_blocks import RowBlocks
-from lapwing.dask._session import PerPart
-from lapwing.graphs.base import CSR, tidy
+from lapwing.dask._session import PerPart, Session
+from lapwing.graphs.base import CSR, check_symmetry, tidy
+from lapwing.graphs.laplacian import near_order
 from lapwing.graphs.weights import heat
 from lapwing.linalg import consecutive_rows
 
@@ -140,11 +144,83 @@ def affinity_of_edges(edges: RowBlocks, weights: str, *, mutual: bool) -> HaloMa
     if weights == "heat":
         count, length = edges.total(_count_and_length)
         t = float(length) / int(count) if count else 0.0
-    n_blocks, starts = len(edges.parts), edges.starts
-    outgoing = edges.map(_weighted, starts, PerPart(list(range(n_blocks))), t)
-    touched = edges.session.gather(edges.session.each(_ends, n_blocks, PerPart(outgoing.parts)))
-    pairs = [(i, j) for i, found in enumerate(touched) for j in found]
-    mirrored = edges.session.each(
+    places = PerPart(list(range(len(edges.parts))))
+    outgoing = edges.map(_weighted, edges.starts, places, t)
+    return _exchanged(outgoing, "minimum" if mutual else "maximum")
+
+
+def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
+    """Cut a given affinity into blocks.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n), or dask.array.Array of it in sparse row chunks
+        A matrix in memory is checked and put into an order in which neighbours are near.
+    X : Points
+        The n points.
+
+    Raises
+    ------
+    ValueError
+        If W does not match X, is cut by columns, or is not symmetric, finite and non-negative.
+    """
+    session, n = X.rows.session, X.shape[0]
+    if is_collection(W):
+        parts, sizes = _row_chunks(W, session, n)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        numbers = [session.each(_numbers, 1, a, z)[0] for a, z in pairwise(starts.tolist())]
+    else:
+        order, g = near_order(W), min(session.n_threads, n)
+        W, starts = sp.csr_array(W[order][:, order]), np.linspace(0, n, g + 1).astype(np.int64)
+        cuts = list(pairwise(starts.tolist()))
+        parts = tuple(session.constant(consecutive_rows(W, slice(*cut))) for cut in cuts)
+        numbers = [session.constant(order[a:z]) for a, z in cuts]
+        sizes = tuple(z - a for a, z in cuts)
+    rows = RowBlocks(session, tuple(parts), sizes, n, np.dtype(np.float64))
+    outgoing = rows.map(_given, rows.starts, PerPart(list(range(len(parts)))))
+    origins = RowBlocks(session, tuple(numbers), sizes, 1, np.dtype(np.int64))
+    return _exchanged(outgoing, "given"), Placement(None, origins, X.rows.sizes)
+
+
+def _row_chunks(W: Any, session: Session, n: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    if not is_array(W) or W.ndim != 2 or W.numblocks[1] > 1:
+        raise ValueError(
+            "The affinity of AffinityGraph must be cut by rows only, each chunk a sparse matrix of "
+            "all columns, e.g. made by dask.array.map_blocks with one chunk of columns."
+        )
+    delayed = chunks_of(W, "The affinity")
+    sizes = tuple(heights(session, W, delayed))
+    if (sum(sizes), int(W.shape[1])) != (n, n):
+        raise ValueError(
+            f"The affinity has the shape {(sum(sizes), int(W.shape[1]))} but X has {n} points. "
+            "Give the affinity of exactly the points that are fitted, in their order."
+        )
+    return tuple(session.compute(delayed)), sizes
+
+
+def _numbers(start: int, stop: int) -> Array:
+    return np.arange(start, stop)
+
+
+def _given(block: Any, starts: Array, place: int) -> _Outgoing:
+    """Check the rows of a given affinity, and sort their entries by the blocks of columns."""
+    entries = sp.coo_array(block)
+    values = np.asarray(entries.data, dtype=np.float64)
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(
+            "The affinity has entries that are negative, NaN or infinite. Weights are "
+            "similarities, finite and not below 0."
+        )
+    off = (entries.row + starts[place] != entries.col) & (values > 0)
+    edges = Edges(entries.row[off], entries.col[off], values[off])
+    return _outgoing(edges, values[off], starts, place)
+
+
+def _exchanged(outgoing: RowBlocks, join: str) -> HaloMatrix:
+    """Join the entries of both directions, after each block has seen those that end in it."""
+    session, starts, n_blocks = outgoing.session, outgoing.starts, len(outgoing.parts)
+    pairs = [(i, j) for i, found in enumerate(outgoing.collect(_ends)) for j in found]
+    mirrored = session.each(
         _mirrored,
         len(pairs),
         PerPart([outgoing.parts[i] for i, _ in pairs]),
@@ -155,13 +231,8 @@ def affinity_of_edges(edges: RowBlocks, weights: str, *, mutual: bool) -> HaloMa
     for (_, j), part in zip(pairs, mirrored, strict=True):
         incoming[j].append(part)
     places = PerPart(list(range(n_blocks)))
-    return joined_rows(outgoing.map(_joined, PerPart(incoming), places, mutual, starts))
-
-
-def joined_rows(rows: RowBlocks) -> HaloMatrix:
-    """Make the matrix of rows whose neighbouring blocks are not known at the client."""
-    found = rows.session.gather(rows.session.each(_neighbors, len(rows.parts), PerPart(rows.parts)))
-    return HaloMatrix(rows, found)
+    rows = outgoing.map(_joined, PerPart(incoming), places, join, starts)
+    return HaloMatrix(rows, rows.collect(_neighbors))
 
 
 class _Outgoing(NamedTuple):
@@ -177,6 +248,10 @@ def _count_and_length(edges: Edges) -> tuple[int, float]:
 
 def _weighted(edges: Edges, starts: Array, place: int, t: float | None) -> _Outgoing:
     values = np.ones(len(edges.lengths)) if t is None else heat(edges.lengths, t)
+    return _outgoing(edges, values, starts, place)
+
+
+def _outgoing(edges: Edges, values: Array, starts: Array, place: int) -> _Outgoing:
     b, start = int(starts[place + 1] - starts[place]), starts[place]
     block = np.searchsorted(starts, edges.columns, side="right") - 1
     others = {}
@@ -202,26 +277,33 @@ def _joined(
     outgoing: _Outgoing,
     incoming: list[tuple[Array, Array, Array]],
     place: int,
-    mutual: bool,
+    join: str,
     starts: Array,
 ) -> GraphRows:
-    join = "minimum" if mutual else "maximum"
-    own = tidy(sp.csr_array(getattr(outgoing.own, join)(outgoing.own.T.tocsr())))
     none = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     out = [np.concatenate(each) for each in zip(none, *outgoing.others.values(), strict=True)]
     back = [np.concatenate(each) for each in zip(none, *incoming, strict=True)]
     back[0] = back[0] - starts[place]
-    halo = np.union1d(out[1], back[1])
+    halo, own = np.union1d(out[1], back[1]), outgoing.own
     shape = (own.shape[0], len(halo))
     there, here = (
         sp.csr_array((values, (rows, np.searchsorted(halo, columns))), shape=shape)
         for rows, columns, values in (out, back)
     )
-    far = tidy(sp.csr_array(getattr(there, join)(here)))
-    return graph_rows(own, far, halo, starts)
+    return _graph_rows(
+        _both_ways(own, sp.csr_array(own.T), join), _both_ways(there, here, join), halo, starts
+    )
 
 
-def graph_rows(own: CSR, far: CSR, halo: Array, starts: Array) -> GraphRows:
+def _both_ways(there: CSR, back: CSR, join: str) -> CSR:
+    """Join entries with their mirror images."""
+    if join == "given":
+        check_symmetry(there, back)
+        return tidy(sp.csr_array((there + back) * 0.5))
+    return tidy(sp.csr_array(getattr(there, join)(back)))
+
+
+def _graph_rows(own: CSR, far: CSR, halo: Array, starts: Array) -> GraphRows:
     """Make the rows of a block from its entries to its own rows and those (b, h) to others."""
     used = np.unique(far.indices)
     halo, far = halo[used], far[:, used]

@@ -39,6 +39,9 @@ _DOUBLED_BYTES = 2**28  # of features in both float32 and float64, as for points
 class LowDensityEngine(ClassifierOnCluster, S3VC):
     """`S3VC` of linear functions of points on a cluster, one column a class."""
 
+    _holds_prior = False
+    _takes_sparse = True
+
     def _refuse(self) -> None:
         if self.method not in _METHODS:
             raise ValueError(
@@ -99,11 +102,14 @@ class _ClusterFeatures(CenteredFeatures):
         Those of all points, on the workers.
     known : PerPart
         Labelled rows of each block.
+    weights : RowBlocks of shape (n, 1) or None
+        Of all points; None for 1.
     """
 
     labeled: CenteredFeatures = field(kw_only=True)
     points: RowBlocks = field(kw_only=True)
     known: PerPart = field(kw_only=True)
+    weights: RowBlocks | None = field(kw_only=True)
 
     def rows(self, rows: Array) -> CenteredFeatures:
         return self.labeled.rows(rows)
@@ -120,11 +126,11 @@ class _ClusterFeatures(CenteredFeatures):
 
     def total(self, task: Any, *others: Any) -> Any:
         """Sum a task of features and labelled rows over the blocks."""
-        return self.points.total(task, self.known, self.center, *others)
+        return self.points.total(task, self.known, self.weights, self.center, *others)
 
     def collect(self, task: Any, *others: Any) -> list[Any]:
         """Return the results of a task for each block."""
-        return self.points.collect(task, self.known, self.center, *others)
+        return self.points.collect(task, self.known, self.weights, self.center, *others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +140,7 @@ class _ClusterObjective(LowDensityObjective):
     Attributes
     ----------
     unlabeled_weights : ndarray of shape (1,)
-        Weight of each unlabelled point.
+        C*, which the weight of each unlabelled point is a factor of.
     smoothing : float
         Variance in each coordinate of w by which the loss on unlabelled scores is smoothed.
     """
@@ -222,23 +228,40 @@ class _ClusterObservations(ClassObservations):
         Rows of the labelled points; `index` refers to them.
     labeled : LinearSpace
         The labelled points.
-    unlabeled_weights : ndarray of shape (1,)
-        Weight of each unlabelled point.
+    weights_of_all : RowBlocks of shape (n, 1) or None
+    moments : (ndarray of shape (d,), float)
+        Weighted sum of the unlabelled points, and of their weights.
     """
 
     X: Points
     rows: Array
     labeled: LinearSpace
+    weights_of_all: RowBlocks | None
+    moments: tuple[Array, float]
 
     _objective = _ClusterObjective
 
     @classmethod
     def of(cls, problem: ClusterProblem, n_classes: int) -> _ClusterObservations:
         index, rows = np.arange(len(problem.index)), problem.index
-        codes, X = predict_codes(problem.targets), problem.X
-        labeled = LinearSpace(X[rows])
+        codes, X, weights = predict_codes(problem.targets), problem.X, problem.weights_of_all
+        if weights is not None and (least := min(weights.collect(_least))) < 0:
+            raise ValueError(
+                f"sample_weight must not be negative: the smallest is {least}. S3VC weighs "
+                "unlabelled rows as well."
+            )
         return cls(
-            index, codes, problem.weights, index[:0], np.ones(1), n_classes, X, rows, labeled
+            index=index,
+            codes=codes,
+            weights=problem.weights,
+            unlabeled=index[:0],
+            unlabeled_weights=np.ones(1),
+            n_classes=n_classes,
+            X=X,
+            rows=rows,
+            labeled=LinearSpace(X[rows]),
+            weights_of_all=weights,
+            moments=X.rows.total(_weighted_sum, X.rows.at(rows), weights),
         )
 
     @property
@@ -247,13 +270,14 @@ class _ClusterObservations(ClassObservations):
 
     @property
     def mass(self) -> float:
-        return float(self.n_unlabeled)
+        return self.moments[1]
 
     @property
     def center(self) -> Array:
-        """Mean of the unlabelled points."""
-        known = self.labeled.X.sum(axis=0, dtype=np.float64)
-        return np.asarray((self.X.mean * self.X.shape[0] - known) / self.n_unlabeled)
+        """Mean of the unlabelled points, or of the labelled ones if all others weigh nothing."""
+        if self.mass > 0:
+            return self.moments[0] / self.mass
+        return np.asarray(self.weights @ self.labeled.X / self.weights.sum())
 
     def whole(self, space: Any) -> Restriction:
         return same_coordinates(space)
@@ -270,30 +294,43 @@ class _ClusterObservations(ClassObservations):
             labeled=CenteredFeatures(self.labeled, center),
             points=self.X.rows,
             known=self.X.rows.at(self.rows),
+            weights=self.weights_of_all,
         )
 
 
-def _centered(block: Array, center: Array | None) -> CenteredFeatures:
+def _centered(block: Any, center: Array | None) -> CenteredFeatures:
     return CenteredFeatures(LinearSpace(block), center)
 
 
-def _others(block: Array, known: tuple[Array, Array]) -> Array:
-    """Return 1 for each unlabelled row, 0 for the others."""
-    others = np.ones(len(block))
+def _others(block: Any, known: tuple[Array, Array], weights: Array | None) -> Array:
+    """Return the weight of each unlabelled row, 0 for the others."""
+    others = np.ones(block.shape[0]) if weights is None else weights[:, 0].copy()
     others[known[1]] = 0.0
     return others
 
 
+def _least(weights: Array) -> float:
+    return float(weights.min(initial=0.0))
+
+
+def _weighted_sum(
+    block: Any, known: tuple[Array, Array], weights: Array | None
+) -> tuple[Array, float]:
+    others = _others(block, known, weights)
+    return np.asarray(block.T @ others, dtype=np.float64), float(others.sum())
+
+
 def _density_of(
-    block: Array,
+    block: Any,
     known: tuple[Array, Array],
+    weights: Array | None,
     center: Array | None,
     function: Function,
     loss: UnlabeledLoss,
     smoothing: float,
     slopes: bool,
 ) -> tuple[float, float, Any]:
-    features, others = _centered(block, center), _others(block, known)
+    features, others = _centered(block, center), _others(block, known, weights)
     if smoothing > 0:
         loss = smooth(loss, smoothing * features.squared_norms)
     f = features.values(function.coef) + function.intercept
@@ -304,19 +341,23 @@ def _density_of(
     return value, float(u.sum()), features.represent(u)
 
 
-def _largest_norm(block: Array, known: tuple[Array, Array], center: Array | None) -> float:
-    norms = _centered(block, center).squared_norms * _others(block, known)
-    return float(norms.max(initial=0.0))
+def _largest_norm(
+    block: Any, known: tuple[Array, Array], weights: Array | None, center: Array | None
+) -> float:
+    others = _others(block, known, None)
+    return float((_centered(block, center).squared_norms * others).max(initial=0.0))
 
 
 def _counts_below(
-    block: Array,
+    block: Any,
     known: tuple[Array, Array],
+    weights: Array | None,
     center: Array | None,
     function: Function,
     scores: Array,
-) -> tuple[Array, int]:
-    """Count unlabelled points below scores, with half of the ties, and all of them."""
+) -> tuple[Array, float]:
+    """Weigh the unlabelled points below scores, with half of the ties, and all of them."""
     f = _centered(block, center).values(function.coef) + function.intercept
-    among = np.sort(np.delete(f, known[1]))
-    return mean_ranks(scores, among, np.arange(len(among) + 1.0)), len(among)
+    order, others = np.argsort(f, kind="stable"), _others(block, known, weights)
+    below = np.concatenate([[0.0], np.cumsum(others[order])])
+    return mean_ranks(scores, f[order], below), float(below[-1])

@@ -28,6 +28,7 @@ from lapwing.dask._placement import (
     in_order,
     near_neighbors,
 )
+from lapwing.dask._plan import Plan, count_of_blocks
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
 from lapwing.graphs import KNNGraph, ann
@@ -38,7 +39,6 @@ _LOGGER = logging.getLogger("lapwing")
 
 _WEIGHTS = ("heat", "binary")
 _WORKING_MEMORY = 64  # MB of distances of scikit-learn
-_BLOCK_BYTES = 2**29  # of the points of a block, at most
 _LEAST_CODED = 1000  # points of a block below which codes cannot be trained
 
 
@@ -95,8 +95,9 @@ def knn_edges(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, Placement, float]
             f"n_neighbors={k} must be smaller than the number of points, n={n}: a point is not "
             f"its own neighbour. Use n_neighbors <= {n - 1}, or more points."
         )
-    most = -(-n * d * np.dtype(X.dtype).itemsize // _BLOCK_BYTES)
-    n_blocks = min(max(X.rows.session.n_threads, most), n)
+    item, n_threads = np.dtype(X.dtype).itemsize, X.rows.session.n_threads
+    n_blocks = count_of_blocks(n, d * item, n_threads)
+    X.rows.session.forecast(Plan(n, d, n_threads, item, k).worker_bytes)
     seed = int(check_random_state(recipe.random_state).randint(2**31 - 1))
     approximate = recipe._approximates(X) and (
         find_spec("faiss") is not None or recipe.approximate is True
@@ -140,10 +141,12 @@ class _Index:
                 return np.asarray(self.index.kneighbors(moved, m, return_distance=False))
         assert asked.lists is not None
         lists = self.local[asked.lists[rows]].astype(np.int64)
-        # The own ones first: faiss reads no more columns than there are lists.
+        # The own ones first, and no more columns than there are lists, as faiss wants them. All
+        # tasks of a search set the same number: threads share the index.
+        width = min(lists.shape[1], self.index.nlist)
         lists = np.take_along_axis(lists, np.argsort(lists < 0, axis=1, kind="stable"), 1)
-        lists = np.ascontiguousarray(lists[:, : max(1, int((lists >= 0).sum(axis=1).max()))])
-        self.index.nprobe = lists.shape[1]
+        lists = np.ascontiguousarray(lists[:, :width])
+        self.index.nprobe = width
         points = layout.lists.scaled(asked.points[rows])
         return np.asarray(self.index.search_preassigned(points, m, lists, None)[1])
 
@@ -410,7 +413,8 @@ def _answered(
 ) -> _Candidates:
     """Find the nearest points of a block for some points, with exact lengths."""
     b, m = len(asked.rows), min(width, max(index.n, 1))
-    indices = np.full((b, m), -1, dtype=np.int64)
+    short = start + index.n <= np.iinfo(np.int32).max
+    indices = np.full((b, m), -1, dtype=np.int32 if short else np.int64)
     lengths = np.full((b, m), np.inf)
     if index.n:
         bytes_ = 8 * (width + more) * placed.points.shape[1]

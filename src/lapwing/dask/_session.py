@@ -7,7 +7,8 @@ Nothing is scattered, because data of `Client.scatter` are lost with their worke
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from lapwing._host.modules import require
@@ -26,7 +27,7 @@ class PerPart(NamedTuple):
 
 
 class Session:
-    """Calls of a client during a fit.
+    """Calls of a client during a fit; a context manager that leaves nothing on the cluster.
 
     Parameters
     ----------
@@ -36,6 +37,10 @@ class Session:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._submitted_tasks = 0  # since the last wait
+        # Tracebacks and cycles hold on to futures, and with them to results on the workers.
+        self._futures: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._kept: set[Any] = set()
+        self._needed = ""
         self._distributed = require("distributed", extra="dask", purpose=_PURPOSE)
         self._dask = require("dask", extra="dask", purpose=_PURPOSE)
 
@@ -68,6 +73,28 @@ class Session:
         session._refuse_closed()
         return session
 
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for future in list(self._futures):
+            if future not in self._kept or error[0] is not None:
+                future.release()
+
+    def keep(self, futures: Iterable[Any]) -> None:
+        """Leave some results on the cluster when all goes well."""
+        self._kept.update(futures)
+
+    def forecast(self, n_bytes: float) -> None:
+        """Note what a worker takes, for the error if one runs out of memory."""
+        self._needed = f" The fit takes about {n_bytes / 1e9:.2g} GB of each worker."
+
+    def compute(self, delayed: list[Any]) -> list[Any]:
+        """Submit delayed objects, such as the chunks of a collection."""
+        futures = list(self._submitted(lambda: self.client.compute(delayed)))
+        self._futures.update(futures)
+        return futures
+
     @property
     def n_threads(self) -> int:
         """Threads of all workers, at least one."""
@@ -75,7 +102,9 @@ class Session:
 
     def constant(self, value: Any) -> Any:
         """Return the future of a value that many tasks use, sent once."""
-        return self._submitted(lambda: self.client.submit(same, value, pure=False))
+        future = self._submitted(lambda: self.client.submit(same, value, pure=False))
+        self._futures.add(future)
+        return future
 
     def each(
         self, task: Callable[..., Any], n_parts: int, *arguments: Any, priority: int = 0
@@ -99,6 +128,7 @@ class Session:
         futures = tuple(
             self._submitted(lambda: self.client.map(task, *columns, pure=False, priority=priority))
         )
+        self._futures.update(futures)
         self._submitted_tasks += n_parts
         if self._submitted_tasks > MOST_TASKS:
             self._submitted_tasks = 0
@@ -189,10 +219,7 @@ class Session:
         """Replace an error of the cluster by one with a remedy; errors of tasks are returned."""
         name = type(error).__name__
         if name == "KilledWorker":
-            return MemoryError(
-                f"Workers died one after the other on the same task: most often their memory is "
-                f"too small for a chunk ({error}). Use smaller chunks, or workers with more memory."
-            )
+            return MemoryError(self._out_of_memory(error))
         if name in ("CancelledError", "FutureCancelledError", "FuturesCancelledError") or (
             isinstance(error, OSError) and "comm" in name.lower()
         ):
@@ -201,6 +228,19 @@ class Session:
                 f"that was computed ({name}: {error}). Connect a new client and fit again."
             )
         return error
+
+    def _out_of_memory(self, error: Any) -> str:
+        """Tell which task workers died on, how much memory they had, and what to do."""
+        stage, _, part = str(error.task).partition("-")
+        part = part.rpartition("-")[2]
+        limit = getattr(error.last_worker, "memory_limit", 0)
+        room = f" of {limit / 1e9:.2g} GB" if limit else ""
+        return (
+            f"Workers{room} died one after the other on part {part} of the stage "
+            f"{stage.lstrip('_')!r}: most often their memory is too small.{self._needed} Start "
+            "workers with more memory (memory_limit=...) or more of them, or use smaller chunks of "
+            "X."
+        )
 
 
 def same(value: Any) -> Any:

@@ -37,7 +37,7 @@ from lapwing.classes.probabilities import (
     class_probabilities,
     fit_sharpness,
 )
-from lapwing.classes.volumes import prior_offsets, read_prior
+from lapwing.classes.volumes import ClassOffsets, prior_offsets, read_prior
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import ManifoldPrepared, ManifoldSolution, StoppableEstimator
 from lapwing.estimators.prepared import P, Prepared, S, Solution, Targets
@@ -161,12 +161,15 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
     def _shift(self, values: Array) -> Array:
         if not hasattr(self, "class_prior_"):
             return values
-        found = prior_offsets(values, self.class_prior_)
+        found = self._offsets(values)
         diagnostics.warn_missed_prior(found.volumes, found.targets, self.classes_)
         self.class_offsets_ = found.offsets
         # One bias: whatever evaluates or exports the function needs to know nothing more.
         self.intercept_ = (self.intercept_ + found.offsets).astype(self.intercept_.dtype)
         return values + found.offsets
+
+    def _offsets(self, values: Array) -> ClassOffsets:
+        return prior_offsets(values, self.class_prior_)
 
     def _transduce(self, values: Array) -> Array:
         return decode(predict_codes(values), self.classes_)

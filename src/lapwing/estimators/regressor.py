@@ -43,6 +43,11 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
     def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
         values = super()._answer(X, problem, solution)
         self._warn_constant(X, problem, solution, "The fitted values")
+        self._keep_left_out(problem, solution)
+        return values
+
+    def _keep_left_out(self, problem: Problem, solution: Solution) -> None:
+        """Keep what intervals are made of."""
         fits = solution.left_out_fits()
         if fits is not None:
             # Of points, each observation once, as in the loss.
@@ -51,7 +56,6 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
             if function is not None:
                 self._set({"left_out_coef_": function.coef})
                 self._set({"left_out_intercept_": function.intercept})
-        return values
 
     def _transduce(self, values: Array) -> Array:
         return values[:, 0]

@@ -206,10 +206,23 @@ def check_affinity(affinity: Matrix, n_points: int | None = None) -> CSR:
 
 def _symmetric(W: CSR) -> CSR:
     mirror = W.T.tocsr()
+    if check_symmetry(W, mirror):
+        return W
+    return cast("CSR", (W + mirror) * W.dtype.type(0.5))
+
+
+def check_symmetry(W: CSR, mirror: CSR) -> bool:
+    """Check that some entries of an affinity are those across the diagonal, up to rounding.
+
+    Returns
+    -------
+    bool
+        Whether they are exactly.
+    """
     difference = abs(W - mirror)
     gap = float(difference.max()) if difference.nnz else 0.0
     if gap == 0:
-        return W
+        return True
     if gap > _ASYMMETRY[W.dtype] * float(W.max()):
         # Errata L2: with an asymmetric W the graph term is no sum over edges and may not be convex.
         raise ValueError(
@@ -217,7 +230,7 @@ def _symmetric(W: CSR) -> CSR:
             f"is {float(W.max()):.3g}. Symmetrise it: W.maximum(W.T) keeps every edge of a "
             "neighbour graph, W.minimum(W.T) the mutual ones, (W + W.T) / 2 averages."
         )
-    return cast("CSR", (W + mirror) * W.dtype.type(0.5))
+    return False
 
 
 def _without_diagonal(W: CSR) -> CSR:

@@ -1,0 +1,142 @@
+"""Forecast of a fit by `DaskLapERLSClassifier`: blocks, tasks, traffic and memory.
+
+The formulas are those of the notes on the cluster, from the sizes of what tasks hold and send.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lapwing.graphs.ann import count_of_lists
+from lapwing.graphs.chebyshev import block_width
+
+BLOCK_BYTES = 2**29  # of the points of a block, at most
+_PROCESS_BYTES = 3e8  # of a worker with the library and its imports
+_PRODUCTS = 350  # of the Laplacian with a block of vectors, in all iterations
+_EDGES = 7  # of a row to others, both directions, over the neighbours that are asked for
+_FACE = 2.0  # rows at a border of a block, over the rows that lie on it
+
+
+class Stage(NamedTuple):
+    """Forecast of a stage.
+
+    Attributes
+    ----------
+    name : str
+    tasks : int
+    moved : float
+        Bytes between workers.
+    held : float
+        Bytes of a worker.
+    """
+
+    name: str
+    tasks: int
+    moved: float
+    held: float
+
+
+def count_of_blocks(n: int, row_bytes: int, n_threads: int) -> int:
+    """Return the number of blocks: one a thread, or as many as their size takes."""
+    return min(max(n_threads, -(-n * row_bytes // BLOCK_BYTES)), n)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Forecast of a fit.
+
+    Attributes
+    ----------
+    n, d : int
+        Points and features.
+    workers : int
+        Of a thread each.
+    itemsize : int
+        Bytes of a feature.
+    k, r, m : int
+        Neighbours, eigenvectors and landmarks.
+    chunk : int
+        Rows of a chunk.
+    dimensions : float
+        Of the surface that the points of a class fill: 3 for sheets, and as many as there are
+        features for blobs that overlap. 0 for clusters that no edge joins.
+    """
+
+    n: int
+    d: int
+    workers: int
+    itemsize: int = 4
+    k: int = 5
+    r: int = 20
+    m: int = 1000
+    chunk: int = 50_000
+    dimensions: float = 3.0
+
+    @property
+    def blocks(self) -> int:
+        return count_of_blocks(self.n, self.d * self.itemsize, self.workers)
+
+    @property
+    def border(self) -> float:
+        """Share of the rows that another block needs."""
+        if self.blocks == 1 or not self.dimensions:
+            return 0.0
+        size = self.n / self.blocks
+        faces = min(2 * self.dimensions, self.blocks - 1)
+        return float(min(1.0, _FACE * faces * self.k / size ** (1 / self.dimensions) / 5))
+
+    @property
+    def neighbors(self) -> int:
+        """Pairs of blocks that exchange rows, both ways."""
+        most = self.blocks - 1
+        return self.blocks * min(most, int(2 * self.dimensions) or 0)
+
+    def stages(self) -> list[Stage]:
+        """Forecast each stage in turn."""
+        n, row, g, pairs = self.n, self.d * self.itemsize, self.blocks, self.neighbors
+        chunks, away, b = -(-n // self.chunk), 1 - 1 / self.workers, n / self.workers
+        width, q = block_width(self.r), self.border
+        asked = min(1.0, 2 * q)  # rows with a list of another block among the nearest
+        points = row * b
+        edges = 12.0 * _EDGES * b
+        sums = 8.0 * (self.m + self.r) ** 2
+        return [
+            Stage("read", 2 * chunks, 0, points),
+            Stage(
+                "placement",
+                3 * chunks + chunks * g + 2 * g,
+                (row + 12) * n * away + 39.0 * count_of_lists(n) * row,
+                2 * points + 12 * b,
+            ),
+            Stage(
+                "search",
+                20 * g + 3 * pairs,
+                asked * n * (row + 16 + 16 * (self.k + 9)),
+                (3 * row + 16 * (self.k + 9) + 16 * _EDGES) * b,
+            ),
+            Stage("graph", 5 * g + 2 * pairs, 24 * q * n * self.k, points + 3 * edges),
+            Stage(
+                "eigenpairs",
+                _PRODUCTS * (g + pairs) + 500 * g,
+                4.0 * width * q * n * _PRODUCTS,
+                points + edges + 4 * 4.0 * width * b,
+            ),
+            Stage(
+                "back",
+                chunks * g + 2 * g,
+                (4.0 * self.r + 8) * n * away,
+                points + 3 * 4.0 * self.r * b,
+            ),
+            Stage("features", 2 * chunks, sums * self.workers, points + 12 * sums),
+        ]
+
+    @property
+    def worker_bytes(self) -> float:
+        """Peak of a worker."""
+        return _PROCESS_BYTES + max(stage.held for stage in self.stages())
+
+    @property
+    def moved(self) -> float:
+        """Bytes between workers in all."""
+        return sum(stage.moved for stage in self.stages())

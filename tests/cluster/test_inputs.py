@@ -1,0 +1,170 @@
+"""Sparse points, weights, priors and given graphs; and inputs that are an answer or one error."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import lapwing
+from lapwing import AffinityGraph, Landmarks
+from lapwing.dask import (
+    DaskAnchorGraphClassifier,
+    DaskEigenfunctionClassifier,
+    DaskLapERLSClassifier,
+    DaskS3VC,
+)
+from lapwing.graphs import KNNGraph
+from tests.cluster.conftest import Case, array
+
+delayed = pytest.importorskip("dask", reason="dask is not installed").delayed
+
+CASE = Case(n=120, n_classes=2, distance=2.0)
+THREE = Case(n=120)
+LINEAR: dict[str, Any] = {"loss": "squared_hinge", "method": "quasi-newton", "tol": 1e-9}
+LOCAL: dict[str, Any] = {**LINEAR, "kernel": "linear", "multi_class": "ovr"}
+CLOSE: dict[str, Any] = {"rtol": 0, "atol": 1e-7}
+WEIGHTS = np.random.default_rng(1).uniform(0.5, 2, 120)
+
+
+def sparse_chunks(X: Any, *sizes: int) -> Any:
+    """A Dask array of sparse row chunks."""
+    starts = np.cumsum([0, *sizes])
+    parts = [
+        array.from_delayed(
+            delayed(sp.csr_array)(X[a:z]), (z - a, X.shape[1]), meta=sp.csr_array((0, 0))
+        )
+        for a, z in pairwise(starts)
+    ]
+    return array.concatenate(parts).persist()
+
+
+def same(model: Any, local: Any) -> None:
+    np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)
+    shares = model.transduction_proba_.compute()
+    np.testing.assert_allclose(shares, local.transduction_proba_, **CLOSE)
+
+
+def test_sparse_points_are_fitted_as_in_memory(client: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(CASE.X * (rng.uniform(size=CASE.X.shape) < 0.7))
+    names = np.where(CASE.y < 0, None, np.array(["no", "yes"])[CASE.y])
+    chunks = sparse_chunks(X, 50, 30, 40)
+    model = DaskS3VC(**LINEAR).fit(chunks, array.from_array(names, chunks=(60,)), WEIGHTS)
+    local = lapwing.S3VC(**LOCAL).fit(X, names, WEIGHTS)
+    same(model, local)
+    np.testing.assert_allclose(model.coef_, local.coef_, **CLOSE)
+    np.testing.assert_array_equal(model.predict(chunks).compute(), local.predict(X))
+    assert model.score(chunks, names) == local.score(X, names)
+    with pytest.raises(TypeError, match=r"sparse chunks, which only DaskS3VC takes"):
+        DaskEigenfunctionClassifier().fit(chunks, CASE.y)
+    holed = X.copy()
+    holed.data[holed.indptr[70]] = np.nan
+    with pytest.raises(ValueError, match=r"first in row 70"):
+        model.fit(sparse_chunks(holed, 50, 30, 40), CASE.y)
+    mixed = array.concatenate([chunks, array.from_array(CASE.X[:1])], allow_unknown_chunksizes=True)
+    with pytest.raises(TypeError, match=r"sparse and dense chunks"):
+        model.fit(mixed.persist(), np.append(CASE.y, -1))
+
+
+@pytest.mark.parametrize(
+    ("model", "local"),
+    [
+        (DaskS3VC(**LINEAR), lapwing.S3VC(**LOCAL)),
+        (DaskEigenfunctionClassifier(), lapwing.EigenfunctionClassifier()),
+    ],
+)
+def test_weights_count_as_in_memory(model: Any, local: Any, client: Any) -> None:
+    expected = local.fit(CASE.X, CASE.y, WEIGHTS)
+    for weights in (WEIGHTS, array.from_array(WEIGHTS, chunks=(77,))):
+        same(model.fit(CASE.chunks, CASE.labels, weights), expected)
+    assert not np.array_equal(
+        clone(local).fit(CASE.X, CASE.y).transduction_proba_, expected.transduction_proba_
+    )
+
+
+def test_weights_that_are_refused(client: Any) -> None:
+    X, y = CASE.chunks, CASE.labels
+    known = np.flatnonzero(CASE.y >= 0)
+    model = DaskEigenfunctionClassifier()
+    wrong = WEIGHTS.copy()
+    wrong[100] = np.nan
+    with pytest.raises(ValueError, match=r"sample_weight holds NaN or infinity, first at row 100"):
+        model.fit(X, y, wrong)
+    wrong[100] = -1.0
+    with pytest.raises(ValueError, match=r"S3VC weighs unlabelled rows"):
+        DaskS3VC().fit(X, y, wrong)
+    wrong[known[3]] = -2.0
+    with pytest.raises(ValueError, match=rf"labelled rows: row {known[3]} has -2.0"):
+        model.fit(X, y, wrong)
+    with pytest.raises(ValueError, match=r"X has 120 rows and sample_weight has 100"):
+        model.fit(X, y, WEIGHTS[:100])
+    with pytest.raises(ValueError, match=r"zero on every labelled row"):
+        model.fit(X, y, np.where(CASE.y >= 0, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("prior", ["uniform", {0: 0.5, 1: 0.3, 2: 0.2}])
+def test_a_class_prior_is_met_as_in_memory(prior: Any, client: Any) -> None:
+    model = DaskEigenfunctionClassifier(class_prior=prior).fit(THREE.chunks, THREE.labels)
+    local = lapwing.EigenfunctionClassifier(class_prior=prior).fit(THREE.X, THREE.y)
+    same(model, local)
+    np.testing.assert_allclose(model.class_offsets_, local.class_offsets_, **CLOSE)
+    np.testing.assert_allclose(model.intercept_, local.intercept_, **CLOSE)
+    assert DaskAnchorGraphClassifier(class_prior=prior).get_params()["class_prior"] == prior
+
+
+def test_given_graphs(client: Any) -> None:
+    W = KNNGraph(4).affinity(THREE.X)
+    parameters: dict[str, Any] = {"space": Landmarks(centers=THREE.X[::10])}
+    local = lapwing.LapERLSClassifier(graph=AffinityGraph(W), **parameters).fit(THREE.X, THREE.y)
+    for graph in (W, AffinityGraph(sparse_chunks(W, 70, 0, 50))):
+        model = DaskLapERLSClassifier(graph=graph, **parameters).fit(THREE.chunks, THREE.labels)
+        same(model, local)
+
+    def refused(chunks: Any, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            model.set_params(graph=AffinityGraph(chunks)).fit(THREE.chunks, THREE.labels)
+
+    refused(W[:100][:, :100], r"affinity has 100 rows but X has 120")
+    refused(sparse_chunks(W[:100], 50, 50), re.escape("the shape (100, 120) but X has 120"))
+    refused(array.from_array(W.toarray(), chunks=(60, 60)), r"cut by rows only")
+    one_sided = sp.csr_array(sp.triu(W))
+    refused(sparse_chunks(one_sided, 70, 50), r"The affinity is not symmetric")
+    refused(sparse_chunks(-W, 70, 50), r"negative, NaN or infinite")
+
+
+def test_columns_in_chunks_of_their_own(client: Any) -> None:
+    X = array.from_array(THREE.X, chunks=((40, 0, 80), (3, 1))).persist()
+    expected = lapwing.EigenfunctionClassifier().fit(THREE.X, THREE.y).transduction_
+    model = DaskEigenfunctionClassifier().fit(X, THREE.labels)
+    np.testing.assert_array_equal(model.transduction_.compute(), expected)
+
+
+def test_blocks_smaller_than_the_neighbours(client: Any) -> None:
+    X = array.from_array(THREE.X[:8], chunks=((1, 3, 4), -1)).persist()
+    y = [0, 1, *[-1] * 6]
+    graph = KNNGraph(6)
+    parameters: dict[str, Any] = {"space": Landmarks(centers=THREE.X[:4]), "n_eigenvectors": 3}
+    model = DaskLapERLSClassifier(graph=graph, **parameters).fit(X, y)
+    local = lapwing.LapERLSClassifier(graph=graph, **parameters).fit(THREE.X[:8], y)
+    np.testing.assert_allclose(model.objective_, local.objective_, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"n_neighbors=8 must be smaller than the number of poi"):
+        model.set_params(graph=KNNGraph(8)).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
+def test_equal_rows_and_a_class_in_one_block(client: Any) -> None:
+    ones = array.ones((60, 2), chunks=((30, 30), -1)).persist()
+    y = [0, 1, *[-1] * 58]
+    equal = DaskLapERLSClassifier(space=Landmarks(centers=np.ones((1, 2)))).fit(ones, y)
+    assert np.isfinite(equal.transduction_proba_.compute()).all()
+    order = np.argsort(np.where(THREE.y == 0, -1, 0), kind="stable")
+    X = array.from_array(THREE.X[order], chunks=((5, 115), -1)).persist()
+    model = DaskEigenfunctionClassifier().fit(X, THREE.y[order])
+    local = lapwing.EigenfunctionClassifier().fit(THREE.X[order], THREE.y[order])
+    np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)
