@@ -1,7 +1,8 @@
-"""Estimators for clusters on two worker processes of this machine: time by stage, memory, traffic.
+"""Estimators for clusters on worker processes of this machine: time by stage, memory, traffic.
 
-Points of ten classes on curved sheets are made on the workers. Every line is a fit in a cluster of
-its own.
+Points of ten classes are made on the workers. Every line is a fit in a cluster of its own, beside
+what the formulas of `lapwing.dask` forecast and, with --local, the fit in memory of the same points
+in a process of its own. --plan prints the forecast alone.
 """
 
 from __future__ import annotations
@@ -9,20 +10,26 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.cluster.data import KINDS, dimensions, points, points_on_workers
 from benchmarks.shared.log import told
 from benchmarks.shared.output import RESULTS, say, write_results
 from benchmarks.shared.tables import Table
+from lapwing.dask._plan import Plan
 
-N_FEATURES, N_CLASSES, LABELS_A_CLASS = 64, 10, 10
-CHUNK = 50_000
-METHODS = ("anchors", "eigenfunctions", "landmarks")
+T = TypeVar("T")
+
+LABELS_A_CLASS = 10
+METHODS = ("anchors", "eigenfunctions", "landmarks", "s3vc")
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,8 @@ class Use:
     Attributes
     ----------
     method : str
+    kind : str
+        Of points.
     n_points : int
     seconds : float
     processor_seconds : float
@@ -46,9 +55,14 @@ class Use:
         Between workers.
     error : float
         Of `transduction_`, in %.
+    planned_worker_bytes, planned_moved_bytes : float or None
+        As forecast; None for methods without a graph.
+    local : tuple of (float, float), or None
+        Processor seconds and error in % of the fit in memory.
     """
 
     method: str
+    kind: str
     n_points: int
     seconds: float
     processor_seconds: float
@@ -57,12 +71,19 @@ class Use:
     worker_bytes: int
     moved_bytes: int
     error: float
+    planned_worker_bytes: float | None = None
+    planned_moved_bytes: float | None = None
+    local: tuple[float, float] | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument("--points", type=int, nargs="+", default=[100_000, 300_000, 1_000_000])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--kind", choices=[*KINDS, "images"], default="sheets", help="Of points.")
+    parser.add_argument("--local", action="store_true", help="Fit in memory as well.")
+    parser.add_argument("--plan", metavar="POINTS:FEATURES:WORKERS", help="Print a forecast only.")
+    parser.add_argument("--dimensions", type=float, help="That the points fill, of the forecast.")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="3GB", help="Limit of each worker.")
     parser.add_argument("--quick", action="store_true", help="20,000 points only.")
@@ -71,15 +92,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print."""
+    if arguments.plan:
+        n, d, workers = (int(float(part)) for part in arguments.plan.split(":"))
+        dimensions = 3.0 if arguments.dimensions is None else arguments.dimensions
+        say(_forecast(Plan(n, d, workers, dimensions=dimensions)).render())
+        return 0
     uses = []
     for n in [20_000] if arguments.quick else arguments.points:
         for method in arguments.methods:
-            use = measure(method, n, arguments.workers, arguments.memory)
+            use = measure(method, n, arguments.workers, arguments.memory, arguments.kind)
+            if arguments.local:
+                use = replace(use, local=_in_process(_fit_in_memory, method, n, arguments.kind))
             uses.append(use)
             say("  ".join(_cells(use)))
     rows = [_cells(use) for use in uses]
     header = (
         "method",
+        "kind",
         "points",
         "s",
         "cpu s",
@@ -88,6 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
         "worker GB",
         "moved GB",
         "error %",
+        "planned worker, moved GB",
+        "in memory: cpu s, error %",
     )
     title = f"{arguments.workers} workers of {arguments.memory}, one thread each"
     arguments.output.mkdir(parents=True, exist_ok=True)
@@ -102,18 +133,37 @@ def _cells(use: Use) -> list[str]:
     numbers = [f"{size / 1e9:.2f}" for size in sizes]
     return [
         use.method,
+        use.kind,
         f"{use.n_points:,d}",
         f"{use.seconds:.1f}",
         f"{use.processor_seconds:.1f}",
         stages,
         *numbers,
         f"{use.error:.2f}",
+        "-"
+        if use.planned_moved_bytes is None or use.planned_worker_bytes is None
+        else f"{use.planned_worker_bytes / 1e9:.2f}, {use.planned_moved_bytes / 1e9:.2f}",
+        "-" if use.local is None else f"{use.local[0]:.1f}, {use.local[1]:.2f}",
     ]
 
 
-def measure(method: str, n: int, n_workers: int, memory: str) -> Use:
+def _forecast(plan: Plan) -> Table:
+    stages = plan.stages()
+    rows = [
+        [each.name, f"{each.tasks:,d}", f"{each.moved / 1e9:.2f}", f"{each.held / 1e9:.2f}"]
+        for each in stages
+    ]
+    total = sum(each.tasks for each in stages)
+    rows.append(["all", f"{total:,d}", f"{plan.moved / 1e9:.2f}", f"{plan.worker_bytes / 1e9:.2f}"])
+    title = (
+        f"{plan.n:,d} points of {plan.d} features, {plan.workers} workers, {plan.blocks} blocks: "
+        f"{plan.border:.1%} of the rows at borders"
+    )
+    return Table(title, ("stage", "tasks", "moved GB", "worker GB"), rows)
+
+
+def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
     """One fit in a cluster of its own."""
-    import dask.array as da
     from distributed import Client, LocalCluster, wait
 
     with (
@@ -128,19 +178,10 @@ def measure(method: str, n: int, n_workers: int, memory: str) -> Use:
         ) as cluster,
         Client(cluster) as client,
     ):
-        starts = range(0, n, CHUNK)
-        sizes = tuple(min(CHUNK, n - start) for start in starts)
-        X = da.map_blocks(
-            _sheets,
-            da.from_array(np.array(sizes), chunks=1),
-            da.arange(len(sizes), chunks=1),
-            dtype=np.float32,
-            chunks=(sizes, (N_FEATURES,)),
-            new_axis=1,
-        ).persist()
+        X, truth = points_on_workers(kind, n)
+        X = X.persist()
         wait(X)
-        truth = np.arange(n) % N_CLASSES
-        rows = np.arange(N_CLASSES * LABELS_A_CLASS)
+        rows = _labelled(truth)
         client.run(_warm)
         moved, spent = _moved(client), _processor_seconds(client)
         with told("%s: %.1f s") as stages:
@@ -150,8 +191,12 @@ def measure(method: str, n: int, n_workers: int, memory: str) -> Use:
         spent = _processor_seconds(client) - spent
         found = model.transduction_.map_blocks(_as_bytes, dtype=np.int8).compute()
         error = 100 * float((found != truth).mean())
+        plan = None
+        if method == "landmarks":
+            plan = Plan(n, X.shape[1], n_workers, dimensions=dimensions(kind, n_workers))
         return Use(
             method,
+            kind,
             n,
             seconds,
             spent,
@@ -160,40 +205,51 @@ def measure(method: str, n: int, n_workers: int, memory: str) -> Use:
             max(client.run(_resident).values()),
             _moved(client) - moved,
             error,
+            None if plan is None else plan.worker_bytes,
+            None if plan is None else plan.moved,
         )
 
 
-def _estimator(method: str) -> Any:
-    from lapwing import AnchorGraph, Landmarks
-    from lapwing.dask import (
-        DaskAnchorGraphClassifier,
-        DaskEigenfunctionClassifier,
-        DaskLapERLSClassifier,
+def _labelled(truth: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of the first points of each class."""
+    return np.sort(
+        np.concatenate([np.flatnonzero(truth == c)[:LABELS_A_CLASS] for c in np.unique(truth)])
     )
 
-    made = {
-        "anchors": lambda: DaskAnchorGraphClassifier(AnchorGraph(1000)),
-        "eigenfunctions": DaskEigenfunctionClassifier,
-        "landmarks": lambda: DaskLapERLSClassifier(space=Landmarks(1000), n_eigenvectors=20),
-    }
-    return made[method]()
+
+def _in_process(task: Callable[..., T], *arguments: Any) -> T:
+    """Run in a process of its own, whose processor time and memory are its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(task, *arguments).result()
 
 
-def _sheets(size: NDArray[Any], number: NDArray[Any]) -> NDArray[np.float32]:
-    """Points of the classes in turn, each on a curved sheet of three dimensions."""
-    rng = np.random.default_rng(int(number[0]) + 1)
-    n = int(size[0])
-    fixed = np.random.default_rng(0)
-    centers = 3 * fixed.standard_normal((N_CLASSES, N_FEATURES)) / np.sqrt(N_FEATURES)
-    planes = fixed.standard_normal((N_CLASSES, 6, N_FEATURES)) / np.sqrt(N_FEATURES)
-    X = np.empty((n, N_FEATURES), dtype=np.float32)
-    labels = (int(number[0]) * CHUNK + np.arange(n)) % N_CLASSES
-    for label in range(N_CLASSES):
-        mine = np.flatnonzero(labels == label)
-        t = rng.uniform(-1, 1, (len(mine), 3))
-        curved = np.hstack([t, t**2])
-        X[mine] = centers[label] + curved @ planes[label]
-    return X + 0.02 * rng.standard_normal(X.shape, dtype=np.float32)
+def _fit_in_memory(method: str, n: int, kind: str) -> tuple[float, float]:
+    X, truth = points(kind, n)
+    y, rows = np.full(n, -1), _labelled(truth)
+    y[rows] = truth[rows]
+    estimator = _estimator(method, local=True)
+    spent = time.process_time()
+    model = estimator.fit(X, y)
+    spent = time.process_time() - spent
+    return spent, 100 * float((model.transduction_ != truth).mean())
+
+
+def _estimator(method: str, *, local: bool = False) -> Any:
+    import lapwing
+    from lapwing import dask as on_cluster
+
+    def made(name: str, *given: Any, **parameters: Any) -> Any:
+        owner, prefix = (lapwing, "") if local else (on_cluster, "Dask")
+        return getattr(owner, prefix + name)(*given, **parameters)
+
+    if method == "s3vc":
+        fixed = {"kernel": "linear", "multi_class": "ovr"} if local else {}
+        return made("S3VC", **fixed)
+    if method == "anchors":
+        return made("AnchorGraphClassifier", lapwing.AnchorGraph(1000))
+    if method == "eigenfunctions":
+        return made("EigenfunctionClassifier")
+    return made("LapERLSClassifier", space=lapwing.Landmarks(1000), n_eigenvectors=20)
 
 
 def _as_bytes(block: NDArray[Any]) -> NDArray[np.int8]:

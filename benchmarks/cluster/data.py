@@ -1,0 +1,102 @@
+"""Points on the workers: sheets, blobs, images and sparse documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from benchmarks.embedded.points import images
+
+N_FEATURES, N_CLASSES = 64, 10
+CHUNK = 50_000
+N_TERMS, WORDS = 50_000, 50  # of documents
+_TOPIC = 0.3  # share of the words of a document that are of its class
+
+
+def sheets(start: int, n: int) -> NDArray[np.float32]:
+    """Points of the classes in turn, each on a curved sheet of three dimensions."""
+    rng, fixed = np.random.default_rng(start // CHUNK + 1), np.random.default_rng(0)
+    centers = 3 * fixed.standard_normal((N_CLASSES, N_FEATURES)) / np.sqrt(N_FEATURES)
+    planes = fixed.standard_normal((N_CLASSES, 6, N_FEATURES)) / np.sqrt(N_FEATURES)
+    X, labels = np.empty((n, N_FEATURES), dtype=np.float32), classes(start, n)
+    for label in range(N_CLASSES):
+        mine = np.flatnonzero(labels == label)
+        t = rng.uniform(-1, 1, (len(mine), 3))
+        X[mine] = centers[label] + np.hstack([t, t**2]) @ planes[label]
+    return X + 0.02 * rng.standard_normal(X.shape, dtype=np.float32)
+
+
+def blobs(start: int, n: int) -> NDArray[np.float32]:
+    """Points of the classes in turn, each in a ball that fills all directions."""
+    rng, fixed = np.random.default_rng(start // CHUNK + 1), np.random.default_rng(0)
+    centers = fixed.standard_normal((N_CLASSES, N_FEATURES), dtype=np.float32)
+    return centers[classes(start, n)] + rng.standard_normal((n, N_FEATURES), dtype=np.float32)
+
+
+def documents(start: int, n: int) -> Any:
+    """Counts of words by Zipf's law: of two classes in turn, each with words of its own."""
+    rng = np.random.default_rng(start // CHUNK + 1)
+    law = 1.0 / np.arange(1, N_TERMS + 1)
+    words = np.searchsorted(np.cumsum(law / law.sum()), rng.uniform(size=(n, WORDS)))
+    # A word of a topic is the one of the same rank in the half of the words that the class has.
+    topic = rng.uniform(size=words.shape) < _TOPIC
+    words = np.where(topic, words // 2 * 2 + (classes(start, n) % 2)[:, None], words)
+    rows = np.repeat(np.arange(n), WORDS)
+    ones = np.ones(words.size, dtype=np.float32)
+    ends = np.minimum(words.ravel(), N_TERMS - 1)
+    return sp.csr_array(sp.coo_array((ones, (rows, ends)), shape=(n, N_TERMS)))
+
+
+def classes(start: int, n: int) -> NDArray[np.int64]:
+    """The class of each point."""
+    return (start + np.arange(n)) % N_CLASSES
+
+
+KINDS: dict[str, Callable[[int, int], Any]] = {
+    "sheets": sheets,
+    "blobs": blobs,
+    "documents": documents,
+}
+"""By name: points from the first number on."""
+
+
+def points(kind: str, n: int) -> tuple[Any, NDArray[np.int64]]:
+    """Make n points, in memory, and their classes."""
+    if kind == "images":  # whose principal components are those of all
+        return images(n)
+    parts = [KINDS[kind](start, min(CHUNK, n - start)) for start in range(0, n, CHUNK)]
+    X = sp.vstack(parts, format="csr") if kind == "documents" else np.concatenate(parts)
+    return X, truth_of(kind, n)
+
+
+def points_on_workers(kind: str, n: int) -> tuple[Any, NDArray[np.int64]]:
+    """Make n points as a Dask array, each chunk on a worker, and their classes."""
+    import dask
+    import dask.array as da
+
+    if kind == "images":
+        X, y = images(n)
+        return da.from_array(X, chunks=(CHUNK, -1)), y
+    make, like = dask.delayed(KINDS[kind], pure=False), KINDS[kind](0, 1)[:0]
+    parts = []
+    for start in range(0, n, CHUNK):
+        size = min(CHUNK, n - start)
+        shape = size, like.shape[1]
+        parts.append(da.from_delayed(make(start, size), shape, meta=like))
+    return da.concatenate(parts), truth_of(kind, n)
+
+
+def truth_of(kind: str, n: int) -> NDArray[np.int64]:
+    """Classes of n points."""
+    return classes(0, n) % (2 if kind == "documents" else N_CLASSES)
+
+
+def dimensions(kind: str, n_blocks: int) -> float:
+    """Dimensions that the classes fill; 0 if whole classes fit into the blocks."""
+    if kind != "images" and n_blocks <= N_CLASSES:
+        return 0.0
+    return {"sheets": 3.0, "blobs": 64.0, "images": 12.0}[kind]

@@ -1,0 +1,51 @@
+"""Forecasts of fits on a cluster, and the points that they are measured on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.__main__ import main
+from benchmarks.cluster.data import CHUNK, KINDS, N_TERMS, WORDS, classes, documents
+from lapwing.dask._plan import BLOCK_BYTES, Plan, count_of_blocks
+
+
+def test_a_plan_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cluster", "--plan", "1e6:64:4"]) == 0
+    text = capsys.readouterr().err
+    assert "1,000,000 points of 64 features, 4 workers, 4 blocks" in text
+    for stage in ("placement", "search", "eigenpairs", "features"):
+        assert stage in text
+
+
+def test_a_worker_holds_less_the_more_there_are() -> None:
+    plans = [Plan(10_000_000, 64, workers) for workers in (2, 8, 32)]
+    held = [plan.worker_bytes for plan in plans]
+    assert held == sorted(held, reverse=True)
+    assert plans[0].moved < plans[1].moved < plans[2].moved
+    assert Plan(10**6, 64, 2, dimensions=0).border == 0
+    assert Plan(10**6, 64, 2, dimensions=64).border == 1
+    assert Plan(10**6, 64, 1).moved < Plan(10**6, 64, 2).moved
+
+
+def test_the_number_of_blocks() -> None:
+    assert count_of_blocks(10**6, 256, 2) == 2
+    assert count_of_blocks(10**8, 256, 2) == -(-(10**8) * 256 // BLOCK_BYTES)
+    assert count_of_blocks(3, 256, 8) == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_points_are_the_same_in_any_chunks(kind: str) -> None:
+    first, other = (KINDS[kind](start, 20) for start in (0, CHUNK))
+    again = KINDS[kind](0, 20)
+    assert abs(first - again).max() == 0
+    assert abs(first - other).max() > 0
+    np.testing.assert_array_equal(classes(7, 3), [7, 8, 9])
+
+
+def test_documents_have_words_of_their_class() -> None:
+    X = documents(0, 400)
+    assert X.shape == (400, N_TERMS)
+    assert set(X.sum(axis=1)) == {WORDS}
+    odd = X[:, 1::2].sum(axis=1)
+    assert odd[1::2].mean() > odd[::2].mean() + 5
