@@ -120,6 +120,9 @@ def test_sharpness_is_that_of_exact_leave_one_out(
     assert model.probability_n_labels_ == known.left_out.sum() < len(known.left_out)
     assert model.probability_sharpness_ == pytest.approx(expected.value, rel=1e-4)
     assert model.probability_spread_ == pytest.approx(expected.spread, rel=1e-4)
+    np.testing.assert_array_equal(model.left_out_rows_, known.rows[known.left_out])
+    shares = class_probabilities(known.decision_values[known.left_out], expected.value)
+    np.testing.assert_allclose(model.left_out_proba_, shares, atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, root_mean_squared_error
 from sklearn.pipeline import Pipeline
@@ -53,9 +54,11 @@ from lapwing._report.page import collect, render
 from lapwing._report.record import FittedTwin, Hints, ReportData
 from lapwing._report.rows import ClassRows, row_columns
 from lapwing._report.svg import choose_rows, place
+from lapwing._report.telling import ColumnParts
 from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.predictions import Predictions
-from lapwing.model_selection import sure_rows
+from lapwing._tables.tables import Table
+from lapwing.model_selection import leave_one_out, sure_rows
 from tests.helpers.report_cases import EVIL, QUOTES, curve, hostile, moons, outcome
 
 VOID = {"wbr", "meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
@@ -1115,3 +1118,84 @@ def test_figures_of_a_path_from_an_older_file_are_shown() -> None:
         page = render(replace(data, path=first))
         assert "settings were tried" in page
         assert told not in page
+
+
+# Labels that were left out, and columns that tell classes apart
+
+
+def test_left_out_labels_are_counted_as_by_exact_leave_one_out() -> None:
+    fit, truth = moons(200, 15)
+    found = collect(fit, truth=truth).rows["left_out"]
+    known = leave_one_out(clone(fit.estimator), fit.points, fit.table.y)
+    assert found["n"] == known.left_out.sum() == 30
+    expected = confusion_matrix(known.labels, known.predicted)
+    np.testing.assert_array_equal(found["matrix"], expected)
+    assert found["errors"] == expected.sum() - np.trace(expected)
+    groups = found["calibration"]
+    assert [one["labels"] for one in groups] == [5] * 6
+    assert sum(one["right"] * one["labels"] for one in groups) == pytest.approx(np.trace(expected))
+    assert [one["probability"] for one in groups] == sorted(o["probability"] for o in groups)
+    for one in groups:  # Clopper and Pearson: the tails beyond the ends have 5 %
+        k, n = round(one["right"] * one["labels"]), one["labels"]
+        assert k == n or stats.binom.cdf(k, n, one["high"]) == pytest.approx(0.05)
+        assert k == 0 or stats.binom.sf(k - 1, n, one["low"]) == pytest.approx(0.05)
+    page = render(collect(fit, truth=truth))
+    assert "Labels that were left out" in page
+    assert "Share of right answers over their probability" in page
+
+
+def test_few_left_out_labels_have_no_calibration() -> None:
+    found = collect(moons(60, 4)[0])
+    assert found.rows["left_out"]["calibration"] == []
+    assert "right answers over their probability" not in render(found)
+
+
+def test_columns_tell_by_goodman_and_kruskals_tau() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 300)
+    kinds = ("numeric", "categorical", "numeric", "categorical", "text")
+    frame = pl.DataFrame(
+        {
+            "size": np.where(codes == 1, np.nan, codes + 0.1 * rng.normal(size=300)),
+            "team": np.array(["a", "b", "c"])[np.where(codes == 2, 1, codes)],
+            "noise": rng.normal(size=300),
+            "name": [f"row {k}" for k in range(300)],
+            "note": ["some text"] * 300,
+        }
+    )
+    table = Table(frame, tuple(frame.columns), codes, codes, codes >= 0, -1, kinds=kinds)
+    columns = ColumnParts.of(table)
+    assert columns.names == ["size", "team", "noise", "name"]
+    told = dict(zip(columns.names, columns.tell(codes), strict=True))
+    assert 0.9 < told["size"] < 1.0  # one eighth holds two classes
+    joint = np.array([[np.mean((columns.parts[1] == i) & (codes == j)) for j in range(3)]
+                      for i in range(2)])  # fmt: skip
+    alone = (joint.sum(axis=0) ** 2).sum()
+    tau = ((joint**2 / joint.sum(axis=1, keepdims=True)).sum() - alone) / (1 - alone)
+    assert told["team"] == pytest.approx((tau - 1 / 299) / (1 - 1 / 299))
+    assert told["noise"] < 0.05
+    assert told["name"] == 0.0  # as many values as rows tell nothing, though they guess all
+    # Of two classes alone the team is the class, or nothing.
+    assert columns.tell(codes, among=[0, 2])[1] == pytest.approx(1.0)
+    assert columns.tell(codes, among=[1, 2])[1] == 0.0
+    assert not columns.tell(codes, among=[1]).any()
+
+
+def test_the_telling_columns_stand_with_their_medians(two_moons: Any) -> None:
+    fit = two_moons[0]
+    found = collect(fit).volumes["telling"]
+    assert {one["name"] for one in found["columns"]} <= {"x0", "x1"}
+    first = found["columns"][0]
+    place = fit.table.feature_names.index(first["name"])
+    codes = np.searchsorted(fit.estimator.classes_, fit.predictions.label)
+    medians = [np.median(fit.table.X[codes == one["code"], place]) for one in found["classes"]]
+    assert first["usual"] == [text.number(value) for value in medians]
+    assert "Columns that tell the classes apart" in render(collect(fit))
+
+
+def test_forty_classes_have_the_signs_of_the_labelling_page() -> None:
+    script = (resources.files("lapwing._label") / "page" / "palette.js").read_text("utf-8")
+    shapes = json.loads(re.search(r"SHAPE_OF = (\[.*?\])", script)[1])
+    assert [svg.sign_of(code) for code in range(40)] == [
+        (code % 10, (shapes[code % 10] + code // 10) % 4) for code in range(40)
+    ]

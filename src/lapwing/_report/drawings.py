@@ -44,6 +44,14 @@ def draw_all(data: ReportData) -> dict[str, str]:
             title="Margins of the unlabelled rows",
             text="Difference of the best and the second best score; near 0 is undecided.",
         )
+    calibration = data.rows.get("left_out", {}).get("calibration")
+    if calibration:
+        shown["calibration"] = svg.draw_calibration(
+            "calibration",
+            calibration,
+            title="Share of right answers over their probability",
+            text="Labels that were left out, in groups of equal size; lines are 90 % intervals.",
+        )
     if data.kind == "regression":
         shown["volumes"] = svg.draw_bars(
             "volumes",

@@ -42,12 +42,16 @@ from lapwing._report.findings import (
 from lapwing._report.record import FitRecord, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, histogram, row_columns
 from lapwing._report.svg import choose_rows, draw_sign, place, sign_of
+from lapwing._report.telling import ColumnParts
 from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_text, open_page, plural
 from lapwing._report.words import class_words, words_of
 from lapwing._tables.tables import Table
 
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
+_TELLING = 8  # columns that tell the classes apart
+_LEAST_SHARE = 0.05  # of what a column tells, to be named
+_CLASSES_BESIDE = 6  # of their table
 
 _SUFFIXES = (".html", ".htm")
 _HEIGHT = 720  # pixels in a notebook; the page scrolls inside
@@ -118,6 +122,9 @@ def collect(
         classes, groups = rows.names[: rows.n_classes], rows.predicted
         least_certain = rows.least_certain(n_listed)
         listed = rows.list_rows(n_listed, fit.next_rows)
+        tested = getattr(estimator, "left_out_rows_", None)  # a cluster keeps none
+        if tested is not None:
+            listed["left_out"] = rows.compare_left_out(tested, estimator.left_out_proba_)
     drawn = choose_rows(rows.labeled, max_points, least_certain)
     sections: dict[str, Any] = {
         "kind": "regression" if classes is None else "classification",
@@ -153,6 +160,7 @@ def collect(
         _mark_full(sections["volumes"]["classes"], getattr(estimator, "class_prior_", None), n)
         sections["volumes"]["trust"] = None if fit.trust is None else fit.trust.to_dict()
         sections["volumes"]["words"] = _describe_texts(fit, X, groups, sections["volumes"])
+        sections["volumes"]["telling"] = _describe_columns(table, groups, sections["volumes"])
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
     sections["fitted"]["next"] = next_step(sections, notes, origin.hints)
@@ -189,6 +197,39 @@ def _describe_texts(
         shown = [text.clean(word) for word in about.words]
         found.append({"name": one["name"], "code": one["code"], "words": shown, "rows": rows})
     return found
+
+
+def _describe_columns(
+    table: Table, codes: NDArray[np.intp], volumes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the columns that tell the classes apart best, with a usual value of each class."""
+    columns = ColumnParts.of(table)
+    shares = columns.tell(codes)
+    best = [k for k in np.argsort(-shares, kind="stable") if shares[k] >= _LEAST_SHARE]
+    largest = sorted(volumes["classes"], key=lambda one: -one["rows"])[:_CLASSES_BESIDE]
+    shown = sorted(one["code"] for one in largest)
+    mine = codes[columns.rows]
+    return {
+        "classes": [{"code": c, "name": one["name"]} for c in shown for one in largest
+                    if one["code"] == c],
+        "columns": [
+            {
+                "name": text.clean(columns.names[k]),
+                "share": float(shares[k]),
+                "usual": [_usual(columns.values[k][mine == c]) for c in shown],
+            }
+            for k in best[:_TELLING]
+        ],
+    }  # fmt: skip
+
+
+def _usual(values: NDArray[Any]) -> str:
+    """Median of numbers, or the most frequent text; empty where all are missing."""
+    if values.dtype == object:
+        found, counts = np.unique(values.astype(str), return_counts=True)
+        return text.clean(str(found[counts.argmax()]), NAME_LENGTH) if len(found) else ""
+    known = values[np.isfinite(values)]
+    return text.number(float(np.median(known))) if known.size else ""
 
 
 def _repeated(vertex: NDArray[np.intp], labels: NDArray[Any]) -> bool:

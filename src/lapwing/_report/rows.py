@@ -18,6 +18,7 @@ from lapwing._tables.tables import Table
 
 CLASSES_SHOWN = 40
 _MATRIX_CLASSES = 20
+_GROUPS, _GROUP = 8, 5  # of labels by probability: how many at most, and their least size
 N_SHADES = 7
 _SCATTERED = 1500
 _LONGEST = 60
@@ -223,30 +224,8 @@ class ClassRows:
         if not known.any():
             return {"name": name, "n": 0}
         true, answer = self.truth[known], self.predicted[known]
-        c = len(self.names)
-        matrix = np.bincount(true * c + answer, minlength=c * c).reshape(c, c)
-        found, given = matrix.sum(axis=1), matrix.sum(axis=0)
-        wrong = [(int(matrix[t, a]), t, a) for t, a in np.argwhere(matrix > 0) if t != a]
-        shown = np.flatnonzero(found + given)
-        result: dict[str, Any] = {
-            "name": name,
-            "n": int(known.sum()),
-            "errors": int((true != answer).sum()),
-            "error": float(np.mean(true != answer)),
-            "twin_errors": None,
-            "twin_error": None,
-            "p_value": None,
-            "names": [self.names[k] for k in shown],
-            "matrix": matrix[np.ix_(shown, shown)].tolist()
-            if len(shown) <= _MATRIX_CLASSES
-            else [],
-            "recall": [float(matrix[k, k] / found[k]) if found[k] else None for k in shown],
-            "precision": [float(matrix[k, k] / given[k]) if given[k] else None for k in shown],
-            "confusions": [
-                {"truth": self.names[t], "predicted": self.names[a], "rows": m}
-                for m, t, a in sorted(wrong, key=lambda w: (-w[0], w[1], w[2]))[:12]
-            ],
-        }
+        nothing: dict[str, Any] = {"twin_errors": None, "twin_error": None, "p_value": None}
+        result = {"name": name} | nothing | _confusions(true, answer, self.names)
         if self.twin is not None:
             missed = self.twin[known] != true
             result |= {
@@ -255,6 +234,24 @@ class ClassRows:
                 "p_value": _mcnemar(missed, true != answer),
             }
         return result
+
+    def compare_left_out(
+        self, rows: NDArray[np.intp], probabilities: NDArray[np.float64]
+    ) -> dict[str, Any]:
+        """Count errors and confusions of labels by the fits without them, and their probabilities.
+
+        Parameters
+        ----------
+        rows : ndarray of int of shape (m,)
+            Rows of the labels.
+        probabilities : ndarray of shape (m, n_classes)
+            Of the classes, each by the fit without the label.
+        """
+        if not len(rows):
+            return {}
+        given, answer = self.given[rows], probabilities.argmax(axis=1)
+        found = _confusions(given, answer, self.names)
+        return found | {"calibration": _calibration(probabilities.max(axis=1), given == answer)}
 
     def signs(self, drawn: NDArray[np.intp]) -> dict[str, Any]:
         """Return group, strength, value, and errors of the rows `drawn` on the map."""
@@ -276,6 +273,57 @@ class ClassRows:
             "twin": twin,
             "wrong": wrong,
         }
+
+
+def _confusions(
+    true: NDArray[np.intp], answer: NDArray[np.intp], names: list[str]
+) -> dict[str, Any]:
+    """Count errors and confusions of answers."""
+    c = len(names)
+    matrix = np.bincount(true * c + answer, minlength=c * c).reshape(c, c)
+    found, given = matrix.sum(axis=1), matrix.sum(axis=0)
+    wrong = [(int(matrix[t, a]), t, a) for t, a in np.argwhere(matrix > 0) if t != a]
+    shown = np.flatnonzero(found + given)
+    return {
+        "n": len(true),
+        "errors": int((true != answer).sum()),
+        "error": float(np.mean(true != answer)),
+        "names": [names[k] for k in shown],
+        "codes": shown.tolist(),
+        "matrix": matrix[np.ix_(shown, shown)].tolist() if len(shown) <= _MATRIX_CLASSES else [],
+        "recall": [float(matrix[k, k] / found[k]) if found[k] else None for k in shown],
+        "precision": [float(matrix[k, k] / given[k]) if given[k] else None for k in shown],
+        "confusions": [
+            {"truth": names[int(t)], "predicted": names[int(a)], "rows": m}
+            for m, t, a in sorted(wrong, key=lambda w: (-w[0], w[1], w[2]))[:12]
+        ],
+    }
+
+
+def _calibration(
+    chance: NDArray[np.float64], right: NDArray[np.bool_]
+) -> list[dict[str, float | int]]:
+    """Share of right answers in groups of equal size by probability; too few labels give none.
+
+    Each with the exact 90 % interval of a binomial share.
+    """
+    n_groups = min(_GROUPS, len(chance) // _GROUP)
+    if n_groups < 2:
+        return []
+    found: list[dict[str, float | int]] = []
+    for rows in np.array_split(np.argsort(chance, kind="stable"), n_groups):
+        n_right = int(right[rows].sum())
+        ends = binomtest(n_right, len(rows)).proportion_ci(0.9)
+        found.append(
+            {
+                "probability": float(chance[rows].mean()),
+                "right": n_right / len(rows),
+                "low": float(ends.low),
+                "high": float(ends.high),
+                "labels": len(rows),
+            }
+        )
+    return found
 
 
 def _codes(texts: Iterable[str], code: dict[str, int]) -> NDArray[np.intp]:

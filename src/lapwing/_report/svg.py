@@ -34,6 +34,10 @@ _SHAPES = (
     "m-{e} -{t}h{g}v{f}h{f}v{g}h-{f}v{f}h-{g}v-{f}h-{f}v-{g}h{f}z",
     "m-{t} -{s}h{v}l-{w} {q}h-{r}z",
 )
+# Shapes of the first ten classes, and of forty by turns: as on the page of `lapwing label`
+# (`palette.js`), whose classes of one shape have colours far apart.
+_SHAPE_OF = (0, 1, 2, 3, 0, 3, 1, 2, 1, 2)
+_TURNS = 4
 _STAR = "m0 -9.5l2.8 6 6.4 .8-4.7 4.5 1.2 6.4-5.7-3.2-5.7 3.2 1.2-6.4-4.7-4.5 6.4-.8z"
 _HEIGHT = 250
 _NAMES_WRITTEN = 15  # of more the names would hide the points; the legend has them all
@@ -162,7 +166,8 @@ class Tooltip(NamedTuple):
 
 def sign_of(code: int) -> tuple[int, int]:
     """Return the colour and the shape of a class; the pair repeats after seventy classes."""
-    return code % N_COLORS, (code + code // N_COLORS) % len(_SHAPES)
+    turn, color = code // N_COLORS % len(_SHAPES), code % N_COLORS
+    return color, (_SHAPE_OF[color] + turn) % _TURNS if turn < _TURNS else turn
 
 
 def _shape(index: int, radius: float) -> str:
@@ -447,6 +452,27 @@ def draw_scatter(
         body.append(strip.wrap(tip, "pt k0 p1", f'<path d="{mark}"/>'))
     body.append(strip.hint())
     return _picture(ident, width, height + TIP_HEIGHT, title, text, body, "plot tips", "group")
+
+
+def draw_calibration(ident: str, groups: Sequence[dict[str, Any]], *, title: str, text: str) -> str:
+    """Draw shares of right answers over their probabilities, with intervals and the diagonal."""
+    width, height = 560, 360
+    low = floor(10 * min(min(g["low"], g["probability"]) for g in groups)) / 10
+    frame = _Frame(width, height, (low, 1.0), (low, 1.0))
+    ticks = _ticks(low, 1.0, 5)
+    body = frame.axes("probability", "share right", ticks, [(v, tick(v)) for v in ticks])
+    line = f"M{frame.x(low):g} {frame.y(low):g}L{frame.x(1):g} {frame.y(1):g}"
+    body.append(f'<path class="grid" d="{line}"/>')
+    for g in groups:
+        x = frame.x(g["probability"])
+        body.append(
+            f'<path class="trace" d="M{x:g} {frame.y(g["low"]):g}V{frame.y(g["high"]):g}"/>'
+        )
+    dots = "".join(
+        f"M{frame.x(g['probability']):g} {frame.y(g['right']):g}{_shape(0, 5)}" for g in groups
+    )
+    body.append(f'<path class="k0" d="{dots}"/>')
+    return _picture(ident, width, height, title, text, body, "plot")
 
 
 def draw_history(ident: str, values: Sequence[float | None], *, name: str, n_iter: int) -> str:

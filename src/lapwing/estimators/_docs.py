@@ -359,6 +359,10 @@ probability_spread_ : float
     Standard deviation of its logarithm: what the labels leave open.
 probability_n_labels_ : int
     Labels that it was learnt from, each by a fit without it; 0 where the scores alone decided.
+left_out_rows_ : ndarray of int of shape (n_left_out,)
+    Rows of these labels, of equal rows the first; empty where none was left out.
+left_out_proba_ : ndarray of shape (n_left_out, n_classes)
+    Probabilities of the classes for these rows, each by the fit without its label.
 """,
     "alpha_": """
 alpha_ : ndarray of shape (n_basis, n_columns)

@@ -145,6 +145,10 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
             removable = np.bincount(codes)[codes] > 1
             left_out, codes = left_out[removable], codes[removable]
             left_out = shifted(left_out)
+            known = ~np.isnan(left_out).any(axis=1)
+            rows, tested = problem.observed[removable][known], left_out[known]
+        else:
+            rows, tested = problem.observed[:0], values[:0]
         # Of points, and each observation once: a weight and as many equal rows are the same.
         found = fit_sharpness(
             self._sharpness_prior,
@@ -156,6 +160,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         self.probability_sharpness_ = found.value
         self.probability_spread_ = found.spread
         self.probability_n_labels_ = found.n_labels
+        self.left_out_rows_ = rows
+        self.left_out_proba_ = class_probabilities(tested, found.value)
         self.transduction_proba_ = class_probabilities(values, found.value)
 
     def _shift(self, values: Array) -> Array:
