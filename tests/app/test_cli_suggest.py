@@ -74,7 +74,7 @@ def test_the_rows_are_full_and_their_label_is_empty(main: Main) -> None:
     found = read("n.csv")
     assert len(found) == 5
     given = {row["name"]: row for row in rows}
-    assert all(row == given[row["name"]] for row in found)
+    assert all(row == given[row["name"]] | {"chosen": "suggested"} for row in found)
     assert all(row["y"] == "" for row in found)
 
 
@@ -105,8 +105,32 @@ def test_the_loop_closes_twice_from_no_label_at_all(main: Main, key: str) -> Non
         asked_for.append(fill(path, truth, key))
     assert len({i for batch in asked_for for i in batch}) == 9, "no row is asked for twice"
     fit = commands(said)[1]
-    found = asked(main(*fit, "--json"))
+    code, said, err = main(*fit, "--json")
+    found = json.loads(said)
     assert (found["labeled"], found["predicted"]) == (9, {c: truth.count(c) for c in CLASSES})
+    assert (code, err.count("9 of the 9 labels are of rows that suggest named.")) == (0, 1)
+
+
+def test_who_chose_the_rows_is_kept_in_their_file(main: Main) -> None:
+    """What labels tell of the error is told to be too much where most were suggested."""
+    rows, truth = table(n_labels=2)
+    for row in rows:
+        row["chosen"] = "x"  # a column of the table, which is another one
+    write("t.csv", rows)
+    options = ("--label", "y", "--id", "name", "--drop", "chosen")
+    done = main("suggest", "t.csv", *options, "-k", 7, "--out", "n.csv", "-q")
+    assert done == (0, "", "")
+    fill("n.csv", truth)
+    assert [row["lapwing chosen"] for row in read("n.csv")] == ["suggested"] * 7
+    fit = ("t.csv", "n.csv", *options, "--method", "lapsvc", "-q")
+    said = "7 of the 13 labels are of rows that suggest named"
+    assert said in main("fit", *fit)[2]
+    # Rows that somebody else has chosen: drawn at random, say.
+    other = [row | {"lapwing chosen": "by chance"} for row in read("n.csv")]
+    write("n.csv", other)
+    assert main("fit", *fit) == (0, "", "")
+    write("n.csv", [{k: v for k, v in row.items() if k != "lapwing chosen"} for row in other])
+    assert main("fit", *fit) == (0, "", "")
 
 
 def test_more_clusters_than_classes_are_covered_too(main: Main) -> None:

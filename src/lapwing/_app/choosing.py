@@ -29,6 +29,7 @@ from lapwing.classes.decoding import n_columns
 from lapwing.classes.label_checks import label_warnings_ignored
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
+from lapwing.estimators.diagnostics import warn_suggested_labels
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
@@ -161,6 +162,7 @@ def choose(
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
     """Compare the usual methods on a table."""
     start = time.perf_counter()
+    warn_suggested_labels(table.n_suggested, int(np.count_nonzero(table.labeled)))
     before = points_of(table, request, progress)
     with label_warnings_ignored():  # as in a fit
         if table.numeric:

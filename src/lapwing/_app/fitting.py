@@ -33,6 +33,7 @@ from lapwing.classes.decoding import as_columns, of_each_class
 from lapwing.classes.label_checks import label_warnings_ignored
 from lapwing.classes.probabilities import class_probabilities
 from lapwing.estimators import LapERLSClassifier
+from lapwing.estimators.diagnostics import warn_suggested_labels
 from lapwing.estimators.path import PathEstimator
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
@@ -150,6 +151,7 @@ def fit(
         As the estimator raises.
     """
     start = time.perf_counter()
+    warn_suggested_labels(table.n_suggested, int(np.count_nonzero(table.labeled)))
     before = points_of(table, request, progress)
     chosen = choose(table, request, before.points, progress)
     estimator, method = chosen.estimator, chosen.method

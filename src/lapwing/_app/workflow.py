@@ -26,6 +26,7 @@ from lapwing._report.page import render
 from lapwing._report.record import ReportData
 from lapwing._report.rows import row_cells, row_columns
 from lapwing._tables.cells import as_text, numbers_if_plain
+from lapwing._tables.columns import SUGGESTED
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.predictions import (
     Predictions,
@@ -350,7 +351,10 @@ def write_suggested(suggested: Suggestion) -> None:
 
 
 def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Path) -> None:
-    """Write rows to label with all columns of the table, and an empty label column."""
+    """Write rows to label with all columns of the table, an empty label, and how they were chosen.
+
+    A fit warns where most of its labels are of rows that were suggested.
+    """
     assert table.keys is not None
     content = {table.id_name or table.keys.row: table.ids[rows]}
     if path.suffix.lower() == ".csv":
@@ -361,6 +365,7 @@ def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Pat
         decimal = table.dialect.decimal
         content |= {name: numbers_if_plain(column, decimal) for name, column in cells.items()}
     content[table.keys.label] = np.full(len(rows), "", dtype=object)
+    content[table.keys.chosen] = np.full(len(rows), SUGGESTED, dtype=object)
     write_columns(content, path, temporary, table.dialect, "the rows to label next")
 
 

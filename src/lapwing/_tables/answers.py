@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing._tables.cells import read_amount
 from lapwing._tables.coding import same_label
-from lapwing._tables.columns import FileAnswers, Keys, RawColumns
+from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawColumns
 from lapwing._tables.words import shorten, without_guard
 from lapwing._words import listed
 
@@ -26,7 +26,8 @@ _NAMED = 3
 
 def name_keys(columns: Collection[str], label: str | None) -> Keys:
     """Choose names that no column of the table has."""
-    return Keys(_free("row", columns), _free("label", columns) if label is None else label)
+    label = _free("label", columns) if label is None else label
+    return Keys(_free("row", columns), label, _free("chosen", columns))
 
 
 def _free(name: str, taken: Collection[str]) -> str:
@@ -41,7 +42,7 @@ def locate(
     row_of: Callable[[str], int | None],
     cells_of: Callable[[str, NDArray[np.intp]], Sequence[str | float] | None],
     key: str,
-    label: str,
+    keys: Keys,
 ) -> FileAnswers:
     """Find the rows of a table that a file of answers is about.
 
@@ -55,8 +56,10 @@ def locate(
         From such an id to the row, counted from 0; None if there is none.
     cells_of : callable
         The cells of some rows in a column; None if the table has no such column.
-    key, label : str
-        The columns of `ids` and of the labels.
+    key : str
+        The column of `ids`.
+    keys : Keys
+        The other columns.
 
     Raises
     ------
@@ -83,9 +86,12 @@ def locate(
         again = ids[int(np.argmax(rows == twice[0]))]
         raise ValueError(f"{name}: {again!r} is in column {key!r} more than once. Keep one row.")
     labels = np.array([without_guard(text) for text in sheet.labels.tolist()], dtype=object)
-    numbers = sheet.numbers.get(label, np.full(rows.size, np.nan))
+    numbers = sheet.numbers.get(keys.label, np.full(rows.size, np.nan))
+    suggested = np.zeros(rows.size, bool)
+    if keys.chosen in sheet.others:
+        suggested = np.array([text == SUGGESTED for text in sheet.others[keys.chosen]])
     difference = _compare(sheet, name, table, ids, rows, cells_of)
-    return FileAnswers(name, rows, labels, numbers, difference)
+    return FileAnswers(name, rows, labels, numbers, suggested, difference)
 
 
 def _compare(

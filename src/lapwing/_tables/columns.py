@@ -54,6 +54,8 @@ class FileAnswers:
         Their labels in this file, as text.
     numbers : ndarray of shape (k,)
         Labels that the file's format says are numbers; NaN elsewhere.
+    suggested : ndarray of bool of shape (k,)
+        Rows of which the file says that the method chose them.
     difference : str
         In what else the file differs from the table; empty if in nothing.
     """
@@ -62,12 +64,16 @@ class FileAnswers:
     rows: NDArray[np.intp]
     labels: NDArray[Any]
     numbers: NDArray[Any]
+    suggested: NDArray[np.bool_]
     difference: str = ""
+
+
+SUGGESTED = "suggested"  # in `Keys.chosen`
 
 
 @dataclass(frozen=True)
 class Keys:
-    """Names of the two columns of a file of answers.
+    """Names of the columns of a file of answers.
 
     Attributes
     ----------
@@ -75,10 +81,13 @@ class Keys:
         The number of the row, counted from 1 over all files of the table.
     label : str
         The label, where the table has no column of that name.
+    chosen : str
+        How the row was chosen: `SUGGESTED`, or anything else.
     """
 
     row: str
     label: str
+    chosen: str = "chosen"
 
 
 @dataclass(frozen=True)
@@ -162,6 +171,8 @@ class RawTable:
         How the first file is written, if that is a CSV file.
     answers : tuple of FileAnswers
         Labels that are not in `labels` yet.
+    n_suggested : int
+        Labels of rows that the method chose, as far as files say so.
     keys : Keys or None
         What a file of answers calls its columns; None for rows to be predicted.
     source : str
@@ -201,6 +212,7 @@ class RawTable:
     cells: Mapping[str, Cells] = field(default_factory=dict)
     dialect: Dialect = USUAL
     answers: tuple[FileAnswers, ...] = ()
+    n_suggested: int = 0
     keys: Keys | None = None
     source: str = ""
     numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)

@@ -186,7 +186,8 @@ def _of_later_files(first: Part, selection: Selection) -> Selection:
 def _read_later(source: Source, later: Selection, keys: Keys) -> Part:
     if source.suffix not in TABLES:
         return _read_one(source, later)
-    options = replace(later.options, label=keys.label, labels_file=None)
+    shown = (*later.options.shown, keys.chosen)
+    options = replace(later.options, label=keys.label, labels_file=None, shown=shown)
     return _read_one(source, replace(later, options=options, usual_id=keys.row, partial=True))
 
 
@@ -248,7 +249,7 @@ def _locate(
     row_of = by_number if selection.id is None else _finder_of_ids(tables)
     key = keys.row if selection.id is None else selection.id
     cells_of = partial(_cells, tables)
-    return locate(sheet, name, source, row_of, cells_of, key, keys.label)
+    return locate(sheet, name, source, row_of, cells_of, key, keys)
 
 
 def _cells(

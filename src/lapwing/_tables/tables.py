@@ -195,6 +195,8 @@ class Table:
         Columns to look at, as text.
     whole : WholeTable or None
         All columns, to be written beside answers; None if they are not.
+    n_suggested : int
+        Labels of rows that the method chose, as far as files say so.
     """
 
     X: Any
@@ -221,6 +223,7 @@ class Table:
     keys: Keys | None = None
     shown: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     whole: WholeTable | None = None
+    n_suggested: int = 0
 
     @property
     def features(self) -> Features:
@@ -331,6 +334,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         raw.keys,
         {name: raw.others[name] for name in options.shown},
         whole,
+        raw.n_suggested,
     )
 
 
@@ -547,11 +551,13 @@ def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = N
     ids = np.arange(1, raw.labels.size + 1) if ids is None else ids
     numbers = raw.numbers.get(raw.keys.label, np.full(raw.labels.size, np.nan))
     labels, numbers, remarks = fill_in(raw.labels, numbers, raw.answers, blank, ids, raw.keys.label)
+    given = [one.suggested & (blank(one.labels) != "") for one in raw.answers]
     return replace(
         raw,
         labels=labels,
         remarks=(*raw.remarks, *remarks),
         answers=(),
+        n_suggested=sum(int(np.count_nonzero(rows)) for rows in given),
         numbers={**raw.numbers, raw.keys.label: numbers},
     )
 
