@@ -1179,6 +1179,10 @@ def test_columns_tell_by_goodman_and_kruskals_tau() -> None:
     assert columns.tell(codes, among=[0, 2])[1] == pytest.approx(1.0)
     assert columns.tell(codes, among=[1, 2])[1] == 0.0
     assert not columns.tell(codes, among=[1]).any()
+    # Texts that a pipeline in Python makes points of.
+    texts = np.array([[f"red {k}"] for k in range(300)])
+    alone = ColumnParts.of(replace(table, X=texts, feature_names=("x0",), kinds=()))
+    assert alone.tell(codes).tolist() == [0.0]
 
 
 def test_the_telling_columns_stand_with_their_medians(two_moons: Any) -> None:

@@ -55,12 +55,12 @@ class ColumnParts:
             if is_sparse(table.X) or kind not in (NUMERIC, CATEGORICAL):
                 continue
             found: Any = feature_values(table.X, place, rows) if block is None else block[:, place]
-            if kind == NUMERIC:
-                column = np.asarray(found, dtype=np.float64)
-                part = _quantile_parts(column)
-            else:
+            column = _as_numbers(found) if kind == NUMERIC else None
+            if column is None:  # in Python a frame or a list of texts may be the points
                 column = np.array(["" if v is None else str(v) for v in found], dtype=object)
                 part = np.unique(column.astype(str), return_inverse=True)[1]
+            else:
+                part = _quantile_parts(column)
             names.append(name)
             values.append(column)
             parts.append(part.astype(np.int32))
@@ -109,6 +109,13 @@ class ColumnParts:
             tau = (given - alone) / (1 - alone)
             found[k] = max(0.0, (tau - chance) / (1 - chance)) if chance < 1 else 0.0
         return found
+
+
+def _as_numbers(values: Any) -> NDArray[Any] | None:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
 
 
 def _quantile_parts(column: NDArray[np.float64]) -> NDArray[np.intp]:
