@@ -647,7 +647,7 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
         )
     if math.isnan(chosen.reproducibility):
         return f"Every row has a label, so there are no other rows to learn from. {use}"
-    if _is_near_guessing(chosen, guessing(len(setting.classes), setting.sizes)):
+    if chosen.error >= _AS_GUESSING * guessing(len(setting.classes), setting.sizes):
         if chosen.n_left_out < FEW_LEFT_OUT:
             return (
                 "These labels are too few to say whether anything here follows the classes. Label "
@@ -670,7 +670,7 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
     finding = _FINDINGS.get(chosen.assumption, chosen.assumption)
     if not alone:
         return f"Of these candidates {chosen.name} is the best: {finding}. {use}"
-    if _gain(chosen, alone) < _GAIN:
+    if min(row.error for row in alone) - chosen.error < _GAIN:
         return (
             f"The unlabelled rows make little difference: the labels alone do nearly as well. {use}"
         )
@@ -692,10 +692,6 @@ def finds_nothing(row: Evidence, n_classes: int, sizes: Array | None = None) -> 
     """Whether enough left-out labels say that an answer is near to guessing."""
     enough = row.n_left_out >= _ENOUGH_FOR_NOTHING
     return enough and row.error >= _NOTHING_FOUND * guessing(n_classes, sizes)
-
-
-def _is_near_guessing(row: Evidence, of_guessing: float) -> bool:
-    return row.error >= _AS_GUESSING * of_guessing
 
 
 def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
@@ -777,11 +773,6 @@ def _probability_better(row: Evidence, other: Evidence) -> float:
 
 def _missed(row: Evidence) -> str:
     return f"{round(row.left_out_error * row.n_left_out)} of {row.n_left_out}"
-
-
-def _gain(chosen: Evidence, alone: Sequence[Evidence]) -> float:
-    """How much fewer errors are expected than of the labels alone."""
-    return min(row.error for row in alone) - chosen.error
 
 
 def _lower(text: str) -> str:

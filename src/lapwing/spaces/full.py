@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -24,10 +24,6 @@ from lapwing.spaces.systems import expansion_system
 _OWN_ROWS = 64  # whose kernel values with themselves are computed at a time
 _KEEPING = Lock()  # threads share the pairs of a fit
 _KEPT_BYTES = 2**28  # of factored restrictions, which cost the cube of their points to make again
-
-
-def _bytes_of(restrictions: Mapping[bytes, Restriction]) -> int:
-    return sum(one.space.features.nbytes for one in restrictions.values())
 
 
 class ComputedKernel(LinearOperator):
@@ -158,7 +154,8 @@ class FullKernelSpace:
         if key not in known:
             made = self._restricted(rows)
             with _KEEPING:
-                if made.space.features.nbytes + _bytes_of(known) > _KEPT_BYTES:
+                kept = sum(one.space.features.nbytes for one in known.values())
+                if made.space.features.nbytes + kept > _KEPT_BYTES:
                     return made
                 known[key] = made
         return known[key]

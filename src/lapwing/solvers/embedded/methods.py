@@ -93,33 +93,26 @@ def _n_unknowns(objective: EmbeddedObjective) -> int:
     return objective.space.n_coef + int(objective.basis.shape[1]) + 1
 
 
-def _normal_bytes(objective: EmbeddedObjective) -> float:
-    return 3.0 * _MATRIX_BYTES * _n_unknowns(objective) ** 2
+def _column_bytes(objective: EmbeddedObjective, system: DenseSystem | FeatureSystem) -> float:
+    """What the factorisation of a column takes."""
+    if not system.expands:
+        return 3.0 * _MATRIX_BYTES * _n_unknowns(objective) ** 2
+    # All matrices but that of the kernel.
+    copies = (EXACT_COPIES if objective.basis is None else COPIES) - 1
+    return float(copies * _MATRIX_BYTES * system.n_points**2)
 
 
-def _expanded(objective: EmbeddedObjective, result: EmbeddedResult) -> EmbeddedResult:
-    """The result of a dense system, whose coefficients are alpha, in those of the space."""
+def _in_space(objective: EmbeddedObjective, system: Any, result: EmbeddedResult) -> EmbeddedResult:
+    """The result in coefficients of the space; those of a dense system are alpha."""
+    if not system.expands:
+        return result
     return result._replace(coef=objective.space.represent(result.coef))
-
-
-def _matrix_side(objective: EmbeddedObjective) -> MatrixSide:
-    return MatrixSide.of(_dense(objective), objective.C)
-
-
-def _feature_side(objective: EmbeddedObjective) -> FeatureSide:
-    return FeatureSide.of(_features(objective), objective.C)
 
 
 def _least_squares(
     objective: EmbeddedObjective, kernel: KernelSide, settings: EmbeddedSettings
 ) -> EmbeddedResult:
-    return kernel.minimize(objective.side)
-
-
-def _dense_least_squares(
-    objective: EmbeddedObjective, kernel: KernelSide, settings: EmbeddedSettings
-) -> EmbeddedResult:
-    return _expanded(objective, kernel.minimize(objective.side))
+    return _in_space(objective, kernel, kernel.minimize(objective.side))
 
 
 def _conjugate_gradient(
@@ -134,53 +127,41 @@ def _conjugate_gradient(
 
 
 def _tube(
-    objective: EmbeddedObjective,
-    system: DenseSystem | FeatureSystem,
-    settings: EmbeddedSettings,
-    n_bytes: float,
+    objective: EmbeddedObjective, system: DenseSystem | FeatureSystem, settings: EmbeddedSettings
 ) -> EmbeddedResult:
-    """`n_bytes` is what the factorisation of a column takes."""
     assert isinstance(settings.loss, EpsilonInsensitive)
     scale = settings.units.scale
     # The loss grows with the first power of the residual, the rest with the second: in the units
     # of the targets both of its numbers are divided.
-    return tube_regression(
+    result = tube_regression(
         system,
         objective.C / scale,
         settings.loss.epsilon / scale,
         tol=settings.tol,
         max_iter=settings.max_iter,
         on_iteration=settings.on_iteration,
-        n_threads=column_threads(system.side.n_columns, n_bytes),
+        n_threads=column_threads(system.side.n_columns, _column_bytes(objective, system)),
     )
-
-
-def _dense_tube(
-    objective: EmbeddedObjective, system: DenseSystem, settings: EmbeddedSettings
-) -> EmbeddedResult:
-    # All matrices but that of the kernel.
-    copies = (EXACT_COPIES if objective.basis is None else COPIES) - 1
-    n_bytes = float(copies * _MATRIX_BYTES * system.n_points**2)
-    return _expanded(objective, _tube(objective, system, settings, n_bytes))
-
-
-def _feature_tube(
-    objective: EmbeddedObjective, system: FeatureSystem, settings: EmbeddedSettings
-) -> EmbeddedResult:
-    return _tube(objective, system, settings, _normal_bytes(objective))
+    return _in_space(objective, system, result)
 
 
 EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
     ("squared", "matrix"): EmbeddedMethod(
-        "cholesky", _matrix_side, _dense_least_squares, knows_labels=False
+        "cholesky",
+        lambda one: MatrixSide.of(_dense(one), one.C),
+        _least_squares,
+        knows_labels=False,
     ),
     ("squared", "features"): EmbeddedMethod(
-        "normal equations", _feature_side, _least_squares, knows_labels=False
+        "normal equations",
+        lambda one: FeatureSide.of(_features(one), one.C),
+        _least_squares,
+        knows_labels=False,
     ),
     ("squared", "operator"): EmbeddedMethod(
-        "conjugate gradient", lambda objective: None, _conjugate_gradient
+        "conjugate gradient", lambda one: None, _conjugate_gradient
     ),
-    ("epsilon_insensitive", "matrix"): EmbeddedMethod("interior point", _dense, _dense_tube),
-    ("epsilon_insensitive", "features"): EmbeddedMethod("interior point", _features, _feature_tube),
+    ("epsilon_insensitive", "matrix"): EmbeddedMethod("interior point", _dense, _tube),
+    ("epsilon_insensitive", "features"): EmbeddedMethod("interior point", _features, _tube),
 }
 """Methods by the name of the loss, and by how the function side is held."""

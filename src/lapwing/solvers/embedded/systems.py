@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg as sla
@@ -367,7 +367,11 @@ class KernelSide(ABC):
     ----------
     eliminated : Elimination
         f and b.
+    expands : bool
+        Whether the coefficients of f are its multipliers alpha.
     """
+
+    expands: ClassVar[bool] = False
 
     eliminated: Elimination
 
@@ -422,6 +426,8 @@ class MatrixSide(KernelSide):
 
     problem: DenseSystem
     C: float
+
+    expands = True
 
     @classmethod
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
