@@ -47,7 +47,7 @@ _CONVERSION_ERRORS = (
 
 
 @contextmanager
-def reading_features(X: Any) -> Iterator[None]:
+def reading_features(X: object) -> Iterator[None]:
     """Convert X to numbers in the block; errors name the columns that hold something else.
 
     Values that NumPy would convert to other numbers are refused before: those under a mask would

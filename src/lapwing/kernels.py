@@ -422,7 +422,7 @@ class Kernel:
             yield rows, block
 
 
-def _checked_block(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+def _checked_block(given: object, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
     block: Array = np.asarray(given, dtype=dtype)
     if block.shape != shape:
         raise ValueError(

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from lapwing._arrays import Array, Matrix, even_blocks, is_sparse, row_blocks
@@ -74,7 +75,7 @@ class SharedRows:
         shape = (self._matrix.shape[0], F.shape[1])
         out = np.empty(shape, dtype=np.result_type(self._matrix.dtype, F.dtype))
 
-        def multiply(rows: slice, part: Any) -> None:
+        def multiply(rows: slice, part: BaseEstimator) -> None:
             out[rows] = part @ F
 
         share(self._n_threads, multiply, self._rows, self._parts)
@@ -117,7 +118,7 @@ def _long_rows(a: Array, b: Array) -> list[tuple[Array, Array]]:
     return [(a[:cut].reshape(wide), b[:cut].reshape(wide)), (a[cut:], b[cut:])]
 
 
-def product(A: Any, B: Array) -> Any:
+def product(A: Matrix, B: Array) -> Any:
     """A @ B in the wider precision of both, without a copy of A in it.
 
     NumPy's product of two precisions makes that copy of all of A. Products of matrices that are

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from lapwing._rows import PointData
+from lapwing._rows import PointData, PointsLike
 from lapwing._tables.assembly import apply_readings, read_columns
 from lapwing._tables.checks import feature_obstacles, warn_of_bad_cells
 from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest, tidy_names
@@ -129,7 +129,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     decimal: str = "auto"
     dates: str = "auto"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: object = None) -> Self:
         """Decide what each column is.
 
         Parameters
@@ -152,7 +152,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._fit(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: object = None) -> Any:
         """Decide what each column is, and encode the same rows.
 
         Parameters
@@ -208,7 +208,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.steps_ = Pipeline(found.steps) if found.steps else None
         return found
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: PointsLike) -> Any:
         """Encode rows.
 
         Parameters
@@ -279,7 +279,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         return found
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """Name the features: a column, or a column with one of its values or words.
 
         A name that occurs twice is numbered, such as "kind_red (2)".

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
 from importlib import resources
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from lapwing._host.modules import require
 from lapwing._label.finding import Wish
@@ -22,6 +22,9 @@ from lapwing._label.journal import JournalError
 from lapwing._label.model import SUGGESTED
 from lapwing._label.session import CLOSED, Event, Session
 from lapwing._label.words import RequestError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 _LOG = logging.getLogger("lapwing")
 _BODY = 8 * 2**20  # 200,000 rows are 1.4 MB
@@ -136,43 +139,43 @@ class _Handlers:
         self._exporting = self._anyio.CapacityLimiter(1)
         self._n_streams = 0
 
-    async def page(self, request: Any) -> Any:
+    async def page(self, request: Request) -> Any:
         return await self._file("index.html")
 
-    async def static(self, request: Any) -> Any:
+    async def static(self, request: Request) -> Any:
         return await self._file(request.path_params["name"])
 
-    async def state(self, request: Any) -> Any:
+    async def state(self, request: Request) -> Any:
         return self._json(await self._call(self._session.state))
 
-    async def map(self, request: Any) -> Any:
+    async def map(self, request: Request) -> Any:
         return self._binary(await self._call(self._session.map, request.path_params["key"]))
 
-    async def colours(self, request: Any) -> Any:
+    async def colours(self, request: Request) -> Any:
         version, learnt, content = await self._call(self._session.colours)
         return self._binary(content, {"x-version": str(version), "x-model-version": str(learnt)})
 
-    async def rows(self, request: Any) -> Any:
+    async def rows(self, request: Request) -> Any:
         rows = whole_text(request.query_params.get("ids", ""), "ids")
         return self._json(await self._call(self._session.rows, rows))
 
-    async def find(self, request: Any) -> Any:
+    async def find(self, request: Request) -> Any:
         asked = request.query_params
         words = asked.get("words", "")[:_MOST_LETTERS]
         wish = Wish(words, asked.get("class"), asked.get("by", "either"), asked.get("state", ""))
         return self._json(await self._call(self._session.find, wish))
 
-    async def image(self, request: Any) -> Any:
+    async def image(self, request: Request) -> Any:
         row = whole(request.path_params["row"], "The row")
         kind, content = await self._call(self._session.image, row)
         return self._responses.Response(content, media_type=kind)
 
-    async def suggest(self, request: Any) -> Any:
+    async def suggest(self, request: Request) -> Any:
         k = whole(request.query_params.get("k", str(SUGGESTED)), "k")
         skipped = whole_text(request.query_params.get("skip", ""), "skip")
         return self._json(await self._call(self._session.suggest, k, skipped))
 
-    async def export(self, request: Any) -> Any:
+    async def export(self, request: Request) -> Any:
         make = self._exports.get(request.path_params["name"])
         if make is None:
             raise RequestError(f"There is no such file. There are {', '.join(self._exports)}.", 404)
@@ -183,7 +186,7 @@ class _Handlers:
         named = {"content-disposition": f'attachment; filename="{found.name}"'}
         return self._responses.Response(found.content, headers=named, media_type=found.kind)
 
-    async def batch(self, request: Any) -> Any:
+    async def batch(self, request: Request) -> Any:
         kinds: dict[str, type] = {"rows": list, "label": str, "take": str, "model": int}
         message = read_json(await _body(request), kinds)
         rows = read_rows(message.get("rows"))
@@ -197,17 +200,17 @@ class _Handlers:
             raise RequestError('The message has either a "label", or "take": "model".')
         return self._json(receipt._asdict())
 
-    async def undo(self, request: Any) -> Any:
+    async def undo(self, request: Request) -> Any:
         message = read_json(await _body(request), {"batch": int})
         receipt = await self._call(self._session.undo, message.get("batch"))
         return self._json(receipt._asdict())
 
-    async def classes(self, request: Any) -> Any:
+    async def classes(self, request: Request) -> Any:
         message = read_json(await _body(request), {"name": str})
         version = await self._call(self._session.add_class, message.get("name"))
         return self._json({"version": version})
 
-    async def drop(self, request: Any) -> Any:
+    async def drop(self, request: Request) -> Any:
         message = read_json(await _body(request), {"class": str, "into": str})
         name = message.get("class")
         if name is None:
@@ -215,18 +218,18 @@ class _Handlers:
         receipt = await self._call(self._session.drop_class, name, message.get("into"))
         return self._json(receipt._asdict())
 
-    async def mark(self, request: Any) -> Any:
+    async def mark(self, request: Request) -> Any:
         message = read_json(await _body(request), {"rows": list, "mark": str, "on": bool})
         rows, kind = read_rows(message.get("rows")), message.get("mark") or ""
         on = bool(message.get("on", True))
         return self._json({"version": await self._call(self._session.mark, rows, kind, on)})
 
-    async def target(self, request: Any) -> Any:
+    async def target(self, request: Request) -> Any:
         message = read_json(await _body(request), {"percent": str})
         target = read_target(message.get("percent"))
         return self._json({"version": await self._call(self._session.aim, target)})
 
-    async def rename(self, request: Any) -> Any:
+    async def rename(self, request: Request) -> Any:
         message = read_json(await _body(request), {"from": str, "to": str})
         before = message.get("from")
         if before is None:
@@ -234,26 +237,26 @@ class _Handlers:
         receipt = await self._call(self._session.rename_class, before, message.get("to"))
         return self._json(receipt._asdict())
 
-    async def events(self, request: Any) -> Any:
+    async def events(self, request: Request) -> Any:
         if self._n_streams >= _STREAMS:
             raise RequestError("The page is open too often. Close some of its tabs.", 429)
         return self._responses.StreamingResponse(
             self._stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
         )
 
-    async def refused(self, request: Any, error: RequestError) -> Any:
+    async def refused(self, request: Request, error: RequestError) -> Any:
         return self._error(str(error), error.status)
 
-    async def not_written(self, request: Any, error: JournalError) -> Any:
+    async def not_written(self, request: Request, error: JournalError) -> Any:
         return self._error(str(error), 507)
 
-    async def nothing_here(self, request: Any, error: Exception) -> Any:
+    async def nothing_here(self, request: Request, error: Exception) -> Any:
         return self._error("There is nothing at this address.", 404)
 
-    async def wrong_method(self, request: Any, error: Exception) -> Any:
+    async def wrong_method(self, request: Request, error: Exception) -> Any:
         return self._error("This address is not asked in this way.", 405)
 
-    async def defect(self, request: Any, error: Exception) -> Any:
+    async def defect(self, request: Request, error: Exception) -> Any:
         _LOG.error("the page to label on: %s", error, exc_info=error)
         return self._error(
             f"Unexpected {type(error).__name__}. This is a defect of lapwing: please report it. "
@@ -262,7 +265,7 @@ class _Handlers:
         )
 
     async def _call(
-        self, function: Callable[..., Any], *arguments: Any, limiter: Any = None
+        self, function: Callable[..., Any], *arguments: object, limiter: Any = None
     ) -> Any:
         """Call in one of a few threads; requests beyond these wait in line."""
         lane = self._answering if limiter is None else limiter
@@ -311,7 +314,7 @@ class _Handlers:
             self._n_streams -= 1
             end()
 
-    def _json(self, value: Any, status: int = 200) -> Any:
+    def _json(self, value: object, status: int = 200) -> Any:
         text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
         kind = "application/json; charset=utf-8"
         return self._responses.Response(text, status, headers={"content-type": kind})
@@ -325,7 +328,7 @@ class _Handlers:
         )
 
 
-async def _body(request: Any) -> bytes:
+async def _body(request: Request) -> bytes:
     """The body of a request, as long as it is not too long.
 
     Raises
@@ -373,7 +376,7 @@ def read_json(body: bytes, allowed: Mapping[str, type]) -> dict[str, Any]:
     return message
 
 
-def read_rows(value: Any) -> list[int]:
+def read_rows(value: object) -> list[int]:
     """Rows of a message.
 
     Raises

@@ -78,7 +78,7 @@ def block_height(bytes_per_row: int, budget: int = BLOCK_BYTES) -> int:
 
 
 def blocks_of(
-    X: Any, bytes_per_row: int | None = None, budget: int = BLOCK_BYTES
+    X: PointData, bytes_per_row: int | None = None, budget: int = BLOCK_BYTES
 ) -> Iterator[tuple[slice, Any]]:
     """Iterate over row blocks of arrays or of rows on disk, with their slices of rows.
 

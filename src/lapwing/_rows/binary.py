@@ -15,6 +15,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._host.files import why_unreadable
+from lapwing._rows.base import PointsLike
 from lapwing._rows.stored import FileStates, StoredRows, precision_of
 
 _PIECE_BYTES = 2**16  # smallest size of a read
@@ -81,7 +82,7 @@ class BinaryRows(StoredRows):
         return np.ndarray(shape, self.stored, buffer, 0, strides)
 
 
-def mapped_file(X: Any, name: str = "X") -> BinaryRows | None:
+def mapped_file(X: PointsLike, name: str = "X") -> BinaryRows | None:
     """Open the file of a memory-mapped array or of a view of one; None for other arrays.
 
     Copy-on-write mappings may differ from their file, and negative strides are not supported: such

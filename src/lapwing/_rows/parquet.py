@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class ParquetRows(StoredRows):
     def key(self) -> tuple[Any, ...]:
         return *super().key, [str(path) for path in self.paths], self.columns
 
-    def _check_columns(self, path: Path, schema: Any, pl: Any) -> None:
+    def _check_columns(self, path: Path, schema: Mapping[str, Any], pl: ModuleType) -> None:
         missing = [column for column in self.columns if column not in schema]
         if missing:
             raise ValueError(
@@ -95,7 +96,7 @@ class ParquetRows(StoredRows):
                 values[low - start : high - start, j] = frame[column].to_numpy()
         return values
 
-    def _check_same_columns(self, path: Path, schema: Any) -> None:
+    def _check_same_columns(self, path: Path, schema: Mapping[str, Any]) -> None:
         more = [column for column in schema if column not in self.columns]
         if more:
             raise ValueError(
@@ -104,18 +105,18 @@ class ParquetRows(StoredRows):
             )
 
 
-def _height(path: Path, pl: Any) -> int:
+def _height(path: Path, pl: ModuleType) -> int:
     return int(_collected(path, pl.scan_parquet(path, glob=False).select(pl.len()), pl).item())
 
 
-def _collected(path: Path, scan: Any, pl: Any) -> Any:
+def _collected(path: Path, scan: Any, pl: ModuleType) -> Any:
     try:
         return scan.collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _unreadable(path, error) from None
 
 
-def _schema(path: Path, pl: Any) -> Any:
+def _schema(path: Path, pl: ModuleType) -> Any:
     try:
         return pl.scan_parquet(path, glob=False).collect_schema()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

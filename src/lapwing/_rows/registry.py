@@ -11,7 +11,7 @@ from typing import Any
 
 from lapwing._host.modules import require
 from lapwing._host.warn import warn
-from lapwing._rows.base import PickedRows, Rows, is_rows
+from lapwing._rows.base import PickedRows, PointsLike, Rows, is_rows
 from lapwing._rows.binary import mapped_file, read_npy
 from lapwing._rows.parquet import ParquetRows
 from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
@@ -40,11 +40,11 @@ def _names_of(rows: Rows) -> list[str] | None:
     return rows.columns if isinstance(rows, ParquetRows) and rows.named else None
 
 
-def _opened(source: Any) -> Rows | None:
+def _opened(source: object) -> Rows | None:
     return source if is_rows(source) else None
 
 
-def _parquet(source: Any) -> Rows | None:
+def _parquet(source: object) -> Rows | None:
     paths = _parquet_paths(source)
     return None if paths is None else ParquetRows(paths)
 
@@ -72,12 +72,12 @@ FORMATS: dict[str, Callable[[Any], Rows | None]] = {
 }
 
 
-def is_source(X: Any) -> bool:
+def is_source(X: PointsLike) -> bool:
     """Return whether X is, or names, a source of rows instead of an array."""
     return is_rows(X) or isinstance(X, str | os.PathLike) or is_zarr(X) or _is_path_list(X)
 
 
-def as_rows(X: Any) -> Rows | None:
+def as_rows(X: PointsLike) -> Rows | None:
     """Open the rows of a source or of a mapped file; None for everything else.
 
     Raises
@@ -96,7 +96,7 @@ def rows_else(X: Any) -> Any:
     return X if rows is None else rows
 
 
-def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
+def open_rows(source: object, *, columns: Sequence[str] | None = None) -> Rows:
     """Open points on disk, which estimators accept as X and read in blocks.
 
     Parameters
@@ -154,12 +154,12 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
     )
 
 
-def _check_exists(source: Any) -> None:
+def _check_exists(source: object) -> None:
     if isinstance(source, str | os.PathLike) and not Path(source).exists():
         raise FileNotFoundError(f"There is no {source}. X as a path is {_KNOWN}.")
 
 
-def _is_path_list(X: Any) -> bool:
+def _is_path_list(X: object) -> bool:
     """Return whether X is a list of Parquet files, and not of texts as features."""
     if not isinstance(X, list | tuple) or not X:
         return False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from lapwing._arrays import Array
 from lapwing._rows.base import IndexedRows
@@ -17,7 +18,7 @@ from lapwing.exceptions import DataChangedError
 READ_BYTES = 2**25  # 32 MB, read at a time
 
 
-def precision_of(dtype: Any, name: str) -> np.dtype[Any]:
+def precision_of(dtype: DTypeLike, name: str) -> np.dtype[Any]:
     """Return the precision in which numbers are read: float32 for float32, otherwise float64.
 
     Raises

@@ -40,7 +40,7 @@ class ZarrRows(StoredRows):
         return self.array[start:stop]
 
 
-def is_zarr(source: Any) -> bool:
+def is_zarr(source: object) -> bool:
     """Return whether an object is a Zarr array, without importing zarr."""
     kind = type(source)
     return kind.__module__.partition(".")[0] == "zarr" and kind.__name__ == "Array"

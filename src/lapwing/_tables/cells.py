@@ -370,7 +370,7 @@ def cells_of_texts(texts: Iterable[str | None], *, grouped: bool = True) -> Cell
     return Cells(np.array(numbers, dtype=np.float64), np.array(rows, np.int64), as_text(others))
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A value of Python's as a person would write it; empty for none."""
     if value is None:
         return ""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import Matrix, is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.cells import kind_of_unit, plain_number, read_amount
 from lapwing._tables.coding import folded
@@ -142,7 +142,7 @@ def _no_feature(raw: RawTable, where: str) -> str:
     )
 
 
-def bad_cells(X: Any, bad: Callable[..., Any], names: list[str]) -> dict[str, tuple[int, int]]:
+def bad_cells(X: Matrix, bad: Callable[..., Any], names: list[str]) -> dict[str, tuple[int, int]]:
     """For each column with such cells: how many, and the first of their rows, counted from 0."""
     if is_sparse(X):
         rows, columns = X.nonzero()

@@ -284,7 +284,7 @@ class Embedder:
                 f"{places[0]} on, though not at any one of them: {told(error)}."
             ) from error
 
-    def _checked(self, given: Any, places: Sequence[int], column: str) -> Vectors:
+    def _checked(self, given: object, places: Sequence[int], column: str) -> Vectors:
         """The vectors as an array, if they are one for each text."""
         n, wanted = len(places), f"Return an array of shape ({len(places)}, d) of numbers"
         if is_sparse(given):
@@ -366,7 +366,7 @@ def check_encoder(given: str) -> None:
         )
 
 
-def find_encoder(given: Any, *, here: bool = False) -> Encoder:
+def find_encoder(given: object, *, here: bool = False) -> Encoder:
     """The encoder that a user names.
 
     Code is imported here and nowhere else, and only by a name that the user gives: never by one
@@ -427,7 +427,7 @@ def _function(given: str, here: bool) -> Callable[..., Any]:
     return found
 
 
-def _name_of(function: Any) -> str:
+def _name_of(function: object) -> str:
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return f"{getattr(function, '__module__', type(function).__module__)}:{name}"
 

@@ -59,7 +59,7 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
     return {f"x{j}": _cells_of_array(column) for j, column in enumerate(array.T)}
 
 
-def frame_of(columns: Mapping[str, NDArray[Any]], like: Any) -> Any:
+def frame_of(columns: Mapping[str, NDArray[Any]], like: object) -> Any:
     """Make a data frame of columns: one of pandas if `like` is, else of polars."""
     if hasattr(like, "iloc"):
         pd = require("pandas", extra="pandas", purpose="a pandas DataFrame")
@@ -100,7 +100,7 @@ def _cells_of_array(column: NDArray[Any]) -> Cells:
     return cells_of_values([None if value != value else _plain(value) for value in given])
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return float(value) if isinstance(value, (bool, Decimal)) else value

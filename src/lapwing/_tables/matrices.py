@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import Matrix, is_sparse
 from lapwing._host.files import why_unreadable
 from lapwing._host.memory import require_memory
 from lapwing._tables.cells import as_text
@@ -254,7 +254,7 @@ def read_npy(source: Source, selection: Selection) -> RawTable:
 
 
 def take_columns(
-    X: Any,
+    X: Matrix,
     names: list[str],
     selection: Selection,
     source: Source,

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def read_parquet(source: Source, selection: Selection) -> RawColumns:
     return columns_of_frame(frame, frame.columns, selection, str(source), pl)
 
 
-def _load(source: Source, pl: Any, options: ReadOptions) -> Any:
+def _load(source: Source, pl: ModuleType, options: ReadOptions) -> Any:
     try:
         if source.path is not None and (options.rows or options.columns):
             with _no_panic_report():
@@ -69,7 +70,7 @@ def _no_panic_report() -> Iterator[None]:
 
 
 def columns_of_frame(
-    frame: Any, header: Sequence[str], selection: Selection, where: str, pl: Any
+    frame: Any, header: Sequence[str], selection: Selection, where: str, pl: ModuleType
 ) -> RawColumns:
     """Pick the columns with a role.
 
@@ -104,7 +105,7 @@ def columns_of_frame(
     )
 
 
-def cells_of_series(column: Any, pl: Any) -> Cells:
+def cells_of_series(column: Any, pl: ModuleType) -> Cells:
     """Sort the cells of a column of polars."""
     kind = column.dtype
     if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
@@ -127,13 +128,13 @@ def _per_hour(kind: Any) -> float:
     return 3600.0 * {"ms": 1e3, "us": 1e6, "ns": 1e9}[kind.time_unit]
 
 
-def _spell(column: Any, pl: Any) -> Any:
+def _spell(column: Any, pl: ModuleType) -> Any:
     if column.dtype == pl.Datetime and column.dtype.time_zone is not None:
         column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return column.cast(pl.String)
 
 
-def _texts(column: Any, where: str, pl: Any, any_type: bool = False) -> NDArray[Any]:
+def _texts(column: Any, where: str, pl: ModuleType, any_type: bool = False) -> NDArray[Any]:
     if column.dtype.is_float():
         column = column.fill_nan(None)
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TextIO
 
 import numpy as np
@@ -344,7 +345,7 @@ def _write_parquet(
         raise OSError(f"the Parquet file could not be written: {error}") from None
 
 
-def _series(column: NDArray[Any], pl: Any) -> Any:
+def _series(column: NDArray[Any], pl: ModuleType) -> Any:
     """A column of objects, which polars would store as opaque Python objects, by its values."""
     values = [None if value == "" else value for value in column.tolist()]
     kinds = {type(value) for value in values if value is not None}

@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
+from lapwing._rows import PointData, PointsLike
 from lapwing._tables.encoders import (
     CATEGORICAL,
     NUMERIC,
@@ -89,7 +90,9 @@ class Preprocessed:
     encoding: Encoding | None = None
 
 
-def scaling(X: Any, names: list[str], texts: Mapping[str, Iterable[Any]], scale: str) -> Scaling:
+def scaling(
+    X: PointData, names: list[str], texts: Mapping[str, Iterable[Any]], scale: str
+) -> Scaling:
     """Decide on standardisation by all columns, text as the one-hot columns that it becomes.
 
     Parameters
@@ -445,6 +448,6 @@ def _largest_singular_value(block: Any) -> float:
     return float(svds(centred, 1, v0=start, tol=_FIRST_DIGITS, return_singular_vectors=False)[0])
 
 
-def spreads(X: Any) -> NDArray[np.float64]:
+def spreads(X: PointsLike) -> NDArray[np.float64]:
     """Standard deviations of the columns, missing cells left out; exactly 0 where none varies."""
     return np.asarray(np.sqrt(column_variances(X)))

@@ -120,7 +120,7 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
 
 
 @contextmanager
-def _spool(stream: Any) -> Iterator[IO[bytes]]:
+def _spool(stream: IO[bytes]) -> Iterator[IO[bytes]]:
     with tempfile.TemporaryFile() as spooled:
         shutil.copyfileobj(stream, spooled)
         yield spooled

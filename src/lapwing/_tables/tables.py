@@ -562,12 +562,12 @@ def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = N
     )
 
 
-def features_of(raw: RawTable, like: Any = None) -> Features:
+def features_of(raw: RawTable, like: object = None) -> Features:
     """Give the features, unchecked; `like` is as in `points_of`."""
     return Features(points_of(raw, like), raw.feature_names, kinds_of(raw), raw.readings)
 
 
-def points_of(raw: RawTable, like: Any = None) -> Any:
+def points_of(raw: RawTable, like: object = None) -> Any:
     """Give the features as a pipeline takes them: a data frame if some are text.
 
     It is one of pandas if `like` is, and else of polars.

@@ -62,7 +62,7 @@ class ClassOffsets:
     converged: bool
 
 
-def prior_offsets(F: Array, prior: Any) -> ClassOffsets:
+def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
     r"""Offsets a class that bring the volumes of the classes to a prior.
 
     Parameters
@@ -236,7 +236,9 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
     return prior
 
 
-def as_parts(prior: Any, n_classes: int, name: str, classes: list[Any] | None = None) -> Array:
+def as_parts(
+    prior: PriorLike, n_classes: int, name: str, classes: list[Any] | None = None
+) -> Array:
     """Numbers in proportion as parts that sum to 1.
 
     Parameters

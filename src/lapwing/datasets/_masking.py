@@ -19,7 +19,7 @@ def mask_labels(
     n_labeled_per_class: int | None = None,
     *,
     labeled_indices: ArrayLike | None = None,
-    unlabeled: Any = -1,
+    unlabeled: object = -1,
     random_state: int | np.random.RandomState | None = None,
 ) -> NDArray[Any]:
     """Keep the labels of some points and replace all others by the unlabelled marker.
@@ -131,7 +131,7 @@ def _mask_of(indices: NDArray[Any], n: int) -> NDArray[np.bool_]:
     return labeled
 
 
-def _common_type(labels: NDArray[Any], marker: Any) -> np.dtype[Any]:
+def _common_type(labels: NDArray[Any], marker: object) -> np.dtype[Any]:
     """Return a type that holds labels and marker without changing them."""
     mark = np.asarray(marker)
     kinds = {labels.dtype.kind, mark.dtype.kind}

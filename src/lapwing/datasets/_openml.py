@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import sklearn.datasets
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils import Bunch
 
 from lapwing.datasets._masking import group_classes
@@ -311,7 +311,7 @@ def _official_test(target: NDArray[np.int64], known: OpenMLSet) -> NDArray[np.bo
     return np.arange(known.n_samples) >= n_train
 
 
-def _float_type(dtype: Any) -> np.dtype[Any]:
+def _float_type(dtype: DTypeLike) -> np.dtype[Any]:
     for known in (np.dtype(np.float64), np.dtype(np.float32)):
         with suppress(TypeError):  # of unknown types
             if np.dtype(dtype) == known:

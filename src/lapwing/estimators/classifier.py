@@ -180,7 +180,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
     def _transduce(self, values: Array) -> Array:
         return decode(predict_codes(values), self.classes_)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: PointsLike) -> Array:
         """Decision values of points.
 
         Parameters
@@ -197,7 +197,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         """
         return as_decisions(self._decision_values(X))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: PointsLike) -> Array:
         """Classes of points.
 
         Parameters
@@ -213,7 +213,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         """
         return self._transduce(self._decision_values(X))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: PointsLike) -> Array:
         r"""Probabilities of the classes for points.
 
         The softmax of `probability_sharpness_` times the decision values, a column a class (for
@@ -301,7 +301,7 @@ class ManifoldClassifier(
     def _validation_targets(self, y: ArrayLike) -> Array:
         return code_known(y, self.classes_)
 
-    def _check_wishes(self, *, validation_data: Any = None) -> None:
+    def _check_wishes(self, *, validation_data: object = None) -> None:
         super()._check_wishes(validation_data=validation_data)
         if self.refine is not None and not self._wants_graph():
             raise ValueError(

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, Matrix, is_sparse
 from lapwing._host.warn import called_by, warn
-from lapwing._rows import blocks_of, is_rows, moments_of
+from lapwing._rows import PointData, blocks_of, is_rows, moments_of
 from lapwing.classes.markers import plain
 from lapwing.exceptions import (
     BalanceWarning,
@@ -72,7 +72,7 @@ def warn_calibrated_marker(n_unlabeled: int) -> None:
         )
 
 
-def warn_feature_scales(X: Any, names: Array | None = None) -> None:
+def warn_feature_scales(X: Matrix, names: Array | None = None) -> None:
     """Warn if the ranges of two dense features differ by more than 1e4.
 
     Ranges and not standard deviations: a pixel that is lit in one image of many has a tiny
@@ -104,7 +104,7 @@ def _ranges(X: Any) -> Array:
     return np.asarray(np.ptp(X, axis=0))
 
 
-def warn_outlying_rows(X: Any) -> None:
+def warn_outlying_rows(X: Matrix) -> None:
     """Warn if a few rows, at most 1 % (of few rows, 3), multiply the variance of all by over 30."""
     n = X.shape[0]
     few = min(max(3, n // 100), n // 10)
@@ -174,7 +174,7 @@ def check_target_scale(targets: Array, weights: Array, dtype: np.dtype[Any]) -> 
         )
 
 
-def check_linear_scale(X: Any) -> None:
+def check_linear_scale(X: PointData) -> None:
     """Refuse points whose dot products overflow, or underflow."""
     largest, info = largest_value(X), np.finfo(X.dtype)
     highest = float(np.sqrt(info.max / X.shape[1]))
@@ -221,7 +221,7 @@ def check_kernel_matrix(K: Any, name: str) -> None:
         )
 
 
-def check_kernel(kernel: Kernel, X: Any, name: str) -> None:
+def check_kernel(kernel: Kernel, X: PointData, name: str) -> None:
     """Refuse a kernel that is not symmetric positive semi-definite on a sample of the points.
 
     For methods that never form the matrix of all points.
@@ -768,7 +768,7 @@ def warn_contradicted_prior(volumes: Array, nats: float, prior: Array) -> None:
 
 
 def warn_contradicted_balance(
-    negative: Any, positive: Any, found: Contradiction, n_found: int, n_columns: int
+    negative: object, positive: object, found: Contradiction, n_found: int, n_columns: int
 ) -> None:
     """Warn that the unlabelled points contradict the shares of the labels.
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing._rows import Rows, is_rows, rows_of
+from lapwing._rows import PointsLike, Rows, is_rows, rows_of
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
@@ -152,7 +152,7 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
     def values(self, prepared: EmbeddedPrepared) -> Array:
         return self._virtual_labels(prepared, slice(None))
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: PointsLike) -> Posterior:
         scaled_problem, kernel = self.estimator._posed(self.prepared), self.formed.system
         given = kernel.beyond(self.formed.space, X)
         found = posterior(kernel, scaled_problem.measured.side, given)
@@ -435,7 +435,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             matrix = f"The matrix of kernel={self.kernel!r}"
             diagnostics.check_kernel_matrix(space.gram(), matrix)
 
-    def _warn_empty(self, objective: EmbeddedObjective, alpha: Array, loss: Any) -> None:
+    def _warn_empty(self, objective: EmbeddedObjective, alpha: Array, loss: Loss) -> None:
         vary = np.ptp(objective.targets, axis=0) > 0
         diagnostics.warn_empty_expansion(vary & np.all(alpha == 0, axis=0), float(loss.epsilon))
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array
 from lapwing._host.threads import available_threads
-from lapwing._rows import Rows
+from lapwing._rows import PointsLike, Rows
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
     LONG,
@@ -157,7 +157,7 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
             self.estimator._settings,
         )
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: PointsLike) -> Posterior:
         objective, columns = self._problem(self.prepared)
         space: Any = objective.space
         return posterior(objective, columns, *self.kernel.beyond(objective, *space.products(X)))
@@ -414,7 +414,14 @@ class StoppableEstimator(ManifoldEstimator):
         """Y of the validation data, coded as the fit's."""
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation_data: Any = None) -> Any:
+    def fit(
+        self,
+        X: PointsLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        validation_data: object = None,
+    ) -> Any:
         """Fit to labelled and unlabelled points.
 
         Parameters
@@ -438,7 +445,7 @@ class StoppableEstimator(ManifoldEstimator):
         """
         return self._fit(X, y, sample_weight, validation_data=validation_data)
 
-    def _check_wishes(self, *, validation_data: Any = None) -> None:
+    def _check_wishes(self, *, validation_data: object = None) -> None:
         check_solver(self.solver, self._loss(), early_stopping=self._stops_early())
         if validation_data is not None and not self._validates():
             raise ValueError(
@@ -487,7 +494,7 @@ class StoppableEstimator(ManifoldEstimator):
             rule=stopping_rule(stopping, objective, validation, regression=self._regression),
         )
 
-    def _read_validation(self, space: Space, data: Any) -> Validation:
+    def _read_validation(self, space: Space, data: object) -> Validation:
         if not isinstance(data, (tuple, list)) or len(data) != 2:
             raise ValueError(
                 "validation_data must be a tuple (X_val, y_val) of points and their labels, not "

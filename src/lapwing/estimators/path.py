@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lapwing._arrays import Array
-from lapwing._rows import PointData
+from lapwing._rows import PointData, PointsLike
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.prepared import (
@@ -95,7 +96,7 @@ def width_of(
     return next(each for each in prepared.space if each.params.get("gamma") == gamma)
 
 
-def nearest(values: Any, usual: float) -> float:
+def nearest(values: ArrayLike, usual: float) -> float:
     """The value of a grid that is nearest to the usual one, as a ratio."""
     grid = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore"):
@@ -167,7 +168,7 @@ class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
     def values(self, prepared: Prepared[Any, Any]) -> Array:
         return self.chosen.values(prepared)
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: PointsLike) -> Posterior:
         return self.chosen.posterior(X)
 
     def left_out_of(self, observations: Array) -> Array:
@@ -220,7 +221,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
         """Left-out scores as they are compared with the targets."""
         return left_out
 
-    def _estimator(self, **params: Any) -> Any:
+    def _estimator(self, **params: object) -> Any:
         """The plain estimator with parameters of a setting; it has the others in common."""
         own = self.get_params(deep=False)
         known = self._plain().get_params(deep=False).keys() & own.keys() - self._tried

@@ -98,7 +98,7 @@ class Progress:
     """
 
     def __init__(
-        self, estimator: BaseEstimator, n_stages: int | None, X: Any, y: ArrayLike
+        self, estimator: BaseEstimator, n_stages: int | None, X: PointsLike, y: ArrayLike
     ) -> None:
         self._estimator = estimator
         self._context = estimator._init_callback_context(max_subtasks=n_stages)
@@ -317,7 +317,7 @@ class Refits(Generic[P, S]):
         """Its decision values on the points (n, c), no more."""
         return self.solve(prepared).values
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: PointsLike) -> Posterior:
         """Spread of the Gaussian process whose mean the fit is, at new points.
 
         Raises

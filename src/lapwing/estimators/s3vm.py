@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
-from lapwing._rows import Rows, is_rows
+from lapwing._rows import PointsLike, Rows, is_rows
 from lapwing.classes.decoding import n_columns, predict_codes, votes
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
 from lapwing.estimators import diagnostics
@@ -297,7 +297,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     random_state: RandomSource = None
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> S3VC:
+    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> S3VC:
         """Fit to labelled and unlabelled points.
 
         Parameters
@@ -647,7 +647,7 @@ def _is_fraction(value: Any) -> bool:
     return real and math.isfinite(value) and 0 <= value <= 1
 
 
-def _two_classes_only(balance: Any, n_classes: int) -> str:
+def _two_classes_only(balance: object, n_classes: int) -> str:
     return (
         f"balance={balance!r} speaks of the second of two classes, and there are {n_classes}. Give "
         "a dict with the fraction of every class, or balance='labels'."

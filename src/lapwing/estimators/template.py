@@ -177,7 +177,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
     memory: Any = None
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
         """Fit to labelled and unlabelled points.
 
         Parameters
@@ -278,7 +278,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
     def _wants_graph(self) -> bool:
         return True
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: object) -> Any:
         """Set parameters, those of the graph and the space by ``graph__name`` and ``space__name``.
 
         Parameters

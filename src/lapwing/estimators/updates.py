@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
@@ -58,7 +59,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
     _sharpness_prior: ClassVar[SharpnessPrior]  # of classifiers
     _kept: UpdateState | None = None
 
-    def add_labels(self, rows: Any, labels: Any, *, how: str | None = None) -> Self:
+    def add_labels(self, rows: ArrayLike, labels: ArrayLike, *, how: str | None = None) -> Self:
         """Give labels to rows of the fit, and fit again to all labels.
 
         The answer is that of `fit` with these labels in y; an estimator that chose its parameters
@@ -302,7 +303,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         return np.asarray(np.clip(1 - (largest[:, 1] - largest[:, 0]) / 2, 0.0, 1.0))
 
 
-def _rows(rows: Any, n_rows: int) -> Array:
+def _rows(rows: ArrayLike, n_rows: int) -> Array:
     at = np.atleast_1d(np.asarray(rows))
     if at.ndim != 1 or (len(at) and at.dtype.kind not in "iu"):
         raise ValueError("rows must be whole numbers that count the rows of the fit from 0.")
@@ -315,7 +316,7 @@ def _rows(rows: Any, n_rows: int) -> Array:
     return at.astype(np.intp)
 
 
-def _with_labels(y: Array, rows: Array, labels: Any) -> Array:
+def _with_labels(y: Array, rows: Array, labels: ArrayLike) -> Array:
     given = read_column([labels] if np.ndim(labels) == 0 else labels)
     if len(given) != len(rows):
         raise ValueError(f"{len(rows)} rows and {len(given)} labels were given: one label a row.")

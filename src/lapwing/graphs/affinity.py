@@ -77,7 +77,7 @@ class AffinityGraph(BaseEstimator):
         # The inherited method would read the attribute `affinity`, which is the method below.
         return {"affinity": self._matrix, "normalized": self.normalized, "power": self.power}
 
-    def set_params(self, **params: Any) -> AffinityGraph:
+    def set_params(self, **params: object) -> AffinityGraph:
         """Set parameters.
 
         Parameters

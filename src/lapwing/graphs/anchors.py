@@ -26,7 +26,7 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
-from lapwing._arrays import Array, RandomSource, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, RandomSource, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing._parameters import named, one_of
@@ -219,7 +219,7 @@ WEIGHTS: dict[str, Callable[[Anchors, Any, Array, Array], Array]] = {
 }
 
 
-def _means(drawn: Any, m: int, rng: np.random.Generator) -> Array:
+def _means(drawn: Array, m: int, rng: np.random.Generator) -> Array:
     """Centres of k-means of the points drawn."""
     means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
     center = medians(drawn)
@@ -484,7 +484,7 @@ def _dense(X: PointData) -> Array:
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
-def _unit(X: Any) -> float:
+def _unit(X: Matrix) -> float:
     """A power of 2 near the largest value, by which numbers divide without rounding."""
     largest = float(abs(X).max())
     exponent = math.frexp(largest)[1] if largest > 0 else 0

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import joblib
@@ -66,7 +67,7 @@ def load_faiss(purpose: str) -> Any:
     return require("faiss", extra="ann", purpose=purpose)
 
 
-def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neighbors:
+def faiss_exact(faiss: ModuleType, points: Points, k: int, n_jobs: int | None) -> Neighbors:
     """Search the k < n nearest other points of each point exactly, by a flat scan.
 
     Parameters
@@ -108,7 +109,7 @@ def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neigh
 
 
 def faiss_approximate(
-    faiss: Any,
+    faiss: ModuleType,
     points: Points,
     k: int,
     n_jobs: int | None,
@@ -232,7 +233,7 @@ class _FilledLists:
         _, candidates = scaled.search(self.index, rows, k + self.n_candidates)
         return scaled.points.nearest(rows, candidates, k)
 
-    def members(self, faiss: Any) -> Array:
+    def members(self, faiss: ModuleType) -> Array:
         """The points (n,), list after list."""
         held = self.index.invlists
         sizes = [held.list_size(i) for i in range(self.index.nlist)]
@@ -241,7 +242,7 @@ class _FilledLists:
 
 
 def _lists_to_try(
-    faiss: Any, scaled: _FaissPoints, k: int, rng: np.random.RandomState
+    faiss: ModuleType, scaled: _FaissPoints, k: int, rng: np.random.RandomState
 ) -> Iterator[_FilledLists]:
     """Lists of codes where points are many, then lists of the points themselves."""
     # The places of the lists; each index that is made of this object keeps it alive.
@@ -258,7 +259,7 @@ def _lists_to_try(
 
 
 def _trained(
-    faiss: Any, quantizer: Any, scaled: _FaissPoints, rng: np.random.RandomState
+    faiss: ModuleType, quantizer: Any, scaled: _FaissPoints, rng: np.random.RandomState
 ) -> tuple[Any, Array]:
     """Empty lists at their places, and the points by which these were found."""
     n = scaled.points.n
@@ -385,7 +386,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def faiss_threads(faiss: Any, n_jobs: int | None) -> Iterator[None]:
+def faiss_threads(faiss: ModuleType, n_jobs: int | None) -> Iterator[None]:
     """Limit faiss to n_jobs threads for the time of a search."""
     before = faiss.omp_get_max_threads()
     if n_jobs is not None:
@@ -430,14 +431,14 @@ class ListPlaces:
         return np.asarray(self.groups.search(points, n_lists, params=settings)[1])
 
 
-def empty_lists(faiss: Any, quantizer: Any, n_lists: int, seed: int) -> Any:
+def empty_lists(faiss: ModuleType, quantizer: Any, n_lists: int, seed: int) -> Any:
     """Lists without places: training on points puts even ones into the quantizer."""
     index = faiss.IndexIVFFlat(quantizer, quantizer.d, n_lists)
     _set_training(index.cp, seed)
     return index
 
 
-def centers_of_lists(faiss: Any, sample: Array, n_lists: int, seed: int) -> Array:
+def centers_of_lists(faiss: ModuleType, sample: Array, n_lists: int, seed: int) -> Array:
     """Centres (n_lists, d) of a sample (m, d) by k-means, which compares them in groups, too."""
     settings, d = faiss.ClusteringParameters(), sample.shape[1]
     _set_training(settings, seed)
@@ -447,7 +448,7 @@ def centers_of_lists(faiss: Any, sample: Array, n_lists: int, seed: int) -> Arra
     return np.asarray(faiss.vector_to_array(means.centroids).reshape(n_lists, -1))
 
 
-def _grouping(faiss: Any, n_lists: int, d: int, seed: int) -> Any:
+def _grouping(faiss: ModuleType, n_lists: int, d: int, seed: int) -> Any:
     groups = empty_lists(faiss, faiss.IndexFlatL2(d), max(1, int(n_lists**0.5)), seed)
     groups.nprobe = min(_GROUPS_READ, groups.nlist)
     return groups

@@ -106,13 +106,13 @@ def check_power(power: Any) -> int:
     return int(power)
 
 
-def check_normalized(normalized: Any) -> bool:
+def check_normalized(normalized: object) -> bool:
     """Return whether a Laplacian is normalised, or raise ValueError."""
     check({"normalized": normalized}, {"normalized": FLAG})
     return bool(normalized)
 
 
-def is_normalized(normalized: Any, *, regression: bool = False) -> bool:
+def is_normalized(normalized: object, *, regression: bool = False) -> bool:
     """Whether the Laplacian of a recipe is the normalised one.
 
     Parameters
@@ -137,7 +137,7 @@ def is_normalized(normalized: Any, *, regression: bool = False) -> bool:
     return not regression if isinstance(normalized, str) else bool(normalized)
 
 
-def check_points(X: Any, owner: str) -> Any:
+def check_points(X: object, owner: str) -> Any:
     """Points as a float32 or float64 array or CSR matrix: finite, two-dimensional, not empty.
 
     Rows were checked where they were read for the first time.

@@ -29,6 +29,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from lapwing._arrays import Array, even_blocks, row_blocks
@@ -590,7 +591,7 @@ class AnchorLaplacian:
         gram = self._transposed @ self.Z
         return np.asarray(connected_components(gram, directed=False)[1])
 
-    def reached_anchors(self, index: Any) -> Array:
+    def reached_anchors(self, index: ArrayLike) -> Array:
         """Which anchors lie in a connected component of some points.
 
         Parameters

@@ -26,10 +26,10 @@ class Columns(Protocol):
     Tasks are functions of a module, as they may run in other processes.
     """
 
-    def total(self, task: Callable[..., Array], *arguments: Any) -> Array:
+    def total(self, task: Callable[..., Array], *arguments: object) -> Array:
         """The sum over the blocks of ``task(block, *arguments)``."""
 
-    def collect(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def collect(self, task: Callable[..., Any], *arguments: object) -> list[Any]:
         """``task(block, *arguments)`` for each block."""
 
 
@@ -45,10 +45,10 @@ class StreamedColumns:
 
     blocks: Callable[[], Iterable[Array]]
 
-    def total(self, task: Callable[..., Array], *arguments: Any) -> Array:
+    def total(self, task: Callable[..., Array], *arguments: object) -> Array:
         return np.asarray(sum(task(block, *arguments) for block in self.blocks()))
 
-    def collect(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def collect(self, task: Callable[..., Any], *arguments: object) -> list[Any]:
         return [task(block, *arguments) for block in self.blocks()]
 
 

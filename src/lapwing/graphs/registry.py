@@ -32,7 +32,7 @@ _FEW_FEATURES = 3
 _MOSTLY_ZERO = 0.1
 
 
-def as_graph(graph: Any) -> GraphRecipe:
+def as_graph(graph: GraphLike) -> GraphRecipe:
     """Turn what a user gives for ``graph=`` into a recipe.
 
     Parameters
@@ -76,8 +76,8 @@ def graph_reads_rows(graph: GraphLike) -> bool:
 
 
 def build_laplacian(
-    graph: Any,
-    X: Any,
+    graph: object,
+    X: PointData,
     dtype: Any = np.float64,
     *,
     memory: Any = None,
@@ -114,7 +114,7 @@ def build_laplacian(
     return Laplacian.from_affinity(affinity, normalized=normalized, power=power, dtype=dtype)
 
 
-def default_graph(X: Any, *, regression: bool = False) -> GraphRecipe:
+def default_graph(X: PointData, *, regression: bool = False) -> GraphRecipe:
     """Choose a graph for points.
 
     Parameters

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Memory
+from numpy.typing import DTypeLike
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, RandomSource, row_blocks
@@ -404,7 +405,7 @@ class RowPoints:
         """Large blocks of rows as they are, each of which is searched for in a pass over all."""
         return self.rows.blocks(self.slab_height)
 
-    def ready(self, values: Array, dtype: Any) -> Array:
+    def ready(self, values: Array, dtype: DTypeLike) -> Array:
         """Rows as a search by products gets them: centred, or of unit length."""
         if self._center is not None:
             return np.subtract(values, self._center, dtype=dtype)

@@ -16,9 +16,9 @@ from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, is_sparse, row_blocks
 from lapwing._host.threads import available_threads, share
-from lapwing._rows import blocks_of, is_rows, moments_of
+from lapwing._rows import PointData, blocks_of, is_rows, moments_of
 from lapwing.linalg import center_of, shifted
 
 # MB of distances that scikit-learn holds at a time where it computes them in row blocks; its own
@@ -317,13 +317,13 @@ class Points:
         return lengths
 
 
-def _dense_lengths(X: Array, rows: Array, ends: Array, dtype: Any) -> Array:
+def _dense_lengths(X: Array, rows: Array, ends: Array, dtype: DTypeLike) -> Array:
     difference = X[ends].astype(dtype, copy=False)
     difference -= X[rows][:, None, :]
     return np.asarray(np.sqrt(np.einsum("bmd,bmd->bm", difference, difference)))
 
 
-def _sparse_lengths(X: Any, rows: Array, ends: Array, dtype: Any) -> Array:
+def _sparse_lengths(X: Matrix, rows: Array, ends: Array, dtype: Any) -> Array:
     starts, stops = X[np.repeat(rows, ends.shape[1])], X[ends.ravel()]
     difference = starts.astype(dtype, copy=False) - stops.astype(dtype, copy=False)
     squared = difference.multiply(difference).sum(axis=1)
@@ -512,7 +512,7 @@ def _lot(one: float, others: Array) -> Array:
     return np.asarray((one + others) * _SPREAD % 1)
 
 
-def lots(X: Any) -> tuple[Array, Array]:
+def lots(X: PointData) -> tuple[Array, Array]:
     """Two numbers for each point, made of its values: the order of the rows has no part in them.
 
     Parameters
@@ -575,7 +575,7 @@ def _alike(weights: Array) -> Array:
     return np.asarray(counts[which] > 1)
 
 
-def _along(X: Any, scale: Array, start: Array, direction: Array) -> Array:
+def _along(X: PointData, scale: Array, start: Array, direction: Array) -> Array:
     projected = np.empty(X.shape[0])
     for rows, points in blocks_of(X, 8 * X.shape[1]):
         if is_sparse(points):
@@ -585,7 +585,7 @@ def _along(X: Any, scale: Array, start: Array, direction: Array) -> Array:
     return projected
 
 
-def _column_weights(X: Any, scale: Array, start: Array, phases: Array) -> Array:
+def _column_weights(X: PointData, scale: Array, start: Array, phases: Array) -> Array:
     """A number for each column, made of its values and the phases of their rows, in any order."""
     total = np.zeros(X.shape[1])
     for rows, points in blocks_of(X, 8 * X.shape[1]):

@@ -186,7 +186,7 @@ def smallest_eigenpairs(
     return found
 
 
-def _check(laplacian: Laplacian, k: Any, tol: Any, slack: Any, max_iter: Any) -> int:
+def _check(laplacian: Laplacian, k: object, tol: object, slack: object, max_iter: object) -> int:
     n = laplacian.n_points
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= n:
         raise ValueError(

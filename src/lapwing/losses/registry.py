@@ -239,7 +239,7 @@ def _finite(loss: Loss | str, method: str, *given: Array) -> Array:
 
 
 def _agree(
-    loss: Any,
+    loss: Loss,
     method: str,
     of: str,
     said: Array,

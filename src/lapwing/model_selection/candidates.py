@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from lapwing._arrays import Array, is_sparse
 from lapwing._rows import rows_else
 from lapwing.classes.labels import ClassLabels
-from lapwing.classes.volumes import read_prior
+from lapwing.classes.volumes import PriorLike, read_prior
 from lapwing.estimators import (
     S3VC,
     BalancedGraphClassifier,
@@ -237,7 +237,7 @@ def default_candidates(
 
 
 def with_sizes(
-    candidates: Sequence[Candidate], class_prior: Any, labels: ClassLabels
+    candidates: Sequence[Candidate], class_prior: PriorLike, labels: ClassLabels
 ) -> tuple[Candidate, ...]:
     """The same candidates, each told the sizes of the classes if it can hold any.
 
@@ -263,7 +263,7 @@ def with_sizes(
     return tuple(_told(one, class_prior, balance) for one in candidates)
 
 
-def _told(candidate: Candidate, class_prior: Any, balance: Any) -> Candidate:
+def _told(candidate: Candidate, class_prior: object, balance: Any) -> Candidate:
     parameters = candidate.estimator.get_params(deep=False)
     if "class_prior" in parameters:
         name, value = "class_prior", class_prior
@@ -284,7 +284,7 @@ def fits_again(candidate: Candidate) -> bool:
     return bool(last_step(candidate.estimator)._fits_again)
 
 
-def last_step(estimator: Any) -> Any:
+def last_step(estimator: BaseEstimator) -> Any:
     """The estimator at the end of a pipeline, or itself."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
@@ -301,7 +301,7 @@ class Chooser:
     best_estimator_: Any
 
 
-def chosen_by(estimator: Any) -> Any:
+def chosen_by(estimator: BaseEstimator) -> Any:
     """The fitted estimator, or pipeline, that an estimator has chosen; None if it chooses none.
 
     Raises
@@ -324,7 +324,7 @@ def quick_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(one for one in candidates if not fits_again(one))
 
 
-def sizes_told(estimator: Any, codes: Array, classes: Array) -> Array | None:
+def sizes_told(estimator: BaseEstimator, codes: Array, classes: Array) -> Array | None:
     """Parts of the classes that an estimator was told by its user, be it to count the labels."""
     prior = read_prior(getattr(estimator, "class_prior", None), codes, classes)
     if prior is not None:
@@ -333,7 +333,7 @@ def sizes_told(estimator: Any, codes: Array, classes: Array) -> Array | None:
     return read_prior(balance, codes, classes) if hasattr(balance, "items") else None
 
 
-def known_sizes(estimator: Any, codes: Array, classes: Array) -> Array | None:
+def known_sizes(estimator: BaseEstimator, codes: Array, classes: Array) -> Array | None:
     """The same where they are more than the labels say by themselves."""
     by_labels = isinstance(prior := getattr(estimator, "class_prior", None), str)
     if by_labels and prior == "labels":

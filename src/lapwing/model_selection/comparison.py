@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from sklearn import get_config
 from sklearn.base import clone
@@ -23,7 +24,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.modules import require
-from lapwing._rows import all_of, is_rows, rows_else
+from lapwing._rows import PointData, PointsLike, all_of, is_rows, rows_else
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import refuse_many_numbers
 from lapwing.classes.labels import ClassLabels, code_classes, read_targets
@@ -197,7 +198,7 @@ def compare(
     n_draws: int = 5,
     max_left_out: int = 16,
     max_samples: int = 2000,
-    class_prior: Any = None,
+    class_prior: object = None,
     unlabeled: Any = "auto",
     random_state: Any = 0,
 ) -> Comparison:
@@ -422,7 +423,7 @@ def compared_regressions(
     )
 
 
-def _predicts_numbers(candidates: Any, y: Any) -> bool:
+def _predicts_numbers(candidates: Any, y: ArrayLike) -> bool:
     """Whether the first candidate is a regression; without any, whether y has fractions."""
     if candidates is not None:
         given = candidates if isinstance(candidates, Sequence) else ()  # which is refused later
@@ -445,7 +446,7 @@ def _check_settings(asked: CompareSettings) -> None:
             raise ValueError(f"{name}={value!r} must be at least {least}.")
 
 
-def _candidates(X: Any, labels: ClassLabels, asked: CompareSettings) -> Sequence[Candidate]:
+def _candidates(X: PointData, labels: ClassLabels, asked: CompareSettings) -> Sequence[Candidate]:
     """Return the given candidates, or the defaults with the sizes of the classes."""
     if asked.candidates is None:
         found = default_candidates(X, asked.unlabeled, len(labels.classes))
@@ -506,7 +507,7 @@ def _sampled(data: Data, labeled: Array, max_samples: int, rng: Any) -> tuple[Da
     return Data(_rows(X, rows), _safe_indexing(y, rows), weights), len(rows)
 
 
-def _value_order(X: Any) -> Array:
+def _value_order(X: PointsLike) -> Array:
     """Order rows by their values, those of texts and mixed columns too, which pipelines take."""
     if is_rows(X) or is_sparse(X):
         return value_order(X if is_rows(X) else X.tocsr())
@@ -516,7 +517,7 @@ def _value_order(X: Any) -> Array:
     return np.argsort([crc32(repr(row).encode()) for row in values.tolist()], kind="stable")
 
 
-def _rows(X: Any, rows: Array) -> Any:
+def _rows(X: PointsLike, rows: Array) -> Any:
     if is_rows(X):
         return X.take(rows)
     X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.pipeline import Pipeline
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lapwing._arrays import Array
 from lapwing._features import reading_features, refuse_gaps
-from lapwing._rows import header_of, is_rows, rows_else
+from lapwing._rows import PointsLike, header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
 from lapwing.estimators.prepared import Progress, Shown, Stages
@@ -60,7 +61,12 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         return X
 
     def _fit_best(
-        self, evidence: Comparison, X: Any, y: Any, sample_weight: Any, stages: Stages
+        self,
+        evidence: Comparison,
+        X: PointsLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        stages: Stages,
     ) -> Any:
         """Fit what was chosen to all rows, and return the last step of it."""
         warn_of_failures(evidence.failed, stacklevel=3)
@@ -80,7 +86,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         """What was chosen, before its fit to all rows."""
         return evidence.best
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: PointsLike) -> Any:
         """Answers for points by the chosen estimator.
 
         Parameters
@@ -105,7 +111,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         return tags
 
 
-def _weights_of(estimator: Any) -> str:
+def _weights_of(estimator: BaseEstimator) -> str:
     """Name of the sample weights in `fit`."""
     if isinstance(estimator, Pipeline):
         return f"{estimator.steps[-1][0]}__sample_weight"
@@ -253,7 +259,7 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         progress.finish(lambda: {})
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: PointsLike) -> Array:
         """Decision values of points by the chosen estimator.
 
         Parameters
@@ -270,7 +276,7 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.decision_function(X))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: PointsLike) -> Array:
         """Probabilities of the classes by the chosen estimator.
 
         They are its own; those of `S3VC` and `BalancedGraphClassifier` are as sharp as the labels
@@ -290,7 +296,7 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_proba(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on the labelled rows.
 
         Parameters

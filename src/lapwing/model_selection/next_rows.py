@@ -16,7 +16,7 @@ from lapwing._host.memory import require_memory
 from lapwing._host.terminal import StatusLine
 from lapwing._host.warn import warn
 from lapwing._parameters import is_count
-from lapwing._rows import PointsLike, all_of, is_rows
+from lapwing._rows import PointData, PointsLike, all_of, is_rows
 from lapwing.classes.label_checks import nothing_unlabeled_warning
 from lapwing.classes.markers import (
     find_unlabeled,
@@ -152,7 +152,7 @@ def rows_to_label(
 
 
 def telling_rows(
-    points: Any,
+    points: PointData,
     labeled: Array,
     k: int,
     graph: GraphLike = None,
@@ -203,7 +203,7 @@ def telling_rows(
     return np.asarray(first[order[chosen]], dtype=np.intp)
 
 
-def _vertices(points: Any, graph: GraphLike) -> tuple[Array, Array]:
+def _vertices(points: PointData, graph: GraphLike) -> tuple[Array, Array]:
     """First row of each point of the graph, and the point of every row."""
     if _is_of_rows(graph):
         rows = np.arange(points.shape[0])
@@ -224,7 +224,7 @@ def _read(X: Any) -> Any:
     return check_points(X.values if isinstance(X, PointsInMemory) else X, "rows_to_label")
 
 
-def _as_the_graph_reads(points: Any, graph: GraphLike) -> Any:
+def _as_the_graph_reads(points: PointData, graph: GraphLike) -> Any:
     """Points, in memory where they are on disk and the graph is not made of blocks."""
     if not is_rows(points) or graph_reads_rows(graph):
         return points
@@ -260,7 +260,7 @@ def _seen_by_the_last(model: BaseEstimator, X: PointsLike) -> tuple[Any, Any]:
     return X, model
 
 
-def _check_same_rows(points: Any, model: BaseEstimator) -> None:
+def _check_same_rows(points: PointData, model: BaseEstimator) -> None:
     if len(model.labeled_) != points.shape[0]:
         raise ValueError(
             f"X has {points.shape[0]} rows and the model was fitted to {len(model.labeled_)}. Give "
@@ -276,7 +276,7 @@ def _check_graph_of_kernel(model: BaseEstimator, graph: GraphLike) -> None:
         )
 
 
-def _labeled_in(y: ArrayLike, points: Any, marker: object, model: BaseEstimator) -> Array:
+def _labeled_in(y: ArrayLike, points: PointData, marker: object, model: BaseEstimator) -> Array:
     """Mask of the rows with a label, read as the model read its own where nothing else is said."""
     if np.isscalar(y):
         raise TypeError(

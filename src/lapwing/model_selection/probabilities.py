@@ -138,7 +138,7 @@ def calibrate(
     return _in_place_of_last(model, twin)
 
 
-def _in_place_of_last(model: BaseEstimator, twin: Any) -> Any:
+def _in_place_of_last(model: BaseEstimator, twin: BaseEstimator) -> Any:
     if not isinstance(model, Pipeline):
         return twin
     return Pipeline([*model.steps[:-1], (model.steps[-1][0], twin)])
@@ -215,7 +215,7 @@ class SureRows:
     interval: tuple[float, float]
 
 
-def sure_rows(model: BaseEstimator, X: Any = None, *, precision: float = 0.99) -> SureRows:
+def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99) -> SureRows:
     """Find the rows whose answers can be taken over without a look.
 
     They are as many as possible, the most probable answers first, so that the expected share of

@@ -37,7 +37,7 @@ _BY_CLASS = frozenset({"decision_function", "predict_log_proba", "predict_proba"
 
 
 def labeled_scorer(
-    scoring: str | Callable[..., Any] | None = None, *, unlabeled: object = "auto", **kwargs: Any
+    scoring: str | Callable[..., Any] | None = None, *, unlabeled: object = "auto", **kwargs: object
 ) -> LabeledScorer:
     """Make a scorer that leaves unlabelled rows out.
 
@@ -208,7 +208,7 @@ def labeled_cross_val_predict(
     X: PointsLike,
     y: ArrayLike,
     *,
-    cv: Any = None,
+    cv: object = None,
     method: str = "predict",
     unlabeled: object = "auto",
     params: Mapping[str, Any] | None = None,

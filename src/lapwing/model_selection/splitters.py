@@ -42,7 +42,9 @@ class LabeledSplitter(BaseCrossValidator):
     unlabeled: Any
     regression: bool | str = False
 
-    def split(self, X: Any, y: Any = None, groups: object = None) -> Iterator[tuple[Array, Array]]:
+    def split(
+        self, X: object, y: object = None, groups: object = None
+    ) -> Iterator[tuple[Array, Array]]:
         """Sides of each split, as rows.
 
         Parameters
@@ -134,7 +136,7 @@ class LabeledFolds(LabeledSplitter):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: object = None) -> int:
+    def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
         """Number of splits.
 
         Parameters
@@ -376,7 +378,7 @@ class LabeledShuffleSplit(LabeledSplitter):
     unlabeled: object = "auto"
     regression: bool | str = "auto"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: object = None) -> int:
+    def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
         """Number of draws.
 
         Parameters
@@ -462,7 +464,7 @@ class LeaveOneLabelOut(LabeledSplitter):
     unlabeled: object = "auto"
     regression: bool | str = "auto"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: object = None) -> int:
+    def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
         """Number of splits: labels that can be held out.
 
         Parameters

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo, is_zipfile
 
@@ -66,7 +67,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a model to a file atomically.
 
     Parameters
@@ -97,7 +98,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         temporary.write_bytes(content)
 
 
-def _fitted(estimator: Any) -> Any:
+def _fitted(estimator: BaseEstimator) -> Any:
     """Check that an estimator is fitted, and return it."""
     if not isinstance(estimator, BaseEstimator):
         raise ValueError(
@@ -113,7 +114,7 @@ def _fitted(estimator: Any) -> Any:
     return estimator
 
 
-def _without_searches(estimator: Any) -> Any:
+def _without_searches(estimator: BaseEstimator) -> Any:
     """Replace searches, in pipelines too, by their best estimators."""
     if isinstance(estimator, (GridSearchCV, RandomizedSearchCV)):
         return _without_searches(_best_of_search(estimator))
@@ -216,7 +217,7 @@ def _encode(model: Model) -> bytes:
     return content
 
 
-def _without_encoders(pipeline: Any) -> Any:
+def _without_encoders(pipeline: Pipeline) -> Any:
     """A copy in which `TableEncoder` has no encoder, which is code, or a name to import it by."""
     parts = list(_parts(pipeline))
     bare = {}
@@ -232,11 +233,11 @@ def _arrays_among(parts: Iterable[Any]) -> dict[int, Any]:
     return {id(part): part for part in parts if is_sparse(part) or isinstance(part, np.ndarray)}
 
 
-def _is_table_encoder(part: Any) -> bool:
+def _is_table_encoder(part: BaseEstimator) -> bool:
     return f"{type(part).__module__}.{type(part).__name__}" == TABLE_ENCODER
 
 
-def _with_listed_words(pipeline: Any) -> Any:
+def _with_listed_words(pipeline: Pipeline) -> Any:
     """Copy a model with vocabularies as arrays of words, in the order of their indices.
 
     skops writes several files for each word of a dict, which takes a minute for 40,000 words.
@@ -256,7 +257,7 @@ def _with_listed_words(pipeline: Any) -> Any:
     return deepcopy(pipeline, memo)
 
 
-def _number_words(pipeline: Any) -> None:
+def _number_words(pipeline: Pipeline) -> None:
     """Restore the vocabularies of a loaded model to dicts; undoes `_with_listed_words`."""
     for part in _parts(pipeline):
         if isinstance(part, CountVectorizer):
@@ -265,7 +266,7 @@ def _number_words(pipeline: Any) -> None:
                 part.vocabulary_ = {word: number for number, word in enumerate(words.tolist())}
 
 
-def _refuse_series(pipeline: Any) -> None:
+def _refuse_series(pipeline: Pipeline) -> None:
     """Refuse parameters of pandas by name, because errors of skops do not name them."""
     parameters = pipeline.get_params() if hasattr(pipeline, "get_params") else {}
     for name, value in parameters.items():
@@ -276,14 +277,14 @@ def _refuse_series(pipeline: Any) -> None:
             )
 
 
-def _json(value: Any, name: str) -> str:
+def _json(value: object, name: str) -> str:
     try:
         return json.dumps(value, indent=1)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be serialisable as JSON: {one_line(error)}.") from None
 
 
-def _decode(skops: Any, file: BinaryIO, name: str) -> tuple[Model, dict[str, Any]]:
+def _decode(skops: ModuleType, file: BinaryIO, name: str) -> tuple[Model, dict[str, Any]]:
     check_start(file, name)
     try:
         # Versions are compared elsewhere, and warnings about damaged files precede an error.
@@ -312,7 +313,7 @@ def _read_report(archive: ZipFile) -> Any:
     return ReportData.from_dict(json.loads(archive.read(REPORT)))
 
 
-def _check_pipeline(pipeline: Any, name: str) -> None:
+def _check_pipeline(pipeline: Pipeline, name: str) -> None:
     if not isinstance(pipeline, BaseEstimator) or not hasattr(pipeline, "predict"):
         raise ModelFileError(f"{name} was damaged: what it holds cannot predict.")
     for part in _parts(pipeline):
@@ -335,7 +336,7 @@ def _check_pipeline(pipeline: Any, name: str) -> None:
             )
 
 
-def _parts(root: Any) -> Iterator[Any]:
+def _parts(root: object) -> Iterator[Any]:
     """Iterate over all objects in a model, including arrays and sparse matrices."""
     pending, seen = [root], set()
     while pending:

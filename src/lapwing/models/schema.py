@@ -13,7 +13,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from zipfile import ZipFile
 
@@ -83,7 +83,7 @@ def trusted_types() -> list[str]:
     return [*OWN_TYPES, *_SPARSE, "numpy.dtype", _TEXTS]
 
 
-def forbidden(schema: Any) -> str | None:
+def forbidden(schema: Mapping[str, Any]) -> str | None:
     """Return the first type of a tree that is not allowed, or None.
 
     Every mapping that names a loader counts as a node, wherever it is.
@@ -107,7 +107,7 @@ def forbidden(schema: Any) -> str | None:
     return None
 
 
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+def _nodes(tree: object) -> Iterator[dict[str, Any]]:
     pending = [tree]
     while pending:
         part = pending.pop()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -45,7 +45,7 @@ InputType = Literal["double", "float"]
 
 
 def save_onnx(
-    model: Any, path: str | os.PathLike[str], *, input_type: InputType = "double"
+    model: BaseEstimator, path: str | os.PathLike[str], *, input_type: InputType = "double"
 ) -> None:
     """Write a fitted model to an ONNX file atomically.
 
@@ -72,7 +72,7 @@ def save_onnx(
         temporary.write_bytes(content)
 
 
-def to_onnx(model: Any, *, input_type: InputType = "double") -> Any:
+def to_onnx(model: BaseEstimator, *, input_type: InputType = "double") -> Any:
     """Translate a fitted model to ONNX.
 
     The input is ``X`` (n, n_features), or, if a column holds strings, one input (n, 1) for each
@@ -139,7 +139,7 @@ def to_onnx(model: Any, *, input_type: InputType = "double") -> Any:
     return proto
 
 
-def _split(model: Any) -> tuple[list[Any], Any]:
+def _split(model: BaseEstimator) -> tuple[list[Any], Any]:
     """Return the steps before a fitted estimator, and the estimator."""
     steps: list[Any] = []
     estimator = model
@@ -157,7 +157,7 @@ def _split(model: Any) -> tuple[list[Any], Any]:
     return steps, estimator
 
 
-def _function(estimator: Any) -> Any:
+def _function(estimator: BaseEstimator) -> Any:
     """Return the function of a fitted estimator, if it has an ONNX form."""
     function = estimator._function()
     inner = function.pairs if isinstance(function, VotedFunction) else function
@@ -210,7 +210,7 @@ def _inputs(
     return inputs, ColumnTensors([n if j in texts else double(n) for j, n in enumerate(names)], p)
 
 
-def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
+def _decision_values(build: Builder, function: object, X: str) -> tuple[str, int]:
     """Add the decision values (n, c) of preprocessed points to the graph."""
     if isinstance(function, VotedFunction):
         values, _ = _decision_values(build, function.pairs, X)
@@ -234,7 +234,7 @@ def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
     return build.op("Add", product, _double(build, function.intercept)), n_columns
 
 
-def _answers(build: Builder, estimator: Any, values: str, n_columns: int) -> list[Any]:
+def _answers(build: Builder, estimator: BaseEstimator, values: str, n_columns: int) -> list[Any]:
     """Add the outputs to the graph, labels first."""
     helper, types = build.onnx.helper, build.onnx.TensorProto
     flat, rows = values, ["n", n_columns]
@@ -281,7 +281,7 @@ def _double(build: Builder, array: Any) -> str:
     return build.constant(np.ascontiguousarray(dense, dtype=np.float64))
 
 
-def _transposed(build: Builder, basis: Any) -> str:
+def _transposed(build: Builder, basis: Array) -> str:
     return _double(build, basis.T)
 
 
@@ -300,27 +300,27 @@ def _in_units(build: Builder, X: str, kernel: Kernel) -> str:
     return _scaled(build, X, 2.0**-kernel.unit_exponent) if kernel.unit_exponent else X
 
 
-def _linear(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+def _linear(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     return build.op("MatMul", X, _transposed(build, basis))
 
 
-def _affine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+def _affine(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     right = KERNELS["poly"].prepare(basis, kernel)
     product = build.op("MatMul", _in_units(build, X, kernel), _transposed(build, right.points))
     product = _scaled(build, product, kernel.gamma_in_units)
     return build.op("Add", product, build.constant(np.float64(kernel.coef0)))
 
 
-def _poly(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+def _poly(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     degree = build.constant(np.float64(kernel.degree))
     return build.op("Pow", _affine(build, X, basis, kernel), degree)
 
 
-def _sigmoid(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+def _sigmoid(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     return build.op("Tanh", _affine(build, X, basis, kernel))
 
 
-def _rbf(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+def _rbf(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     # Prepared as by the estimator, because float32 points are rounded.
     right = KERNELS["rbf"].prepare(basis, kernel)
     assert right.norms is not None
@@ -334,7 +334,7 @@ def _rbf(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     return build.op("Exp", _scaled(build, block, -kernel.gamma_in_units))
 
 
-def _cosine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+def _cosine(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     right = KERNELS["cosine"].prepare(basis, kernel)
     length = build.op("Sqrt", _squared_norms(build, X))
     zero, one = build.constant(np.float64(0)), build.constant(np.float64(1))
@@ -343,7 +343,7 @@ def _cosine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     return build.op("MatMul", build.op("Div", X, divisor), _transposed(build, right.points))
 
 
-def _laplacian(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+def _laplacian(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     """Sum over features in a loop; all differences would take n_features times the memory."""
     helper, double = build.onnx.helper, build.onnx.TensorProto.DOUBLE
     make = helper.make_tensor_value_info

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
@@ -36,13 +38,13 @@ class Builder:
     onnx : module
     """
 
-    def __init__(self, onnx: Any) -> None:
+    def __init__(self, onnx: ModuleType) -> None:
         self.onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.n_bytes = 0
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: object) -> str:
         """Add an array, and return its name."""
         array = np.asarray(value)
         name = f"lapwing/c{len(self.constants)}"  # no column has such a name
@@ -50,7 +52,7 @@ class Builder:
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
-    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+    def op(self, kind: str, *inputs: str, **attributes: object) -> str:
         """Add an operator with one output, and return its name."""
         name = f"lapwing/t{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
@@ -78,7 +80,7 @@ class ColumnTensors:
         return build.op("Concat", *(self.names[j] for j in which), axis=1)
 
 
-def text_columns(step: Any, n_columns: int) -> set[int]:
+def text_columns(step: BaseEstimator, n_columns: int) -> set[int]:
     """Return the positions of the input columns whose categories are strings."""
     if isinstance(step, Pipeline):
         return text_columns(step.steps[0][1], n_columns) if step.steps else set()
@@ -92,7 +94,7 @@ def text_columns(step: Any, n_columns: int) -> set[int]:
     return found
 
 
-def apply_step(build: Builder, step: Any, columns: ColumnTensors) -> ColumnTensors:
+def apply_step(build: Builder, step: BaseEstimator, columns: ColumnTensors) -> ColumnTensors:
     """Add a fitted step to the graph.
 
     Raises
@@ -157,7 +159,7 @@ def _column_transformer(
     return ColumnTensors([build.op("Concat", *parts, axis=1)], width)
 
 
-def _identity(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
+def _identity(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     if step.func is not None:
         raise OnnxExportError(
             f"FunctionTransformer({step.func.__name__}) cannot be exported to ONNX: its function "
@@ -166,7 +168,7 @@ def _identity(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     return ColumnTensors([X], p)
 
 
-def _shift_and_divide(build: Builder, X: str, shift: Any, divisor: Any) -> str:
+def _shift_and_divide(build: Builder, X: str, shift: Array | None, divisor: Array | None) -> str:
     if shift is not None:
         X = build.op("Sub", X, build.constant(np.asarray(shift, dtype=np.float64)))
     if divisor is not None:
@@ -175,26 +177,26 @@ def _shift_and_divide(build: Builder, X: str, shift: Any, divisor: Any) -> str:
     return X
 
 
-def _standard(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
+def _standard(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     shift = step.mean_ if step.with_mean else None
     return ColumnTensors(
         [_shift_and_divide(build, X, shift, step.scale_ if step.with_std else None)], p
     )
 
 
-def _robust(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
+def _robust(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     shift = step.center_ if step.with_centering else None
     divisor = step.scale_ if step.with_scaling else None
     return ColumnTensors([_shift_and_divide(build, X, shift, divisor)], p)
 
 
-def _max_abs(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
+def _max_abs(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     if step.clip:
         raise OnnxExportError("MaxAbsScaler(clip=True) cannot be exported to ONNX.")
     return ColumnTensors([_shift_and_divide(build, X, None, step.scale_)], p)
 
 
-def _min_max(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
+def _min_max(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     # In the order of scikit-learn, so that both round alike.
     X = build.op("Mul", X, build.constant(np.asarray(step.scale_, dtype=np.float64)))
     X = build.op("Add", X, build.constant(np.asarray(step.min_, dtype=np.float64)))
@@ -204,7 +206,7 @@ def _min_max(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     return ColumnTensors([X], p)
 
 
-def _normalize(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
+def _normalize(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     axis = build.constant(np.array([1], dtype=np.int64))
     if step.norm == "l2":
         norms = build.op("Sqrt", build.op("ReduceSum", build.op("Mul", X, X), axis))
@@ -219,7 +221,7 @@ def _normalize(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     return ColumnTensors([build.op("Div", X, divisor)], p)
 
 
-def _project(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
+def _project(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     components = np.asarray(step.components_, dtype=np.float64)
     X = build.op("MatMul", X, build.constant(np.ascontiguousarray(components.T)))
     if isinstance(step, PCA):
@@ -231,7 +233,7 @@ def _project(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     return ColumnTensors([X], len(components))
 
 
-def _impute(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
+def _impute(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     values = np.asarray(step.statistics_)
     nan = isinstance(step.missing_values, float) and np.isnan(step.missing_values)
     if not nan or step.add_indicator or values.dtype.kind not in "fiu" or np.isnan(values).any():
@@ -243,7 +245,7 @@ def _impute(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
     return ColumnTensors([build.op("Where", build.op("IsNaN", X), filling, X)], p)
 
 
-def _one_hot(build: Builder, step: Any, X: str, p: int) -> ColumnTensors:
+def _one_hot(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     if step.drop_idx_ is not None or getattr(step, "_infrequent_enabled", False):
         raise OnnxExportError(
             "OneHotEncoder can be exported to ONNX without drop, min_frequency and max_categories."

@@ -324,7 +324,7 @@ class CalibrationDisplay(Display):
         return self
 
 
-def _check_options(n_bins: Any, strategy: str, confidence: float) -> None:
+def _check_options(n_bins: object, strategy: str, confidence: float) -> None:
     if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
         raise ValueError(f"n_bins={n_bins!r} must be an integer of 1 or more.")
     if strategy not in _STRATEGIES:
@@ -333,7 +333,7 @@ def _check_options(n_bins: Any, strategy: str, confidence: float) -> None:
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1.")
 
 
-def _classes(y_true: ArrayLike, classes: Any, unlabeled: object) -> NDArray[Any]:
+def _classes(y_true: ArrayLike, classes: object, unlabeled: object) -> NDArray[Any]:
     if classes is not None:
         return np.asarray(classes)
     labels = read_column(y_true)

@@ -100,7 +100,7 @@ class DecisionMapDisplay(Display):
     def from_estimator(
         cls,
         estimator: BaseEstimator,
-        X: Any,
+        X: PointsLike,
         y: ArrayLike | None = None,
         *,
         unlabeled: object = "auto",

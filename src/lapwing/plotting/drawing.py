@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from lapwing._host.modules import require
+from lapwing._rows import PointsLike
 from lapwing.classes.markers import plain, read_column, unlabeled_among
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def paper_of(axes: Axes, *, inside: bool) -> tuple[float, float, float]:
     return 1.0, 1.0, 1.0
 
 
-def ink_on(paper: Any) -> str:
+def ink_on(paper: object) -> str:
     """Choose the colour of text and lines with the best contrast on a background."""
     colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
     # Relative luminance of WCAG 2; at 0.18 black and white have the same contrast.
@@ -175,7 +177,7 @@ def finish(axes: Axes, title: str | None, names: Sequence[str] = ()) -> None:
         axes.set_ylabel(names[1], color=ink)
 
 
-def column_names(X: Any) -> tuple[str, ...]:
+def column_names(X: PointsLike) -> tuple[str, ...]:
     """Return the names of the columns of a dataframe; empty for other arrays."""
     return tuple(map(str, getattr(X, "columns", ())))
 
@@ -197,7 +199,7 @@ def _write_title(axes: Axes, title: str | None) -> None:
         axes.set_title(title, loc="left", fontsize=11.5, color=ink, pad=8)
 
 
-def add_legend(axes: Axes, handles: Any = None, *, beside: str = "picture") -> None:
+def add_legend(axes: Axes, handles: object = None, *, beside: str = "picture") -> None:
     """Add a legend below the picture, below the axis labels ('labels'), or above it ('title')."""
     # Outside the Axes, so that it hides no points.
     above = beside == "title"
@@ -220,7 +222,7 @@ def explain_signs(axes: Axes, stars: bool, rings: bool, fading: bool) -> None:
     lines = require("matplotlib.lines", extra="plot", purpose="lapwing.plotting")
     ink = ink_of(axes, inside=False)
 
-    def sign(text: str, marker: str, **style: Any) -> Any:
+    def sign(text: str, marker: str, **style: object) -> Any:
         return lines.Line2D([], [], linestyle="none", marker=marker, label=text, **style)
 
     handles = [sign("predicted class, by colour", "o", color=PALE, markeredgewidth=0)]
@@ -237,7 +239,7 @@ def explain_signs(axes: Axes, stars: bool, rings: bool, fading: bool) -> None:
     add_legend(axes, handles)
 
 
-def codes_of(y: Any, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
+def codes_of(y: object, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
     """Return the codes of labels among the classes, -1 for unlabelled rows.
 
     Raises
@@ -262,13 +264,13 @@ def codes_of(y: Any, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArray[n
     return codes
 
 
-def last_step(estimator: Any) -> Any:
+def last_step(estimator: BaseEstimator) -> Any:
     """Return the fitted estimator, the last step of a pipeline."""
     check_is_fitted(estimator)
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
-def word_of(value: Any) -> str:
+def word_of(value: object) -> str:
     """Format the value of a parameter for an axis."""
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         return f"{value:.3g}"

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import Array, is_sparse
 from lapwing._host.modules import require
+from lapwing._rows import PointsLike
 from lapwing.plotting.drawing import (
     PALE,
     Display,
@@ -88,8 +89,8 @@ class GraphDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: PointsLike,
         *,
         layout: ArrayLike | None = None,
         ax: Axes | None = None,
@@ -226,7 +227,7 @@ class GraphDisplay(Display):
         return self
 
 
-def _affinity(model: Any) -> Any:
+def _affinity(model: BaseEstimator) -> Any:
     affinity = getattr(model, "affinity_", None)
     if affinity is None:
         cure = (
@@ -252,7 +253,7 @@ def _flat(rows: Any, names: tuple[str, ...]) -> tuple[NDArray[Any], tuple[str, .
     return flat, ("first principal component", "second principal component")
 
 
-def _labeled(rows: Any, basis: NDArray[Any], labeled: NDArray[Any]) -> NDArray[np.bool_]:
+def _labeled(rows: Array, basis: NDArray[Any], labeled: NDArray[Any]) -> NDArray[np.bool_]:
     """Return the mask of labelled points; a point of equal rows is labelled if one of them is."""
     if len(basis) == len(labeled):
         return np.asarray(labeled[basis], dtype=bool)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from lapwing._host.modules import require
 from lapwing.plotting.drawing import (
@@ -141,7 +142,7 @@ class PathDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         parameters: Sequence[str] | None = None,
         measure: str = "left_out_squared_error",
@@ -283,7 +284,7 @@ def _star(edge: str) -> dict[str, Any]:
     }
 
 
-def _results(model: Any) -> Mapping[str, Any]:
+def _results(model: BaseEstimator) -> Mapping[str, Any]:
     results = getattr(model, "cv_results_", None)
     if results is None or (results and "left_out_squared_error" not in results):
         raise ValueError(
@@ -325,10 +326,10 @@ def _distinct(column: Sequence[Any]) -> list[Any]:
     return sorted(found) if numbers else found
 
 
-def _place(values: Sequence[Any], value: Any) -> int:
+def _place(values: Sequence[Any], value: object) -> int:
     return next(k for k, other in enumerate(values) if _same(value, other))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     # Recipes have no equality of their own; their repr shows all parameters.
     return one is other or (type(one) is type(other) and repr(one) == repr(other))

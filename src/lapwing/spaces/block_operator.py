@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, Matrix
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, blocks_of
 from lapwing.linalg import summed, summed_gram
@@ -24,7 +25,7 @@ _READ_BYTES = 2**24  # of a block in float64
 _ROUNDING = 1e-4
 
 
-def is_read(features: Any) -> bool:
+def is_read(features: Matrix) -> bool:
     """Whether a design is read from disk whenever it is applied."""
     return isinstance(features, RowFeatures)
 
@@ -38,7 +39,7 @@ class BlockOperator(LinearOperator):
     shape : tuple of int
     """
 
-    def __init__(self, dtype: Any, shape: tuple[int, int]) -> None:
+    def __init__(self, dtype: DTypeLike, shape: tuple[int, int]) -> None:
         super().__init__(dtype, shape)  # type: ignore[call-arg]
 
     @abstractmethod

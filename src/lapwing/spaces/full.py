@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._rows import PointData
 from lapwing.kernels import Kernel
@@ -193,7 +193,7 @@ class FullKernelSpace:
             self.rows,
         )
 
-    def products(self, X: Any) -> tuple[Array, Array]:
+    def products(self, X: Matrix) -> tuple[Array, Array]:
         """Kernel values of new points: with those of the space (n, q), and with themselves (q,).
 
         Raises

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from lapwing._arrays import BLOCK_BYTES, Array, is_sparse
-from lapwing._rows import PickedRows, is_rows, rows_of
+from lapwing._rows import PickedRows, PointsLike, is_rows, rows_of
 from lapwing.linalg import SharedRows
 from lapwing.spaces.base import Restriction
 from lapwing.spaces.block_operator import RowFeatures
@@ -43,7 +43,7 @@ class LinearSpace(Coordinates):
     n_features: int = 0
 
     @classmethod
-    def of_used(cls, X: Any) -> LinearSpace:
+    def of_used(cls, X: PointsLike) -> LinearSpace:
         """The space without the features that are 0 at all points, if they are many.
 
         Hashed text has 2^18 columns and uses thousands: vectors of coefficients would cost more
@@ -71,12 +71,12 @@ class LinearSpace(Coordinates):
         # Gathering is faster than scattering, beside what threads save: 16 ms and not 24.
         return SharedRows(self.X), SharedRows(self.X.T.tocsr())
 
-    def values(self, coef: Any) -> Any:
+    def values(self, coef: Array) -> Any:
         if coef.ndim < 2 or self._shared is None:
             return super().values(coef)
         return self._shared[0] @ coef
 
-    def represent(self, u: Any) -> Any:
+    def represent(self, u: Array) -> Any:
         if u.ndim < 2 or self._shared is None:
             return super().represent(u)
         return self._shared[1] @ u

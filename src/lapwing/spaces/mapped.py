@@ -56,7 +56,7 @@ class KernelFeatures(BlockOperator):
         A: coordinates to the coefficients over the basis.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, basis: Matrix, lift: Array) -> None:
+    def __init__(self, kernel: Kernel, X: PointData, basis: Matrix, lift: Array) -> None:
         super().__init__(X.dtype, (X.shape[0], lift.shape[1]))
         self._kernel, self._X, self._basis, self._lift = kernel, X, basis, lift
 
@@ -206,7 +206,7 @@ def same_coordinates(space: CoordinateSpace) -> Restriction:
 
 
 def factored_restriction(
-    features: Any, gram: Array, made: Callable[[Array, Array], FittedFunction]
+    features: Matrix, gram: Array, made: Callable[[Array, Array], FittedFunction]
 ) -> Restriction:
     """The functions on a few points, in as many coordinates as these have rank.
 

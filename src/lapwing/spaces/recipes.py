@@ -180,7 +180,7 @@ class Linear(BaseEstimator):
 SPACES: dict[str, type[SpaceRecipe]] = {"Landmarks": Landmarks, "Linear": Linear}
 
 
-def check_space(space: Any) -> None:
+def check_space(space: object) -> None:
     """Refuse what is no recipe.
 
     Raises
@@ -197,7 +197,7 @@ def check_space(space: Any) -> None:
     )
 
 
-def make_space(recipe: SpaceRecipe, kernel: Kernel | None, X: Any) -> Space:
+def make_space(recipe: SpaceRecipe, kernel: Kernel | None, X: PointData) -> Space:
     """The space that a recipe, which may be a user's own, makes of training points.
 
     Raises

@@ -27,8 +27,9 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.utils.extmath import safe_sparse_dot
 
-from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, row_blocks
+from lapwing._arrays import BLOCK_BYTES, Array, Matrix, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
+from lapwing._rows import PointsLike
 from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor
 from lapwing.spaces.base import (
     Coefficients,
@@ -244,7 +245,7 @@ class PrimalSystem:
     """
 
     def __init__(
-        self, Phi: Any, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
+        self, Phi: Matrix, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
     ) -> None:
         n, d = Phi.shape
         require_memory(
@@ -363,12 +364,12 @@ class Coordinates:
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
         """As for every space."""
 
-    def coordinates(self, X: Any) -> Array:
+    def coordinates(self, X: PointsLike) -> Array:
         """Phi of new points (q, m), dense, in float64."""
         m = self.n_coef
         return np.asarray(self.function(np.eye(m), np.zeros(m))(X), dtype=np.float64)
 
-    def products(self, X: Any) -> tuple[Array, Array]:
+    def products(self, X: PointsLike) -> tuple[Array, Array]:
         """Products of new points: with those of the space (n, q), and with themselves (q,)."""
         new = self.coordinates(X)
         return np.asarray(self.features @ new.T, dtype=np.float64), column_dot(new.T, new.T)
