@@ -226,10 +226,13 @@ class are on [the page before](peers.md).""",
             "Numbers to predict",
             ("regression",),
             "Rows with a target are drawn at random. Methods of scikit-learn are fitted to them "
-            "alone, those of lapwing to all rows. `diabetes` comes with scikit-learn, the others "
-            "are made up by it: `friedman1` to `friedman3` with noise of deviation 1, 50 and 0.05, "
-            "and points of a rolled sheet with noise of deviation 0.05, whose target is how far "
-            "along the roll they are. Columns and targets are standardised.",
+            "alone, those of lapwing to all rows. `diabetes` comes with scikit-learn, which makes "
+            "up `friedman1` to `friedman3` with noise of deviation 1, 50 and 0.05, and points of a "
+            "rolled sheet with noise of deviation 0.05, whose target is how far along the roll "
+            "they are. `robot arm` is the distance of a hand by angles and lengths of four links, "
+            "`arm torque` a torque by angles, velocities and accelerations on a path, `turned "
+            "digits` the angle of images of a three, and `camera` the place in a photograph that "
+            "16 x 16 pixels show. Columns, but for pixels, and targets are standardised.",
         ),
         Section("Labels in equal numbers, classes of 80:20", ("s3vm-shares",)),
         Section("Rows to label next", ("labelling",)),

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.regression import command, coreg
+from benchmarks.regression import command, coreg, sources
 from benchmarks.regression.command import drawn, measured, ratios, table_of
 from benchmarks.regression.contenders import CONTENDERS, Contender
 from benchmarks.regression.sources import SOURCES, Array
 from benchmarks.shared.known import Answer
 
 Set = tuple[Array, Array]
+IMAGES = ("turned digits", "camera")  # whose pixels stay as they are
 
 
 class Mean:
@@ -49,11 +50,32 @@ def curve() -> Set:
 def test_sets_are_standardised_and_always_the_same(name: str) -> None:
     X, y = SOURCES[name](100)
     assert len(X) == len(y) == 100
-    np.testing.assert_allclose([*X.mean(axis=0), y.mean()], 0, atol=1e-12)
-    np.testing.assert_allclose([*X.std(axis=0), y.std()], 1)
+    columns = y[:, None] if name in IMAGES else np.column_stack([X, y])
+    np.testing.assert_allclose(columns.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(columns.std(axis=0), 1)
     again = SOURCES[name](100)
     assert (again[0] == X).all()
     assert (y == again[1]).all()
+
+
+def test_the_hand_of_a_stretched_arm_is_as_far_as_its_links_are_long() -> None:
+    angles = np.array([[1.2, 0, 0, 0], [0.3, np.pi, 0, np.pi]])
+    lengths = np.array([[1, 2, 3, 4], [1, 1, 2, 3]])
+    np.testing.assert_allclose(sources.hand_distance(angles, lengths), [10, 1])
+
+
+def test_torque_is_the_work_of_the_shoulder() -> None:
+    """By the energy of both links, whose bodies are two points each."""
+    rng = np.random.default_rng(0)
+    q, v, a = rng.normal(size=(3, 5, 2))
+    v[:, 1], a[:, 1] = -v[:, 0], -a[:, 0]  # the second link keeps its direction
+    torque = sources.shoulder_torque(q, v, a)
+    # A rod about its end, and a body of 1 kg that it carries: 1/3 + 1, and both weights.
+    swing = (1 / 3 + 1) * a[:, 0] + 9.81 * (0.5 + 1) * np.cos(q[:, 0])
+    # What the second rod, moved along without turning, pulls at the shoulder besides.
+    beside = 0.5 * (np.cos(q[:, 1]) * a[:, 0] + np.sin(q[:, 1]) * v[:, 0] ** 2)
+    beside += 0.5 * 9.81 * np.cos(q.sum(axis=1))
+    np.testing.assert_allclose(torque, swing + beside)
 
 
 def test_a_set_may_have_fewer_rows() -> None:
