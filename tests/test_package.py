@@ -64,7 +64,7 @@ PUBLIC = {
     """,
     "lapwing.plotting": """
         CalibrationDisplay ConvergenceDisplay DecisionMapDisplay GraphDisplay PALETTE PathDisplay
-        decision_map scatter_predictions
+        PredictionIntervalDisplay decision_map scatter_predictions
     """,
     "lapwing.models": "Model ModelFileError load_model save_model texts_from",
     "lapwing.onnx_export": "OnnxExportError save_onnx to_onnx",

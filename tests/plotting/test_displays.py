@@ -49,6 +49,7 @@ from lapwing.plotting import (
     DecisionMapDisplay,
     GraphDisplay,
     PathDisplay,
+    PredictionIntervalDisplay,
 )
 
 Array = NDArray[Any]
@@ -67,6 +68,7 @@ PATH = labels_of(LapRLSClassifierCV(**GRID))
 SOLVED = labels_of(LapSVC(solver="pcg"))
 PROBA = np.random.default_rng(0).random(200)
 SO = np.random.default_rng(1).random(200) < PROBA
+ENDS = np.column_stack([PROBA**2 - 0.1, PROBA**2 + 0.2])
 
 # An example of every display, from the Axes to draw into.
 EXAMPLES: dict[str, Callable[[Any], Any]] = {
@@ -80,6 +82,9 @@ EXAMPLES: dict[str, Callable[[Any], Any]] = {
     ),
     "CalibrationDisplay": lambda ax: CalibrationDisplay.from_predictions(
         SO, PROBA, ax=ax, title="A title"
+    ),
+    "PredictionIntervalDisplay": lambda ax: PredictionIntervalDisplay.from_predictions(
+        PROBA, y_pred=PROBA**2, y_interval=ENDS, coverage=0.8, ax=ax, title="A title"
     ),
 }
 NAMES = sorted(EXAMPLES)
@@ -518,6 +523,39 @@ def test_an_estimator_is_asked_for_its_probabilities() -> None:
     np.testing.assert_array_equal(display.prob_pred, other.prob_pred)
 
 
+# --- intervals of numbers ------------------------------------------------------------------------
+
+
+def test_true_values_are_drawn_by_whether_their_interval_holds_them() -> None:
+    true = np.where(np.arange(200) % 4, PROBA, np.nan)
+    display = PredictionIntervalDisplay.from_predictions(true, y_pred=PROBA**2, y_interval=ENDS)
+    holds = (ENDS[:, 0] <= true) & (true <= ENDS[:, 1])
+    known = ~np.isnan(true)
+    assert 0.2 < display.held == holds[known].mean() < 0.9
+    for artist, rows in ((display.points_, holds), (display.missed_, known & ~holds)):
+        drawn = np.column_stack([PROBA[rows] ** 2, true[rows]])
+        np.testing.assert_array_equal(artist.get_xydata(), drawn)
+    segments = np.stack(display.intervals_.get_segments())
+    np.testing.assert_array_equal(segments[:, :, 1], ENDS)
+    np.testing.assert_array_equal(segments[:, 0, 0], PROBA**2)
+
+
+def test_intervals_of_a_model_over_a_column() -> None:
+    x = np.linspace(0, 1, 30)
+    y = np.where(np.arange(30) % 2, np.sin(x), np.nan)
+    model = LapRLSRegressor().fit(x[:, None], y)
+    axes = Figure().add_subplot()
+    display = PredictionIntervalDisplay.from_estimator(
+        model, x[:, None], coverage=0.8, x=x, ax=axes
+    )
+    ends = np.column_stack([display.lower, display.upper])
+    np.testing.assert_array_equal(ends, model.predict_interval(x[:, None], 0.8))
+    np.testing.assert_array_equal(display.line_.get_xydata().T, [x, model.predict(x[:, None])])
+    assert np.isnan(display.held)
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert texts == ["80% interval", "predicted"]
+
+
 # --- errors --------------------------------------------------------------------------------------
 
 
@@ -605,6 +643,25 @@ def untold() -> Any:
             lambda: CalibrationDisplay.from_estimator(Silent().fit(X), X, TRUTH),
             "Silent has no predict_proba. Give labels and "
             "probabilities to CalibrationDisplay.from_predictions.",
+        ),
+        (
+            lambda: PredictionIntervalDisplay.from_estimator(Silent().fit(X), X),
+            "Silent has no predict_interval. Give predictions and their intervals to "
+            "PredictionIntervalDisplay.from_predictions.",
+        ),
+        (
+            lambda: PredictionIntervalDisplay.from_predictions(y_pred=[1, 2], y_interval=[1, 2]),
+            "y_pred has shape (2,) and y_interval (2,): give n values",
+        ),
+        (
+            lambda: PredictionIntervalDisplay.from_predictions(y_pred=[1], y_interval=[[2, 1]]),
+            "The lower end of row 0 of y_interval, 2, lies above its upper one.",
+        ),
+        (
+            lambda: PredictionIntervalDisplay.from_predictions(
+                [1], y_pred=[1, 2], y_interval=ENDS[:2]
+            ),
+            "inconsistent numbers of samples",
         ),
         (
             lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 1.2]),

@@ -12,6 +12,7 @@ from lapwing.plotting.convergence import ConvergenceDisplay
 from lapwing.plotting.decision import DecisionMapDisplay, decision_map, scatter_predictions
 from lapwing.plotting.drawing import PALETTE
 from lapwing.plotting.graph import GraphDisplay
+from lapwing.plotting.intervals import PredictionIntervalDisplay
 from lapwing.plotting.path import PathDisplay
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "DecisionMapDisplay",
     "GraphDisplay",
     "PathDisplay",
+    "PredictionIntervalDisplay",
     "decision_map",
     "scatter_predictions",
 ]
