@@ -112,7 +112,7 @@ class NoClassStructureWarning(LapwingWarning):
 
 
 class ConstantFitWarning(LapwingWarning):
-    """Fitted values hardly vary where the labels or targets do.
+    """Fitted values hardly vary where the labels or targets do, or all targets are one number.
 
     Nothing, or rounding alone, tells rows apart. Scale targets to about one, take weights of
     the objective nearer to the defaults, or a smaller ``mu`` or ``gamma_I``.

@@ -342,11 +342,14 @@ def test_targets_are_read(y: Any, expected: list[float]) -> None:
             [1.0, "a"],
             r"y must be numbers for a regression, with NaN where unlabelled; it holds 'a'",
         ),
-        (["1.0", "2.0"], r"y must be numbers .*it holds '1\.0'"),
+        (["1.0", "2.0"], r"y must be numbers .*it holds '1\.0', a text\. Turn y into numbers"),
+        (["1.0", None, " ", "2,5"], r"holds texts, and that of row 3 is no number: '2,5'\. Mend"),
+        ([1.0, None, "2 m"], r"it holds '2 m' in row 2"),
+        (np.zeros((3, 2)), r"y has 2 columns, .* Fit one for each column.*MultiOutputRegressor"),
         (pd.Series(["a", None]), r"y must be numbers .*it holds 'a'"),
         (pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])), r"y must be numbers .*it holds"),
         ([1.0, [2.0]], r"inhomogeneous|y must be numbers"),
-        (np.zeros((2, 2)), r"y should be a 1d array"),
+        (np.zeros((2, 2, 2)), r"Found array with dim 3"),
     ],
 )
 def test_wrong_targets(y: Any, message: str) -> None:

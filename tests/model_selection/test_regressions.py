@@ -22,7 +22,7 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
-from lapwing.exceptions import LapwingWarning
+from lapwing.exceptions import ConstantFitWarning, LapwingWarning
 from lapwing.model_selection import Candidate, compare, default_candidates
 from lapwing.model_selection.candidates import LABELS_ALONE, SMOOTH
 from lapwing.model_selection.regression import (
@@ -102,7 +102,8 @@ def test_a_line_that_was_chosen_has_intervals() -> None:
 
 
 def test_equal_targets_are_left_to_the_labels_alone() -> None:
-    found = compare(X, np.where(np.isnan(Y), np.nan, 5.5))
+    with pytest.warns(ConstantFitWarning, match=r"All 10 targets are 5\.5, so the answer"):
+        found = compare(X, np.where(np.isnan(Y), np.nan, 5.5))
     assert found.chosen.assumption == LABELS_ALONE
     assert found.chosen.error == 0
     assert {row.cells()[3] for row in found.table} == {"-"}
@@ -259,6 +260,14 @@ def test_failures_are_told_and_the_others_go_on() -> None:
     with pytest.warns(FitFailedWarning, match="The candidate 'broken' cannot be fitted"):
         model = FewLabelRegressor([broken, ALONE]).fit(X, Y)
     assert [row.name for row in model.evidence_.table] == ["alone"]
+
+
+def test_whole_numbers_beside_gaps_are_no_classes() -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(len(X)) % 2, np.nan, rng.integers(-99, 99, len(X)))
+    y[0] = -1
+    with pytest.raises(ValueError, match=r"different whole numbers in .* take a regression"):
+        compare(X, y)
 
 
 def test_candidates_warn_once_of_the_data() -> None:

@@ -663,8 +663,13 @@ def step(**changes: Any) -> str:
         ),
         (
             {"kind": "regression",
-             "rows": {"residuals": [{"id": "r9", "label": 2.0, "predicted": 5.5}]}},
+             "rows": {"residuals": [{"id": "r9", "label": 2.0, "predicted": 5.5}], "off": 1.1}},
             "Compare row r9 with your records: its label is 2.00, the function gives 5.50",
+        ),
+        (
+            {"kind": "regression",
+             "rows": {"residuals": [{"id": "r9", "label": 2.0, "predicted": 5.5}], "off": 1.2}},
+            "No label stands out from the others. Use the model for new rows: lapwing predict.",
         ),
     ],
 )  # fmt: skip

@@ -116,7 +116,7 @@ def collect(
     if answers.classes is None:
         rows = NumberRows.read(answers, table.y, twin, truth)
         classes = groups = least_certain = None
-        listed = rows.list_rows(n_listed)
+        listed = rows.list_rows(n_listed, getattr(estimator, "left_out_residuals_", None))
     else:
         rows = ClassRows.read(answers, table.y, twin, truth)
         classes, groups = rows.names[: rows.n_classes], rows.predicted

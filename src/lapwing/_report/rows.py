@@ -418,19 +418,26 @@ class NumberRows:
             "rows": _summary(self.predicted),
         }
 
-    def list_rows(self, n_listed: int) -> dict[str, Any]:
-        """List labelled rows with the largest residuals, and extreme predictions."""
+    def list_rows(self, n_listed: int, left_out: NDArray[Any] | None) -> dict[str, Any]:
+        """List labelled rows with the largest residuals, and extreme predictions.
+
+        "off" is the root mean square of the residuals `left_out`, of labels left out in turn; of
+        all residuals where these are not known.
+        """
         known = np.flatnonzero(self.labeled)
         residual = np.abs(self.given - self.predicted)
         worst = known[np.argsort(-residual[known], kind="stable")][:n_listed]
         free = np.flatnonzero(~self.labeled)
         order = free[np.argsort(self.predicted[free], kind="stable")]
         few = min(n_listed, len(order) // 2)
+        rms = float(np.sqrt(np.mean(residual[known] ** 2)))
+        left_out = np.zeros(0) if left_out is None else left_out[np.isfinite(left_out)]
         return {
             "residuals": [self._describe(i) for i in worst],
             "lowest": [self._describe(i) for i in order[:few]],
             "highest": [self._describe(i) for i in order[len(order) - few :][::-1]],
-            "rms": float(np.sqrt(np.mean(residual[known] ** 2))),
+            "rms": rms,
+            "off": float(np.sqrt(np.mean(left_out**2))) if len(left_out) else rms,
         }
 
     def compare_with_twin(self, n_listed: int) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.markers import is_auto, is_missing, kind_of
 from lapwing.classes.probabilities import Sharpness, class_probabilities
 from lapwing.exceptions import (
+    ConstantFitWarning,
     LapwingWarning,
     NothingUnlabeledWarning,
     SimilarLabelsWarning,
@@ -201,6 +202,12 @@ def refuse_many_numbers(classes: Array, n_labeled: int) -> None:
 
 def target_warning(targets: Array, labeled: Array) -> LapwingWarning | None:
     """Return a warning about the targets of a regression, or None."""
+    known = targets[labeled]
+    if len(known) > 1 and (known == known[0]).all():
+        return ConstantFitWarning(
+            f"All {len(known)} targets are {known[0]:g}, so the answer is that number for every "
+            "row. Check that y holds the numbers to predict."
+        )
     if not labeled.all():
         return None
     usual = usual_number(targets)

@@ -192,13 +192,20 @@ def as_targets(y: ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        Not numbers, or infinite values.
+        Several columns, not numbers, or infinite values.
     """
+    n_columns = (np.shape(y) or (0,))[1:]
+    if len(n_columns) == 1 and n_columns[0] > 1:
+        raise ValueError(
+            f"y has {n_columns[0]} columns, and a regression predicts one number a row. Fit one "
+            "for each column: other rows may be without a target in each, and scikit-learn's "
+            "MultiOutputRegressor refuses gaps."
+        )
     y = read_column(y)
     if y.dtype.kind in "fiub":
         targets = y.astype(np.float64)
     else:
-        targets = np.array([_target(value) for value in y], dtype=np.float64)
+        targets = np.array([_target(row, y) for row in range(len(y))], dtype=np.float64)
     if np.isinf(targets).any():
         raise ValueError(
             f"Input y contains infinity, first at row {np.flatnonzero(np.isinf(targets))[0]}. "
@@ -213,7 +220,8 @@ def as_targets(y: ArrayLike) -> Array:
     return np.asarray(targets)
 
 
-def _target(value: Any) -> float:
+def _target(row: int, y: Array) -> float:
+    value = y[row]
     if is_missing(value):
         return np.nan
     try:
@@ -221,9 +229,25 @@ def _target(value: Any) -> float:
             return float(value)
     except (TypeError, ValueError):
         pass
-    raise ValueError(
-        f"y must be numbers for a regression, with NaN where unlabelled; it holds {plain(value)!r}."
-    )
+    must = "y must be numbers for a regression, with NaN where unlabelled"
+    if isinstance(value, str) and _is_number(value):
+        # A column that was read as texts: what made it one is worth more than its first number.
+        strange = [k for k in range(len(y)) if isinstance(y[k], str) and not _is_number(y[k])]
+        strange = [k for k in strange if not is_missing(y[k])]
+        if strange:
+            raise ValueError(
+                f"{must}; it holds texts, and that of row {strange[0]} is no number: "
+                f"{plain(y[strange[0]])!r}. Mend it, or set it to NaN, and turn y into numbers."
+            )
+        raise ValueError(f"{must}; it holds {plain(value)!r}, a text. Turn y into numbers.")
+    raise ValueError(f"{must}; it holds {plain(value)!r} in row {row}.")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
 def _labels(known: Array, marker: object) -> Array:

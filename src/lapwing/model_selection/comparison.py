@@ -336,6 +336,8 @@ def compared(
     X = rows_else(X)  # of which the rows that are compared on are read
     check_one_entry_a_row(X, y, regression=False)
     check_consistent_length(X, sample_weight)
+    if (gaps := _numbers_beside_gaps(y)) is not None:  # where -1 may be a number, and no marker
+        refuse_many_numbers(np.unique(gaps), len(gaps))
     labels = code_classes(y, asked.unlabeled)
     refuse_many_numbers(labels.classes, int(labels.labeled.sum()))
     candidates = _candidates(X, labels, asked)
@@ -434,6 +436,14 @@ def _predicts_numbers(candidates: Any, y: ArrayLike) -> bool:
         return False
     known = column[np.isfinite(column)]
     return bool((known != np.round(known)).any())
+
+
+def _numbers_beside_gaps(y: Any) -> Array | None:
+    """The numbers of a column in which NaN marks rows without one; None if it is another one."""
+    column = read_column(y)
+    if column.dtype.kind != "f" or not np.isnan(column).any():
+        return None
+    return column[np.isfinite(column)]
 
 
 def _check_settings(asked: CompareSettings) -> None:
