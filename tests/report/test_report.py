@@ -284,6 +284,26 @@ def test_without_graph_and_twin(two_moons: Any) -> None:
     assert any("taught the fit nothing" in note["text"] for note in data.notes)
 
 
+def test_intervals_of_numbers_are_drawn(sine: Any) -> None:
+    fit, truth = sine
+    ends = np.column_stack([fit.predictions.label - 0.1, fit.predictions.label + 0.2])
+    known = replace(fit, predictions=replace(fit.predictions, interval=ends))
+    data = collect(known, truth=truth)
+    free = ~fit.table.labeled
+    held = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+    assert data.truth["held"] == held[free].mean()
+    assert data.truth["intervals"] == ends[free].tolist()
+    page = render(data)
+    path = re.search(r'<path class="band" d="([^"]+)"', page)
+    assert path is not None
+    assert path[1].count("V") == free.sum()
+    assert f"hold {text.percent(held[free].mean())} of the true ones" in page
+    without = replace(fit, predictions=replace(fit.predictions, interval=None))
+    plain = render(collect(without, truth=truth))
+    assert 'class="band"' not in plain
+    assert "intervals for nine" not in plain
+
+
 def test_regression_figures(sine: Any) -> None:
     fit, truth = sine
     data = collect(fit, truth=truth, truth_name="height")

@@ -72,8 +72,10 @@ def draw_all(data: ReportData) -> dict[str, str]:
                         data.truth["ids"], data.truth["truth"], data.truth["predicted"], strict=True
                     )
                 ],
+                bands=data.truth["intervals"],
                 title="Predicted over true values",
-                text="Each point is an unlabelled row; on the line, both are equal.",
+                text="Each point is an unlabelled row; on the line, both are equal."
+                + (" The strokes are prediction intervals." if data.truth["intervals"] else ""),
             )
     if data.graph:
         degree = data.graph["degree"]

@@ -363,6 +363,8 @@ class NumberRows:
         Labels and predictions.
     twin, truth : ndarray of shape (n,) or None
         The supervised twin's predictions and the true numbers, if there are any.
+    interval : ndarray of shape (n, 2) or None
+        Ends of the prediction intervals, if there are any.
     """
 
     ids: NDArray[Any]
@@ -371,6 +373,7 @@ class NumberRows:
     predicted: NDArray[np.float64]
     twin: NDArray[np.float64] | None
     truth: NDArray[np.float64] | None
+    interval: NDArray[np.float64] | None = None
 
     @classmethod
     def read(
@@ -389,6 +392,7 @@ class NumberRows:
             np.asarray(predictions.label, dtype=np.float64),
             None if twin is None else np.asarray(twin, dtype=np.float64),
             None if truth is None else np.array([_to_float(v) for v in truth]),
+            predictions.interval,
         )
 
     def signs(self, drawn: NDArray[np.intp]) -> dict[str, Any]:
@@ -475,6 +479,12 @@ class NumberRows:
         result["ids"] = [clean(self.ids[i], NAME_LENGTH) for i in drawn]
         result["truth"] = self.truth[drawn].tolist()
         result["predicted"] = self.predicted[drawn].tolist()
+        result["intervals"], result["held"] = [], None
+        if self.interval is not None:
+            low, high = self.interval[known].T
+            true = self.truth[known]
+            result["held"] = float(np.mean((low <= true) & (true <= high)))
+            result["intervals"] = self.interval[drawn].tolist()
         worst = known[np.argsort(-np.abs(self.truth - self.predicted)[known], kind="stable")]
         result["rows"] = [self._describe(i) for i in worst[:8]]
         return result

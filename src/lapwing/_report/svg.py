@@ -433,18 +433,26 @@ def draw_scatter(
     y: Sequence[float],
     *,
     tips: Sequence[Tooltip],
+    bands: Sequence[Sequence[float]] = (),
     title: str,
     text: str,
 ) -> str:
-    """Draw predictions over true numbers, with the identity line."""
+    """Draw predictions over true numbers, with the identity line and intervals if given."""
     width, height = 560, 420
-    low, high = min(*x, *y), max(*x, *y)
+    ends = [end for band in bands for end in band]
+    low, high = min(*x, *y, *ends), max(*x, *y, *ends)
     if not high > low:
         low, high = low - 0.5, high + 0.5
     frame = _Frame(width, height, (low, high), (low, high))
     ticks = _ticks(low, high, 5)
     body = frame.axes("true", "predicted", ticks, [(v, tick(v)) for v in ticks])
     line = f"M{frame.x(low):g} {frame.y(low):g}L{frame.x(high):g} {frame.y(high):g}"
+    if bands:
+        strokes = zip(x, bands, strict=True)
+        path = "".join(
+            f"M{frame.x(a):g} {frame.y(lo):g}V{frame.y(hi):g}" for a, (lo, hi) in strokes
+        )
+        body.append(f'<path class="band" d="{path}"/>')
     body.append(f'<path class="outline" d="{line}"/>')
     strip = _Tips(width, height)
     for a, b, tip in zip(x, y, tips, strict=True):
