@@ -45,8 +45,8 @@ def kernel_of(model: Any, points: Any) -> Any:
     return pairwise_kernels(points, metric=model.kernel, gamma=2.0, **options)
 
 
-def dense(model: Any) -> tuple[Any, Any]:
-    """Mean and standard deviation at the new points, by the covariance of all parameters."""
+def dense(model: Any) -> tuple[Any, Any, Any]:
+    """Mean and deviation at the new points, covariance at the others, by that of all parameters."""
     points = np.vstack([X, NEW])
     values, vectors = np.linalg.eigh(kernel_of(model, points))
     kept = values > 1e-10 * values.max()
@@ -66,7 +66,7 @@ def dense(model: Any) -> tuple[Any, Any]:
     free = model.fit_intercept and abs(constant @ prior @ constant) < 1e-9
     noise = twice / (len(known) - free)
     spread = np.einsum("ij,jk,ik->i", F[n:], covariance, F[n:])
-    return F[n:] @ mean, np.sqrt(noise * spread)
+    return F[n:] @ mean, np.sqrt(noise * spread), F[:n] @ covariance @ F[:n].T
 
 
 EMBEDDED: dict[str, Any] = {"gamma": 2.0, "C": 3.0, "lam": 5.0, "mu": 0.2, "updatable": True}
@@ -88,7 +88,7 @@ EMBEDDED_CASES: dict[str, Any] = {
 }
 
 
-def dense_embedded(model: Any) -> tuple[Any, Any]:
+def dense_embedded(model: Any) -> tuple[Any, Any, Any]:
     """The same by the covariance of the coefficients of f, its bias and those of g."""
     n, known, points = len(X), np.flatnonzero(~np.isnan(Y)), np.vstack([X, NEW])
     if model.kernel == "linear":
@@ -121,7 +121,21 @@ def dense_embedded(model: Any) -> tuple[Any, Any]:
     noise = twice / (len(known) - free)
     there = np.hstack([F[n:], np.zeros((len(NEW), r))])
     spread = np.einsum("ij,jk,ik->i", there, covariance, there)
-    return there @ mean, np.sqrt(noise * spread)
+    of_g = U @ covariance[len(norm) :, len(norm) :] @ U.T
+    return there @ mean, np.sqrt(noise * spread), of_g
+
+
+ALL_CASES = CASES | {f"embedded, {name}": model for name, model in EMBEDDED_CASES.items()}
+
+
+@pytest.mark.parametrize("name", ALL_CASES)
+def test_covariances_are_those_of_all_parameters(name: str) -> None:
+    model = clone(ALL_CASES[name]).fit(X, Y, sample_weight=W)
+    points, embedded = np.array([2, 3, 11]), isinstance(model, LapERLSRegressor)
+    found = model._kept.refits.covariance(points)
+    expected = (dense_embedded if embedded else dense)(model)[2][:, points]
+    np.testing.assert_allclose(found.values, expected, atol=1e-7 * np.abs(expected).max())
+    assert found.noise == (1 / model.lam if embedded else 1)
 
 
 @pytest.mark.parametrize("name", EMBEDDED_CASES)

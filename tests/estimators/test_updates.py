@@ -28,6 +28,7 @@ from lapwing import (
     LapERLSRegressor,
     LapRLSClassifier,
     LapRLSRegressor,
+    LapRLSRegressorCV,
     LapSVC,
     LapSVR,
 )
@@ -39,6 +40,8 @@ from lapwing.exceptions import SuggestedLabelsWarning
 from lapwing.graphs import build_laplacian, default_graph, smallest_eigenpairs
 from lapwing.graphs.design import cover, design_of, most_telling, spectral_prior
 from lapwing.model_selection import leave_one_out, sure_rows
+from lapwing.problem import value_order
+from lapwing.solvers.design import reduce_variance
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from tests.helpers.data import first_labels, labeled_clusters, labeled_curve
 
@@ -404,7 +407,7 @@ def test_without_a_label_a_batch_covers_the_graph() -> None:
 
 def test_to_cover_a_graph_is_to_suggest_where_every_answer_is_as_unsure() -> None:
     X, y, _ = labeled_curve()
-    model = LapRLSRegressor(updatable=True).fit(X, y)
+    model = LapSVR(updatable=True).fit(X, y)  # the mean of no Gaussian process
     laplacian = build_laplacian(default_graph(X, regression=True), X)
     found = cover(laplacian, np.flatnonzero(model.labeled_), 4, np.ones(len(X)))
     assert found.tolist() == model.suggest(4).tolist()
@@ -472,10 +475,44 @@ def test_suggestions_need_a_graph() -> None:
         model.suggest()
 
 
-def test_regressions_ask_for_what_covers_the_graph() -> None:
+def test_a_batch_of_numbers_reduces_the_variances_most() -> None:
+    """By inversion, each choice anew."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(30, 6))
+    C, counts, points = root @ root.T, rng.integers(1, 4, 30).astype(float), np.arange(3, 28)
+
+    def left(seen: list[int]) -> float:
+        block = C[np.ix_(seen, seen)] + 0.3 * np.eye(len(seen))
+        return float(counts @ np.diag(C - C[:, seen] @ np.linalg.solve(block, C[seen])))
+
+    expected: list[int] = []
+    for _ in range(5):
+        others = [int(i) for i in points if i not in expected]
+        expected.append(min(others, key=lambda i: left([*expected, i])))
+    assert reduce_variance(C[:, points], points, 0.3, counts, 5).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LapRLSRegressor(gamma_I=0), LapRLSRegressor(), LapERLSRegressor(), LapRLSRegressorCV()],
+)
+def test_numbers_are_suggested_by_their_variances(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y, _ = labeled_curve()
-    found = LapRLSRegressor(updatable=True).fit(X, y).suggest(4)
-    assert np.isnan(y[found]).all()
+    fitted = clone(model).set_params(updatable=True).fit(X, y)
+    free = np.flatnonzero(np.isnan(y))
+    found = fitted._kept.refits.covariance(free)
+    gain = (found.values**2).sum(axis=0) / (np.diag(found.values[free]) + found.noise)
+    assert fitted.suggest(1) == free[gain.argmax()]
+    assert sorted(fitted.suggest(len(X))) == free.tolist()
+    monkeypatch.setattr(updates, "_LOOKED_AT", 5)
+    order = value_order(X)
+    order = order[np.isnan(y)[order]]
+    looked_at = order[np.linspace(0, len(order) - 1, 5).astype(int)]
+    some = fitted.suggest(4).tolist()
+    assert len(set(some)) == 4
+    assert set(some) < set(looked_at.tolist())
 
 
 def test_suggested_labels_beat_random_ones() -> None:

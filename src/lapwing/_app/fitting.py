@@ -36,6 +36,7 @@ from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.diagnostics import warn_suggested_labels
 from lapwing.estimators.path import PathEstimator
 from lapwing.estimators.prepared import SILENT, Stages
+from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection.next_rows import rows_to_label
@@ -209,7 +210,8 @@ def keep_graph(estimator: Any, n_rows: int) -> None:
 
 def rows_to_label_next(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]:
     """Choose the rows to label next, by the graph of the fit if it was kept, else by a new one."""
-    if getattr(estimator, "updatable", False) and _has_graph(estimator):
+    numbers = isinstance(estimator, GaussianRegressor)  # which need no graph
+    if getattr(estimator, "updatable", False) and (numbers or _has_graph(estimator)):
         return np.asarray(estimator.suggest(n_wanted))
     return np.asarray(rows_to_label(points, k=n_wanted, model=estimator))
 
@@ -311,25 +313,23 @@ def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table)
     if not method.virtual:
         return _answer(estimator, points, table, regression=method.regression)
     values = estimator.virtual_labels_
-    if method.regression:
-        return _predicted_numbers(estimator, values[:, 0], points, table)
+    if method.regression:  # intervals are those of the function, and these are not its values
+        return Predictions(table.ids, values[:, 0], table.labeled)
     return _predicted_classes(estimator, values, table)
 
 
 def _answer(estimator: Any, points: Any, table: Table, *, regression: bool) -> Predictions:
     if regression:
-        return _predicted_numbers(estimator, estimator.predict(points), points, table)
+        return _predicted_numbers(estimator, points, table)
     return _predicted_classes(estimator, estimator.decision_function(points), table)
 
 
-def _predicted_numbers(
-    estimator: Any, values: NDArray[Any], points: Any, table: Table
-) -> Predictions:
+def _predicted_numbers(estimator: Any, points: Any, table: Table) -> Predictions:
     try:
         ends = estimator.predict_interval(points, COVERAGE)
     except ValueError:  # too few targets, or no left-out values in closed form
         ends = None
-    return Predictions(table.ids, values, table.labeled, interval=ends)
+    return Predictions(table.ids, estimator.predict(points), table.labeled, interval=ends)
 
 
 def _predicted_classes(estimator: Any, scores: NDArray[Any], table: Table) -> Predictions:

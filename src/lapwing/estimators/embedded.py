@@ -47,7 +47,7 @@ from lapwing.graphs.registry import graph_reads_rows
 from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
-from lapwing.solvers.base import Posterior, Status
+from lapwing.solvers.base import Covariance, Posterior, Status
 from lapwing.solvers.embedded.methods import (
     COPIES,
     EMBEDDED_METHODS,
@@ -56,7 +56,7 @@ from lapwing.solvers.embedded.methods import (
     EmbeddedSettings,
     require_matrices,
 )
-from lapwing.solvers.embedded.posterior import left_out_coefficients, posterior
+from lapwing.solvers.embedded.posterior import covariance, left_out_coefficients, posterior
 from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, left_out_values
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.solvers.regression import FunctionRegression
@@ -169,6 +169,10 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
         for i in np.flatnonzero(again).tolist():
             values[i] = self._virtual_labels(without(self.prepared, i), problem.index[[i]])[0]
         return values
+
+    def covariance(self, points: Array) -> Covariance | None:
+        side = self.estimator._posed(self.prepared).measured.side
+        return covariance(self.formed.system, side, points, float(self.estimator.lam))
 
     @property
     def _regression(self) -> bool:

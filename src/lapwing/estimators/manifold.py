@@ -52,7 +52,7 @@ from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
 from lapwing.solvers import Iteration, Result, Status, dual, newton, pcg
-from lapwing.solvers.base import Posterior
+from lapwing.solvers.base import Covariance, Posterior
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import (
@@ -60,7 +60,7 @@ from lapwing.solvers.manifold.leave_one_out import (
     one_step_values,
     ridge_left_out_solutions,
 )
-from lapwing.solvers.manifold.posterior import posterior
+from lapwing.solvers.manifold.posterior import covariance, posterior
 from lapwing.solvers.manifold.protocol import Settings, StoppingRule
 from lapwing.solvers.manifold.registry import SOLVERS
 from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
@@ -161,6 +161,12 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
         objective, columns = self._problem(self.prepared)
         space: Any = objective.space
         return posterior(objective, columns, *self.kernel.beyond(objective, *space.products(X)))
+
+    def covariance(self, points: Array) -> Covariance | None:
+        objective, columns = self._problem(self.prepared)
+        if type(objective.loss) is not Squared or objective.n_columns > 1:
+            return None
+        return covariance(objective, columns, self.kernel.at(points).of(points))
 
     def _problem(self, prepared: ManifoldPrepared) -> tuple[Objective, Representers]:
         objective = self.estimator._objective(prepared)

@@ -35,7 +35,7 @@ from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
-from lapwing.solvers.base import Posterior
+from lapwing.solvers.base import Covariance, Posterior
 from lapwing.spaces import Space
 
 
@@ -170,6 +170,9 @@ class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
 
     def posterior(self, X: PointsLike) -> Posterior:
         return self.chosen.posterior(X)
+
+    def covariance(self, points: Array) -> Covariance | None:
+        return self.chosen.covariance(points)
 
     def left_out_of(self, observations: Array) -> Array:
         return self.chosen.left_out_of(observations)

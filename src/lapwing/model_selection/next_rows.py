@@ -102,7 +102,9 @@ def rows_to_label(
     Labels of rows that were chosen so do not show how large the classes are. `S3VC` takes the
     shares of the classes from the labels: if you know them, give ``balance=``.
 
-    Greedy reduction of the variance on the graph's smoothest eigenvectors [1]_, times how unsure an
+    A regression with ``updatable=True`` is asked for its own `suggest`, by its posterior variances,
+    where neither y nor graph is given. Else: greedy reduction of the variance on the graph's
+    smoothest eigenvectors [1]_, times how unsure an
     answer is: one less the difference of the two largest of `transduction_proba_`, in the manner
     of [2]_. A graph and some hundred of its eigenvectors are computed in every call: 2 s for 20,000
     rows of 50 features.
@@ -135,10 +137,13 @@ def rows_to_label(
         X, model = _seen_by_the_last(model, X)
         points = model._read_points(X, reset=False)
         _check_same_rows(points, model)
+        given = y is None and graph is None
         graph = model._graph_of_fit() if graph is None else graph
         _check_graph_of_kernel(model, graph)
         usual = model._default_graph
         labeled, regression = model.labeled_, not is_classifier(model)
+        if regression and given and getattr(model, "_kept", None) is not None:
+            return np.asarray(model.suggest(int(k)))
         if not regression:
             two = np.sort(model.transduction_proba_, axis=1)[:, -2:]
             unsure = 1 - (two[:, 1] - two[:, 0])

@@ -73,6 +73,21 @@ class Posterior(NamedTuple):
     noise_variance: float
 
 
+class Covariance(NamedTuple):
+    r"""Posterior covariance of the values on the points of a fit, in units of :math:`\sigma^2`.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, q)
+        Of all points with some.
+    noise : float
+        Variance of a target of weight 1.
+    """
+
+    values: Array
+    noise: float
+
+
 # Relative gradient up to which an exact solution may be called one.
 _OPTIMAL = 1e-6
 

@@ -14,7 +14,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot, spd_halves
 from lapwing.objectives.embedded import GraphSide
-from lapwing.solvers.base import Posterior
+from lapwing.solvers.base import Covariance, Posterior
 from lapwing.solvers.embedded.systems import GivenLabels, KernelSide
 
 _HELD_ALONE = 1 - 1e-7  # leverages beyond leave no more than half of the digits
@@ -42,6 +42,21 @@ def posterior(kernel: KernelSide, side: GraphSide, given: GivenLabels) -> Poster
     half = forward(given.rows.T)
     variance = np.maximum(given.variance, 0) + column_dot(half, half)
     return Posterior(noise * variance, noise)
+
+
+def covariance(kernel: KernelSide, side: GraphSide, points: Array, lam: float) -> Covariance:
+    """Posterior covariance of the virtual labels of all points with those of some.
+
+    Parameters
+    ----------
+    kernel : KernelSide
+    side : GraphSide
+    points : ndarray of int of shape (q,)
+    lam : float
+        Lambda of a target of weight 1.
+    """
+    forward, backward = spd_halves(kernel.system(side))
+    return Covariance(side.values(backward(forward(side.rows(points).T))), 1 / lam)
 
 
 def _constant_is_free(kernel: KernelSide, side: GraphSide) -> bool:

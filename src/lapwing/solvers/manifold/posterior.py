@@ -13,7 +13,7 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array
 from lapwing.objectives.manifold import Objective
-from lapwing.solvers.base import Posterior
+from lapwing.solvers.base import Covariance, Posterior
 from lapwing.solvers.manifold.deformed import Representers
 
 
@@ -35,10 +35,7 @@ def posterior(objective: Objective, columns: Representers, cross: Array, own: Ar
         That of those asked for with themselves.
     """
     reduced = columns.reduce(objective)
-    at, y, l = reduced.index, reduced.targets[:, 0], len(reduced.index)
-    A = columns.block()[np.ix_(at, at)]
-    A.flat[:: l + 1] += 1 / reduced.weights
-    factor = sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    y, l, factor = reduced.targets[:, 0], len(reduced.index), _factor(reduced, columns)
     t = cross[objective.index]
     solved = sla.cho_solve(factor, np.column_stack([t, y, np.ones(l)]), check_finite=False)
     of_t, of_y, of_one = solved[:, :-2], solved[:, -2], solved[:, -1]
@@ -49,3 +46,35 @@ def posterior(objective: Objective, columns: Representers, cross: Array, own: Ar
         pull, free = pull - of_y.sum() ** 2 / total, max(l - 1, 1)
     noise = float(pull / free)
     return Posterior(noise * np.maximum(variance, 0), noise)
+
+
+def covariance(objective: Objective, columns: Representers, some: Representers) -> Covariance:
+    """Posterior covariance of all points with some of them.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of the squared loss, one column.
+    columns : Representers
+        Of the deformed kernel at the labelled points.
+    some : Representers
+        At the other ones.
+    """
+    reduced = columns.reduce(objective)
+    factor, T = _factor(reduced, columns), columns.values[:, reduced.index]
+    own = some.values[objective.index]
+    right = np.column_stack([own, np.ones(len(own))])
+    solved = sla.cho_solve(factor, right, check_finite=False)
+    found = some.values - T @ solved[:, :-1]
+    if reduced.fit_intercept:
+        free = 1 - T @ solved[:, -1]
+        found += np.outer(free, free[some.points] / solved[:, -1].sum())
+    return Covariance(found, 1.0)
+
+
+def _factor(reduced: Objective, columns: Representers) -> tuple[Array, bool]:
+    """Cholesky factor of the covariance of the targets."""
+    A = columns.block()[np.ix_(reduced.index, reduced.index)]
+    A.flat[:: len(A) + 1] += 1 / reduced.weights
+    factor: tuple[Array, bool] = sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    return factor
