@@ -336,8 +336,10 @@ def test_answers_that_are_no_numbers_are_refused(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0])
-def test_constant_targets_are_fitted_by_a_constant_without_a_warning(value: float) -> None:
-    model = LapESVR().fit(X, np.where(np.isnan(U), U, value))
+def test_constant_targets_are_fitted_by_a_constant_with_one_warning(value: float) -> None:
+    with pytest.warns(ConstantFitWarning, match="targets are .*, so the answer is that") as told:
+        model = LapESVR().fit(X, np.where(np.isnan(U), U, value))
+    assert len(told) == 1  # and nothing of the tube
     np.testing.assert_allclose(model.predict(X), value, atol=1e-12)
 
 
