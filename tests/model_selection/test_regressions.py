@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -207,8 +208,11 @@ def test_deviations_are_those_of_what_it_chose() -> None:
     points = StandardScaler().fit_transform(X)
     expected = plain.fit(points, Y).predict(points, return_std=True)
     np.testing.assert_allclose(model.predict(X, return_std=True), expected, atol=1e-10)
-    with pytest.raises(ValueError, match=r"Fit with FewLabelRegressor\(updatable=True\)"):
-        FewLabelRegressor([GRAPH]).fit(X, Y).predict(X, return_std=True)
+    for without in (FewLabelRegressor([GRAPH]).fit(X, Y), pickle.loads(pickle.dumps(model))):
+        with pytest.raises(
+            ValueError, match=r"Fit with FewLabelRegressor\(updatable=True\)\. A mod"
+        ):
+            without.predict(X, return_std=True)
     tube = FewLabelRegressor([TUBE]).fit(X, Y)
     with pytest.raises(ValueError, match="LapSVR, which was chosen, is the mean of no Gaussian"):
         tube.predict(X, return_std=True)

@@ -189,10 +189,11 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
                 f"{type(last).__name__}, which was chosen, is the mean of no Gaussian process and "
                 "has no standard deviations. Leave out return_std."
             )
-        if not self.updatable:
+        if last._kept is None:
             raise ValueError(
                 "return_std needs the factorisation of the fit, which was not kept. Fit with "
-                "FewLabelRegressor(updatable=True)."
+                "FewLabelRegressor(updatable=True). A model that was loaded or copied has to be "
+                "fitted again."
             )
         return last.predict(points, return_std=True)
 
