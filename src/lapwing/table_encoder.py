@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._rows import PointData, PointsLike
 from lapwing._tables.assembly import apply_readings, read_columns
-from lapwing._tables.checks import feature_obstacles, warn_of_bad_cells
+from lapwing._tables.checks import feature_errors, warn_of_bad_cells
 from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest, tidy_names
 from lapwing._tables.embedding import Embedder, find_encoder
 from lapwing._tables.encoders import EncodedReading, describe_reading, reading_from
@@ -338,7 +338,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def _refuse(raw: RawTable, *, missing: bool, new: bool) -> None:
     """Raise what stands in the way, in the words of Python's parameters."""
-    found = feature_obstacles(replace(raw, source="X"), "X", missing=missing, new=new)
+    found = feature_errors(replace(raw, source="X"), "X", missing=missing, new=new)
     if found:
         raise ValueError(tell_all("X", found))
 

@@ -70,7 +70,7 @@ def numeric_names(raw: RawTable) -> list[str]:
     return [name for name in raw.feature_names if name not in raw.texts]
 
 
-def feature_obstacles(raw: RawTable, where: str, *, missing: bool, new: bool) -> list[str]:
+def feature_errors(raw: RawTable, where: str, *, missing: bool, new: bool) -> list[str]:
     """Find what makes features unfit: none, missing or infinite.
 
     Parameters

@@ -151,8 +151,8 @@ class RawTable:
         How the columns became features; empty for matrices, whose columns are numbers.
     notes : tuple of ColumnNote
         What was done to the columns.
-    obstacles : tuple of str
-        What stands in the way of a fit.
+    input_errors : tuple of str
+        What a fit would be refused for.
     remarks : tuple of str
         What was done to the file as a whole.
     bad : mapping of str to BadCells
@@ -183,16 +183,6 @@ class RawTable:
         The number of each row in its spreadsheet; None if rows are counted from 1.
     """
 
-    @property
-    def originals(self) -> dict[str, Cells | None]:
-        """The columns as they stand in the file; None for those that are features as they stand."""
-        plain = {note.column for note in self.notes if note.plain}
-        return {
-            # Copied, so that not all of the file's numbers stay in memory for a few columns.
-            name: None if name in plain else replace(cells, numbers=cells.numbers.copy())
-            for name, cells in self.cells.items()
-        }
-
     X: Any
     feature_names: tuple[str, ...]
     labels: NDArray[Any] | None = None
@@ -217,6 +207,16 @@ class RawTable:
     source: str = ""
     numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     places: NDArray[np.int64] | None = None
+
+    @property
+    def originals(self) -> dict[str, Cells | None]:
+        """The columns as they stand in the file; None for those that are features as they stand."""
+        plain = {note.column for note in self.notes if note.plain}
+        return {
+            # Copied, so that not all of the file's numbers stay in memory for a few columns.
+            name: None if name in plain else replace(cells, numbers=cells.numbers.copy())
+            for name, cells in self.cells.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from lapwing._tables.cells import Cells
 from lapwing._tables.checks import (
     LabelAdvice,
     check_ids,
-    feature_obstacles,
+    feature_errors,
     kinds_of,
     refuse_free_text,
     refuse_quantities,
@@ -289,7 +289,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     raw, where = _with_labels(raw, options.labels_file)
     name = raw.source
     found = InputErrors(name)
-    found.messages += feature_obstacles(raw, name, missing=options.missing, new=False)
+    found.messages += feature_errors(raw, name, missing=options.missing, new=False)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():
         ids = check_ids(raw, name, options.id)
@@ -475,7 +475,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
             LapwingWarning,
         )
     found = InputErrors(where)
-    found.messages += feature_obstacles(raw, where, missing=fitted.missing, new=True)
+    found.messages += feature_errors(raw, where, missing=fitted.missing, new=True)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():
         ids = check_ids(raw, where, options.id or fitted.usual_id)
