@@ -43,10 +43,10 @@ from lapwing.solvers.embedded.systems import (
     FeatureSystem,
     KernelSide,
     graph_least_squares,
-    least_squares,
 )
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.data import first_labels, labeled_clusters
+from tests.helpers.embedded import least_squares
 from tests.helpers.problems import DenseTerm
 
 X, TRUTH = make_moons(60, noise=0.05, random_state=0)

@@ -29,11 +29,11 @@ from lapwing.solvers.embedded.systems import (
     EmbeddedResult,
     FeatureSystem,
     graph_least_squares,
-    least_squares,
 )
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
 from lapwing.spaces import LinearSpace, landmark_map
 from lapwing.spaces.block_operator import Sums
+from tests.helpers.embedded import least_squares
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
 
 LAM, MU = 30.0, 4.0

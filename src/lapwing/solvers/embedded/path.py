@@ -1,6 +1,6 @@
 r"""Leave-one-out of LapERLS along mu, lambda, the eigenvectors and the powers of a graph.
 
-With f and b eliminated (`least_squares`) the virtual labels are ridge regression on the labels,
+With f and b eliminated the virtual labels are ridge regression on the labels,
 
 .. math:: \tfrac12 z^T P z + \tfrac{\lambda}{2} \sum_i w_i (y_i - v_i^T z)^2, \qquad
           P = H + \mu\, \mathrm{diag}(\sigma^p),

@@ -494,13 +494,6 @@ class FeatureSide(KernelSide):
         return norm + _loss_of_equations(fit, side), _relative(defect, side.pull)
 
 
-def least_squares(problem: DenseSystem | FeatureSystem, C: float) -> EmbeddedResult:
-    """LapERLS for the labels of a problem."""
-    if isinstance(problem, DenseSystem):
-        return MatrixSide.of(problem, C).minimize(problem.side)
-    return FeatureSide.of(problem, C).minimize(problem.side)
-
-
 def _loss_of_equations(fit: Fit, side: GraphSide) -> Array:
     """C r'r of a solution without a pass over the points, as r = Z w + b - basis z.
 
