@@ -31,8 +31,6 @@ class ManifoldSolver:
         Whether it takes losses with kinks.
     stops_early : bool, default=False
         Whether a rule may look at its iterates and stop it: it never factors anything.
-    starts_warm : bool, default=True
-        Whether it looks at the start.
     reduces : bool, default=False
         Whether it solves a problem of the labels alone, by columns of the deformed kernel.
     """
@@ -41,7 +39,6 @@ class ManifoldSolver:
     summary: str = ""
     kinks: bool = False
     stops_early: bool = False
-    starts_warm: bool = True
     reduces: bool = False
 
 
@@ -63,7 +60,6 @@ SOLVERS: dict[str, ManifoldSolver] = {
         "solves for the labelled columns of the deformed kernel once, O(n^3), then for all classes "
         "on problems of the size of the labels: the choice up to some 12000 points",
         kinks=True,
-        starts_warm=False,
         reduces=True,
     ),
 }
