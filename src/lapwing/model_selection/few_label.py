@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +28,8 @@ from lapwing.model_selection.candidates import Chooser, last_step, warn_of_failu
 from lapwing.model_selection.comparison import CompareSettings, Comparison, compared
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.probabilities import sharpen_untested
+
+T = TypeVar("T")
 
 
 class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
@@ -60,27 +64,32 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         refuse_gaps(X, getattr(self, "feature_names_in_", None))
         return X
 
-    def _fit_best(
+    def _choose(
         self,
-        evidence: Comparison,
         X: PointsLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
-        stages: Stages,
-    ) -> Any:
-        """Fit what was chosen to all rows, and return the last step of it."""
-        warn_of_failures(evidence.failed, stacklevel=3)
-        best = self._prepared_best(evidence)
-        weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
-        with stages.stage(f"fit {evidence.chosen.name}"):
-            self.best_estimator_ = best.fit(X, y, **weights)
+        compare: Callable[[Stages], tuple[Comparison, T]],
+    ) -> tuple[Any, T]:
+        """Compare, and fit what was chosen to all rows; its last step, and what came beside."""
+        progress = Progress(self, None, X, y)
+        with Shown("Choosing a method", progress) as stages:
+            with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
+                warnings.simplefilter("ignore", LapwingWarning)
+                evidence, beside = compare(stages)
+            warn_of_failures(evidence.failed, stacklevel=3)
+            best = self._prepared_best(evidence)
+            weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
+            with stages.stage(f"fit {evidence.chosen.name}"):
+                self.best_estimator_ = best.fit(X, y, **weights)
+        progress.finish(lambda: {})
         self.evidence_ = evidence
         self.error_ = evidence.error
         self.error_interval_ = evidence.error_interval
         fitted = last_step(best)
         self.labeled_ = fitted.labeled_
         self.transduction_ = fitted.transduction_
-        return fitted
+        return fitted, beside
 
     def _prepared_best(self, evidence: Comparison) -> Any:
         """What was chosen, before its fit to all rows."""
@@ -246,17 +255,12 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
             self.random_state,
             self.class_prior,
         )
-        progress = Progress(self, None, X, y)
-        with Shown("Choosing a method", progress) as stages:
-            with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
-                warnings.simplefilter("ignore", LapwingWarning)
-                evidence, sharpness = compared(points, y, sample_weight, asked, stages)
-            fitted = self._fit_best(evidence, X, y, sample_weight, stages)
+        compare = partial(compared, points, y, sample_weight, asked)
+        fitted, sharpness = self._choose(X, y, sample_weight, compare)
         sharpen_untested(fitted, sharpness)  # by fits that the evidence took in any case
         self.classes_ = fitted.classes_
         self.transduction_proba_ = fitted.transduction_proba_
         self.unlabeled_ = fitted.unlabeled_
-        progress.finish(lambda: {})
         return self
 
     def decision_function(self, X: PointsLike) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing.classes.labels import as_targets
 from lapwing.estimators._docs import document
-from lapwing.estimators.prepared import Progress, Shown
+from lapwing.estimators.prepared import Stages
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.estimators.template import only_labeled
 from lapwing.estimators.updates import Updatable
-from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import default_candidates, last_step
 from lapwing.model_selection.comparison import CompareSettings, Comparison, compared_regressions
 from lapwing.model_selection.evidence import Effort
@@ -139,14 +137,12 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
         asked = CompareSettings(
             candidates, Effort(1, 0, 0), self.max_samples, "auto", self.random_state
         )
-        progress = Progress(self, None, X, y)
-        with Shown("Choosing a method", progress) as stages:
-            with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
-                warnings.simplefilter("ignore", LapwingWarning)
-                evidence = compared_regressions(points, y, sample_weight, asked, stages)
-            self._fit_best(evidence, X, y, sample_weight, stages)
-        self.unlabeled_help_ = evidence.unlabeled_help
-        progress.finish(lambda: {})
+
+        def compare(stages: Stages) -> tuple[Comparison, None]:
+            return compared_regressions(points, y, sample_weight, asked, stages), None
+
+        self._choose(X, y, sample_weight, compare)
+        self.unlabeled_help_ = self.evidence_.unlabeled_help
         return self
 
     def _prepared_best(self, evidence: Comparison) -> Any:
