@@ -769,3 +769,53 @@ def test_numbers_are_whole_and_nothing_is_awaited_when_all_is_labelled(
         assert tab.page.locator("#table td").count() > 20 * 12
         assert tab.ask(BROKEN) == []
         tab.page.close()
+
+
+# The row beside its keys
+
+SHOWN = """() => { const parts = ['#card .which', '#card .candidates', '#card .text',
+    ...[...document.querySelectorAll('#classes .what')]];
+  return parts.map(e => typeof e === 'string' ? document.querySelector(e) : e)
+    .map(e => e.getBoundingClientRect())
+    .filter(r => r.top < 0 || r.top + 20 > innerHeight).length; }"""
+
+
+def test_row_and_keys_are_on_the_screen_and_rows_are_found_by_what_was_done(
+    open_tab: Callable[..., Tab],
+) -> None:
+    names = [f"class {k}" for k in range(10)]
+    labels = [names[i] if i < 10 else None for i in range(120)]
+    texts = [f"row {i} " + "more words " * 80 for i in range(120)]
+    with lapwing.label(
+        blobs(120), labels, classes=names, texts=texts, journal=None, browser=False
+    ) as opened:
+        tab = open_tab(opened)
+        tab.press("n")
+        tab.until(lambda: tab.page.locator("#card .candidates li").count() == 3)
+        for width, height in ((1440, 900), (1024, 768), (390, 844)):
+            tab.page.set_viewport_size({"width": width, "height": height})
+            tab.ask("scrollTo(0, 0)")
+            assert tab.ask(SHOWN) == 0, width
+        tab.page.set_viewport_size({"width": 1280, "height": 900})
+        # Flagged, and found by that.
+        row = tab.page.inner_text("#card .which b")
+        tab.press("g")
+        tab.says("1 row flagged")
+        tab.press("Escape")
+        tab.page.select_option("#find-state", "flagged")
+        tab.page.click("#find button")
+        tab.until(lambda: tab.page.locator("#card .which b").all_inner_texts() == [row])
+        # Merged, and deleted.
+        tab.page.locator("#classes .pen").nth(9).click()
+        tab.page.fill("#new-name", "class 0")
+        tab.until(lambda: "Merge with" in tab.page.inner_text("#do-rename"))
+        tab.press("Enter")
+        tab.says("“class 9” is “class 0” now")
+        tab.until(lambda: tab.given() == {name: 1 + (name == "class 0") for name in names[:9]})
+        tab.page.locator("#classes .pen").nth(8).click()
+        tab.page.click("#delete-class")
+        tab.says("“class 8” is deleted")
+        tab.until(lambda: "class 8" not in tab.given())
+        tab.press("Backspace", "Backspace")
+        tab.until(lambda: tab.given() == dict.fromkeys(names, 1))
+        tab.page.close()  # before the server ends

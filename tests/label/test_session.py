@@ -284,6 +284,37 @@ def test_rows_are_shown_as_the_table_has_them() -> None:
     assert (row["given"], row["predicted"], row["confidence"]) == ("u", None, None)
 
 
+def test_a_row_comes_with_its_candidates_and_what_tells_them_apart() -> None:
+    X, truth = problem()
+    X = np.column_stack([np.random.default_rng(0).normal(size=len(X)), X])  # noise is first
+    with session(X) as found:
+        assert found.rows([0])[0]["candidates"] == []
+        assert found.rows([0])[0]["first"] == ["x0", "x1", "x2"]
+        for name in CLASSES:
+            found.give([truth.index(name)], name)
+        assert found.wait()
+        row = truth.index("v")
+        (seen,) = found.rows([row])
+        model = LapERLSClassifier().fit(X, [t if truth.index(t) == i else "" for i, t in
+                                            enumerate(truth)])  # fmt: skip
+        shares = dict(zip(model.classes_, model.transduction_proba_[row], strict=True))
+        best = sorted(CLASSES, key=lambda name: -shares[name])
+        assert [one["name"] for one in seen["candidates"]] == best
+        for one in seen["candidates"]:
+            assert one["share"] == pytest.approx(shares[one["name"]], abs=1e-6)
+        # 'u' and 'v' are apart along the second column alone, 'u' and 'w' along the third.
+        first = {other: _first_between(found, truth, other) for other in "vw"}
+        assert first == {"v": "x1", "w": "x2"}
+
+
+def _first_between(found: Session, truth: list[str], other: str) -> str:
+    """The column that is named first of a row whose candidates are 'u' and another class."""
+    for row in found.rows(list(range(len(truth)))):
+        if {one["name"] for one in row["candidates"][:2]} == {"u", other}:
+            return str(row["first"][0])
+    raise AssertionError("no such row")
+
+
 def test_maps_place_the_rows_that_are_shown() -> None:
     with session(X) as found:
         for key in ("components", "graph"):

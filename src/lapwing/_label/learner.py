@@ -9,6 +9,7 @@ of a fit to these labels.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ from lapwing.model_selection.leave_one_out import of_trial as leave_out
 from lapwing.model_selection.reproducibility import Trial
 from lapwing.model_selection.stopping import exact_error
 
+_CANDIDATES = 3  # classes of a row that are shown
 _NEAR = 5  # labels that are shown as speaking against one
 _ROOM = 25  # classes; as many eigenvectors as for two of them
 # What a fit to two labels that nobody gave says of labels is of no interest.
@@ -118,6 +120,17 @@ class Answers:
     model: Any
     seconds: float
     warnings: tuple[str, ...] = ()
+
+    def candidates(self, rows: Sequence[int]) -> list[list[tuple[int, float]]]:
+        """The most probable classes of some rows, at most three, and their probabilities."""
+        shares = self.model.transduction_proba_[list(rows)]
+        best = np.argsort(-shares, axis=1, kind="stable")[:, :_CANDIDATES]
+        codes = self.model.classes_[best].tolist()
+        of_each = np.take_along_axis(shares, best, axis=1).tolist()
+        return [
+            list(zip(mine, chances, strict=True))
+            for mine, chances in zip(codes, of_each, strict=True)
+        ]
 
     def suggest(self, k: int, skipped: NDArray[np.intp]) -> NDArray[np.intp]:
         """Rows to label next, those that were skipped left out."""

@@ -21,10 +21,12 @@ from lapwing._label.history import History
 from lapwing._label.words import RequestError
 from lapwing._report.rows import row_columns
 from lapwing._report.svg import principal_plane
+from lapwing._report.telling import ColumnParts
 from lapwing._report.words import Words, row_words
 from lapwing._tables.tables import Table
 
 _COLUMNS_SHOWN = 60
+_COLUMNS_FIRST = 6  # those that tell most, which stand above the others
 _LONGEST_TEXT = 20_000
 
 # As many points as browsers move smoothly.
@@ -141,6 +143,19 @@ class Material:
         """The words of the points, which each row that is shown asks for."""
         assert self.words is not None
         return self.points[:, self.words.columns]
+
+    def telling_columns(self, codes: NDArray[np.intp] | None, among: tuple[int, ...]) -> list[str]:
+        """Columns that tell some classes apart, the best first; the first ones before a fit."""
+        shown = self.columns()
+        if codes is None or len(among) < 2:
+            return shown[:_COLUMNS_FIRST]
+        found = dict(zip(self._parts.names, self._parts.tell(codes, among), strict=True))
+        ranked = sorted(shown, key=lambda name: -found.get(name, 0.0))
+        return ranked[:_COLUMNS_FIRST]
+
+    @cached_property
+    def _parts(self) -> ColumnParts:
+        return ColumnParts.of(self.table, self.columns())
 
     def image(self, row: int) -> tuple[str, bytes]:
         """The type and the bytes of the picture of a row.

@@ -100,6 +100,12 @@ def rows_of(
     classes = history.classes
     codes = None if answers is None else answers.codes.astype(np.intp)
     telling = material.telling(list(rows), codes)
+    candidates: list[list[tuple[int, float]]] = [[] for _ in rows]
+    if answers is not None:
+        candidates = answers.candidates(rows)
+    # Of rows with the same two candidates the same columns tell.
+    rivals = [tuple(sorted(code for code, _ in mine[:2])) for mine in candidates]
+    columns = {pair: material.telling_columns(codes, pair) for pair in set(rivals)}
     return [
         {
             "row": row,
@@ -112,8 +118,12 @@ def rows_of(
             "given": None if history.codes[row] < 0 else classes[history.codes[row]],
             "predicted": None if answers is None else classes[answers.codes[row]],
             "confidence": None if answers is None else float(answers.confidence[row]),
+            "candidates": [{"name": classes[code], "share": share} for code, share in mine],
+            "first": columns[pair],
         }
-        for row, cells, words in zip(rows, material.cells(list(rows)), telling, strict=True)
+        for row, cells, words, mine, pair in zip(
+            rows, material.cells(list(rows)), telling, candidates, rivals, strict=True
+        )
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,8 +40,15 @@ class ColumnParts:
     parts: NDArray[np.int32]
 
     @classmethod
-    def of(cls, table: Table) -> ColumnParts:
-        """Cut the columns of a table; none of a sparse one, whose columns are too many."""
+    def of(cls, table: Table, chosen: Collection[str] | None = None) -> ColumnParts:
+        """Cut the columns of a table; none of a sparse one, whose columns are too many.
+
+        Parameters
+        ----------
+        table : Table
+        chosen : collection of str, default=None
+            Columns to look at; None means all.
+        """
         n, d = table.X.shape
         most = min(_ROWS, _CELLS // max(1, d))
         rows = np.arange(n)
@@ -53,6 +60,8 @@ class ColumnParts:
         block = table.X[rows] if isinstance(table.X, np.ndarray) else None
         for place, (name, kind) in enumerate(zip(table.feature_names, kinds, strict=True)):
             if is_sparse(table.X) or kind not in (NUMERIC, CATEGORICAL):
+                continue
+            if chosen is not None and name not in chosen:
                 continue
             found: Any = feature_values(table.X, place, rows) if block is None else block[:, place]
             column = _as_numbers(found) if kind == NUMERIC else None

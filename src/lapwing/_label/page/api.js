@@ -17,7 +17,7 @@
  *   volumes: Record<string, number>}} Estimate
  * @typedef {{row: number, given: string, suggested: string, against: string}} Doubt
  * @typedef {{row: number, id: string, cells: Record<string, string>, text: string | null,
- *   telling: string[], image: boolean, flagged: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
+ *   telling: string[], first: string[], candidates: {name: string, share: number}[], image: boolean, flagged: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
  * @typedef {{version: number, model: number, given: Uint16Array, predicted: Uint16Array,
  *   confidence: Uint8Array}} Colours
  * @typedef {{rows: Int32Array, x: Float32Array, y: Float32Array}} Places

@@ -6,6 +6,7 @@ import { sign } from './palette.js';
 
 const FIRST_ROWS = 25;
 const SHORT = 90;
+const UNDECIDED = 0.3; // difference of two probabilities
 
 /** @typedef {import('./api.js').Row} Row */
 
@@ -196,7 +197,7 @@ export const doubtParts = (row, doubt, state) => [
 
 /** All of one row. @param {Row} row @param {import('./api.js').State} state */
 export function card(row, state) {
-  const cells = Object.entries(row.cells);
+  const names = [...row.first, ...Object.keys(row.cells).filter((name) => !row.first.includes(name))];
   return make(
     'article',
     { class: 'card', 'data-row': row.row, 'aria-label': saying(row) },
@@ -204,9 +205,11 @@ export function card(row, state) {
     make(
       'div',
       { class: 'about' },
-      make('p', { class: 'which' }, make('b', {}, row.id), row.flagged ? ' ⚑ flagged ' : ' ', className(row.given, state), row.predicted === null ? '' : ' the model says ', row.predicted === null ? null : className(row.predicted, state), row.confidence === null ? '' : `\u00a0${percent(row.confidence)}`),
+      make('p', { class: 'which' }, make('b', {}, row.id), row.flagged ? ' ⚑ flagged ' : ' ', className(row.given, state)),
+      row.candidates.length > 0 && make('ul', { class: 'candidates', 'aria-label': 'The model says' }, ...row.candidates.map((one) => candidate(one, state))),
+      row.given === null && make('p', { class: 'minor' }, why(row)),
       row.text !== null && make('div', { class: 'text', dir: 'auto', tabindex: 0, role: 'region', 'aria-label': 'Text' }, ...marked(row.text, row.telling)),
-      cells.length > 0 && make('div', { class: 'cells', tabindex: 0, role: 'region', 'aria-label': 'Columns' }, make('dl', {}, ...cells.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value))))),
+      names.length > 0 && make('div', { class: 'cells', tabindex: 0, role: 'region', 'aria-label': 'Columns' }, make('dl', {}, ...names.map((name) => make('div', {}, make('dt', {}, name), make('dd', {}, row.cells[name] ?? ''))))),
     ),
   );
 }
@@ -228,8 +231,21 @@ function marked(text, words) {
 function summary(row) {
   if (row.text) return shorten(row.text);
   if (row.image) return row.id;
-  const cells = Object.entries(row.cells).slice(0, 3);
-  return shorten([row.id, ...cells.map(([name, value]) => `${name} ${value}`)].join(' · '));
+  return shorten([row.id, ...row.first.slice(0, 3).map((name) => `${name} ${row.cells[name] ?? ''}`)].join(' · '));
+}
+
+/** @param {{name: string, share: number}} one @param {import('./api.js').State} state */
+function candidate({ name, share }, state) {
+  const item = make('li', {}, className(name, state), make('span', { class: 'share' }, percent(share)));
+  item.style.setProperty('--share', String(share));
+  return item;
+}
+
+/** Why a row is asked; not whether it was drawn at random, which nobody is to know before. @param {Row} row */
+function why({ candidates: [one, two] }) {
+  if (!one) return 'There is no model yet: rows are asked that say most about all others.';
+  if (two && one.share - two.share < UNDECIDED) return `The model is undecided between ${one.name} and ${two.name}.`;
+  return 'The model is fairly sure. Such rows say how often it is wrong, and of which class others like them are.';
 }
 
 /** A row as it is read aloud. @param {Row} row */
