@@ -49,7 +49,7 @@ from lapwing._tables.tables import Table
 
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
-_TELLING = 8  # columns that tell the classes apart
+_TELLING = 6  # columns that tell the classes apart
 _LEAST_SHARE = 0.05  # of what a column tells, to be named
 _CLASSES_BESIDE = 6  # of their table
 
