@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from lapwing.model_selection.few_label import FewLabelEstimator
 
 
 @document
+@dataclass(eq=False, repr=False)
 class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
     """Chooses among regressions, on the targets alone or by all rows, and says how far to trust it.
 
@@ -87,20 +89,11 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
     True
     """
 
-    unlabeled_help_: bool
-
-    def __init__(
-        self,
-        candidates: Any = None,
-        *,
-        max_samples: int = 2000,
-        random_state: Any = 0,
-        updatable: bool = False,
-    ) -> None:
-        self.candidates = candidates
-        self.max_samples = max_samples
-        self.random_state = random_state
-        self.updatable = updatable
+    candidates: Any = None
+    _: KW_ONLY
+    max_samples: int = 2000
+    random_state: Any = 0
+    updatable: bool = False
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewLabelRegressor:

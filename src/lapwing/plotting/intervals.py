@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PredictionIntervalDisplay(Display):
     """Prediction intervals of rows, with the true values where they are known.
 
@@ -74,24 +76,13 @@ class PredictionIntervalDisplay(Display):
     0.5
     """
 
-    def __init__(
-        self,
-        *,
-        y_pred: NDArray[Any],
-        lower: NDArray[Any],
-        upper: NDArray[Any],
-        y_true: NDArray[Any],
-        held: float,
-        x: NDArray[Any] | None = None,
-        coverage: float | None = None,
-    ) -> None:
-        self.y_pred = y_pred
-        self.lower = lower
-        self.upper = upper
-        self.y_true = y_true
-        self.x = x
-        self.coverage = coverage
-        self.held = held
+    y_pred: NDArray[Any]
+    lower: NDArray[Any]
+    upper: NDArray[Any]
+    y_true: NDArray[Any]
+    held: float
+    x: NDArray[Any] | None = None
+    coverage: float | None = None
 
     @classmethod
     def from_estimator(
