@@ -818,7 +818,7 @@ COMBINATIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ),
     ({"space": "landmarks"}, TypeError, "space='landmarks' is no space. Use None (the full kernel"),
     ({"space": Landmarks}, TypeError, "Did you mean space=Landmarks()?"),
-    ({"space": Landmarks(0)}, ValueError, "n_components=0 must be a whole number of landmarks"),
+    ({"space": Landmarks(0)}, ValueError, "n_components=0 must be a whole number of at least 1"),
     ({"space": Landmarks(method="grid")}, ValueError, "method='grid' must be one of"),
     ({"space": Landmarks(5), "kernel": "linear"}, ValueError, "space=Landmarks(...) needs a kern"),
     ({"space": Landmarks(centers=np.ones((4, 2)))}, ValueError, "centers have 2 features where X"),
