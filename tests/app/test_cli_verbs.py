@@ -1373,7 +1373,7 @@ def test_numbers_are_summed_up_and_their_errors_told(
     assert code == 0
     assert "Numbers from " in said
     assert "Root mean square error of 125 rows with a known answer in 'truth': 0." in said
-    assert "Next: Compare row f" in said
+    assert "Next: No label stands out from the others. Use the model for new rows" in said
 
 
 def test_the_rows_to_label_next(
