@@ -194,10 +194,12 @@ def as_targets(y: ArrayLike) -> Array:
     ValueError
         Several columns, not numbers, or infinite values.
     """
-    n_columns = (np.shape(y) or (0,))[1:]
-    if len(n_columns) == 1 and n_columns[0] > 1:
+    # Not NumPy's own for others: what only turns into an array has no shape yet.
+    nested = isinstance(y, (list, tuple))
+    shape: tuple[int, ...] = np.shape(y) if nested else getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"y has {n_columns[0]} columns, and a regression predicts one number a row. Fit one "
+            f"y has {shape[1]} columns, and a regression predicts one number a row. Fit one "
             "for each column: other rows may be without a target in each, and scikit-learn's "
             "MultiOutputRegressor refuses gaps."
         )
