@@ -97,6 +97,6 @@ def truth_of(kind: str, n: int) -> NDArray[np.int64]:
 
 def dimensions(kind: str, n_blocks: int) -> float:
     """Dimensions that the classes fill; 0 if whole classes fit into the blocks."""
-    if kind != "images" and n_blocks <= N_CLASSES:
+    if kind != "images" and N_CLASSES % n_blocks == 0:
         return 0.0
     return {"sheets": 3.0, "blobs": 64.0, "images": 12.0}[kind]

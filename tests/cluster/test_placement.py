@@ -40,7 +40,7 @@ def path(weights: list[float]) -> _Trained:
     n = len(weights) + 1
     upper = sp.diags_array([weights], offsets=[1], shape=(n, n))
     lists = Lists(np.zeros((n, 1), np.float32), np.zeros(1), 1.0)
-    return _Trained(lists, sp.csr_array(upper + upper.T))
+    return _Trained(lists, sp.csr_array(upper + upper.T + 20 * sp.eye_array(n)))
 
 
 def test_the_blocks_do_not_depend_on_the_chunks(client: Any) -> None:

@@ -69,13 +69,18 @@ class Lists:
 
     def nearest(self, points: Array, n_lists: int) -> Array:
         """Find the nearest lists of points: int32 of shape (b, n_lists), the nearest first."""
+        return self.search(points, n_lists)[1]
+
+    def search(self, points: Array, n_lists: int) -> tuple[Array, Array]:
+        """Find the squared distances of points to their nearest centres, and these."""
         faiss = load_faiss(PURPOSE)
         quantizer = faiss.IndexFlatL2(self.centers.shape[1])
         quantizer.add(self.centers)
+        squared = np.empty((len(points), n_lists), dtype=np.float32)
         found = np.empty((len(points), n_lists), dtype=np.int32)
         for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
-            found[rows] = quantizer.search(self.scaled(points[rows]), n_lists)[1]
-        return found
+            squared[rows], found[rows] = quantizer.search(self.scaled(points[rows]), n_lists)
+        return squared, found
 
 
 class Layout(NamedTuple):
@@ -253,11 +258,16 @@ def _trained(pieces: list[Array], origin: Array, scale: float, n_lists: int, see
     sample, width = np.concatenate(pieces), code_width(len(origin))
     lists = Lists(np.zeros((1, width), dtype=np.float32), origin, scale)
     lists = replace(lists, centers=centers_of_lists(faiss, lists.scaled(sample), n_lists, seed))
-    near = lists.nearest(sample, min(_NEXT, n_lists))
+    squared, near = lists.search(sample, min(_NEXT, n_lists))
     first = np.repeat(near[:, 0], near.shape[1] - 1)
-    ones = np.ones(len(first))
-    counts = sp.csr_array((ones, (first, near[:, 1:].ravel())), shape=(n_lists, n_lists))
-    return _Trained(lists, sp.csr_array(counts + counts.T))
+    # 1 on the face between two lists, next to nothing where the other one is far away.
+    least = np.finfo(np.float32).tiny
+    closeness = ((squared[:, :1] + least) / (squared[:, 1:] + least)).ravel().astype(np.float64)
+    ends = first, near[:, 1:].ravel()
+    counts = sp.csr_array((closeness, ends), shape=(n_lists, n_lists))
+    # Parts of a list, should it be split, are the nearest neighbours of one another.
+    own = sp.diags_array(np.bincount(near[:, 0], minlength=n_lists).astype(np.float64))
+    return _Trained(lists, sp.csr_array(counts + counts.T + own))
 
 
 def _nearest(block: Array, trained: _Trained) -> Array:
@@ -274,12 +284,14 @@ def _layout(trained: _Trained, counts: Array, n_blocks: int) -> Layout:
     parts = np.maximum(np.ceil(counts / most), 1).astype(np.int64)
     of_list = np.repeat(np.arange(len(parts)), parts)
     weights = (counts / parts)[of_list]
-    # Parts of a list are neighbours of one another and of all that their list is next to.
+    # Parts of a list have the neighbours of their list, and one another.
     between = sp.csr_array(trained.between[of_list][:, of_list])
     owner, rank = np.empty(len(of_list), dtype=np.int64), np.empty(len(of_list), dtype=np.int64)
     position = 0
     for block, members in enumerate(_bisected(np.arange(len(of_list)), weights, between, n_blocks)):
-        order = members[near_order(sp.csr_array(between[members][:, members]))]
+        order = members
+        if len(members):  # a block is empty where there are fewer parts of lists
+            order = members[near_order(sp.csr_array(between[members][:, members]))]
         owner[members] = block
         rank[order] = position + np.arange(len(order))
         position += len(order)
@@ -296,7 +308,7 @@ def _bisected(members: Array, weights: Array, between: CSR, n_blocks: int) -> li
     block = below[-1] / n_blocks if len(order) else 0.0
     # Of the cuts near to the place of an even one, the one between which the fewest points lie.
     off = np.abs(below - half * block)
-    near = np.flatnonzero(off <= max(_SLACK * block, off.min(initial=0.0)))
+    near = np.flatnonzero(off <= max(_SLACK * block, float(off.min(initial=np.inf))))
     crossing = _crossing(sp.csr_array(between[order][:, order]))
     cut = int(near[np.argmin(crossing[near])]) + 1 if len(near) else 0
     return [
