@@ -50,7 +50,7 @@ class Use:
     client_bytes : int
         Peak resident size of the client's process, scheduler included.
     worker_bytes : int
-        Largest resident size of a worker after the fit.
+        Largest peak of the resident size of a worker's process.
     moved_bytes : int
         Between workers.
     error : float
@@ -202,7 +202,7 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
             spent,
             {str(name): float(spent) for name, spent in stages},
             resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            max(client.run(_resident).values()),
+            max(client.run(_peak).values()),
             _moved(client) - moved,
             error,
             None if plan is None else plan.worker_bytes,
@@ -273,7 +273,5 @@ def _received(dask_worker: Any) -> int:
     return int(sum(entry["total"] for entry in dask_worker.transfer_incoming_log))
 
 
-def _resident() -> int:
-    import psutil
-
-    return int(psutil.Process().memory_info().rss)
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -24,7 +24,8 @@ def test_a_worker_holds_less_the_more_there_are() -> None:
     assert held == sorted(held, reverse=True)
     assert plans[0].moved < plans[1].moved < plans[2].moved
     assert Plan(10**6, 64, 2, dimensions=0).border == 0
-    assert Plan(10**6, 64, 2, dimensions=64).border == 1
+    assert Plan(10**6, 64, 20, dimensions=64).border == 1
+    assert Plan(10**6, 64, 3).border == pytest.approx(2 * (10**5) ** (2 / 3) / (10**6 / 3))
     assert Plan(10**6, 64, 1).moved < Plan(10**6, 64, 2).moved
 
 

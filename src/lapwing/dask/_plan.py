@@ -15,7 +15,6 @@ BLOCK_BYTES = 2**29  # of the points of a block, at most
 _PROCESS_BYTES = 3e8  # of a worker with the library and its imports
 _PRODUCTS = 350  # of the Laplacian with a block of vectors, in all iterations
 _EDGES = 7  # of a row to others, both directions, over the neighbours that are asked for
-_FACE = 2.0  # rows at a border of a block, over the rows that lie on it
 
 
 class Stage(NamedTuple):
@@ -59,8 +58,10 @@ class Plan:
     chunk : int
         Rows of a chunk.
     dimensions : float
-        Of the surface that the points of a class fill: 3 for sheets, and as many as there are
-        features for blobs that overlap. 0 for clusters that no edge joins.
+        Of the surface that the points of a cluster fill: 3 for sheets, and as many as there are
+        features for balls. 0 where whole clusters fit into the blocks.
+    clusters : int
+        Parts of the graph that no edge joins, of even size.
     """
 
     n: int
@@ -72,6 +73,7 @@ class Plan:
     m: int = 1000
     chunk: int = 50_000
     dimensions: float = 3.0
+    clusters: int = 10
 
     @property
     def blocks(self) -> int:
@@ -79,12 +81,17 @@ class Plan:
 
     @property
     def border(self) -> float:
-        """Share of the rows that another block needs."""
+        """Share of the rows that another block needs.
+
+        A layer of rows at each face of a block: a block of several clusters cuts two of them at
+        most, and one inside a cluster has two faces a dimension.
+        """
         if self.blocks == 1 or not self.dimensions:
             return 0.0
-        size = self.n / self.blocks
-        faces = min(2 * self.dimensions, self.blocks - 1)
-        return float(min(1.0, _FACE * faces * self.k / size ** (1 / self.dimensions) / 5))
+        block, cluster = self.n / self.blocks, self.n / self.clusters
+        faces = 2 if block >= cluster else min(2 * self.dimensions, self.blocks - 1)
+        layer = min(block, cluster) ** (1 - 1 / self.dimensions)
+        return float(min(1.0, faces * layer / block * self.k / 5))
 
     @property
     def neighbors(self) -> int:
