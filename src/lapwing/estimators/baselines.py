@@ -20,7 +20,7 @@ from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
 from lapwing.graphs.eigenfunctions import Eigenfunctions, fit_eigenfunctions
 from lapwing.problem import Problem
-from lapwing.solvers.graph.penalized import (
+from lapwing.solvers.penalized import (
     LeastSquares,
     anchor_values,
     left_out_values,

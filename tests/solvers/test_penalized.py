@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from lapwing.solvers.graph.penalized import (
+from lapwing.solvers.penalized import (
     anchor_values,
     left_out_values,
     mass_scales,
