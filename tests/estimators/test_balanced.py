@@ -27,7 +27,7 @@ from lapwing.exceptions import (
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import OnnxExportError, to_onnx
-from lapwing.solvers.graph import annealing as annealing_module
+from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph import registry as registry_module
 from lapwing.solvers.graph.registry import PARTITIONS, partition_bytes
 from tests.helpers.answers import scores
@@ -330,7 +330,7 @@ def test_a_prior_that_ties_miss_is_not_said_to_be_met() -> None:
     y[[0, 45, 81]] = 0, 1, 2
     X = np.random.default_rng(0).standard_normal((200, 2))
     with pytest.warns((ClassPriorWarning, UnlabeledComponentWarning)) as told:
-        BalancedGraphClassifier(graph, class_prior="uniform").fit(X, y)
+        BalancedGraphClassifier(graph, class_prior="uniform", method="mbo").fit(X, y)
     texts = [str(each.message) for each in told if each.category is ClassPriorWarning]
     assert len(texts) == 1
     assert "class_prior is missed by" in texts[0]
@@ -442,22 +442,23 @@ def test_a_class_of_weight_0_is_refused() -> None:
         BalancedGraphClassifier().fit(X, y, sample_weight=(y != 1).astype(float))
 
 
-def test_the_starts_for_unknown_volumes_and_threads_that_share_them_take_more_memory(
+def test_candidates_for_volumes_and_threads_that_share_them_take_more_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X, y, _ = blobs()
     prepared = [prepare(BalancedGraphClassifier(class_prior=p), X, y) for p in ("uniform", None)]
     known, unknown = (_posed(each) for each in prepared)
-    needs = [partition_bytes(known), partition_bytes(unknown)]  # of few points: one thread
-    monkeypatch.setattr(annealing_module, "_SMALL", 0)
+    needs = {1: (partition_bytes(known), partition_bytes(unknown))}  # of few points: one thread
+    monkeypatch.setattr(flow_module, "_SMALL", 0)
     for n_threads in (2, 4, 16):
-        monkeypatch.setattr(annealing_module, "available_threads", lambda n=n_threads: n)
-        assert partition_bytes(known) == needs[0]
-        needs.append(partition_bytes(unknown))
-    assert needs[0] < needs[1] < needs[2] < needs[3]
-    assert needs[4] == needs[3]  # there are four starts
+        monkeypatch.setattr(flow_module, "available_threads", lambda n=n_threads: n)
+        needs[n_threads] = partition_bytes(known), partition_bytes(unknown)
+    assert all(both[0] < both[1] for both in (needs[1], needs[4]))
+    assert needs[1][0] < needs[2][0] == needs[4][0]  # there are two candidates at most
+    assert needs[1][1] < needs[2][1] < needs[4][1] == needs[16][1]  # and four
+    alone = partition_bytes(known)
     monkeypatch.setattr(registry_module, "_CACHED", 0)
-    assert partition_bytes(known) == needs[0] + known.graph.nbytes  # once more, in another order
+    assert partition_bytes(known) == alone + known.graph.nbytes  # once more, in another order
 
 
 def test_the_memory_of_a_partition_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:

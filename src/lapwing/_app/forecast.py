@@ -35,7 +35,7 @@ _LBFGS_STEPS = 1000  # per column, over all stages
 _STEP = 1.5e-5  # seconds of overhead per step
 _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
-_BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 3000
+_BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 1800
 _BALANCED_CLASS = 0.08  # seconds of overhead per class: pairs of classes are cut in Python
 _COVARIANCE_FEATURES = 2000
 # Multiplications up to which neighbours of points on disk are searched exactly.
@@ -347,7 +347,7 @@ def forecast_balanced(size: FitSize, speed: Speed | None = None) -> Forecast:
     Returns
     -------
     Forecast
-        The neighbours, some 3000 sparse products with a column for each class if volumes are not
+        The neighbours, some 1800 sparse products with a column for each class if volumes are not
         known (two thirds of them if known), and a regression on the landmarks.
     """
     a_second, _ = machine_speed() if speed is None else speed

@@ -106,13 +106,12 @@ class BalancedGraphClassifier(
     With one or two labels a class, labels alone leave open how far each class reaches. Here the
     points are assigned so that few edges are cut, labels are kept and the classes have the volumes
     of a prior: exactly where it is known, softly where it is not. All classes are found at once.
-    ``docs/guide/volumes.md`` has the objective
+    With ``method='flow'`` and known volumes it minimises
 
-    .. math:: J(Q) = \frac1{cV} \Big( E_s(Q) + \tfrac12 \sum_i d_i (1 - |q_i|^2) \Big)
-        - \frac TM \sum_i m_i H(q_i) + \tau\, \mathrm{KL}(v \,\|\, \pi)
+    .. math:: \sum_{i<j} w_{ij} [y_i \ne y_j] \quad \text{at the volumes of the prior, labels held;}
 
-    of the shares Q of the classes at every point, which ``method='flow'`` follows from a coarse
-    scale s to a fine one.
+    where the volumes are unknown, it does so at each of a few candidates and takes the most likely
+    one, see ``docs/guide/volumes.md``.
 
     Parameters
     ----------
@@ -135,13 +134,13 @@ class BalancedGraphClassifier(
     class_prior : {'unknown', 'labels', 'uniform'}, array-like, dict or None, default='unknown'
         Parts of the classes in X. 'labels' takes the frequencies of the labels, 'uniform' equal
         parts; numbers are in proportion, in the order of `classes_` or in a dict or a pandas Series
-        by class. They are met to one row (rows that the graph cannot tell apart move together).
-        'unknown', or None, begins with the numbers of labels, each class given half a one more, so
-        with equal parts for as many labels of each; or with what the labels' reach says, where cuts
-        and labels left out speak for it. The volumes may then go where edges ask for it.
+        by class. They are met to one row (equal rows move together).
+        'unknown', or None, believes in the numbers of labels, each class given half a one more: in
+        equal parts for as many labels of each. The volumes may go where edges ask for it, and are
+        those that labels reach where cuts and labels left out speak for it.
     method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
-        'flow' is the balanced flow with cuts of pairs of classes; 'mbo' volume-constrained
-        threshold dynamics and 'cut' the least cut at exact volumes, by continuation, both at the
+        'flow' is the least cut at known volumes or at candidates of these; 'mbo' volume-constrained
+        threshold dynamics and 'cut' the least cut from other starts, by continuation, both at the
         volumes that follow the numbers of labels where the prior is not known; 'poisson',
         'laplace' and 'random-walk' are learning without volumes, whose answers are moved to a known
         prior at the end.
@@ -160,21 +159,23 @@ class BalancedGraphClassifier(
     virtual_labels_ : ndarray of shape (n_samples, n_columns)
         Decision values of every row, of which `transduction_` comes.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Shares Q of the classes at every row, as the method has them; no calibrated probabilities.
-        Those of 'flow' are a softmax of its last scores, moved to a known prior: J of them may
-        differ from `objective_` by some per cent.
+        Shares of the classes at every row, as the method has them; no calibrated probabilities.
+        Those of 'flow' and 'cut' are of random walks of ten steps from a row: the fraction that
+        ends in each class. With 'flow' they are averaged over the candidate answers by their
+        likelihood.
     class_volumes_ : ndarray of shape (n_classes,)
         Parts of the classes in all rows by the answer, `transduction_`. Where 'flow' holds a known
         prior, a `ClassPriorWarning` tells if volumes that a tenth of the rows would have to move
         for are five times as likely, by what they cut and by which labels they keep. None does not
         say that the prior is right.
     objective_ : float
-        Of the method at its end; J for 'flow' and 'mbo', the weight of the edges between classes
-        for 'cut'.
+        Of the method at its end; the weight of the edges between classes for 'flow' and 'cut', a
+        smoothed form of it for 'mbo'.
     history_ : dict of str to ndarray of shape (n_values, ...)
         'objective' (n_values, 1) before each step and after the last one of each descent, in order,
         and of each value: the number of its 'descent', within which it never rises, the 'scale',
-        'contrast', 'temperature' and 'softness' (NaN where a method has none).
+        'contrast', 'temperature' and 'softness' (NaN where a method has none). With 'flow' and
+        unknown volumes descents of an objective of soft volumes precede the refined cuts.
     n_iter_ : int
         Products with the graph.
     {status_}
@@ -203,7 +204,7 @@ class BalancedGraphClassifier(
 
     Notes
     -----
-    Time and memory are those of the graph, of some 2000 to 6000 sparse products with a column a
+    Time and memory are those of the graph, of some 700 to 3000 sparse products with a column a
     class (known volumes and one label a class take the fewest) and of the regression. Decision
     values are 2 q - 1 of the shares (of two classes their difference); for new points they are the
     mean of a ridge regression on landmarks and of the vote of the nearest points.

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph import refine as refine_module
-from lapwing.solvers.graph.refine import diffused, refine, share_out
-from tests.helpers.volumes import blob_problem, graph_problem
+from lapwing.solvers.graph.refine import diffused, refine, share_out, smooth_functions
+from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 
 def dense(problem: VolumeProblem) -> np.ndarray:
@@ -116,8 +116,9 @@ def test_the_diffused_cut_never_rises(steps: int) -> None:
         assert np.diff(values).max() <= 1e-9 * values[0]
 
 
-def test_odd_walks_could_raise_it() -> None:
+def test_odd_walks_could_raise_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Why all numbers of steps are even: on two parts that only see each other points swap."""
+    monkeypatch.setattr(refine_module, "_PAIRS", 0)
     W = np.kron([[0, 1], [1, 0]], np.ones((4, 4)))
     problem = graph_problem(W, {0: 0, 4: 1}, 2, (0.5, 0.5), exact=True)
     scores = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
@@ -271,3 +272,39 @@ def test_a_smaller_cut_that_contradicts_labels_is_not_taken() -> None:
     told = {0: 0, 10: 1, 20: 2, 30: 1, 49: 2}
     held = graph_problem(dense(problem), told, 3, problem.prior, exact=True)
     assert_array_equal(refine(held, np.eye(3)[wrong]).codes, wrong)
+
+
+def test_two_classes_alone_are_split_elsewhere_too() -> None:
+    """Two strips of two cliques, and an answer across both: walks keep it."""
+    between = np.zeros((4, 4))
+    between[0, 1] = between[2, 3] = 0.05  # the halves of a class
+    between[0, 2] = between[1, 3] = 0.02
+    W = np.kron(between + between.T + np.eye(4), np.ones((10, 10)))
+    truth, wrong = np.repeat([0, 0, 1, 1], 10), np.repeat([0, 1, 0, 1], 10)
+    problem = graph_problem(W, {0: 0, 39: 1}, 2, (0.5, 0.5), exact=True)
+    assert cut(problem, truth) < cut(problem, wrong)
+    assert_array_equal(refine(problem, np.eye(2)[wrong]).codes, truth)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_partition_of_a_small_graph_cuts_less(seed: int) -> None:
+    """Of all partitions at the volumes that keep the labels and contradict no more of them."""
+    problem, codes = blob_problem((5, 4), gap=2.5, seed=seed, prior=(5 / 9, 4 / 9), exact=True)
+    found = refine(problem, np.eye(2)[np.roll(codes, 2)])
+    least = min(
+        cut(problem, np.array(each))
+        for each in product(range(2), repeat=9)
+        if sum(each) == 4 and (np.array(each)[problem.index] == problem.codes).all()
+    )
+    assert_allclose(cut(problem, found.codes), least)
+    assert_allclose(found.history[-1], least)
+
+
+def test_smooth_functions_are_eigenvectors() -> None:
+    problem, codes = blob_problem((50, 50), gap=4.0)
+    A, _, d = dense_system(replace(problem, weights=np.zeros(2)), 1.0)
+    L = A - np.diag(d)
+    values = np.sort(np.linalg.eigvals(L / d[:, None]).real)
+    V, _ = smooth_functions(problem.graph, 2, codes, 200.0)
+    assert_allclose(V.T @ (d[:, None] * V), np.eye(2), atol=1e-8)
+    assert_allclose(np.diag(V.T @ L @ V), values[1:3], rtol=0.2, atol=1e-3)

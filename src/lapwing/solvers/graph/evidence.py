@@ -32,7 +32,6 @@ of a class cannot be left out: then the others decide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,7 +45,7 @@ from lapwing.solvers.graph.linear import first_codes, reach_of
 _ROUNDS = 5  # in which labels are left out
 _STEPS, _HALVINGS = 100, 50
 _FLAT = 1e-9  # of the likelihood
-_AT_BOUNDARIES = 1  # labels, as in the step from harmonic functions of the flow
+_AT_BOUNDARIES = 1  # labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,19 +106,6 @@ def _turns(problem: VolumeProblem) -> Array:
         if len(mine) > 1:
             turn[mine] = np.arange(len(mine)) % _ROUNDS
     return turn
-
-
-def most_credible(problem: VolumeProblem, partitions: Sequence[Array], left_out: LeftOut) -> int:
-    """Number of the partition for which most speaks; the first of equal ones.
-
-    Parameters
-    ----------
-    problem : VolumeProblem
-        Its prior is the belief.
-    partitions : sequence of ndarray of int of shape (n,)
-    left_out : LeftOut
-    """
-    return int(np.argmin([against(problem, codes, left_out) for codes in partitions]))
 
 
 def against(problem: VolumeProblem, codes: Array, left_out: LeftOut) -> float:

@@ -72,7 +72,7 @@ class Partition:
     status : Status
     optimality : float
         Largest relative residual or part of the points that still changed.
-    doubt : Doubt or None
+    prior_evidence : PriorEvidence or None
         About volumes that were given; None where there are none, or the method does not tell.
     left_out : ndarray of shape (c, c) or None
         Labels that were left out, by their class and the one that the others gave them; None where
@@ -138,7 +138,8 @@ def soft_shares(problem: VolumeProblem, scores: Array, temperature: float) -> Ar
 
 def positive_shares(problem: VolumeProblem, scores: Array) -> Array:
     """Scores about 0 to 1 as shares, labels as they are."""
-    positive = np.maximum(scores, np.finfo(scores.dtype).tiny)
+    # The root, as a share of a sum must not underflow.
+    positive = np.maximum(scores, np.sqrt(np.finfo(problem.graph.dtype).tiny))
     shares = positive / positive.sum(axis=1, keepdims=True)
     shares = shares.astype(problem.graph.dtype, copy=False)
     shares[problem.index] = problem.labels

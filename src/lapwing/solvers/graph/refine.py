@@ -22,41 +22,40 @@ sharpens the boundaries. How long is too long depends on the graph: long walks s
 slowest modes. So of every round the cut is counted, and one that does not lower it is not taken.
 
 Two classes that each hold a part of the other are a cut that no walk leaves. So the pairs with the
-largest cut between them, relative to the smaller class, are looked at by themselves: their smooth
-functions (`lapwing.solvers.graph.moves`) say where else they may be parted. A new split is taken if
-the cut falls and no more labels than before are contradicted by their neighbours; then all points
-have their turn again.
+largest cut between them, relative to the smaller class, are looked at by themselves: the first
+eigenvectors of L v = lambda D v on their part of the graph say where else it may be split. A new
+split is taken if the cut falls and no more labels than before are contradicted by their neighbours;
+then all points have their turn again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
+import scipy.linalg as sla
 
 from lapwing._arrays import Array
 from lapwing.classes.decoding import electing
 from lapwing.classes.transport import parted_in_two, transport
 from lapwing.classes.volumes import whole_volumes
-from lapwing.objectives.volumes import VolumeProblem
+from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.moves import (
-    present_pair,
-    smooth_functions,
-    split_at_volumes,
-    worst_pairs,
-)
+from lapwing.solvers.graph.linear import shifted_solve
 
 # Even, see above. Measured on MNIST with the true prior from LapERLS, eight draws of one label a
 # class, without pairs cut anew: ten steps throughout 6.6 %, twenty 6.5, four 7.3, from 40 down to
 # ten 6.4 and to two 6.3; four draws of five labels 2.9 to 3.3 and 2.8.
-_STEPS = (40, 28, 20, 14, 10, 6, 4, 2)
+STEPS = (40, 28, 20, 14, 10, 6, 4, 2)
 _REPEATED = 10  # rounds with so many steps or fewer are repeated while they lower the cut
 _SHORT = 4  # from where the numbers of steps are gone through where a pair is cut anew
 _PAIRS, _DIRECTIONS = 3, 3  # that are looked at, and in each
 _SMOOTH = 10  # steps that the scores are taken after
 _CHANGED = 2e-4  # part of the points: fewer changes are the end of a number of steps
 _MOST_ROUNDS = 50
+_SPARE = 3  # columns beside the eigenvectors that are wanted, which make the iteration converge
+_ROUNDS = 4  # of that: only signs and order of the values are used, and two digits do
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,7 @@ def refine(
     scores: Array,
     *,
     before: Array | None = None,
-    steps: tuple[int, ...] = _STEPS,
+    steps: tuple[int, ...] = STEPS,
 ) -> Refinement:
     """Refine an answer.
 
@@ -128,7 +127,7 @@ def refine(
     path = _descended(problem, _Path(begun, (_cut(problem, begun),)), steps)
     mended = _moved(problem, path)
     while mended is not None:
-        path = _descended(problem, mended, _STEPS[_SHORT:])
+        path = _descended(problem, mended, STEPS[_SHORT:])
         mended = _moved(problem, path)
     smooth = _surely(diffused(problem, path.codes, _SMOOTH), path.codes, problem)
     return Refinement(
@@ -194,9 +193,7 @@ def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _
 
 
 def _moved(problem: VolumeProblem, path: _Path) -> _Path | None:
-    """A pair of classes cut anew, of those with the relatively largest cuts the first that pays."""
-    if problem.n_classes == 2:
-        return None
+    """Split the pairs with the relatively largest cuts anew, and take the first that pays."""
     told = problem.disagreeing(problem.whole(path.codes))
     for pair in worst_pairs(problem, path.codes)[:_PAIRS]:
         path, codes = _cut_anew(problem, path, pair)
@@ -211,15 +208,17 @@ def _moved(problem: VolumeProblem, path: _Path) -> _Path | None:
 def _cut_anew(
     problem: VolumeProblem, path: _Path, pair: tuple[int, int]
 ) -> tuple[_Path, Array | None]:
-    """The least cut of two classes alone from where their graph may be parted."""
-    rows, present, part = present_pair(problem, path.codes, pair)
+    """Find the least cut of two classes alone from where their graph may be parted."""
+    rows = np.flatnonzero((path.codes == pair[0]) | (path.codes == pair[1]))
+    present = (path.codes[rows] == pair[1]).astype(np.intp)
+    part = pair_problem(problem, rows, present, pair)
     if part is None:
         return path, None
-    vectors, spent = smooth_functions(part.graph, _DIRECTIONS, present, float(_STEPS[0]))
+    vectors, spent = smooth_functions(part.graph, _DIRECTIONS, present, float(STEPS[0]))
     # Labelled points keep their class here, too.
     starts = [share_out(part, np.eye(2)[split_at_volumes(part, v)]) for v in vectors.T]
     splits = [
-        _descended(part, _Path(start, (_cut(part, start),)), _STEPS[_SHORT:]) for start in starts
+        _descended(part, _Path(start, (_cut(part, start),)), STEPS[_SHORT:]) for start in starts
     ]
     best = min(splits, key=lambda split: split.cuts[-1])
     spent += sum(split.n_products for split in splits)
@@ -227,6 +226,105 @@ def _cut_anew(
     codes = path.codes.copy()
     codes[rows] = np.where(best.codes == 1, pair[1], pair[0])
     return replace(path, n_products=whole), codes
+
+
+def worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
+    """Pairs of classes that have edges between them, by their cut relative to the smaller one."""
+    c = problem.n_classes
+    cuts = problem.graph.cuts(codes, c)
+    volume = np.maximum(np.bincount(codes, problem.graph.masses, c), np.finfo(float).tiny)
+    ratio = cuts / np.minimum(volume[:, None], volume)
+    pairs = [pair for pair in combinations(range(c), 2) if cuts[pair] > 0]
+    return sorted(pairs, key=lambda pair: -ratio[pair])
+
+
+def pair_problem(
+    problem: VolumeProblem, rows: Array, present: Array, pair: tuple[int, int]
+) -> VolumeProblem | None:
+    """Return two classes by themselves, at their present volumes.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+    rows : ndarray of int
+        Their points.
+    present : ndarray of int
+        1 where the second class is.
+    pair : (int, int)
+
+    Returns
+    -------
+    VolumeProblem or None
+        None if a class has no label there or its labels leave no room.
+    """
+    place = np.full(problem.n_points, -1)
+    place[rows] = np.arange(len(rows))
+    mine = np.flatnonzero((place[problem.index] >= 0) & np.isin(problem.codes, pair))
+    codes = (problem.codes[mine] == pair[1]).astype(np.intp)
+    sizes = problem.sizes[rows]
+    second = float(sizes @ present / sizes.sum())
+    part = replace(
+        problem,
+        graph=problem.graph.restrict(rows),
+        index=place[problem.index[mine]],
+        labels=np.eye(2)[codes],
+        weights=problem.weights[mine],
+        prior=np.array([1 - second, second]),
+        exact=True,
+        sizes=sizes,
+    )
+    room = part.prior - part.known / sizes.sum()
+    return part if (part.known > 0).all() and (room > 0).all() else None
+
+
+def split_at_volumes(part: VolumeProblem, vector: Array) -> Array:
+    """The largest values as the class of more of the labels there, at the volumes of the pair."""
+    code = np.where(part.codes == 1, 1.0, -1.0)
+    if float((code * part.weights) @ vector[part.index]) < 0:
+        vector = -vector
+    order = np.argsort(-vector, kind="stable")
+    filled = np.cumsum(part.sizes[order]) / part.sizes.sum()
+    codes = np.zeros(part.n_points, dtype=np.intp)
+    codes[order[filled <= part.prior[1]]] = 1
+    return codes
+
+
+def smooth_functions(
+    graph: GraphOperator, wanted: int, guess: Array, s: float
+) -> tuple[Array, int]:
+    """Eigenvectors of L v = lambda D v after the constant one, about; and products with the graph.
+
+    Powers of the resolvent (D + sL)^-1 D on a few columns, one of which is a guess, then the best
+    combinations (Rayleigh and Ritz). Only signs and order of the values are used: two digits do.
+
+    Returns
+    -------
+    vectors : ndarray of shape (n, wanted), or fewer columns for fewer points
+    n_iter : int
+    """
+    n, d = graph.n_points, graph.masses
+    width = min(wanted + _SPARE, n - 1)
+    V = np.empty((n, width))
+    # By values of the graph: the start of a point does not depend on its place.
+    order = np.argsort(graph.laplacian(d[:, None].astype(graph.dtype))[:, 0], kind="stable")
+    V[order] = np.random.default_rng(0).standard_normal((n, width))
+    V[:, 0] = guess
+    n_iter = 0
+    for _ in range(_ROUNDS):
+        V = _orthonormal(V, d)
+        found = shifted_solve(graph, d, s, d[:, None] * V, start=None)
+        V, n_iter = found.x.astype(np.float64), n_iter + found.n_iter
+    V = _orthonormal(V, d)
+    small = V.T @ graph.laplacian(V.astype(graph.dtype)).astype(np.float64)
+    _, turn = sla.eigh((small + small.T) / 2)
+    return V @ turn[:, :wanted], n_iter
+
+
+def _orthonormal(V: Array, d: Array) -> Array:
+    """In the metric of d, and to the constants."""
+    root = np.sqrt(d)[:, None]
+    V = V - d @ V / d.sum()
+    return np.asarray(np.linalg.qr(root * V)[0] / root)
 
 
 def share_out(problem: VolumeProblem, scores: Array) -> Array:

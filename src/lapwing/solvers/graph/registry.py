@@ -10,18 +10,17 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.graph.annealing import n_side_by_side
-from lapwing.solvers.graph.flow import flow
+from lapwing.solvers.graph.flow import flow, n_side_by_side
 from lapwing.solvers.graph.linear import laplace, poisson, random_walk
 from lapwing.solvers.graph.mbo import cut, mbo
 from lapwing.solvers.graph.partition import Partition
 
 _CACHED = 250_000  # shares: fewer stay in the cache in any order
 
-# Arrays of a number for every point and class that are alive at once, measured: 18 for known
-# volumes, 25 with the several starts for unknown ones, 32 where two threads share these.
-_KNOWN, _STARTS, _BESIDE = 22, 30, 6
-_MOST_BESIDE = 4
+# Arrays of a number for every point and class that are alive at once, measured by one thread: 10
+# for known volumes and 16 for unknown ones.
+_ALONE, _BESIDE = 14, 6
+_KNOWN, _UNKNOWN = 2, 4  # candidates at most
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,6 @@ def share_arrays(n_points: int, n_classes: int, *, exact: bool) -> int:
     exact : bool
         Whether the volumes are known.
     """
-    if exact:
-        return _KNOWN
-    beside = min(n_side_by_side(n_points * n_classes), _MOST_BESIDE)
-    return _STARTS + (_BESIDE * beside if beside > 1 else 0)
+    candidates = _KNOWN if exact else _UNKNOWN
+    beside = min(n_side_by_side(n_points * n_classes), candidates)
+    return _ALONE + candidates + _BESIDE * (beside - 1)

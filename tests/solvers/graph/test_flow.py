@@ -1,0 +1,157 @@
+"""Volumes known and not: which cuts the flow takes, and the descent that moves volumes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
+from lapwing.solvers.graph import flow as flow_module
+from lapwing.solvers.graph.evidence import against, count_left_out
+from lapwing.solvers.graph.flow import Stage, descend, flow, side_by_side
+from lapwing.solvers.graph.linear import first_codes, laplace, reach_of
+from lapwing.solvers.graph.refine import refine
+from tests.helpers.volumes import blob_problem, dense_system, graph_problem
+
+
+def cut(problem: VolumeProblem, codes: np.ndarray) -> float:
+    W = problem.graph.affinity.toarray()  # type: ignore[attr-defined]
+    return float(W[codes[:, None] != codes].sum() / 2)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("labels", [1, 3])
+def test_the_objective_is_the_cut_and_the_last_value_of_a_refinement(
+    labels: int, exact: bool
+) -> None:
+    problem, _ = blob_problem((50, 30, 40), gap=2.0, labels=labels, exact=exact)
+    partition = flow(problem)
+    assert_allclose(partition.objective, cut(problem, partition.codes))
+    refined = [each for each in partition.history if each.name == "refinement"]
+    assert partition.objective in [each.objective[-1] for each in refined]
+    descents = [each for each in partition.history if each.name == "descent"]
+    assert len(refined) == (2 if exact else 3 + (labels > 1))
+    assert len(descents) == (0 if exact else 3 * 4)
+    assert_array_equal(partition.shares.argmax(axis=1), partition.codes)
+    assert_array_equal(partition.codes[problem.index], problem.codes)
+    if exact:
+        assert_array_equal(np.bincount(partition.codes), [40, 40, 40])
+
+
+def test_known_volumes_take_the_start_for_which_most_speaks_and_show_both() -> None:
+    taken = set()
+    for seed in range(5):
+        problem, _ = blob_problem(gap=1.0, seed=seed, labels=3, exact=True)
+        reach, _ = reach_of(problem)
+        left_out = count_left_out(problem, first_codes(problem, reach))
+        ends = [refine(problem, scores) for scores in (reach, laplace(problem).scores)]
+        nats = np.array([against(problem, end.codes, left_out) for end in ends])
+        taken.add(int(np.argmin(nats)))
+        partition = flow(problem)
+        assert_array_equal(partition.codes, ends[int(np.argmin(nats))].codes)
+        likelihoods = np.exp(nats.min() - nats)
+        parts = [end.scores / end.scores.sum(axis=1, keepdims=True) for end in ends]
+        expected = np.tensordot(likelihoods / likelihoods.sum(), parts, axes=1)
+        elected = expected.argmax(axis=1) == partition.codes  # others are raised
+        assert elected.mean() > 0.8
+        assert_allclose(partition.shares[elected], expected[elected], atol=1e-9)
+    assert taken == {0, 1}, "the draws should hold both cases"
+
+
+def test_unknown_volumes_are_those_that_the_graph_suggests() -> None:
+    sizes = (90, 20, 40)
+    problem, _ = blob_problem(sizes, gap=6.0)
+    assert_allclose(np.bincount(flow(problem).codes), sizes, atol=2)
+    equal = flow(replace(problem, exact=True))
+    assert_allclose(np.bincount(equal.codes), 50, atol=1e-9)
+
+
+def test_evidence_against_a_prior_is_that_of_free_volumes() -> None:
+    problem, _ = blob_problem((90, 20, 40), gap=6.0, exact=True)
+    partition = flow(problem)
+    assert partition.prior_evidence is not None
+    volumes, nats = partition.prior_evidence
+    assert_allclose(volumes, np.array([90, 20, 40]) / 150, atol=0.02)
+    assert nats > 0.5
+    assert flow(replace(problem, exact=False)).prior_evidence is None
+
+
+def test_volumes_leave_every_class_room_for_a_point_without_a_label() -> None:
+    """Harmonic functions give the three labels of the second class nothing but themselves."""
+    W = np.ones((9, 9)) - np.eye(9)
+    W[6:] *= 1e-6
+    W[:, 6:] = W[6:].T
+    problem = graph_problem(W, {0: 0, 1: 0, 6: 1, 7: 1, 8: 1}, 2)
+    harmonic = laplace(problem).scores.argmax(axis=1)
+    assert_array_equal(harmonic, np.repeat([0, 1], [6, 3]))
+    assert flow_module._volumes_of(problem, harmonic)[1] > 3 / 9
+
+
+def test_threads_that_share_the_candidates_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, _ = blob_problem((40, 30, 20, 30), gap=3.0, labels=2, seed=1)
+    monkeypatch.setattr(flow_module, "_SMALL", 0)
+    found = []
+    for n_threads in (1, 3):
+        monkeypatch.setattr(flow_module, "available_threads", lambda n=n_threads: n)
+        found.append(flow(problem))
+    assert_array_equal(found[0].scores, found[1].scores)
+    told = [[(stage.name, stage.objective) for stage in each.history] for each in found]
+    assert told[0] == told[1]
+    assert found[0].n_iter == found[1].n_iter
+
+
+@pytest.mark.parametrize("limit", ["_SMALL", "_LARGE"])
+def test_few_and_very_many_points_are_descended_with_by_one_thread(
+    monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    problem, _ = blob_problem()
+    entries = problem.n_points * problem.n_classes
+    limits = {"_SMALL": 0, "_LARGE": entries, limit: entries + (1 if limit == "_SMALL" else -1)}
+    asked = []
+    monkeypatch.setattr(flow_module, "available_threads", lambda: 2)
+    monkeypatch.setattr(flow_module, "share", lambda n, work, *rest: asked.append(n))
+    for name, entry in limits.items():
+        monkeypatch.setattr(flow_module, name, entry)
+    side_by_side(problem, [])
+    monkeypatch.setattr(flow_module, limit, entries)
+    side_by_side(problem, [])
+    assert asked == [1, 2]
+
+
+def dense_objective(problem: VolumeProblem, Q: np.ndarray, stage: Stage) -> float:
+    """J by the formula of its module."""
+    A, pull, d = dense_system(problem, stage.scale.s)
+    right = d[:, None] * Q + pull
+    F = np.linalg.solve(A, right)
+    labels = (problem.clamp[problem.index] @ (problem.labels**2).sum(axis=1)) / 2
+    value = (d.sum() / 2 + labels - (right * F).sum() / 2) / d.sum() / stage.scale.contrast
+    value -= stage.temperature * entropy(Q).mean()
+    if np.isfinite(stage.softness):
+        value += stage.softness * relative_entropy(Q.mean(axis=0), problem.prior)
+    return float(value)
+
+
+def test_the_objective_of_a_descent_is_the_formula() -> None:
+    problem, _ = blob_problem(gap=3.0)
+    rng = np.random.default_rng(0)
+    stages = [Stage(Scale(20.0, 0.6), 0.1, 0.4), Stage(Scale(3.0, 0.9), 0.1, 0.4)]
+    start = problem.whole(rng.integers(0, 3, 120))
+    after = descend(problem, start, stages)
+    value = after.history[-1].objective[-1]
+    assert value == pytest.approx(dense_objective(problem, after.shares, stages[-1]), abs=2e-4)
+    assert value <= dense_objective(problem, start, stages[-1])
+
+
+def test_the_signed_form_of_two_classes_has_the_same_energy() -> None:
+    """With q = q_2 - q_1: (1 - q'DRq / V) / 4, labels left out of both."""
+    problem, codes = blob_problem((40, 40), gap=4.0)
+    light = replace(problem, weights=np.full(2, 1e-12))
+    Q = light.whole(codes)
+    q = Q[:, 1] - Q[:, 0]
+    A, _, d = dense_system(light, 5.0)
+    signed = (1 - q @ (d * np.linalg.solve(A, d * q)) / d.sum()) / 4
+    stage = Stage(Scale(5.0, 1.0), 0.1, np.inf)
+    assert dense_objective(light, Q, stage) == pytest.approx(signed, abs=1e-9)
