@@ -1386,7 +1386,8 @@ def test_the_rows_to_label_next(
     assert code == 0
     assert f"Rows to label next: {path}" in said
     found = pl.read_csv(path)
-    assert found.columns == ["flower", "sl", "sw", "pl", "pw", "site", "kind"]
+    assert found.columns == ["flower", "sl", "sw", "pl", "pw", "site", "kind", "chosen"]
+    assert set(found["chosen"]) == {"suggested"}
     assert found["kind"].null_count() == found.height == 10
     # They are those of `suggest`, and no part of the answers.
     words = ["suggest", home / "t.csv", *FIT[:4], "--drop", "truth", "--out", tmp_path / "s.csv"]
@@ -1401,7 +1402,7 @@ def test_the_rows_to_label_next(
     for name in ("sl", "sw", "pl", "pw", "site"):
         assert found[name].to_list() == same[f"{name}_right"].to_list()
     # Filled in, below the table, it is learnt from.
-    found = found.with_columns(kind=pl.lit("setosa")).drop("flower")
+    found = found.with_columns(kind=pl.lit("setosa")).drop("flower", "chosen")
     found.write_csv(path)
     frame.drop("flower", "truth").write_csv(tmp_path / "t.csv")
     code, said, _ = main("fit", tmp_path / "t.csv", path, "--label", "kind", "--json")
@@ -1438,8 +1439,9 @@ def test_the_rows_to_label_next_of_a_sparse_table(main: Main, tmp_path: Path) ->
     found = pl.read_csv(path)
     assert found.height == 10
     assert 2 < found.width < 32
+    keys = ("row", "target", "chosen")
     for row in found.iter_rows(named=True):
-        cells = [value for name, value in row.items() if name not in ("row", "target")]
+        cells = [value for name, value in row.items() if name not in keys]
         kept = X[row["row"] - 1]
         np.testing.assert_allclose(sorted(filter(None, cells)), np.sort(kept[kept != 0]))
 
@@ -1460,4 +1462,4 @@ def test_every_row_labeled_leaves_no_row_to_label(main: Main, tmp_path: Path) ->
     code, said, _ = main("fit", tmp_path / "t.csv", "--label", "y", "--next", path)
     assert code == 0
     assert "Every row has a label" in said
-    assert path.read_text().splitlines() == ["row,x,y"]
+    assert path.read_text().splitlines() == ["row,x,y,chosen"]

@@ -79,7 +79,7 @@ def test_frames_show_their_columns_and_pipelines_their_steps(
     shown = lapwing.report(model, table, y, title="moons")
     assert "<bdi>site &lt;b&gt;</bdi>" in shown.html
     assert "site <b>" not in shown.html
-    assert "<bdi>south</bdi>" in shown.html
+    assert '<bdi class="word">south</bdi>' in shown.html
     assert "Columns made by ColumnTransformer" in shown.html
     assert "<bdi>moons</bdi>: answers for 74 rows" in shown.html
     assert "Pipeline(" in html.unescape(shown.html)
