@@ -88,6 +88,11 @@ class ClusterProblem:
         return self.n_points - len(self.index)
 
     @property
+    def observed(self) -> Array:
+        """Row that carries each observation."""
+        return self.index
+
+    @property
     def labeled_rows(self) -> Array:
         """Mask of the labelled rows among the weighted ones: all of them."""
         return np.ones(len(self.index), dtype=bool)
@@ -205,17 +210,11 @@ class ClassifierOnCluster(OnCluster):
             gap = float(quantiles(gaps, problem.n_unlabeled, [0.5])[0][0, 0])
             if gap == 0:
                 gap = float(values.total(_gap_sum, known)) / problem.n_unlabeled
-        left_out, codes = solution.left_out(), predict_codes(problem.targets)
-        if left_out is not None:
-            removable = np.bincount(codes)[codes] > 1
-            left_out, codes = left_out[removable], codes[removable]
-            left_out = left_out + getattr(self, "class_offsets_", 0.0)
+        left_out, codes, rows = self._left_out_labels(problem, solution)
         found = sharpness_of_gaps(
             self._sharpness_prior, gap, own, max(2, values.n_columns), left_out, codes
         )
-        self.probability_sharpness_ = found.value
-        self.probability_spread_ = found.spread
-        self.probability_n_labels_ = found.n_labels
+        self._keep_sharpness(found, left_out, rows)
 
 
 def _check_signs(weights: Array, rows: Array) -> None:

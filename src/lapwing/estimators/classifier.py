@@ -33,6 +33,7 @@ from lapwing.classes.labels import (
 )
 from lapwing.classes.probabilities import (
     GRAPH_PRIOR,
+    Sharpness,
     SharpnessPrior,
     class_probabilities,
     fit_sharpness,
@@ -134,35 +135,41 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
 
     def _sharpen(self, values: Array, problem: Problem, solution: Solution) -> None:
         """Learn how sharp the scores are, and the probabilities of all rows by that."""
-        offsets = getattr(self, "class_offsets_", None)
-
-        def shifted(scores: Array) -> Array:
-            return scores if offsets is None else scores + offsets
-
-        left_out, codes = solution.left_out(), predict_codes(problem.targets)
-        if left_out is not None:
-            # Without the only label of a class another problem would be solved.
-            removable = np.bincount(codes)[codes] > 1
-            left_out, codes = left_out[removable], codes[removable]
-            left_out = shifted(left_out)
-            known = ~np.isnan(left_out).any(axis=1)
-            rows, tested = problem.observed[removable][known], left_out[known]
-        else:
-            rows, tested = problem.observed[:0], values[:0]
+        offsets = getattr(self, "class_offsets_", 0.0)
+        left_out, codes, rows = self._left_out_labels(problem, solution)
         # Of points, and each observation once: a weight and as many equal rows are the same.
         found = fit_sharpness(
             self._sharpness_prior,
-            shifted(solution.values[~problem.labeled]),
-            shifted(solution.values[problem.index]),
+            solution.values[~problem.labeled] + offsets,
+            solution.values[problem.index] + offsets,
             left_out,
             codes,
         )
+        self._keep_sharpness(found, left_out, rows)
+        self.transduction_proba_ = class_probabilities(values, found.value)
+
+    def _left_out_labels(
+        self, problem: Any, solution: Solution
+    ) -> tuple[Array | None, Array, Array]:
+        """Values at the labels by fits without each, with the classes and rows of these."""
+        left_out, codes = solution.left_out(), predict_codes(problem.targets)
+        if left_out is None:
+            return None, codes, problem.observed[:0]
+        # Without the only label of a class another problem would be solved.
+        removable = np.bincount(codes)[codes] > 1
+        left_out = left_out[removable] + getattr(self, "class_offsets_", 0.0)
+        return left_out, codes[removable], problem.observed[removable]
+
+    def _keep_sharpness(self, found: Sharpness, left_out: Array | None, rows: Array) -> None:
+        """Keep how sharp the scores are, and what the labels were tested with."""
         self.probability_sharpness_ = found.value
         self.probability_spread_ = found.spread
         self.probability_n_labels_ = found.n_labels
-        self.left_out_rows_ = rows
-        self.left_out_proba_ = class_probabilities(tested, found.value)
-        self.transduction_proba_ = class_probabilities(values, found.value)
+        tested = np.empty((0, len(self.classes_)))
+        if left_out is not None:
+            known = ~np.isnan(left_out).any(axis=1)
+            rows, tested = rows[known], class_probabilities(left_out[known], found.value)
+        self.left_out_rows_, self.left_out_proba_ = rows, tested
 
     def _shift(self, values: Array) -> Array:
         if not hasattr(self, "class_prior_"):
