@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.embedded.points import images
+from benchmarks.shared.points import images
 
 N_FEATURES, N_CLASSES = 64, 10
 CHUNK = 50_000

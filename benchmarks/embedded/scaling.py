@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.embedded.points import KINDS, N_CLASSES
 from benchmarks.embedded.searches import search_codes, search_lists
 from benchmarks.shared.log import told
+from benchmarks.shared.points import KINDS, N_CLASSES
 from benchmarks.shared.process import forget_peak, resident_bytes, run_alone
 from lapwing.datasets import mask_labels
 

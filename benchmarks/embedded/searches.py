@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.embedded.points import KINDS
+from benchmarks.shared.points import KINDS
 from benchmarks.shared.process import resident_bytes, run_alone
 
 Points = NDArray[np.float32]

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.__main__ import main
 from benchmarks.embedded import paper
-from benchmarks.embedded import points as points_of_kinds
 from benchmarks.embedded.command import QUICK_SETS, SECTIONS
 from benchmarks.embedded.digits import DigitsResult, predictions
 from benchmarks.embedded.grid import GRID, Tuning, left_out, paper_gamma, squared_fit
@@ -32,7 +31,6 @@ from benchmarks.embedded.large import (
 )
 from benchmarks.embedded.library import SOLVERS, Agreement, library_values
 from benchmarks.embedded.outside import OutsideResult
-from benchmarks.embedded.points import KINDS, N_FEATURES
 from benchmarks.embedded.report import AGREEMENT_LIMITS, NOTES, Run, all_tables, check_all
 from benchmarks.embedded.scaling import STAGES, Use, run_here
 from benchmarks.embedded.searches import SEARCHES
@@ -44,7 +42,9 @@ from benchmarks.embedded.small import (
     prepare_small,
 )
 from benchmarks.embedded.tube import tube_fit
+from benchmarks.shared import points as points_of_kinds
 from benchmarks.shared.data import Data, shifted
+from benchmarks.shared.points import KINDS, N_FEATURES
 from benchmarks.shared.stats import Stat
 from lapwing import AffinityGraph, KNNGraph, Landmarks
 

@@ -524,7 +524,10 @@ def test_the_least_certain_rows_come_with_their_columns(two_moons: Any) -> None:
     for row in data.rows["least"]:
         values = fit.table.X[int(row["id"]) - 1]
         np.testing.assert_allclose([float(cell) for cell in row["cells"]], values, rtol=1e-5)
-        assert f'<td class="cell" data-th="x0"><bdi>{row["cells"][0]}</bdi></td>' in render(data)
+        assert (
+            f'<td class="cell" data-th="x0"><bdi class="word">{row["cells"][0]}</bdi></td>'
+            in render(data)
+        )
     assert not {r["id"] for r in data.rows["least"]} & {r["id"] for r in data.rows["most"]}
 
 
