@@ -54,6 +54,7 @@ class Tab:
         self, context: Any, url: str, width: int = 1280, scheme: str = "light", before: str = ""
     ) -> None:
         self.page = context.new_page()
+        self.page.set_default_timeout(1000 * PATIENCE)
         self.page.add_init_script(before)
         self.url = url
         self.complaints: list[str] = []
