@@ -601,6 +601,21 @@ def test_labelled_rows_are_neither_sure_nor_to_check() -> None:
     assert told.unsure.tolist() == [False, False, True, True, True, False]
 
 
+def test_labels_that_differ_in_what_is_not_shown_are_different_classes() -> None:
+    classes = np.array(["x" * 300 + "a", "x" * 300 + "b"], dtype=object)
+    scores = np.array([[2.0, 0], [0, 2], [1, 0]])
+    answers = Predictions(
+        np.arange(3), classes[[0, 1, 0]], np.arange(3) < 2, classes, scores
+    )  # fmt: skip
+    y = np.array([*classes, ""], dtype=object)
+    rows = ClassRows.read(answers, y, truth=[*classes, classes[1]])
+    assert rows.given.tolist() == [0, 1, -1]
+    assert rows.predicted.tolist() == [0, 1, 0]
+    assert rows.truth is not None
+    assert rows.truth.tolist() == [0, 1, 1]
+    assert [len(name) for name in rows.names] == [300, 300]
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -693,6 +708,12 @@ def step(**changes: Any) -> str:
             {"kind": "regression",
              "rows": {"residuals": [{"id": "r9", "label": 2.0, "predicted": 5.5}], "off": 1.2}},
             "No label stands out from the others. Use the model for new rows: lapwing predict.",
+        ),
+        # Equal labels, met exactly.
+        (
+            {"kind": "regression",
+             "rows": {"residuals": [{"id": "r9", "label": 3.0, "predicted": 3.0}], "off": 0.0}},
+            "No label stands out from the others.",
         ),
     ],
 )  # fmt: skip

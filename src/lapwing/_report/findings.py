@@ -82,10 +82,10 @@ _NUMBER_TABLE = ChoiceTable(
 )
 
 _MOST_NAMED = 3
-# Components without a label are reported from this share of the points on; labels elsewhere
-# improve more predictions than labels in smaller ones.
 # Errors of left-out labels beyond which a label is worth a look: of 300 normal ones hardly any is.
 _OUTLYING = 3
+# Components without a label are reported from this share of the points on; labels elsewhere
+# improve more predictions than labels in smaller ones.
 _SILENT_SHARE = 0.01
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -446,7 +446,7 @@ def _about_certainty(report: dict[str, Any], hints: Hints) -> str:
     rows, volumes = report["rows"], report["volumes"]
     if report["kind"] == "regression":
         row = rows["residuals"][0]
-        if abs(row["label"] - row["predicted"]) < _OUTLYING * rows["off"]:
+        if abs(row["label"] - row["predicted"]) <= _OUTLYING * rows["off"]:
             return (
                 f"No label stands out from the others. Use the model for new rows: {hints.predict}."
             )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest, wilcoxon
 
 from lapwing._arrays import is_sparse
-from lapwing._report.text import NAME_LENGTH, clean, label_text
+from lapwing._report.text import NAME_LENGTH, clean, label_key
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 
@@ -75,32 +75,30 @@ class ClassRows:
     ) -> ClassRows:
         """Encode labels, predictions, the twin's predictions and the truth of a table's rows."""
         assert predictions.classes is not None
-        names = [label_text(c) for c in predictions.classes]
-        n_classes = len(names)
-        code = {name: k for k, name in enumerate(names)}
+        n_classes = len(predictions.classes)
+        code = {label_key(c): k for k, c in enumerate(predictions.classes)}
         labeled = np.asarray(predictions.was_labeled, dtype=bool)
         true = None
         if truth is not None:
-            texts = [label_text(v) for v in truth]
-            for name in sorted(set(texts) - set(code) - {""}):
-                code[name] = len(names)
-                names.append(name)
+            texts = [label_key(v) for v in truth]
+            for key in sorted(set(texts) - set(code) - {""}):
+                code[key] = len(code)
             true = _codes(texts, code)
         order = np.argsort(np.asarray(predictions.scores), axis=1, kind="stable")
         margin = np.asarray(predictions.margin, dtype=np.float64)
         sure = np.zeros(margin.size, dtype=bool) if predictions.sure is None else predictions.sure
         return cls(
-            names,
+            [clean(key) for key in code],
             n_classes,
             np.asarray(predictions.ids),
             labeled,
-            np.where(labeled, _codes(map(label_text, y), code), -1),
-            _codes(map(label_text, predictions.label), code),
+            np.where(labeled, _codes(map(label_key, y), code), -1),
+            _codes(map(label_key, predictions.label), code),
             order[:, -2],
             margin,
             sure & ~labeled,
             predictions.probability,
-            None if twin is None else _codes(map(label_text, twin), code),
+            None if twin is None else _codes(map(label_key, twin), code),
             true,
         )
 

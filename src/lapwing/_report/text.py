@@ -22,13 +22,18 @@ def clean(value: Any, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def label_text(value: Any) -> str:
-    """Convert a label to text, the same for 3 and 3.0; empty for a missing label."""
+def label_key(value: Any) -> str:
+    """Text that tells a label from others, the same for 3 and 3.0; empty for a missing label."""
     if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
         return ""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
-    return clean(value)
+    return str(value)
+
+
+def label_text(value: Any) -> str:
+    """Convert a label to text that HTML can hold; long labels can have the same."""
+    return clean(label_key(value))
 
 
 def shorten(text: str, length: int) -> str:
