@@ -119,6 +119,9 @@ def test_intervals_that_nothing_supports_are_refused(monkeypatch: pytest.MonkeyP
         fitted.predict_interval(X)
     assert fitted.predict_interval(X, 0.8).shape == (len(X), 2)
     assert (np.diff(fitted.predict_interval(X, 0.01), axis=1) >= 0).all()
+    np.testing.assert_array_equal(
+        fitted.predict_interval(X, 1e-12), fitted.predict_interval(X, 0.01)
+    )
     for coverage in (0, 1, 90, "a", None):
         with pytest.raises(ValueError, match="must be a number between 0 and 1"):
             fitted.predict_interval(X, coverage)

@@ -664,6 +664,18 @@ def untold() -> Any:
             "inconsistent numbers of samples",
         ),
         (
+            lambda: PredictionIntervalDisplay.from_predictions(
+                y_pred=[1, 2], y_interval=ENDS[:2], x=[[1], [2]]
+            ),
+            "x has shape (2, 1): give one value for each row.",
+        ),
+        (
+            lambda: PredictionIntervalDisplay.from_predictions(
+                y_pred=[1, 2], y_interval=ENDS[:2], coverage=90
+            ),
+            "coverage=90 must be a number between 0 and 1, or None.",
+        ),
+        (
             lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 1.2]),
             "y_proba must hold probabilities, numbers from 0 to 1 and no NaN.",
         ),

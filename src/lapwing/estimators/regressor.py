@@ -155,7 +155,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
             )
         known = self.left_out_residuals_
         residuals = np.abs(known[np.isfinite(known)])
-        place = int(np.ceil((len(residuals) + 1) * coverage - _ROUNDING))
+        place = max(1, int(np.ceil((len(residuals) + 1) * coverage - _ROUNDING)))
         if place > len(residuals):
             least = int(np.ceil(coverage / (1 - coverage) - _ROUNDING))
             raise ValueError(

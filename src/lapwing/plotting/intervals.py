@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from lapwing._parameters import is_number
 from lapwing._rows import PointsLike
 from lapwing.classes.labels import as_targets
 from lapwing.plotting.drawing import (
@@ -190,7 +191,8 @@ class PredictionIntervalDisplay(Display):
         Raises
         ------
         ValueError
-            If shapes do not match, or a lower end lies above its upper one.
+            If shapes do not match, a lower end lies above its upper one, or `coverage` is no
+            probability.
         ImportError
             If matplotlib is not installed.
         """
@@ -209,6 +211,10 @@ class PredictionIntervalDisplay(Display):
         true = np.full(len(pred), np.nan) if y_true is None else as_targets(y_true)
         across = None if x is None else np.asarray(x, dtype=float)
         check_consistent_length(pred, true, across)
+        if across is not None and across.ndim != 1:
+            raise ValueError(f"x has shape {across.shape}: give one value for each row.")
+        if coverage is not None and not (is_number(coverage) and 0 < coverage < 1):
+            raise ValueError(f"coverage={coverage!r} must be a number between 0 and 1, or None.")
         known = ~np.isnan(true)
         within = _within(ends[known, 0], ends[known, 1], true[known])
         display = cls(
