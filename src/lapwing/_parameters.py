@@ -53,7 +53,7 @@ def is_not_negative(value: Any) -> bool:
 
 
 def is_flag(value: object) -> bool:
-    """Whether a value is a truth value; texts are all true."""
+    """Whether a value is a bool; texts, which are all true, are refused."""
     return isinstance(value, (bool, np.bool_))
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from lapwing._arrays import Array, Matrix, even_blocks, is_sparse, row_blocks
@@ -45,7 +44,7 @@ def column_dot(a: Array, b: Array) -> Array:
 
 
 def consecutive_rows(matrix: Any, rows: slice) -> Any:
-    """Consecutive rows of a CSR matrix; what they hold is not copied, which slicing would do."""
+    """Consecutive rows of a CSR matrix, as views of its data; slicing would copy."""
     entries = slice(matrix.indptr[rows.start], matrix.indptr[rows.stop])
     indptr = matrix.indptr[rows.start : rows.stop + 1] - matrix.indptr[rows.start]
     part = (matrix.data[entries], matrix.indices[entries], indptr)
@@ -75,7 +74,7 @@ class SharedRows:
         shape = (self._matrix.shape[0], F.shape[1])
         out = np.empty(shape, dtype=np.result_type(self._matrix.dtype, F.dtype))
 
-        def multiply(rows: slice, part: BaseEstimator) -> None:
+        def multiply(rows: slice, part: Any) -> None:
             out[rows] = part @ F
 
         share(self._n_threads, multiply, self._rows, self._parts)
@@ -83,14 +82,14 @@ class SharedRows:
 
 
 def scaled_columns(block: Array, factors: Array, out: Array | None = None) -> Array:
-    """Columns times a number each, in the precision of the block.
+    """Scale each column by a factor, in the precision of the block.
 
     Parameters
     ----------
     block : ndarray of shape (n, c)
     factors : ndarray of shape (c,)
     out : ndarray of shape (n, c), optional
-        For the result; may be the block.
+        Output; may be the block itself.
     """
     factors = factors.astype(block.dtype)
     if out is None:
@@ -102,10 +101,10 @@ def scaled_columns(block: Array, factors: Array, out: Array | None = None) -> Ar
 
 
 def _long_rows(a: Array, b: Array) -> list[tuple[Array, Array]]:
-    """Two blocks in parts: views in which several rows are one, and the rows that are left.
+    """Views of two blocks that join several rows to a long one, and the rows that are left.
 
-    NumPy goes through a block row by row where columns are treated apart: rows of ten numbers take
-    two to four times as long as long ones. Small blocks, and those that are not contiguous, stay
+    NumPy loops over rows where an operation differs by column: rows of ten numbers take two to
+    four times as long as long ones. Small blocks, and those that are not contiguous, stay
     as they are.
     """
     n, c = a.shape
@@ -121,8 +120,8 @@ def _long_rows(a: Array, b: Array) -> list[tuple[Array, Array]]:
 def product(A: Matrix, B: Array) -> Any:
     """A @ B in the wider precision of both, without a copy of A in it.
 
-    NumPy's product of two precisions makes that copy of all of A. Products of matrices that are
-    not arrays (of blocks on a cluster) are their own.
+    NumPy would convert all of A. Matrices that are not arrays, such as row blocks on a cluster,
+    have products of their own.
     """
     if not isinstance(A, np.ndarray) or A.dtype == B.dtype:
         return A @ B
@@ -176,11 +175,11 @@ def largest_value(X: PointData) -> float:
 
 
 def center_of(X: Any) -> Array:
-    """A point amid points, from where squared distances lose few digits.
+    """Centre of points, relative to which squared distances lose few digits.
 
     |x - z|^2 = |x|^2 - 2 x'z + |z|^2 cancels the more the farther points lie from the origin. So
-    the centre is the mean; but the medians of the columns where a few rows far off drag the mean
-    away from all others, and for sparse points. Those are within a standard deviation of the mean,
+    the centre is the mean. Where a few far rows drag the mean away from all others, and for sparse
+    points, it is the medians of the columns. Those are within a standard deviation of the mean,
     too, and 0 in a column of which no more than half is stored: `shifted` points have at most
     twice as many entries.
 
@@ -222,7 +221,7 @@ def medians(X: PointData) -> Array:
 
 
 def spread_rows(X: PointData, most: int) -> Any:
-    """At most so many of the points, evenly spaced and not drawn: every run has the same."""
+    """At most `most` of the points, evenly spaced, so that every run has the same."""
     step = -(-X.shape[0] // most)
     if is_rows(X):
         return rows_of(X, np.arange(0, X.shape[0], step))
@@ -234,7 +233,7 @@ def _typical_square(X: Array) -> float:
 
 
 def shifted(X: PointData, center: Array) -> Any:
-    """X - center, of which sparse points store no more than the columns that move.
+    """X - center; of sparse points only columns with a centre other than 0 become dense.
 
     Parameters
     ----------
@@ -264,7 +263,7 @@ def shifted(X: PointData, center: Array) -> Any:
 
 
 def equal_columns(A: Array) -> list[tuple[Array, Array]]:
-    """The different columns of a matrix, each with the indices of all that are equal to it."""
+    """The distinct columns of a matrix, each with the indices of all columns equal to it."""
     groups: dict[bytes, list[int]] = {}
     for j, column in enumerate(np.ascontiguousarray(A.T) + 0.0):  # -0 is 0
         groups.setdefault(column.tobytes(), []).append(j)
@@ -278,10 +277,10 @@ def spd_factor(H: Array) -> Solve:
 
 
 def spd_halves(H: Array) -> tuple[Solve, Solve]:
-    """Both halves of H^-1 = B'B for a symmetric positive definite matrix: B and B'.
+    """Factors B and B' of H^-1 = B'B for a symmetric positive definite matrix, as functions.
 
     H is overwritten. A matrix that rounding has made indefinite is solved on the eigenvectors
-    whose eigenvalues stand out of the rounding, which is the minimum-norm solution.
+    whose eigenvalues are above rounding, which is the minimum-norm solution.
     """
     diagonal = np.diag(H).copy()
     try:
@@ -307,7 +306,7 @@ def spd_halves(H: Array) -> tuple[Solve, Solve]:
 def normal_matrix(Z: Matrix, weights: Array, *, bias: bool) -> Array:
     """The matrix Z'DZ of normal equations, in float64.
 
-    In float32 it would be off by more than the identity that is added to such matrices.
+    In float32 its error would exceed the identity that is added to such matrices.
 
     Parameters
     ----------
@@ -342,7 +341,7 @@ def summed_gram(parts: Iterable[Any], rows_of: Callable[[Any], Array], size: int
     Parameters
     ----------
     parts : iterable
-        What the blocks are made of.
+        Arguments of `rows_of`.
     rows_of : callable
         part -> B, float64.
     size : int
@@ -356,9 +355,9 @@ def summed_gram(parts: Iterable[Any], rows_of: Callable[[Any], Array], size: int
 
 
 def summed(parts: Iterable[Any], term_of: Callable[[Any], Array], shape: tuple[int, ...]) -> Array:
-    """A sum over the parts of a matrix, each term made by one thread.
+    """Sum over the parts of a matrix, each term computed by one thread.
 
-    So the threads share all that a part takes, where those of BLAS share products alone. The sum is
+    So the threads share all of the work, where those of BLAS share the products alone. The sum is
     the same for any number of them: terms are added in their order.
 
     Parameters
@@ -413,7 +412,7 @@ def asymmetry_of(K: Matrix) -> tuple[float, float]:
 
 
 def extreme_eigenvalues(K: Matrix) -> tuple[float, float]:
-    """Least and largest eigenvalue of a small matrix; of a large one the bounds Lanczos finds."""
+    """Least and largest eigenvalue of a small matrix; of a large one Lanczos estimates."""
     n = K.shape[0]
     if n <= _DECOMPOSED:
         dense = K.toarray() if is_sparse(K) else K
@@ -429,7 +428,7 @@ def extreme_eigenvalues(K: Matrix) -> tuple[float, float]:
         once = q - basis[: step + 1].T @ (basis[: step + 1] @ q)
         q = once - basis[: step + 1].T @ (basis[: step + 1] @ once)
         if not np.linalg.norm(q) > np.linalg.norm(once) / 2:
-            break  # nothing new is left, not even in the rounding
+            break  # what is left is rounding: the basis spans the range
     compressed = basis[: step + 1] @ images[: step + 1].T
     ritz = sla.eigvalsh((compressed + compressed.T) / 2, check_finite=False)
     return min(float(ritz[0]), float(K.diagonal().min())), float(ritz[-1])

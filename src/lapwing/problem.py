@@ -1,6 +1,6 @@
 """The problem of a fit: X and y, checked once and frozen.
 
-A *row* is a line of the user's X; a *vertex* is a point of the problem. They differ where rows
+A *row* is one of the user's X; a *vertex* is a point of the problem. They differ where rows
 repeat: equal rows are one vertex (with as many observations as labels), so that repeating a row
 equals weighting it, and copies do not fill each other's neighbourhoods. Labelled rows of weight 0
 are left out, as if removed.
@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight
 from lapwing._arrays import Array, is_sparse, refuse_masked, row_blocks
 from lapwing._rows import PickedRows, PointData, blocks_of, is_rows, rows_of
 
-# Of hashes, fixed: the same rows have the same ones in every process.
+# Seeds of the hashes, fixed: the same rows have the same hashes in every process.
 _SEED, _SECOND_SEED = 0x1AB, 0x2CD
 _LARGEST_WEIGHT = 1e100  # squares and products with other weights stay in float64
 
@@ -105,7 +105,7 @@ def check_weights(sample_weight: ArrayLike | None, labeled: Array, class_weights
     sample_weight : array-like of shape (n_rows,) or None
     labeled : ndarray of bool of shape (n_rows,)
     class_weights : ndarray of shape (n_rows,)
-        Factors of them.
+        Factors of the sample weights.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def check_weights(sample_weight: ArrayLike | None, labeled: Array, class_weights
     given = np.asarray(sample_weight)
     missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if missing.any():
-        # No weight would do as well where the row is unlabelled, until it is given a label.
+        # On an unlabelled row NaN would do no harm until `add_labels` gives it a label.
         raise ValueError(
             f"sample_weight holds NaN, first at row {missing.argmax()}. Give every row a finite "
             "weight, unlabelled ones too, e.g. 1."
@@ -150,8 +150,8 @@ def check_weight_sizes(weights: Array, rows: Array) -> Array:
         raise ValueError(
             f"Weights of rows (sample_weight times class_weight) must be at most "
             f"{_LARGEST_WEIGHT:g}, as sums of larger ones overflow; the largest is {largest:.3g}. "
-            "Divide all of them by the largest. What matters is their size beside the other terms "
-            "of the objective."
+            "Divide all of them by the largest. What matters is their size relative to the "
+            "other terms of the objective."
         )
     return weights
 
@@ -165,7 +165,7 @@ def make_problem(
     merge: bool,
     pairwise: bool = False,
 ) -> Problem:
-    """Freeze a problem.
+    """Build the problem of a fit.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[A
 
 
 def distinct_rows(X: PointData) -> tuple[Array, Array]:
-    """First row of each distinct one, in order of appearance, and where every row's is.
+    """First row of each distinct value, in order of appearance, and the position of every row's.
 
     Rows are compared exactly, through a hash that costs one pass over X; equal hashes of
     different rows are told apart.

@@ -105,7 +105,7 @@ def test_the_loop_closes_round_by_round(main: Main, given: tuple[str, ...]) -> N
     assert words[-4:] == ["--predictions", "p.csv", "--next", "next-2.csv"]
     code, said, err = main(*words[1:])
     assert (code, err.count("\n")) == (0, 1)
-    assert err.startswith("warning: 10 of the 14 labels are of rows that suggest named. ")
+    assert err.startswith("warning: 10 of the 14 labels are of rows that were suggested. ")
     assert said.startswith("t.csv: 40 rows, 14 with a label\n")
     assert "10 rows got their label from next.csv.\n" in said
     fill("next-2.csv")

@@ -108,7 +108,7 @@ def test_the_loop_closes_twice_from_no_label_at_all(main: Main, key: str) -> Non
     code, said, err = main(*fit, "--json")
     found = json.loads(said)
     assert (found["labeled"], found["predicted"]) == (9, {c: truth.count(c) for c in CLASSES})
-    assert (code, err.count("9 of the 9 labels are of rows that suggest named.")) == (0, 1)
+    assert (code, err.count("9 of the 9 labels are of rows that were suggested.")) == (0, 1)
 
 
 def test_who_chose_the_rows_is_kept_in_their_file(main: Main) -> None:
@@ -123,7 +123,7 @@ def test_who_chose_the_rows_is_kept_in_their_file(main: Main) -> None:
     fill("n.csv", truth)
     assert [row["lapwing chosen"] for row in read("n.csv")] == ["suggested"] * 7
     fit = ("t.csv", "n.csv", *options, "--method", "lapsvc", "-q")
-    said = "7 of the 13 labels are of rows that suggest named"
+    said = "7 of the 13 labels are of rows that were suggested"
     assert said in main("fit", *fit)[2]
     # Rows that somebody else has chosen: drawn at random, say.
     other = [row | {"lapwing chosen": "by chance"} for row in read("n.csv")]

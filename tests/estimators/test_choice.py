@@ -56,7 +56,7 @@ def test_newton_pcg_and_dual_agree(
         ({}, {}, "dual", "n = 72: one factorisation for all classes"),
         ({"_MAX_POINTS": 71}, {}, "pcg", "n = 72 > 71: products instead of a factorisation"),
         ({"_MAX_LABELS": 14}, {}, "pcg", "more than 14 labels"),
-        ({}, {"stopping": "stability"}, "pcg", "a stopping rule looks at its iterates"),
+        ({}, {"stopping": "stability"}, "pcg", "the stopping rule needs its iterates"),
         ({}, {"loss": "hinge"}, "dual", "the only solver of the hinge loss"),
         ({}, {"kernel": "linear"}, "newton", "3 features: a small primal system"),
         ({"_MAX_FEATURES": 2}, {"kernel": "linear"}, "pcg", "3 features and n = 72: products"),

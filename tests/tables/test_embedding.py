@@ -112,7 +112,7 @@ def hole(texts: list[str]) -> Any:
         (lambda texts: letters(texts).astype(complex), r"type complex128, not numbers"),
         (lambda texts: letters(texts).astype(object), r"type object, not numbers"),
         (lambda texts: sp.csr_array(letters(texts)), r"a sparse matrix\. .*toarray\(\)"),
-        (centred, r"gives row 1 of 'note' another vector alone than among 2 texts\. New rows"),
+        (centred, r"gives row 1 of 'note' another vector alone than among 2 texts, so vec"),
         (narrowed, r"gives row 1 of 'note' another vector alone than among 2 texts"),
         (by_chance, r"or seed what it draws"),
         (ragged, r"a list that is no array"),

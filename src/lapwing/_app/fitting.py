@@ -209,8 +209,8 @@ def keep_graph(estimator: Any, n_rows: int) -> None:
 
 
 def rows_to_label_next(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]:
-    """Choose the rows to label next, by the graph of the fit if it was kept, else by a new one."""
-    numbers = isinstance(estimator, GaussianRegressor)  # which need no graph
+    """Choose the rows to label next by what the fit kept, else by a new graph."""
+    numbers = isinstance(estimator, GaussianRegressor)  # by posterior variances, without a graph
     if getattr(estimator, "updatable", False) and (numbers or _has_graph(estimator)):
         return np.asarray(estimator.suggest(n_wanted))
     return np.asarray(rows_to_label(points, k=n_wanted, model=estimator))
@@ -313,7 +313,7 @@ def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table)
     if not method.virtual:
         return _answer(estimator, points, table, regression=method.regression)
     values = estimator.virtual_labels_
-    if method.regression:  # intervals are those of the function, and these are not its values
+    if method.regression:  # intervals are of the function, which virtual labels differ from
         return Predictions(table.ids, values[:, 0], table.labeled)
     return _predicted_classes(estimator, values, table)
 

@@ -154,7 +154,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "labels": None if text is None else _counts(classes),
         "markers": markers,
         "scaling": before.words if (words or encoded) and before is not None else chosen,
-        # An encoder takes long, and of a part of the rows the graph says little.
+        # Encoding all rows takes long, and a graph of some of them says little.
         "graph": None if encoded else _graph(before, text, rows, request.n_neighbors),
         "forecast": _forecasts(size),
         "suggested_label": label,
@@ -209,7 +209,7 @@ def _graph(
 
 
 def _drawn(raw: RawTable, rows: NDArray[np.intp]) -> Features | None:
-    """Some rows, infinite cells as missing; None without rows or columns that are filled."""
+    """Some rows, infinite cells as missing; None if no row or no column with values is left."""
     X = raw.X[rows]
     if is_sparse(X):
         return Features(X, raw.feature_names) if np.isfinite(X.data).all() else None
@@ -226,7 +226,7 @@ def _drawn(raw: RawTable, rows: NDArray[np.intp]) -> Features | None:
 def _encoding(
     drawn: Features, encoder: Encoder, request: InfoRequest, n: int
 ) -> tuple[Features, dict[str, Any]]:
-    """Vectors of some rows, and what they say of all; nothing is kept beside the table."""
+    """Vectors of some rows, and the forecast for all n; nothing is stored beside the table."""
     begun = perf_counter()
     found = Embedder(encoder, folder=request.data[0].resolve().parent).embed(drawn)
     seconds = (perf_counter() - begun) * n / len(found.X)

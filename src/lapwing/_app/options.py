@@ -67,7 +67,7 @@ class Option:
         Whether it only controls output; such options are not part of the command that repeats a
         request.
     leads : bool
-        Whether the help shows it before the others of its panel.
+        Whether the help lists it first in its panel.
     """
 
     help: str
@@ -100,7 +100,7 @@ def flag_of(one: Field[Any]) -> str:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files that a verb writes; None for those not asked for."""
+    """Files that a verb writes; None for those that it does not."""
 
     predictions: Path | None = None
     model: Path | None = None
@@ -110,7 +110,7 @@ class Outputs:
     out: Path | None = None
 
     def named(self) -> dict[str, str]:
-        """Return the paths as the user wrote them, by content."""
+        """Return the paths as the user wrote them, by option."""
         return {name: str(path) for name, path in vars(self).items() if path is not None}
 
     def check(self, inputs: tuple[Path, ...]) -> None:
@@ -443,7 +443,7 @@ class LabeledRequest(TableRequest):
         return shlex.join(["lapwing", self.verb, *words])
 
     def command_without(self, values: Sequence[str]) -> str:
-        """Return the advice to repeat the request with more markers of unlabelled rows."""
+        """Return advice to repeat the request with more markers of unlabelled rows."""
         again = replace(self, unlabeled=(*self.unlabeled, *values))
         return f"run: {again.full_command}"
 

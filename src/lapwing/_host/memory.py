@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 _LIMIT_VARIABLE = "LAPWING_MEMORY_LIMIT"
-# Asking the system takes a fifth of a fit of sixty points, and a process that lacks one megabyte is
-# lost whatever is forecast.
+# Below it the system is not asked, which takes a fifth of the time of a fit of sixty points.
 _NEGLIGIBLE_BYTES = 2**20
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 

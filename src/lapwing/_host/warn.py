@@ -1,4 +1,4 @@
-"""Warnings that point to the line of the user."""
+"""Warnings that point to the line of user code that caused them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
 
-# Packages between the line of the user and a warning.
+# Packages whose frames are skipped in the search for user code.
 _INSIDE = ("lapwing", "sklearn", "joblib", "contextlib")
 
 _LISTENER: ContextVar[list[Warning] | None] = ContextVar("_LISTENER", default=None)

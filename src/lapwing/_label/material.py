@@ -26,7 +26,7 @@ from lapwing._report.words import Words, row_words
 from lapwing._tables.tables import Table
 
 _COLUMNS_SHOWN = 60
-_COLUMNS_FIRST = 6  # those that tell most, which stand above the others
+_COLUMNS_FIRST = 6  # columns shown first: those that tell most
 _LONGEST_TEXT = 20_000
 
 # As many points as browsers move smoothly.
@@ -145,7 +145,7 @@ class Material:
         return self.points[:, self.words.columns]
 
     def telling_columns(self, codes: NDArray[np.intp] | None, among: tuple[int, ...]) -> list[str]:
-        """Columns that tell some classes apart, the best first; the first ones before a fit."""
+        """Columns that tell classes apart best; without a fit the first of the table."""
         shown = self.columns()
         if codes is None or len(among) < 2:
             return shown[:_COLUMNS_FIRST]

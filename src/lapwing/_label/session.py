@@ -3,11 +3,10 @@
 A label is in the journal before it counts here. `lapwing._label.model` learns the labels, and
 `lapwing._label.view` says what the page shows of them.
 
-Check rows are drawn at random among those that the queue asks: the queue asks hard rows, whose
-answers say nothing of how often the model errs on the others. So one row in a few is drawn from all
-rows without a label, and the error is estimated from these alone. Each of them is asked until it
-has a label, however it comes to it: leaving out those that a user would rather not answer would
-bend the sample.
+The queue asks hard rows, which say nothing of how often the model errs on the others. So one row in
+`one_in` is a check row, drawn at random from all rows without a label, and the error is estimated
+from check rows alone. Each is asked until it has a label: leaving out those that a user would
+rather not answer would bias the sample.
 """
 
 from __future__ import annotations
@@ -627,19 +626,19 @@ def _brief(number: int) -> str:
 
 
 _SEED = 0
-# Check rows before they are believed to be as right as the target wants: with fewer of them, none
-# missed is what models with a fifth of wrong answers show most of the time.
+# Least number of check rows that say whether the target may be met: of four, a model with a fifth
+# of wrong answers misses none in two cases of five.
 _ENOUGH = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Checks:
-    """Rows that were drawn.
+    """Check rows: drawn at random, to estimate the error.
 
     Attributes
     ----------
     order : ndarray of int of shape (n,)
-        In which rows are drawn.
+        Order in which rows are drawn.
     rows : tuple of int
         Those that were drawn so far.
     base : ndarray of int
@@ -678,7 +677,7 @@ class Checks:
         Raises
         ------
         ValueError
-            If one is none, or was drawn before.
+            If one is not a row, or was drawn before.
         """
         known = (*self.rows, *rows)
         if len(set(known)) < len(known) or not set(rows) <= set(range(len(self.order))):
@@ -687,7 +686,7 @@ class Checks:
 
 
 def check_places(n_asked: int, k: int, one_in: int) -> NDArray[np.bool_]:
-    """Which of the next k rows to ask are check rows: one of each so many, in a random place."""
+    """Mask of check rows among the next k to ask: one in `one_in`, at a random place."""
     numbers = np.arange(n_asked, n_asked + k)
     blocks = numbers // one_in
     draws = {b: np.random.default_rng([_SEED, b]).integers(one_in) for b in blocks.tolist()}
@@ -695,7 +694,7 @@ def check_places(n_asked: int, k: int, one_in: int) -> NDArray[np.bool_]:
 
 
 def mixed(suggested: Sequence[int], checks: Sequence[int], places: NDArray[np.bool_]) -> list[int]:
-    """Suggested rows, with check rows in their places, each row once."""
+    """Merge suggested rows with check rows at the given places; each row once."""
     others = iter([row for row in suggested if row not in set(checks)])
     own = iter(checks)
     rows = [next(own if place else others, None) for place in places.tolist()]
@@ -705,7 +704,7 @@ def mixed(suggested: Sequence[int], checks: Sequence[int], places: NDArray[np.bo
 def looks_done(target: float | None, estimate: Estimate | None) -> bool:
     """Whether the check rows so far are as right as the target wants.
 
-    Then the quickest way to know is to ask check rows alone.
+    Then asking check rows alone is the quickest way to confirm it.
     """
     return (
         target is not None

@@ -103,7 +103,7 @@ def rows_of(
     candidates: list[list[tuple[int, float]]] = [[] for _ in rows]
     if answers is not None:
         candidates = answers.candidates(rows)
-    # Of rows with the same two candidates the same columns tell.
+    # Rows with the same two candidates share the columns that tell these apart.
     rivals = [tuple(sorted(code for code, _ in mine[:2])) for mine in candidates]
     columns = {pair: material.telling_columns(codes, pair) for pair in set(rivals)}
     return [

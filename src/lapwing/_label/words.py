@@ -1,4 +1,4 @@
-"""Refusals of the server."""
+"""Errors of the server, and the check of class names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ MOST_CLASSES = 1000  # names; their codes are 16 bits wide on the way to the pag
 
 
 class RequestError(Exception):
-    """A request that is not done, and why.
+    """A request that the server refuses.
 
     Parameters
     ----------
     message : str
         What is wrong and what to do.
     status : int, default=400
-        Of the HTTP answer.
+        Status code of the HTTP response.
     """
 
     def __init__(self, message: str, status: int = 400) -> None:
@@ -25,12 +25,12 @@ class RequestError(Exception):
 
 
 def check_class_name(name: object) -> str:
-    """Give the name of a class as it is kept.
+    """Return a class name, stripped and checked.
 
     Raises
     ------
     RequestError
-        If tables could not hold it as a label.
+        If it is not a text, empty, too long, not printable, or means "no label" in tables.
     """
     if not isinstance(name, str):
         raise RequestError("The name of a class must be a text.")

@@ -14,9 +14,9 @@ from lapwing._report.rows import feature_values
 from lapwing._tables.encoders import CATEGORICAL, NUMERIC
 from lapwing._tables.tables import Table
 
-_ROWS = 5000  # a sample of so many tells a share to a percent
-_CELLS = 5_000_000  # of wider tables fewer rows
-_PARTS = 8  # of a column of numbers, by its quantiles
+_ROWS = 5000  # in the sample: shares are known to about 0.01
+_CELLS = 5_000_000  # most cells in the sample: wider tables have fewer rows
+_PARTS = 8  # of a column of numbers, cut at its quantiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class ColumnParts:
 
         .. math:: \tau = \frac{\sum_{ij} p_{ij}^2 / p_i - \sum_j p_j^2}{1 - \sum_j p_j^2},
 
-        less what it is by chance, (parts - 1) / (rows - 1), as R² is adjusted.
+        adjusted, as R² is, for its value by chance, (parts - 1) / (rows - 1).
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class ColumnParts:
         Returns
         -------
         ndarray of shape (n_columns,)
-            From 0, nothing, to 1, the column gives the class away.
+            From 0, no improvement, to 1, where the column determines the class.
 
         References
         ----------

@@ -38,8 +38,8 @@ _LOGGER = logging.getLogger("lapwing")
 # Texts of a call: enough for an encoder to work in blocks of its own, few enough that progress is
 # seen, and that the text at which it fails is soon found.
 _CALL = 256
-# Texts of the first call that are given again, each alone: enough to notice an encoder that looks
-# at the others too.
+# Texts of the first call that are encoded again, each alone: enough to notice an encoder whose
+# vectors depend on the other texts.
 _AGAIN = 3
 # Largest part of its norm by which a vector may differ from that of the text alone. Half precision
 # and padding change it by up to 0.01; scaling or components of a call change all of it.
@@ -263,8 +263,8 @@ class Embedder:
                 continue
             raise ValueError(
                 f"{self._named} gives row {places[k]} of {column!r} another vector alone than "
-                f"among {len(batch)} texts. New rows come in other company: fit what it learns "
-                "from texts, or seed what it draws, once when its module is imported."
+                f"among {len(batch)} texts, so vectors of new rows would depend on their table. "
+                "Fit or seed the encoder once, when its module is imported."
             )
 
     def _call(self, batch: list[str], places: Sequence[int], column: str) -> Any:

@@ -1,11 +1,11 @@
-r"""Checks of labels: markers and numbers that cannot be meant are refused, others warned of.
+r"""Checks of labels: errors for markers and numbers that cannot be intended, warnings for others.
 
-A fit on labels that are none, or on a class that is the marker, works and is wrong without a sign.
-What is refused has one cure in the message; what may be meant is a warning.
+A fit to values that are not labels, or with the marker as a class, succeeds and is silently wrong.
+An error names one cure; what may be intended is a warning.
 
-A label is wrong with a probability that the answers p_i of fits without it tell. Let a share e of
-all labels be wrong, each in favour of any other of the K classes alike. Then label y_i is wrong
-with the probability
+The probability that a label is wrong follows from the probabilities p_i of the fit without it. Let
+a share e of all labels be wrong, each other of the K classes equally likely. Then label y_i is
+wrong with the probability
 
 .. math:: \frac{e (1 - p_{i y_i}) / (K - 1)}{e (1 - p_{i y_i}) / (K - 1) + (1 - e) p_{i y_i}}.
 

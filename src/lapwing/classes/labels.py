@@ -192,7 +192,7 @@ def as_targets(y: ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        Several columns, not numbers, or infinite values.
+        If y has several columns, or entries that are not numbers or infinite.
     """
     # Not NumPy's own for others: what only turns into an array has no shape yet.
     nested = isinstance(y, (list, tuple))
@@ -200,8 +200,8 @@ def as_targets(y: ArrayLike) -> Array:
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y has {shape[1]} columns, and a regression predicts one number a row. Fit one "
-            "for each column: other rows may be without a target in each, and scikit-learn's "
-            "MultiOutputRegressor refuses gaps."
+            "regression for each column; scikit-learn's MultiOutputRegressor refuses missing "
+            "targets."
         )
     y = read_column(y)
     if y.dtype.kind in "fiub":
@@ -233,15 +233,15 @@ def _target(row: int, y: Array) -> float:
         pass
     must = "y must be numbers for a regression, with NaN where unlabelled"
     if isinstance(value, str) and _is_number(value):
-        # A column that was read as texts: what made it one is worth more than its first number.
+        # Texts of numbers: name the text that is no number and made the column one of texts.
         strange = [k for k in range(len(y)) if isinstance(y[k], str) and not _is_number(y[k])]
         strange = [k for k in strange if not is_missing(y[k])]
         if strange:
             raise ValueError(
                 f"{must}; it holds texts, and that of row {strange[0]} is no number: "
-                f"{plain(y[strange[0]])!r}. Mend it, or set it to NaN, and turn y into numbers."
+                f"{plain(y[strange[0]])!r}. Correct it, or set it to NaN, and convert y to numbers."
             )
-        raise ValueError(f"{must}; it holds {plain(value)!r}, a text. Turn y into numbers.")
+        raise ValueError(f"{must}; it holds {plain(value)!r}, a text. Convert y to numbers.")
     raise ValueError(f"{must}; it holds {plain(value)!r} in row {row}.")
 
 

@@ -1,7 +1,7 @@
-"""Graphs in row blocks that know the rows of other blocks which they need: their halos.
+"""Graphs in row blocks with halos: the rows of other blocks that a block has edges to.
 
 A block keeps its edges in two matrices, one between its own rows and one from its border to its
-halo. As the graph is symmetric, each block knows by itself which of its rows others need. A
+halo. As the graph is symmetric, each block can tell which of its rows other blocks need. A
 product moves these rows alone, packed once for each neighbouring block.
 """
 
@@ -27,7 +27,7 @@ from lapwing.linalg import consecutive_rows
 
 
 class GraphRows(NamedTuple):
-    """Rows of a symmetric matrix.
+    """Rows of a symmetric matrix that a block holds.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class GraphRows(NamedTuple):
     far : csr_array of shape (q, h)
         Their entries to the halo.
     halo : ndarray of int of shape (h,)
-        Numbers of the foreign rows among all, ascending, so that rows of a block come together.
+        Numbers of the rows of other blocks, ascending, so that those of a block are adjacent.
     sends : dict of int to ndarray
-        Rows that each neighbouring block needs of this one.
+        Rows of this block that each neighbouring block needs, by its number.
     """
 
     own: CSR
@@ -64,18 +64,18 @@ class HaloMatrix:
     ----------
     rows : RowBlocks of GraphRows
     neighbors : list of list of int
-        Blocks that each block needs rows of, ascending.
+        Blocks whose rows each block needs, ascending.
     """
 
     rows: RowBlocks
     neighbors: list[list[int]]
 
     def with_rows(self, rows: RowBlocks) -> HaloMatrix:
-        """Return a matrix with the same entries other than 0."""
+        """Return a matrix with other rows of the same sparsity pattern."""
         return replace(self, rows=rows)
 
     def halo(self, values: RowBlocks) -> PerPart:
-        """Return what each block needs of values (n, c) of the points, as futures."""
+        """Return the rows of values (n, c) that each block needs of others, as futures."""
         n_blocks = len(self.neighbors)
         pairs = [(j, i) for i in range(n_blocks) for j in self.neighbors[i]]
         packed = values.session.each(
@@ -102,14 +102,14 @@ def _packed(values: Array, rows: GraphRows, to: int) -> Array:
 
 
 def stacked_halo(rows: GraphRows, packed: list[Array], like: Array) -> Array:
-    """Join the rows of the halo that neighbouring blocks have sent."""
+    """Stack the rows of the halo that neighbouring blocks have sent, shaped as `like`."""
     if packed:
         return np.concatenate(packed)
     return np.empty((0, *like.shape[1:]), dtype=like.dtype)
 
 
 def products(rows: GraphRows, values: Array, packed: list[Array]) -> Any:
-    """Yield slices of rows and their products with values (b, c), some that fit the caches."""
+    """Yield slices of rows and their products with values (b, c), each small enough for a cache."""
     from_halo = rows.far @ stacked_halo(rows, packed, values)
     n_tasks = max(1, rows.own.nnz * values.shape[1] // _TASK)
     for some in even_blocks(rows.own.indptr, n_tasks):
@@ -119,7 +119,7 @@ def products(rows: GraphRows, values: Array, packed: list[Array]) -> Any:
         yield some, y
 
 
-_TASK = 4_000_000  # multiplications, as of tasks in memory
+_TASK = 4_000_000  # multiplications a slice, as in memory
 
 
 def multiplied(rows: GraphRows, values: Array, packed: list[Array]) -> Array:
@@ -131,7 +131,7 @@ def multiplied(rows: GraphRows, values: Array, packed: list[Array]) -> Array:
 
 
 def affinity_of_edges(edges: RowBlocks, weights: str, *, mutual: bool) -> HaloMatrix:
-    """Weigh edges, and join those of both directions.
+    """Weigh edges, and merge those of both directions.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
 
     Parameters
     ----------
-    W : csr_array of shape (n, n), or dask.array.Array of it in sparse row chunks
-        A matrix in memory is checked and put into an order in which neighbours are near.
+    W : csr_array of shape (n, n), or dask.array.Array of sparse row chunks
+        A matrix in memory has been checked; it is reordered so that neighbours are near.
     X : Points
         The n points.
 
@@ -203,7 +203,7 @@ def _numbers(start: int, stop: int) -> Array:
 
 
 def _given(block: Any, starts: Array, place: int) -> _Outgoing:
-    """Check the rows of a given affinity, and sort their entries by the blocks of columns."""
+    """Check the rows of a given affinity, and sort their entries by the block of the column."""
     entries = sp.coo_array(block)
     values = np.asarray(entries.data, dtype=np.float64)
     if not np.isfinite(values).all() or (values < 0).any():
@@ -217,7 +217,7 @@ def _given(block: Any, starts: Array, place: int) -> _Outgoing:
 
 
 def _exchanged(outgoing: RowBlocks, join: str) -> HaloMatrix:
-    """Join the entries of both directions, after each block has seen those that end in it."""
+    """Merge the entries of both directions: each block gets those that end in it."""
     session, starts, n_blocks = outgoing.session, outgoing.starts, len(outgoing.parts)
     pairs = [(i, j) for i, found in enumerate(outgoing.collect(_ends)) for j in found]
     mirrored = session.each(
@@ -268,7 +268,7 @@ def _ends(outgoing: _Outgoing) -> list[int]:
 
 
 def _mirrored(outgoing: _Outgoing, to: int, start: int) -> tuple[Array, Array, Array]:
-    """Return the edges to a block as seen from there."""
+    """Return the edges to a block, transposed."""
     rows, columns, values = outgoing.others[to]
     return columns, rows + start, values
 
@@ -296,7 +296,7 @@ def _joined(
 
 
 def _both_ways(there: CSR, back: CSR, join: str) -> CSR:
-    """Join entries with their mirror images."""
+    """Merge entries with their transposes."""
     if join == "given":
         check_symmetry(there, back)
         return tidy(sp.csr_array((there + back) * 0.5))
@@ -304,7 +304,7 @@ def _both_ways(there: CSR, back: CSR, join: str) -> CSR:
 
 
 def _graph_rows(own: CSR, far: CSR, halo: Array, starts: Array) -> GraphRows:
-    """Make the rows of a block from its entries to its own rows and those (b, h) to others."""
+    """Make the rows of a block from its entries to its own rows and to others, (b, h)."""
     used = np.unique(far.indices)
     halo, far = halo[used], far[:, used]
     border = np.flatnonzero(np.diff(far.indptr))

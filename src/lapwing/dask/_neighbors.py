@@ -1,7 +1,7 @@
 """Nearest neighbours of points on a cluster.
 
-A block of points is asked about by the blocks that need it: the rows whose nearest lists it owns,
-or, in an exact search, all rows. Candidates and edges stay on the workers; the client gets counts,
+Each block is searched for the rows of all blocks whose nearest lists it owns or, in an exact
+search, for all rows. Candidates and edges stay on the workers; the client gets counts,
 the sum of the lengths, which scales heat weights, and the recall on a sample.
 """
 

@@ -37,10 +37,10 @@ from lapwing.graphs.laplacian import near_order
 from lapwing.graphs.search import DIFFERENCE_BYTES
 
 PURPOSE = "KNNGraph of so many points on a cluster"
-_NEXT = 4  # lists of a point of the sample that are neighbours of one another
-_PARTS = 4  # parts of a block that a list may fill: larger ones are split by numbers of rows
-_SLACK = 0.1  # of a block, by which a cut may be off its place
-_PIECES = 20_000  # pieces of chunks for blocks beyond which chunks are taken in groups
+_NEXT = 4  # nearest lists of a sample point, which become neighbours of one another
+_PARTS = 4  # a list of more than 1 / _PARTS of a block is split by row numbers
+_SLACK = 0.1  # of a block: how far a cut may lie from that into even parts
+_PIECES = 20_000  # most pieces of chunks for blocks; with more, chunks are cut in groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Lists:
         return self.search(points, n_lists)[1]
 
     def search(self, points: Array, n_lists: int) -> tuple[Array, Array]:
-        """Find the squared distances of points to their nearest centres, and these."""
+        """Find the nearest centres of points: squared distances, and numbers of the centres."""
         faiss = load_faiss(PURPOSE)
         quantizer = faiss.IndexFlatL2(self.centers.shape[1])
         quantizer.add(self.centers)
@@ -92,7 +92,7 @@ class Layout(NamedTuple):
     first : ndarray of shape (n_lists,)
         Number of the first part of each list.
     parts : ndarray of shape (n_lists,)
-        Number of its parts: a row belongs to the part that its number leaves as a remainder.
+        Number of parts of each list; row i is in part i mod this number.
     owner : ndarray of shape (n_parts,)
         Block of each part.
     rank : ndarray of shape (n_parts,)

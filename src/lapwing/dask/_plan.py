@@ -14,7 +14,7 @@ from lapwing.graphs.chebyshev import block_width
 BLOCK_BYTES = 2**29  # of the points of a block, at most
 _PROCESS_BYTES = 3e8  # of a worker with the library and its imports
 _PRODUCTS = 350  # of the Laplacian with a block of vectors, in all iterations
-_EDGES = 7  # of a row to others, both directions, over the neighbours that are asked for
+_EDGES = 7  # of a row after both directions are merged, with 5 neighbours
 
 
 class Stage(NamedTuple):
@@ -25,9 +25,9 @@ class Stage(NamedTuple):
     name : str
     tasks : int
     moved : float
-        Bytes between workers.
+        Bytes moved between workers in all.
     held : float
-        Bytes of a worker.
+        Bytes held by a worker.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Plan:
     n, d : int
         Points and features.
     workers : int
-        Of a thread each.
+        Workers of one thread each.
     itemsize : int
         Bytes of a feature.
     k, r, m : int
@@ -95,7 +95,7 @@ class Plan:
 
     @property
     def neighbors(self) -> int:
-        """Pairs of blocks that exchange rows, both ways."""
+        """Number of pairs of blocks that exchange rows, counted in both directions."""
         most = self.blocks - 1
         return self.blocks * min(most, int(2 * self.dimensions) or 0)
 
@@ -140,7 +140,7 @@ class Plan:
 
     @property
     def worker_bytes(self) -> float:
-        """Peak of a worker."""
+        """Peak memory of a worker in bytes."""
         return _PROCESS_BYTES + max(stage.held for stage in self.stages())
 
     @property

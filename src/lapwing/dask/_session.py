@@ -86,7 +86,7 @@ class Session:
         self._kept.update(futures)
 
     def forecast(self, n_bytes: float) -> None:
-        """Note what a worker takes, for the error if one runs out of memory."""
+        """Record the forecast memory of a worker, for the error if one runs out of it."""
         self._needed = f" The fit takes about {n_bytes / 1e9:.2g} GB of each worker."
 
     def compute(self, delayed: list[Any]) -> list[Any]:
@@ -230,7 +230,7 @@ class Session:
         return error
 
     def _out_of_memory(self, error: Any) -> str:
-        """Tell which task workers died on, how much memory they had, and what to do."""
+        """Return the message: which task workers died on, their memory, and what to do."""
         stage, _, part = str(error.task).partition("-")
         part = part.rpartition("-")[2]
         limit = getattr(error.last_worker, "memory_limit", 0)

@@ -1,4 +1,4 @@
-"""Synthetic sets of the papers, drawn on demand."""
+"""Synthetic data sets of the papers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from lapwing.datasets._masking import check_count, mask_labels
 
-# Figure 1 has no printed measures. These keep the hands away from the border by several times the
-# distance between neighbours on it.
+# The paper gives no measures of Figure 1. These keep the hands away from the border by several
+# times the distance between neighbours on it.
 _MINUTE_HAND, _HOUR_HAND = 0.65, 0.4
 _FOUR_O_CLOCK = math.radians(90 - 4 * 30)
 

@@ -141,11 +141,11 @@ def _automatic(objective: Objective, early_stopping: bool) -> SolverChoice:
     if not objective.loss.kind.differentiable:
         return SolverChoice("dual", f"the only solver of the {objective.loss.name} loss")
     if early_stopping:
-        return SolverChoice("pcg", "a stopping rule looks at its iterates")
+        return SolverChoice("pcg", "the stopping rule needs its iterates")
     if not isinstance(space, FullKernelSpace):
         return _automatic_linear(space.n_coef, n, len(objective.index))
     if is_sparse(space.K):
-        return SolverChoice("pcg", "the kernel is sparse and is only applied")
+        return SolverChoice("pcg", "the kernel is sparse, and is multiplied and not factored")
     return choose_for_kernel_matrix(n, len(objective.index))
 
 

@@ -709,9 +709,9 @@ def warn_suggested_labels(n_suggested: int, n_labels: int) -> None:
     """Warn if most labels are of rows that the method chose."""
     if 2 * n_suggested > n_labels:
         warn(
-            f"{n_suggested} of the {n_labels} labels are of rows that suggest named. These are "
-            "harder than others, so that what they tell of the error is not true of all rows. "
-            "Label rows drawn at random as well, and count the errors on these.",
+            f"{n_suggested} of the {n_labels} labels are of rows that were suggested. These are "
+            "harder than others, so errors estimated from them do not hold for all rows. Label "
+            "rows drawn at random as well, and count the errors on these.",
             SuggestedLabelsWarning,
         )
 

@@ -220,14 +220,14 @@ class Prepared(Generic[SpaceT, GraphT]):
 
 
 class LeftOutFits(NamedTuple):
-    """Fits of one column without an observation.
+    """Fits of one column, each without one observation.
 
     Attributes
     ----------
     values : ndarray of shape (l,)
-        Of the function without each observation at its point; NaN where there is none.
+        Value of each fit at the point of its left-out observation; NaN where there is none.
     function : FittedFunction or None
-        The functions, a column for each finite value; None where they are not at hand, or would
+        The fitted functions, a column for each finite value; None if they are not computed, or
         take more memory than a fit should keep (`may_keep`).
     """
 

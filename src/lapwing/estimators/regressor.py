@@ -47,7 +47,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
         return values
 
     def _keep_left_out(self, problem: Problem, solution: Solution) -> None:
-        """Keep what intervals are made of."""
+        """Keep the left-out residuals and functions that `predict_interval` needs."""
         fits = solution.left_out_fits()
         if fits is not None:
             # Of points, each observation once, as in the loss.
@@ -150,7 +150,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
         if not hasattr(self, "left_out_residuals_"):
             raise ValueError(
                 f"This fit of {type(self).__name__} has no left-out values in closed form, which "
-                "intervals take. Use LapRLSRegressorCV, LapRLSRegressor(solver='dual') or "
+                "intervals need. Use LapRLSRegressorCV, LapRLSRegressor(solver='dual') or "
                 "LapERLSRegressor with a number of eigenvectors."
             )
         known = self.left_out_residuals_
@@ -194,7 +194,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
 
 
 class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
-    """One whose function is the posterior mean of a Gaussian process."""
+    """Regressor whose function is the posterior mean of a Gaussian process."""
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         r"""Values of the fitted function at points, and how uncertain they are.

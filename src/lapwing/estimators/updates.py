@@ -29,7 +29,7 @@ from lapwing.graphs.design import design_of, most_telling
 from lapwing.problem import value_order
 from lapwing.solvers.design import reduce_variance
 
-_LOOKED_AT = 1000  # rows: beyond, a choice takes longer than the fit
+_LOOKED_AT = 1000  # candidate rows: with more, the choice takes longer than the fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +130,8 @@ class Updatable(SemiSupervisedEstimator[P, S]):
     def suggest(self, k: int = 1) -> Array:
         """Rows that it would help most to label next.
 
-        Together they say most about all other rows, of classes by the graph where the answer is
-        unsure, of numbers by the Gaussian process that the fit is: a batch holds no two rows that
-        say the same.
+        Classes are chosen by the graph, where the answer is unsure, and numbers by the posterior
+        variances of the fit. The rows of a batch are chosen together: no two tell the same.
 
         Parameters
         ----------
@@ -148,19 +147,20 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         Raises
         ------
         ValueError
-            If nothing was kept, k is no positive number, or the fit has no graph and no posterior
-            variances.
+            If nothing was kept, k is not a whole number of at least 1, or the fit has no graph and
+            no posterior variances.
 
         Notes
         -----
         Classes: greedy reduction of the variance on the graph's smoothest eigenvectors ([1]_),
         times how unsure the answer is: one less half the difference of the two largest decision
-        values, cut off at 0, as in [2]_. So, too, numbers of `LapSVR` and of early stopping.
+        values, cut off at 0, as in [2]_. Fits of numbers without posterior variances, `LapSVR` and
+        those of early stopping, take the reduction alone.
 
         Numbers: greedy reduction of the sum of the posterior variances of all rows, by rank-one
         updates of their covariance, as in [3]_. With n points it takes O(n^2 q) for the covariance
-        with the q rows that are looked at, and O(n q) for each row that is suggested; of more than
-        1000 rows without a label 1000 are looked at, evenly by their values. On six sets of 200
+        with the q candidate rows, and O(n q) for each row that is suggested; of more than 1000 rows
+        without a label 1000 are candidates, evenly by their values. On six sets of 200
         rows, ten targets drawn at random, then three batches of ten, three draws, the errors of
         `LapRLSRegressorCV` after each batch are 0.64, 0.60 and 0.62 of those with random batches
         (geometric means); by the graph they are 0.69, 0.62 and 0.71.

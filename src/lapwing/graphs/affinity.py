@@ -33,8 +33,8 @@ class AffinityGraph(BaseEstimator):
         no edge.
     normalized : bool or 'auto', default=True
         Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W. The first does not depend on the
-        size of the weights, which may be any, but draws the values of regressions towards 0: with
-        weights of about 1 take False for them. 'auto' is as for `KNNGraph`.
+        size of the weights, but draws the values of regressions towards 0: take False for them if
+        the weights are about 1. 'auto' is as for `KNNGraph`.
     power : int, default=1
         p of the graph term f'L^p f.
 
@@ -44,8 +44,8 @@ class AffinityGraph(BaseEstimator):
 
     Notes
     -----
-    The parameter and the method have one name, as the library's users know both. The matrix is
-    therefore reached by ``get_params()["affinity"]``, and ``recipe.affinity`` is the method.
+    The parameter and the method have the same name. ``recipe.affinity`` is the method, and
+    ``get_params()["affinity"]`` the matrix.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class AffinityGraph(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse of shape (n, n_features), optional
-            The points, of which only the number is looked at.
+            The points; only their number is used.
 
         Returns
         -------
@@ -129,9 +129,9 @@ class TransformerGraph(BaseEstimator):
     transformer : object with fit_transform
         `sklearn.neighbors.KNeighborsTransformer`, `sklearn.neighbors.RadiusNeighborsTransformer`,
         or anything else whose ``fit_transform(X)`` is a sparse matrix (n, n); it may be the last
-        step of a pipeline. What it holds are distances, where a stored zero joins duplicates,
+        step of a pipeline. Its entries are distances, where a stored zero joins duplicates,
         unless its parameter ``mode`` is 'connectivity': then they are weights and zeros are not
-        edges. It is cloned, never fitted itself.
+        edges. A clone is fitted, not the object itself.
     weights : {'heat', 'binary', 'self-tuning', 'steep'} or callable, default='heat'
         From distances to weights, as for `KNNGraph`; the longest edge of a point takes the place
         of the one to its k-th neighbour. Without effect on a transformer in 'connectivity' mode.
@@ -144,7 +144,7 @@ class TransformerGraph(BaseEstimator):
 
     See Also
     --------
-    KNNGraph : The k-nearest-neighbour graph, found here.
+    KNNGraph : The k-nearest-neighbour graph, without a transformer.
     """
 
     transformer: BaseEstimator

@@ -7,8 +7,8 @@ construction for scalable semi-supervised learning", ICML 2010):
   :math:`K_h(x, u) = \exp(-|x - u|^2 / (2 h^2))`,
 - or by local anchor embedding, the best reconstruction of x from them.
 
-Two points are as close as the anchors that they share; `lapwing.graphs.laplacian` makes the
-operator of it.
+The weight between two points is the larger the more they share anchors; the operator is in
+`lapwing.graphs.laplacian`.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE, divide_rows, lot
 from lapwing.linalg import medians, shifted
 from lapwing.problem import distinct_rows
 
-# Anchors cover the data; they need not be the optimum of k-means. More rounds, and more points
-# than so many an anchor, change errors by less than another random state does.
+# Anchors need not be the optimum of k-means: more rounds, and more points an anchor, change errors
+# by less than another random state does.
 _ROUNDS = 10
 _POINTS_PER_ANCHOR = 50
 _FEWEST, _MOST = 20, 1000  # default numbers of anchors
-_LOT_DIGITS = 9  # of the numbers that rows are ordered by: what the order of columns rounds is less
-_MOVE = 1e-6  # of a point, by its distance from the middle
-_SPREAD = 1e4  # of lots that differ little
+_LOT_DIGITS = 9  # of the numbers that rows are ordered by; rounding by the order of columns is less
+_MOVE = 1e-6  # largest move of a point, relative to its distance from the centre
+_SPREAD = 1e4  # factor that sets apart lots that differ little
 _WORKING_MEMORY = 64  # MB of distances that scikit-learn holds at a time
 
 # Duality gap of z'Hz / 2 at which a row is done, relative to the largest diagonal entry of H.
 GAP = 1e-10
 # Added to the diagonal, relative as well: G is singular where corners are affinely dependent, and
-# always where there are more of them than features. It is too far below the gap to be seen in it.
+# always where there are more of them than features. It is far below the gap.
 _RIDGE = 1e-12
-# Each round adds a corner to the support or drops one. Rounds are few times s; the limit only keeps
-# rounding from going in circles, and the weights are feasible after every round.
+# Each round adds a corner to the support or drops one. It takes few times s rounds; the limit only
+# ends cycles by rounding, and the weights are feasible after every round.
 _ROUNDS_PER_CORNER = 20
 
 
@@ -67,12 +67,12 @@ class Anchors:
     points : ndarray of shape (m, n_features)
         The anchors.
     n_nearest : int
-        s; of fewer anchors all have weights.
+        s; if there are fewer anchors, all have weights.
     weights : str
         'kernel' or 'embedding'.
     bandwidth : float
-        h of the kernel, in the units of the points; 0 weighs anchors at equal distance equally
-        and no others.
+        h of the kernel, in the units of the points; 0 weighs only the nearest anchor, or equally
+        those at the same distance.
     n_jobs : int or None
         Threads of the search.
     """
@@ -152,7 +152,8 @@ class Anchors:
         indices = np.take_along_axis(candidates, order, 1)
         squared = lengths[:, :s] * scale**2
         if candidates.shape[1] < len(self.points):
-            # All that was found is as far as the s-th: others may be, too, and come first.
+            # All candidates from the s-th on tie: anchors beyond them may tie as well, and come
+            # first.
             again = np.flatnonzero(lengths[:, -1] <= lengths[:, s - 1] * (1 + TIE))
             whole = np.arange(len(self.points))
             for some in row_blocks(len(again), 8 * self.points.size, DIFFERENCE_BYTES):
@@ -236,7 +237,7 @@ def _means(drawn: Array, m: int, rng: np.random.Generator) -> Array:
 
 @dataclass(frozen=True)
 class _Choice:
-    """How anchors are found: points drawn for each, and what is made of them."""
+    """How anchors are found: points drawn for each, and their reduction to anchors."""
 
     drawn: int
     reduce: Callable[[Any, int, Any], Array]
@@ -376,7 +377,7 @@ class AnchorGraph(BaseEstimator):
     def _settled(
         self, points: Array, weigh: Callable[[Anchors], tuple[Anchors, Any]]
     ) -> tuple[Anchors, Any]:
-        """Anchors that all have points, and the weights that a function makes of them."""
+        """Drop anchors that no point has a weight on, and return the others with the weights."""
         while True:
             anchors = Anchors(points, int(self.n_nearest), self.weights, n_jobs=self.n_jobs)
             anchors, Z = weigh(anchors)
@@ -384,7 +385,7 @@ class AnchorGraph(BaseEstimator):
             if used.all():
                 return anchors, Z
             # Errata E14: an anchor without a point divides by zero. Points are weighed again over
-            # what is left, as they will be when they come as new points.
+            # those left, as new points will be.
             points = points[used]
 
     def laplacian(self, X: PointData) -> AnchorLaplacian:
@@ -398,7 +399,7 @@ class AnchorGraph(BaseEstimator):
         Returns
         -------
         AnchorLaplacian
-            With `power`; it is applied in O(n s).
+            Its power is `power`; a product takes O(n s).
         """
         return AnchorLaplacian(self.weigh(X)[1], int(self.power))
 

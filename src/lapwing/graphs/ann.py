@@ -283,13 +283,13 @@ def count_of_lists(n: int) -> int:
 
 
 def affordable_lists(n_lists: int, n: int, d: int, speed: float = 1.0) -> int:
-    """The lists that a search of n points can read in some minutes: one at the least."""
-    whole = 2.0 * n * n * d / n_lists  # to read one of them
+    """Number of lists that a search of n points can read within minutes, at least one."""
+    whole = 2.0 * n * n * d / n_lists  # operations to read one list
     return int(np.clip(speed * _LIST_OPERATIONS / whole, 1, n_lists))
 
 
 def coded_lists(faiss: Any, quantizer: Any, sample: Array) -> Any:
-    """Empty lists of codes at the places of a quantizer, trained on a sample."""
+    """Empty lists of codes with the centres of a quantizer, trained on a sample."""
     d = quantizer.d
     n_codes = d // -(-d // _MOST_CODES)
     coded = faiss.IndexIVFPQFastScan(quantizer, d, quantizer.ntotal, n_codes, 4)

@@ -212,12 +212,12 @@ def _symmetric(W: CSR) -> CSR:
 
 
 def check_symmetry(W: CSR, mirror: CSR) -> bool:
-    """Check that some entries of an affinity are those across the diagonal, up to rounding.
+    """Check that entries of an affinity equal their mirror images, up to rounding.
 
     Returns
     -------
     bool
-        Whether they are exactly.
+        Whether they are exactly equal.
     """
     difference = abs(W - mirror)
     gap = float(difference.max()) if difference.nnz else 0.0

@@ -356,11 +356,11 @@ class ScaledLaplacian:
         return self.gamma * self.operator.apply(F)
 
     def __call__(self, F: Array) -> Array:
-        """Do as `apply`, for those who ask for a function."""
+        """Call `apply`, where a function is expected."""
         return self.apply(F)
 
     def diagonal(self) -> Array:
-        """About the diagonal of gamma L^p, for preconditioners.
+        """Approximate diagonal of gamma L^p, for preconditioners.
 
         Returns
         -------
@@ -377,20 +377,20 @@ class ScaledLaplacian:
 
 
 def near_order(matrix: CSR) -> Array:
-    """The order of reverse Cuthill and McKee ([1]_): breadth first, from an end of each part.
+    """Reverse Cuthill-McKee order ([1]_): breadth first, from an end of each component.
 
-    Where a few points are neighbours of most others nothing is near, and sorting their neighbours
-    would take the square of their number: the points stay in the order that they have.
+    Where a few points are neighbours of most others no order helps, and sorting their neighbours
+    would take the square of their number: the points keep their order.
 
     Parameters
     ----------
     matrix : csr_array of shape (n, n)
-        With an entry for every two neighbours, both ways.
+        Symmetric, with an entry for every pair of neighbours.
 
     Returns
     -------
     ndarray of int of shape (n,)
-        Of each place, the number of the point that comes there.
+        Number of the point at each place of the order.
 
     References
     ----------

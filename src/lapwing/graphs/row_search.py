@@ -509,6 +509,6 @@ class ListReading:
 
 
 def _gathered(points: RowPoints, k: int) -> Gathered:
-    """Room for the neighbours of all points, in compact form."""
+    """Allocate the neighbours of all points, in compact types."""
     index = np.dtype(np.int32 if points.n < 2**31 else np.int64)
     return Gathered(points.n, k, points.rows.dtype, index)

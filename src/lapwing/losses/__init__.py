@@ -63,8 +63,8 @@ A loss on unlabelled scores derives from `UnlabeledLoss` in the same way. It is 
 in no half convention. One with kinks must be a loss of the nearer label and name that
 (`label_loss`); the continuation method wants `smoothed` and `bend` of it.
 
-Before a fit an object is compared with its own differences (`losses.registry`): a derivative
-that is not that of `value`, a break that is not named or a loss that is not convex is refused.
+Before a fit an object is checked against finite differences (`losses.registry`): a derivative
+that is not that of `value`, an undeclared break or a loss that is not convex is refused.
 """
 
 from lapwing._host.modules import publish as _publish

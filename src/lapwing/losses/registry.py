@@ -3,8 +3,8 @@
 A new loss is one class and one line here; names, messages, docstrings and shared tests follow.
 `lapwing.losses` says what the class is to declare.
 
-A wrong derivative or a break that is not named leads solvers astray without a word, so a loss that
-is not the library's own is compared with its differences on a few hundred scores before any work
+Solvers fail silently on a wrong derivative or an undeclared break, so a loss from outside the
+library is checked against finite differences on a few hundred scores before any work
 (`check_loss`).
 """
 

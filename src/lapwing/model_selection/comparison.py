@@ -74,19 +74,19 @@ class Comparison:
     Parameters
     ----------
     table : tuple of Evidence or RegressionEvidence
-        A row a candidate, the one to be chosen first.
+        A row for each candidate, the chosen one first.
     verdict : str
-        What follows, in words.
+        Whether the unlabelled rows help, and which estimator to use.
     notes : tuple of str
-        What the estimates cannot know.
+        Caveats of the estimates.
     n_samples : int
         Rows of X.
     n_used : int
-        Rows that the evidence was taken from.
+        Rows that the evidence comes from.
     n_labeled : int
-        Given labels.
+        Rows with a label.
     failed : mapping of str to str
-        Candidates that could not be fitted, and what their fits said. The table is of the others.
+        Errors of the candidates that could not be fitted, by name. The table has the others.
     """
 
     table: tuple[Evidence | RegressionEvidence, ...]
@@ -123,13 +123,13 @@ class Comparison:
         return self.chosen.assumption != LABELS_ALONE
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The table as a frame: a row a candidate, the one to be chosen first.
+        """The table as a data frame: a row for each candidate, the chosen one first.
 
         Parameters
         ----------
         library : {'pandas', 'polars'}, default=None
-            Whose frame. None takes the one that ``sklearn.set_config(transform_output=...)``
-            names, else pandas.
+            Library of the frame. None means that which ``sklearn.set_config(transform_output=...)``
+            names, or pandas.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class Comparison:
         return f"<table>{line(self.chosen.HEADER, 'th')}{rows}</table>{said}"
 
 
-# The libraries that can make a frame, and the extras that bring them.
+# Libraries of frames, and the extras that install them.
 _FRAMES = {"pandas": "pandas", "polars": "cli"}
 
 
@@ -322,7 +322,7 @@ class CompareSettings(NamedTuple):
 
 
 class SharpComparison(NamedTuple):
-    """A comparison, and how sharp the scores of the chosen one are relative to its prior."""
+    """A comparison, and the sharpness of the chosen classifier's scores."""
 
     comparison: Comparison
     sharpness: Sharpness
@@ -331,13 +331,13 @@ class SharpComparison(NamedTuple):
 def compared(
     X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
 ) -> SharpComparison:
-    """Compare classifiers, and tell of each candidate when it has been tried."""
+    """Compare classifiers, and report each candidate as it is tried."""
     _check_settings(asked)
-    X = rows_else(X)  # of which the rows that are compared on are read
+    X = rows_else(X)  # of a file only the rows of the comparison are read
     check_one_entry_a_row(X, y, regression=False)
     check_consistent_length(X, sample_weight)
-    if (gaps := _numbers_beside_gaps(y)) is not None:  # where -1 may be a number, and no marker
-        refuse_many_numbers(np.unique(gaps), len(gaps))
+    if (numbers := _numbers_beside_gaps(y)) is not None:  # -1 may be a number here, not the marker
+        refuse_many_numbers(np.unique(numbers), len(numbers))
     labels = code_classes(y, asked.unlabeled)
     refuse_many_numbers(labels.classes, int(labels.labeled.sum()))
     candidates = _candidates(X, labels, asked)
@@ -354,9 +354,8 @@ def compared(
             bar = _bar(tried) if fits_again(one) else math.inf
             return try_out(one, *data, effort_of[one.name], bar, predictive_check, sizes)
 
-        # Those that are fitted again for other labels come last: each of these fits takes as long
-        # as all that is asked of the others, and by then it may be clear that they cannot be
-        # chosen.
+        # Candidates that are fitted again for other labels come last: each such fit takes as long
+        # as all trials of another candidate, and by then it may be clear that they cannot win.
         known, failed = _try_all(sorted(candidates, key=fits_again), try_one, progress)
     tried = [known[one.name] for one in candidates if one.name in known]
     table = tuple(in_order(_with_agreement(tried), len(labels.classes), sizes))
@@ -396,7 +395,7 @@ def _efforts(
 def compared_regressions(
     X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
 ) -> Comparison:
-    """Compare regressions, and tell of each candidate when it has been tried."""
+    """Compare regressions, and report each candidate as it is tried."""
     _check_settings(asked)
     X = rows_else(X)
     check_one_entry_a_row(X, y, regression=True)
@@ -439,7 +438,7 @@ def _predicts_numbers(candidates: Any, y: ArrayLike) -> bool:
 
 
 def _numbers_beside_gaps(y: Any) -> Array | None:
-    """The numbers of a column in which NaN marks rows without one; None if it is another one."""
+    """Finite entries of a column of floats with NaN as the gaps; None for any other column."""
     column = read_column(y)
     if column.dtype.kind != "f" or not np.isnan(column).any():
         return None
@@ -504,7 +503,7 @@ class Data(NamedTuple):
 
 
 def _sampled(data: Data, labeled: Array, max_samples: int, rng: Any) -> tuple[Data, int]:
-    """Rows that the evidence is taken from, in their order, and how many they are."""
+    """Rows that the evidence comes from, in their order, and their number."""
     X, y, sample_weight = data
     known = np.flatnonzero(labeled)
     n_others = max(max_samples - len(known), len(known))
@@ -518,7 +517,7 @@ def _sampled(data: Data, labeled: Array, max_samples: int, rng: Any) -> tuple[Da
 
 
 def _value_order(X: PointsLike) -> Array:
-    """Order rows by their values, those of texts and mixed columns too, which pipelines take."""
+    """Order rows by their values; texts and mixed columns, which pipelines take, by a checksum."""
     if is_rows(X) or is_sparse(X):
         return value_order(X if is_rows(X) else X.tocsr())
     values = np.asarray(X)
@@ -536,7 +535,7 @@ def _rows(X: PointsLike, rows: Array) -> Any:
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Tell once what several candidates warn of the data."""
+    """Issue once a warning that several candidates give."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", LapwingWarning)
         yield
@@ -550,7 +549,7 @@ def _try_all(
     try_one: Callable[[Candidate, Sequence[T]], T],
     progress: Stages,
 ) -> tuple[dict[str, T], dict[str, str]]:
-    """Try candidates, each told of those before it; the errors of those that cannot be fitted."""
+    """Results of the candidates, and errors of those that fail; each trial sees those before it."""
     tried: dict[str, T] = {}
     errors: dict[str, Exception] = {}
     for one in candidates:
@@ -601,23 +600,23 @@ def _with_agreement(tried: Sequence[TrialResult]) -> list[Evidence]:
     ]
 
 
-# An estimated error of so much of what guessing has is hardly better than that: it is told, and
-# at the second number the labels alone are used if enough labels say so. With 0.7 there as well the
-# regret changes by -0.2 to +0.4 points; with 0.9, and without the rule, g241d is six to seven
-# points worse than the labels alone.
+# From the first share of the error of guessing on, the verdict says that an answer is hardly better
+# than guessing; from the second on the labels alone are used, if enough labels were left out. With
+# 0.7 there as well the regret changes by -0.2 to +0.4 points; with 0.9, and without the rule, g241d
+# is six to seven points worse than the labels alone.
 _AS_GUESSING = 0.7
 _NOTHING_FOUND = 0.8
-# Of two classes with three labels each, six labels that are left out say so by chance too often:
-# with 5 here the choice on twelve such sets is 0.7 points worse (standard error 0.4).
+# Six left-out labels, of two classes with three each, are that wrong by chance too often: with 5
+# here the choice on twelve such sets is 0.7 points worse (standard error 0.4).
 _ENOUGH_FOR_NOTHING = 10
-# A smaller gain over the labels alone is within what either estimate may be wrong by.
+# A smaller gain over the labels alone is within the error of the estimates.
 _GAIN = 0.03
-_FAR = 0.1
-# How probable a gain must be to be called one.
+_FAR = 0.1  # gain of a refused candidate that is worth a note
+# Probability from which a gain counts.
 _SURE = 0.9
-# Below so many left-out labels, most of the estimate is the reproducibility.
+# With fewer left-out labels most of the estimate is the reproducibility.
 FEW_LEFT_OUT = 5
-# Estimates that agree to so many digits are equal but for rounding.
+# Estimates that agree to this many digits are equal up to rounding.
 TIE_DIGITS = 9
 # An answer that changes so little and misses so many of its labels follows something else.
 _STABLE, _WRONG = 0.1, 0.3
@@ -700,7 +699,7 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
 
 
 def finds_nothing(row: Evidence, n_classes: int, sizes: Array | None = None) -> bool:
-    """Whether enough left-out labels say that an answer is near to guessing."""
+    """Whether enough left-out labels show that an answer is near to guessing."""
     enough = row.n_left_out >= _ENOUGH_FOR_NOTHING
     return enough and row.error >= _NOTHING_FOUND * guessing(n_classes, sizes)
 
@@ -767,7 +766,7 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
 
 
 def _barred(table: Sequence[Evidence]) -> Evidence | None:
-    """The best of those that are not to be chosen, where it is far better than the choice."""
+    """The best of the refused candidates, if it is far better than the choice."""
     barred = [row for row in table if not row.admitted]
     if not table[0].admitted or not barred or table[0].n_left_out < FEW_LEFT_OUT:
         return None
@@ -776,7 +775,7 @@ def _barred(table: Sequence[Evidence]) -> Evidence | None:
 
 
 def _probability_better(row: Evidence, other: Evidence) -> float:
-    """That a row has the smaller error, from the widths of the intervals of both."""
+    """Probability that `row` has the smaller error, from the widths of both intervals."""
     width = math.hypot(*(high - low for low, high in (row.error_interval, other.error_interval)))
     tail = (1 - PROBABILITY) / 2
     return float(ndtr((other.error - row.error) / width * 2 * ndtri(1 - tail)))

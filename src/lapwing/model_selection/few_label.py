@@ -71,7 +71,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         sample_weight: ArrayLike | None,
         compare: Callable[[Stages], tuple[Comparison, T]],
     ) -> tuple[Any, T]:
-        """Compare, and fit what was chosen to all rows; its last step, and what came beside."""
+        """Compare, and fit the choice to all rows; return its last step and the second result."""
         progress = Progress(self, None, X, y)
         with Shown("Choosing a method", progress) as stages:
             with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows

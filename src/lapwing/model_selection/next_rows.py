@@ -102,12 +102,12 @@ def rows_to_label(
     Labels of rows that were chosen so do not show how large the classes are. `S3VC` takes the
     shares of the classes from the labels: if you know them, give ``balance=``.
 
-    A regression with ``updatable=True`` is asked for its own `suggest`, by its posterior variances,
-    where neither y nor graph is given. Else: greedy reduction of the variance on the graph's
-    smoothest eigenvectors [1]_, times how unsure an
-    answer is: one less the difference of the two largest of `transduction_proba_`, in the manner
-    of [2]_. A graph and some hundred of its eigenvectors are computed in every call: 2 s for 20,000
-    rows of 50 features.
+    Of a regression with ``updatable=True`` the rows are those of its own `suggest`, by its
+    posterior variances, unless y or graph is given. Otherwise: greedy reduction of the variance on
+    the graph's smoothest eigenvectors [1]_, times, for classes, how unsure an answer is: one less
+    the difference of the two largest of `transduction_proba_`, in the manner of [2]_. A graph and
+    some hundred of its eigenvectors are computed in every such call: 2 s for 20,000 rows of 50
+    features.
 
     References
     ----------

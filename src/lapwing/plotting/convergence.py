@@ -52,8 +52,8 @@ class ConvergenceDisplay(Display):
     columns : sequence of str, default=()
         Names of the columns; empty for a single one.
     descents : ndarray of shape (n_steps,), default=None
-        Descent of each row. Values of different descents are not joined, because their objectives
-        differ. None means one descent.
+        Number of the descent of each row. Values of different descents are not joined, because
+        their objectives differ. None means one descent.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class ConvergenceDisplay(Display):
     figure_ : matplotlib Figure
         Its figure.
     lines_ : list of matplotlib Line2D
-        The columns.
+        A line for each column.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class PredictionIntervalDisplay(Display):
     points_ : matplotlib Line2D
         True values within their intervals.
     missed_ : matplotlib Line2D
-        True values outside.
+        True values outside of their intervals.
 
     See Also
     --------
@@ -162,7 +162,7 @@ class PredictionIntervalDisplay(Display):
         title: str | None = None,
         legend: bool = True,
     ) -> Self:
-        """Draw intervals that are given.
+        """Draw given intervals.
 
         Parameters
         ----------

@@ -59,14 +59,14 @@ class Iteration(Generic[S]):
 
 
 class Posterior(NamedTuple):
-    r"""Spread, at some points, of the Gaussian process whose posterior mean a function is.
+    r"""Posterior variances, at some points, of the Gaussian process of a fit.
 
     Attributes
     ----------
     variance : ndarray of shape (q,)
-        Of the values of f.
+        Variances of the values of f.
     noise_variance : float
-        :math:`\sigma^2`, of a target of weight 1.
+        :math:`\sigma^2`, the variance of a target of weight 1.
     """
 
     variance: Array
@@ -79,7 +79,7 @@ class Covariance(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (n, q)
-        Of all points with some.
+        Covariance of all n points with q of them.
     noise : float
         Variance of a target of weight 1.
     """

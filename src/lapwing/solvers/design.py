@@ -3,8 +3,8 @@ r"""Greedy choice of the points whose targets reduce the posterior variance most
 A target at point i with noise of variance :math:`s^2` takes :math:`\|C_{\cdot i}\|^2 / (C_{ii} +
 s^2)` off the sum of the posterior variances of all points, C their covariance (D. Cohn,
 Z. Ghahramani and M. Jordan, "Active learning with statistical models", Journal of Artificial
-Intelligence Research 4, 1996). It does not depend on the target's value, so that C as it will be
-after one point chooses the next, and no two points of a batch say the same.
+Intelligence Research 4, 1996). It does not depend on the target's value, so the next point is
+chosen with C as it will be after the target, and no two points of a batch are redundant.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ _ROUNDING = 1e-9  # relative: gains that differ by less are equal
 
 
 def reduce_variance(covariance: Array, points: Array, noise: float, counts: Array, k: int) -> Array:
-    """Choose k points, the most telling first: O(n q) each, by a rank-one update.
+    """Choose k points in O(n q) each, by rank-one updates; the largest reduction first.
 
     Parameters
     ----------
     covariance : ndarray of shape (n, q)
-        Of all points with those that may be chosen; it is overwritten.
+        Covariance of all points with the candidates; it is overwritten.
     points : ndarray of int of shape (q,)
-        Those that may be chosen, k at least.
+        The candidates, at least k.
     noise : float
         Variance > 0 of a target's noise.
     counts : ndarray of shape (n,)
-        How many rows each point stands for.
+        Number of rows at each point.
     k : int
 
     Returns
     -------
     ndarray of int of shape (k,)
-        Of equal points the first.
+        Chosen points; of equal ones the first.
     """
     C, chosen = covariance, np.zeros(k, dtype=np.intp)
     free, places = np.ones(len(points), dtype=bool), np.arange(len(points))

@@ -243,9 +243,9 @@ function candidate({ name, share }, state) {
 
 /** Why a row is asked; not whether it was drawn at random, which nobody is to know before. @param {Row} row */
 function why({ candidates: [one, two] }) {
-  if (!one) return 'There is no model yet: rows are asked that say most about all others.';
+  if (!one) return 'There is no model yet. This row tells much about the others.';
   if (two && one.share - two.share < UNDECIDED) return `The model is undecided between ${one.name} and ${two.name}.`;
-  return 'The model is fairly sure. Such rows say how often it is wrong, and of which class others like them are.';
+  return 'The model is fairly sure. Such rows show how often it is wrong, and which class similar rows have.';
 }
 
 /** A row as it is read aloud. @param {Row} row */

@@ -94,7 +94,7 @@ def _n_unknowns(objective: EmbeddedObjective) -> int:
 
 
 def _column_bytes(objective: EmbeddedObjective, system: DenseSystem | FeatureSystem) -> float:
-    """What the factorisation of a column takes."""
+    """Memory of the factorisation of a column, in bytes."""
     if not system.expands:
         return 3.0 * _MATRIX_BYTES * _n_unknowns(objective) ** 2
     # All matrices but that of the kernel.
@@ -103,7 +103,7 @@ def _column_bytes(objective: EmbeddedObjective, system: DenseSystem | FeatureSys
 
 
 def _in_space(objective: EmbeddedObjective, system: Any, result: EmbeddedResult) -> EmbeddedResult:
-    """The result in coefficients of the space; those of a dense system are alpha."""
+    """Convert the coefficients of a result from alpha, of a dense system, to the space."""
     if not system.expands:
         return result
     return result._replace(coef=objective.space.represent(result.coef))

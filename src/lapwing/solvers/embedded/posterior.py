@@ -1,10 +1,10 @@
-r"""The Gaussian process that LapERLS is, and its fits without a target.
+r"""Posterior variances and leave-one-out fits of LapERLS, as a Gaussian process.
 
 The objective is minus the logarithm, times :math:`\sigma^2`, of a density of the function f and the
 virtual labels g = basis z: a normal prior of both together, and normal errors of variance
 :math:`\sigma^2 / \Lambda_i` of targets about g (Rasmussen and Williams 2006, section 2.7). With
 f eliminated (`KernelSide`), z given the targets has the covariance :math:`\sigma^2 (H + S)^{-1}`,
-and f(x) given z the mean a'z and a variance of its own, so that that of f(x) is the sum of both.
+and f(x) given z the mean a'z. The variance of f(x) is that of a'z and that of f(x) given z.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lapwing.objectives.embedded import GraphSide
 from lapwing.solvers.base import Covariance, Posterior
 from lapwing.solvers.embedded.systems import GivenLabels, KernelSide
 
-_HELD_ALONE = 1 - 1e-7  # leverages beyond leave no more than half of the digits
+_HELD_ALONE = 1 - 1e-7  # larger leverages leave at most half of the digits
 _FREE = 1e-9  # of the curvature along constants, relative to the mean one: rounding
 
 
@@ -73,7 +73,7 @@ def left_out_coefficients(kernel: KernelSide, side: GraphSide) -> Array:
 
     With :math:`u_i` the row of the basis of target i and :math:`h_i = \Lambda_i u_i'(H + S)^{-1}
     u_i` its leverage, the fit without it is that to :math:`y_i - (y_i - g_i) / (1 - h_i)` in its
-    place. NaN where nothing else holds the value.
+    place. NaN where no other target or term determines the value.
 
     Parameters
     ----------

@@ -353,10 +353,10 @@ class FeatureSystem:
 
 
 class GivenLabels(NamedTuple):
-    """f at new points for virtual labels g = basis z that are given."""
+    """Conditional distribution of f at some points, given the virtual labels g = basis z."""
 
-    rows: Array  # (q, r): f = rows z in the mean
-    variance: Array  # (q,), in units of the noise
+    rows: Array  # (q, r): the conditional mean is rows z
+    variance: Array  # (q,), in units of the noise variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,11 +402,11 @@ class KernelSide(ABC):
 
     @abstractmethod
     def rows_at(self, points: Array, space: Any, X: Any) -> Array:
-        """Rows (q, r) that give f at points of the fit by the coefficients of g; X is theirs."""
+        """Rows (q, r) that map z to the mean of f at points of the fit, whose features are X."""
 
     @abstractmethod
     def beyond(self, space: Any, X: Any) -> GivenLabels:
-        """F at new points for virtual labels that are given."""
+        """Conditional distribution of f at new points, given the virtual labels."""
 
     @abstractmethod
     def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:

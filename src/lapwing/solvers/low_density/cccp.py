@@ -27,10 +27,10 @@ _GAIN = 1e-9  # relative: swaps that gain less are ties
 
 _ROUNDS = 60
 _FIRST_PENALTY = 10.0  # over the mean squared norm of the observations' points
-_SLOW = 0.25  # a round that leaves more than this of the violation makes the next one stiffer
-_STIFFER = 5.0
-_STIFFEST = 1e6  # times the first
-_EXHAUSTED = 3  # slow rounds that rounding has ended: there are no more digits
+_SLOW = 0.25  # a round that leaves more than this share of the violation raises the penalty
+_STIFFER = 5.0  # factor of the penalty
+_STIFFEST = 1e6  # largest penalty, over the first
+_EXHAUSTED = 3  # slow rounds ended by rounding, after which the descent stops
 _INNER = 0.1  # least gradient of a round, relative to the one wanted: its error goes into beta
 _LOOSE = 0.1  # gradient of a round, relative to the violation that it is to improve
 
@@ -64,10 +64,11 @@ def concave_convex(
     Parameters
     ----------
     objective : LowDensityObjective
-        Its loss is that of all labels; its unlabelled loss is not looked at.
+        Its loss is that of all labels; its unlabelled loss is not used.
     start : Function
+        Initial function, whose signs are the first labels.
     ramp : float
-        S >= 0.
+        S >= 0: unlabelled points of |f| < S have weight 0.
     tol : float
         Of every SVM.
     max_iter : int
@@ -138,17 +139,17 @@ def switch_labels(
     Parameters
     ----------
     objective : LowDensityObjective
-        Its loss is that of all labels; its unlabelled loss is not looked at.
+        Its loss is that of all labels; its unlabelled loss is not used.
     start : Function
-        What the first labels are by: the supervised solution.
+        The supervised solution, which gives the first labels.
     n_positive : int
-        Unlabelled points that are to be positive, throughout.
+        Number of unlabelled points that are positive, the same in all rounds.
     tol : float
         Of every SVM.
     max_iter : int
         L-BFGS iterations in all.
     doublings : int
-        Of the weight up to C*; 0 begins there.
+        Doublings of the weight up to C*; 0 starts at C*.
     on_step : function, optional
     """
     minimum: Minimum | None = None
@@ -161,7 +162,7 @@ def switch_labels(
                 labeled_by(objective, labels, weights),
                 function,
                 tol=tol,
-                # One budget for all descents: `max_iter` bounds the fit, not each of its SVMs.
+                # `max_iter` bounds the whole fit, not each of its SVMs.
                 max_iter=max(1, max_iter - (minimum.n_iter if minimum else 0)),
                 on_step=on_step,
             ).after(minimum)
@@ -187,20 +188,21 @@ def minimize(
     multipliers: Array | None = None,
     on_step: OnStep | None = None,
 ) -> Minimum:
-    """Go down to a local minimum of an objective, kinks included.
+    """Find a local minimum of an objective whose loss may have kinks.
 
     Parameters
     ----------
     objective : LowDensityObjective
-        Its loss may have kinks; L-BFGS minimises one without as it is. The loss on unlabelled
-        points must have none.
+        A differentiable loss is minimised by L-BFGS directly, one with kinks by the method of
+        multipliers. The loss on unlabelled points must be differentiable.
     start : Function
     tol : float
-        Relative norm of the gradient, and scores' distance from where they belong, to stop at.
+        Stop at this relative norm of the gradient, and, of losses with kinks, at this violation of
+        the constraints in scores.
     max_iter : int
         L-BFGS iterations in all.
     multipliers : ndarray of shape (l,), optional
-        The first ones, if something is known of them: slopes of the losses at the solution.
+        Initial ones: estimates of the slopes of the losses at the solution. None means 0.
     on_step : function, optional
     """
     if objective.loss.kind.differentiable:
@@ -225,7 +227,7 @@ def minimize(
         before = violation
         violation = float(np.max(np.abs(slopes - loss.multipliers), initial=0.0)) / loss.penalty
         left = minimum.optimality
-        if max(left, violation) <= tol:  # by the pull of all labels: a rough measure
+        if max(left, violation) <= tol:  # relative to the gradients of all labels: a rough measure
             size = min(_size(objective, minimum.function), scale)
             left, scale = left * scale / size, size
         minimum = replace(minimum, optimality=max(left, violation))
@@ -262,8 +264,8 @@ def _augmented(objective: LowDensityObjective, multipliers: Array | None) -> Aug
 def _size(objective: LowDensityObjective, function: Function) -> float:
     """Scale of a gradient g: at a convex optimum J is at most g^2 / 2 too high.
 
-    With many points or a large C the pull of all labels is orders above what is left of it at the
-    solution, where nearly all of it cancels.
+    With many points or a large C the gradients of single losses are orders larger than their sum at
+    the solution, where they nearly cancel.
     """
     return float(np.sqrt(2 * max(objective.value(function), np.finfo(np.float64).tiny)))
 

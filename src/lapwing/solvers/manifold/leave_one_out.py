@@ -163,14 +163,14 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSoluti
 
 
 def _inverse(T: Array, weights: Array, *, bias: bool) -> tuple[Array, Array] | None:
-    """B = (T + W^-1)^-1, projected beside a free bias, and the bias of a unit of each target.
+    """B = (T + W^-1)^-1, projected if there is a free bias, and the bias for each unit target.
 
-    None where there is no inverse in double precision.
+    None if the matrix is singular in double precision.
     """
     l = len(weights)
     A = T.copy()
     A.flat[:: l + 1] += 1 / weights
-    # A third of the work of `inv`, which a fit to nothing but labels would feel.
+    # Takes a third of the work of `inv`, which dominates where every row has a label.
     factor, failed = lapack.dpotrf(A, lower=1, overwrite_a=1)
     if failed:
         return None

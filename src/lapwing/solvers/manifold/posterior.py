@@ -56,9 +56,9 @@ def covariance(objective: Objective, columns: Representers, some: Representers) 
     objective : Objective
         Of the squared loss, one column.
     columns : Representers
-        Of the deformed kernel at the labelled points.
+        Columns of the deformed kernel at the labelled points.
     some : Representers
-        At the other ones.
+        Columns at the points whose covariances are wanted.
     """
     reduced = columns.reduce(objective)
     factor, T = _factor(reduced, columns), columns.values[:, reduced.index]

@@ -1,4 +1,4 @@
-"""Arguments that the solvers of manifold regularisation share."""
+"""Settings and callbacks that the solvers of manifold regularisation share."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ OnIteration: TypeAlias = Callable[[Iteration[State]], bool]
 
 
 def carry_on(_: Iteration[State]) -> bool:
-    """The `OnIteration` that does nothing."""
+    """Default `OnIteration`: never stop."""
     return False
 
 
 class StoppingRule(Protocol):
-    """Looked at every `every` iterations."""
+    """Early stopping rule, checked every `every` iterations."""
 
     @property
     def every(self) -> int: ...
@@ -31,19 +31,19 @@ class StoppingRule(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of all solvers; each reads those it knows.
+    """Settings of all solvers; each reads those that it uses.
 
     Attributes
     ----------
     start : State, optional
-        Where to start; zero by default.
+        Initial coefficients; zero by default.
     tol : float, default=1e-8
-        Of conjugate gradient: the gradient in the metric of the function space, sqrt(g' P g)
-        (errata L18), over its norm at zero. Of losses with kinks: libsvm's optimality conditions,
-        or the relative duality gap. Newton's method goes to rounding.
+        Tolerance. Of conjugate gradient: the gradient in the metric of the function space,
+        sqrt(g' P g) (errata L18), over its norm at zero. Of losses with kinks: libsvm's optimality
+        conditions, or the relative duality gap. Newton's method ignores it and goes to rounding.
     max_iter : int, default=20000
-        Iterations; of Newton's method steps a column, of which the paper never needed more than 6
-        with the squared hinge.
+        Most iterations; of Newton's method most steps a column, of which the paper never needed
+        more than 6 with the squared hinge.
     rule : StoppingRule, optional
         Stops all columns of conjugate gradient early, by their predictions (Section 4.1).
     on_iteration : callable, optional
