@@ -114,7 +114,7 @@ def hole(texts: list[str]) -> Any:
         (lambda texts: sp.csr_array(letters(texts)), r"a sparse matrix\. .*toarray\(\)"),
         (centred, r"gives row 1 of 'note' another vector alone than among 2 texts, so vec"),
         (narrowed, r"gives row 1 of 'note' another vector alone than among 2 texts"),
-        (by_chance, r"or seed what it draws"),
+        (by_chance, r"Fit or seed the encoder once"),
         (ragged, r"a list that is no array"),
         (wider, r"vectors of 3 numbers from row 4 of 'note' on, and of 2 before"),
     ],
