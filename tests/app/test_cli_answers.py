@@ -583,3 +583,15 @@ def test_ids_that_a_spreadsheet_takes_for_numbers(main: Main) -> None:
     write("t.csv", [*rows, {"name": "7", "a": "0", "b": "0", "y": ""}])
     write("next.csv", [{"name": "07", "y": "u"}, {"name": "0009", "y": "u"}])
     refused(main("fit", "t.csv", "next.csv", *options), "holds '0009'", "and '07', which is not")
+
+
+def test_suggested_rows_that_are_named_need_the_column_that_names_them(main: Main) -> None:
+    write("t.csv", table())
+    named = ("--label", "y", "--id", "name", "-q")
+    assert main("fit", "t.csv", *named, "--next", "next.csv")[0] == 0
+    fill("next.csv")
+    refused(
+        main("fit", "t.csv", "next.csv", "--label", "y"),
+        "next.csv holds suggested rows (column 'chosen')",
+        "Give --id COLUMN, as for the command that suggested them.",
+    )

@@ -104,6 +104,7 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
                 sheets.append((name_of([path]), part))
                 continue
             if isinstance(part, RawColumns):
+                _check_named(part, str(source), keys, selection)
                 later.resolve(_columns_of(part, later), str(source))  # says what is missing
             tables.append(part)
             named.append(path)
@@ -213,6 +214,15 @@ def _is_answers(part: RawColumns, tables: Sequence[Part], selection: Selection) 
             "files."
         )
     return bool(there) and all(there)
+
+
+def _check_named(part: RawColumns, source: str, keys: Keys, selection: Selection) -> None:
+    """Refuse a file of suggested rows that names them by a column that is not given."""
+    if keys.chosen in part.others and selection.id is None:
+        raise ValueError(
+            f"{source} holds suggested rows (column {keys.chosen!r}), and it is not known which "
+            "column names them. Give --id COLUMN, as for the command that suggested them."
+        )
 
 
 def _finder_of_ids(tables: Sequence[Part]) -> Callable[[str], int | None]:
