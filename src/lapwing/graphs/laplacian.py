@@ -54,8 +54,27 @@ _ROWS = 2**18  # whose edges are weighed at a time
 _HUBS = 1000  # neighbours that the end of an edge has, on the average
 
 
+class _Scalable:
+    """Power of a Laplacian, of which objectives take a multiple."""
+
+    def scaled(self: PowerOperator, gamma: float) -> ScaledLaplacian:
+        """Return gamma L^p, the graph's part of an objective.
+
+        Parameters
+        ----------
+        gamma : float
+            Finite and at least 0.
+
+        Returns
+        -------
+        ScaledLaplacian
+            A function of values, with `apply`, `diagonal` and `norm_bound`.
+        """
+        return ScaledLaplacian(self, gamma)
+
+
 @dataclass(frozen=True, eq=False)
-class Laplacian:
+class Laplacian(_Scalable):
     """Symmetric positive semi-definite operator L^p on the values of functions at n points.
 
     The power is applied as p sparse products and never formed: L^p fills up within a few powers
@@ -183,21 +202,6 @@ class Laplacian:
         for _ in range(self.power):
             values = sparse_product(L, values)
         return values
-
-    def scaled(self, gamma: float) -> ScaledLaplacian:
-        """Return gamma L^p, the graph's part of an objective.
-
-        Parameters
-        ----------
-        gamma : float
-            Finite and at least 0.
-
-        Returns
-        -------
-        ScaledLaplacian
-            A function of values, with `apply`, `diagonal` and `norm_bound`.
-        """
-        return ScaledLaplacian(self, gamma)
 
     def diagonal(self) -> Array:
         """About the diagonal of L^p: that of L, to the power p.
@@ -408,7 +412,7 @@ _ENTRY_BYTES = 12  # a float64 and a 32-bit index
 
 
 @dataclass(frozen=True, eq=False)
-class AnchorLaplacian:
+class AnchorLaplacian(_Scalable):
     """L^p = (I - Z Lambda^-1 Z')^p on the values of functions at n points, never formed.
 
     Attributes
@@ -498,21 +502,6 @@ class AnchorLaplacian:
         for _ in range(self.power):
             values -= self.Z @ ((self._transposed @ values) / masses)
         return values
-
-    def scaled(self, gamma: float) -> ScaledLaplacian:
-        """Return gamma L^p, the graph's part of an objective.
-
-        Parameters
-        ----------
-        gamma : float
-            Finite and at least 0.
-
-        Returns
-        -------
-        ScaledLaplacian
-            A function of values, with `apply`, `diagonal` and `norm_bound`.
-        """
-        return ScaledLaplacian(self, gamma)
 
     def diagonal(self) -> Array:
         """About the diagonal of L^p: that of L, to the power p.
