@@ -244,6 +244,8 @@ def test_documented_attributes_are_there_after_some_fit(name: str) -> None:
         points = pd.DataFrame(X, columns=["one", "two"]) if not key else X
         given = LITTLE.get(name, {}) | ({key: value} if key else {})
         met |= set(vars(make(**given).fit(points, y)))
+    if not is_classifier(make()):
+        met |= set(vars(make().fit(X, np.column_stack([y, y]))))  # several targets
     described = {
         attribute.strip()
         for entry in ClassDoc(make)["Attributes"]

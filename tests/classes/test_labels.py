@@ -350,7 +350,7 @@ def test_targets_are_read(y: Any, expected: list[float]) -> None:
         ([1.0, None, "2 m"], r"it holds '2 m' in row 2"),
         (
             np.zeros((3, 2)),
-            r"y has 2 columns, .* Fit one regression .*MultiOutputRegressor",
+            r"y has 2 columns, and this takes one target\. Give one column at a time",
         ),
         (pd.Series(["a", None]), r"y must be numbers .*it holds 'a'"),
         (pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])), r"y must be numbers .*it holds"),

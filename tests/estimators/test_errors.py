@@ -366,7 +366,7 @@ TARGETS: dict[str, tuple[Any, str]] = {
     "texts": (["a"] * N, r"y must be numbers for a regression.*it holds 'a'"),
     "texts of numbers": (["1.5"] * N, r"y must be numbers for a regression.*it holds '1\.5'"),
     "complex": (T + 1j, r"Complex data not supported"),
-    "two columns": (np.c_[T, T], r"y has 2 columns, and a regression predicts one number a row"),
+    "two columns, one empty": (np.c_[T, np.full(N, np.nan)], r"y holds no label: all 40 entries"),
 }
 
 

@@ -129,6 +129,7 @@ CHECKS = [
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.TiedPointsWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning")
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.ConstantFitWarning")  # targets of 500
 def test_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 

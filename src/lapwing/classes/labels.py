@@ -199,9 +199,8 @@ def as_targets(y: ArrayLike) -> Array:
     shape: tuple[int, ...] = np.shape(y) if nested else getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"y has {shape[1]} columns, and a regression predicts one number a row. Fit one "
-            "regression for each column; scikit-learn's MultiOutputRegressor refuses missing "
-            "targets."
+            f"y has {shape[1]} columns, and this takes one target. Give one column at a time; "
+            "`fit` of the regressions takes several targets at once."
         )
     y = read_column(y)
     if y.dtype.kind in "fiub":

@@ -654,12 +654,16 @@ left_out_intercept_ : ndarray of shape (n_targets,)
     Their intercepts.
 """,
     "embedded_transduced_values_": """
-transduction_ : ndarray of shape (n_samples,)
+transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
     Predicted value of every training point, labelled ones included, by g.
+estimators_ : list of estimator
+    A fitted estimator for each column of y, with all other attributes; only where y has several.
 """,
     "transduced_values_": """
-transduction_ : ndarray of shape (n_samples,)
+transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
     Predicted value of every training point, labelled ones included.
+estimators_ : list of estimator
+    A fitted estimator for each column of y, with all other attributes; only where y has several.
 """,
 }
 

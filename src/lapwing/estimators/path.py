@@ -30,7 +30,7 @@ from lapwing.estimators.prepared import (
     removable,
 )
 from lapwing.estimators.template import SemiSupervisedEstimator
-from lapwing.estimators.updates import Updatable, UpdateState
+from lapwing.estimators.updates import Updatable
 from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
@@ -309,9 +309,13 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
     ) -> PathSolution:
         self.__dict__.pop("_kept", None)  # of the fit before
         solution = self._solve(prepared, progress, **wishes)
-        if self.updatable:
-            self._kept = UpdateState(ChosenRefits.of_solution(solution), X)
+        self._keep(self._refits(prepared), solution, X)
         return solution
+
+    def _refits_of(
+        self, refits: Refits[PathPrepared, PathSolution], solution: PathSolution
+    ) -> ChosenRefits:
+        return ChosenRefits.of_solution(solution)
 
     def _diagnose(self, prepared: PathPrepared, solution: PathSolution) -> None:
         if np.isnan(solution.attributes["best_score_"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -9,19 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
-from lapwing._rows import PointData, PointsLike, blocks_of
+from lapwing._parameters import FLAG, check
+from lapwing._rows import PointData, PointsLike, blocks_of, is_rows
 from lapwing.classes.label_checks import target_warning
 from lapwing.classes.labels import as_targets, read_targets
+from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import (
     ManifoldEstimator,
     ManifoldPrepared,
     ManifoldSolution,
     StoppableEstimator,
 )
-from lapwing.estimators.prepared import P, S, Solution, Targets
+from lapwing.estimators.multioutput import SeveralTargets, keep_several, split_targets
+from lapwing.estimators.parameters import check_parameters
+from lapwing.estimators.prepared import P, Progress, Refits, S, Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.estimators.updates import Updatable
 from lapwing.problem import Problem
@@ -30,10 +36,70 @@ from lapwing.spaces.functions import FittedFunction, evaluate
 _ROUNDING = 1e-9  # of a product that should be a whole number
 
 
-class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
-    """Base of regressors: missing targets are unlabelled, values are the answers."""
+class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEstimator[P, S]):
+    """Base of regressors: missing targets are unlabelled, values are the answers.
+
+    Several targets share points, graph, space and what `Refits` factors; each has its own gaps.
+    """
 
     _regression = True
+
+    def _fit(
+        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None, **wishes: Any
+    ) -> Any:
+        columns = split_targets(y)
+        if columns is None:
+            return super()._fit(X, y, sample_weight, **wishes)
+        return self._fit_several(X, columns, sample_weight, **wishes)
+
+    def _fit_several(
+        self, X: PointsLike, columns: list[Any], sample_weight: ArrayLike | None, **wishes: Any
+    ) -> Any:
+        """Prepare once, and solve for each target."""
+        check_parameters(self)
+        self._check_wishes(**wishes)
+        if any(value is not None for value in wishes.values()):
+            raise ValueError(
+                f"{', '.join(wishes)} is of one target, and y has {len(columns)} columns. Fit one "
+                "estimator for each column, or leave it out."
+            )
+        self._forget()
+        self.__dict__.pop("_kept", None)  # of the fit before
+        points, first = self._begin(X, columns[0])
+        each = [first, *map(self._read_targets, columns[1:])]
+        for targets in each[1:]:
+            diagnostics.warn_labels(targets.doubt)
+        # Points are those of all targets: a row of weight 0 that has any is left out for all.
+        together = first._replace(labeled=np.any([one.labeled for one in each], axis=0))
+        # One copy, which all fits may keep: `_tell` copies what shares memory with its points.
+        own = points if is_rows(points) or self._pairwise() else points.copy()
+        graph = self._graph()
+        problem = self._make_problem(own, together, sample_weight, graph)
+        fitted = [copy(self) for _ in each]  # before there is a context of callbacks to copy
+        progress = Progress(self, None, points, columns[0])
+        prepared = self._prepare(together, problem, graph, progress)
+        refits = self._refits(prepared.relabeled(first, sample_weight))
+        refits = refits.covering(problem.vertex[problem.labeled_rows & (problem.vertex >= 0)])
+        for one, targets in zip(fitted, each, strict=True):
+            of_one = refits.of(prepared.relabeled(targets, sample_weight))
+            solution = of_one.solve(of_one.prepared)
+            one._set(targets.attributes)
+            one._keep(of_one, solution, points)
+            one._tell(points, of_one.prepared, solution)
+        keep_several(self, fitted)
+        progress.finish(lambda: {})
+        return self
+
+    def _keep(self, refits: Refits[P, S], solution: S, X: Any) -> None:
+        """Keep what updates of the fit need, where they are wanted."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_") or super().__sklearn_is_fitted__()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def _read_targets(self, y: ArrayLike) -> Targets:
         targets, labeled = read_targets(y)
@@ -71,9 +137,11 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
             In the units of y.
         """
+        if (each := self._of_each(lambda one: one.predict(X))) is not None:
+            return each
         return self._transduce(self._decision_values(X))
 
     def predict_interval(self, X: PointsLike, coverage: float = 0.9) -> Array:
@@ -96,7 +164,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, 2) or (n_samples, 2, n_targets)
             Lower and upper ends, in the units of y.
 
         Raises
@@ -122,6 +190,8 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
         .. [1] R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani, "Predictive inference
            with the jackknife+", Annals of Statistics 49(1), 2021.
         """
+        if (each := self._of_each(lambda one: one.predict_interval(X, coverage))) is not None:
+            return each
         residuals, place = self._left_out_errors(coverage)
         if not hasattr(self, "left_out_coef_"):
             values = self.predict(X)
@@ -165,13 +235,13 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
         return residuals, place
 
     def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Coefficient of determination R^2 on the labelled rows.
+        """Coefficient of determination R^2 on the labelled rows; of several targets the mean.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets, missing (NaN, say) where there is none: those rows are left out, so that a
             search or cross-validation may hold out any rows.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -187,6 +257,8 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator[P, S]):
         ValueError
             If no row is labelled.
         """
+        if (mean := self._mean_score(X, y, sample_weight)) is not None:
+            return mean
         targets = as_targets(y)
         labeled = ~np.isnan(targets)
         X, sample_weight = only_labeled(labeled, X, sample_weight)
@@ -210,9 +282,9 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
 
         Returns
         -------
-        values : ndarray of shape (n_samples,)
+        values : ndarray of shape (n_samples,) or (n_samples, n_targets)
             In the units of y.
-        std : ndarray of shape (n_samples,)
+        std : ndarray of the same shape
             Only with `return_std`: standard deviations of the values of f under the posterior.
 
         Raises
@@ -231,9 +303,12 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
         least objective over l - 1 (over l without a free bias). For what a new target may be,
         `predict_interval` assumes less.
         """
-        values = self._transduce(self._decision_values(X))
+        check({"return_std": return_std}, {"return_std": FLAG})
+        values = super().predict(X)
         if not return_std:
             return values
+        if (each := self._of_each(lambda one: one.predict(X, return_std=True)[1])) is not None:
+            return values, each
         refits = self._what_was_kept("predict(..., return_std=True)").refits
 
         def variances(points: Any) -> Array:

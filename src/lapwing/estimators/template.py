@@ -482,7 +482,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         with single_blas_thread() if points.shape[0] <= _FEW_ROWS else nullcontext():
             return evaluate(function, points)
 
+    def _refuse_several(self, asking: str) -> None:
+        """Refuse what answers for one target, of estimators that may have several."""
+
     def _function(self) -> FittedFunction:
+        self._refuse_several("The fitted function")
         return function_from(vars(self), self._functions)
 
     def __sklearn_tags__(self) -> Tags:

@@ -289,9 +289,19 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         if not self.updatable:
             return self._solve(prepared, progress, **wishes)
         refits = self._refits(prepared)
-        self._kept = UpdateState(refits, X)
         with progress.stage("solve"):
-            return refits.solve(prepared)
+            solution = refits.solve(prepared)
+        self._keep(refits, solution, X)
+        return solution
+
+    def _keep(self, refits: Refits[P, S], solution: S, X: Any) -> None:
+        """Keep what updates of the fit need, where they are wanted."""
+        if self.updatable:
+            self._kept = UpdateState(self._refits_of(refits, solution), X)
+
+    def _refits_of(self, refits: Refits[P, S], solution: S) -> Refits[Any, Any]:
+        """The fits that updates are: of an estimator that chose its parameters, with these."""
+        return refits
 
     def __getstate__(self) -> Any:
         """Models on disk keep their answers, not what they were made of."""
@@ -301,6 +311,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
 
     def _what_was_kept(self, asking: str) -> UpdateState:
         check_is_fitted(self)
+        self._refuse_several(asking)
         if self._kept is None:
             raise ValueError(
                 f"{asking} needs the graph and the factorisation of the fit, which were not kept. "

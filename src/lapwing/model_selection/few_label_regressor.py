@@ -6,13 +6,16 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.callback import with_callbacks
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
+from lapwing._parameters import FLAG, check
 from lapwing.classes.labels import as_targets
 from lapwing.estimators._docs import document
+from lapwing.estimators.multioutput import SeveralTargets, keep_several, split_targets
 from lapwing.estimators.prepared import Stages
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.estimators.template import only_labeled
@@ -25,7 +28,7 @@ from lapwing.model_selection.few_label import FewLabelEstimator
 
 @document
 @dataclass(eq=False, repr=False)
-class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
+class FewLabelRegressor(SeveralTargets, RegressorMixin, FewLabelEstimator):
     """Chooses among regressions, on the targets alone or by all rows, and says how far to trust it.
 
     A fit leaves each target out in turn, as `lapwing.model_selection.compare` does, and fits the
@@ -103,8 +106,9 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All points, with a target or without.
-        y : array-like of shape (n_samples,)
-            Targets, missing (NaN, say) where there is none.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets, missing (NaN, say) where there is none. For each of several targets a method is
+            chosen by itself.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the points, as the candidates take them.
 
@@ -124,6 +128,10 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
             For each candidate that cannot be fitted: the choice is among the others.
         """
         points = self._begin(X, y)
+        self.__dict__.pop("estimators_", None)  # of the fit before
+        if (columns := split_targets(y)) is not None:
+            keep_several(self, [clone(self).fit(X, column, sample_weight) for column in columns])
+            return self
         candidates = self.candidates
         if candidates is None:
             candidates = default_candidates(points, regression=True)
@@ -156,9 +164,9 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
 
         Returns
         -------
-        values : ndarray of shape (n_samples,)
+        values : ndarray of shape (n_samples,) or (n_samples, n_targets)
             In the units of y.
-        std : ndarray of shape (n_samples,)
+        std : ndarray of the same shape
             Only with `return_std`.
 
         Raises
@@ -170,8 +178,13 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
         --------
         LapRLSRegressor.predict : What the deviations are.
         """
+        check({"return_std": return_std}, {"return_std": FLAG})
+        check_is_fitted(self)
+        values = self._of_each(lambda one: one.predict(X))
         if not return_std:
-            return super().predict(X)
+            return super().predict(X) if values is None else values
+        if values is not None:
+            return values, self._of_each(lambda one: one.predict(X, return_std=True)[1])
         last, points = self._last_step(X)
         if not isinstance(last, GaussianRegressor):
             raise ValueError(
@@ -205,7 +218,7 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, 2) or (n_samples, 2, n_targets)
             Lower and upper ends, in the units of y.
 
         Raises
@@ -217,17 +230,20 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
         --------
         LapRLSRegressor.predict_interval : What the intervals are.
         """
+        check_is_fitted(self)
+        if (each := self._of_each(lambda one: one.predict_interval(X, coverage))) is not None:
+            return each
         last, points = self._last_step(X)
         return np.asarray(last.predict_interval(points, coverage))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Coefficient of determination R^2 on the rows with a target.
+        """Coefficient of determination R^2 on the rows with a target; of several the mean.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets, missing where there is none: those rows are left out.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
@@ -243,7 +259,17 @@ class FewLabelRegressor(RegressorMixin, FewLabelEstimator):
             If no row has a target.
         """
         check_is_fitted(self)
+        if (mean := self._mean_score(X, y, sample_weight)) is not None:
+            return mean
         targets = as_targets(y)
         labeled = ~np.isnan(targets)
         X, sample_weight = only_labeled(labeled, X, sample_weight)
         return float(super().score(X, targets[labeled], sample_weight=sample_weight))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_") or super().__sklearn_is_fitted__()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,152 @@
+"""Several targets at once are what a fit to each of them is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_score
+
+from lapwing import (
+    FewLabelRegressor,
+    LapERLSRegressor,
+    LapESVR,
+    LapRLSRegressor,
+    LapRLSRegressorCV,
+    LapSVR,
+)
+from lapwing.exceptions import NothingUnlabeledWarning
+from lapwing.models import load_model, save_model
+from lapwing.onnx_export import to_onnx
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3))
+TRUTH = np.column_stack([X[:, 0], X[:, 1] ** 2, X.sum(axis=1)])
+Y = np.full((40, 3), np.nan)
+Y[:12, :2], Y[8:20, 2] = TRUTH[:12, :2], TRUTH[8:20, 2]  # two with the same gaps, one with others
+WEIGHTS = RNG.uniform(0.5, 2, 40)
+
+PATH = LapRLSRegressorCV(gammas=[0.05, 0.5], gamma_As=[0.01], gamma_Is=[0.0, 0.01], updatable=True)
+MODELS = [
+    LapRLSRegressor(updatable=True),
+    LapRLSRegressor("linear", solver="pcg"),
+    PATH,
+    LapERLSRegressor(n_eigenvectors=12, updatable=True),
+    LapSVR(updatable=True),
+    LapESVR(n_eigenvectors=12),
+    FewLabelRegressor(updatable=True),
+]
+OF_A_POSTERIOR = [model for model in MODELS if getattr(model, "updatable", False)]
+OF_A_POSTERIOR = [model for model in OF_A_POSTERIOR if not isinstance(model, LapSVR)]
+
+
+def names(model: Any) -> str:
+    return f"{type(model).__name__} {getattr(model, 'solver', '')}".strip()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=names)
+def test_each_target_is_fitted_as_if_alone(model: Any) -> None:
+    several = clone(model).fit(X, Y, sample_weight=WEIGHTS)
+    assert several.predict(X).shape == several.transduction_.shape == (40, 3)
+    np.testing.assert_array_equal(several.labeled_, ~np.isnan(Y))
+    scores = []
+    for j in range(3):
+        alone = clone(model).fit(X, Y[:, j], sample_weight=WEIGHTS)
+        np.testing.assert_allclose(several.predict(X)[:, j], alone.predict(X), atol=1e-8)
+        np.testing.assert_allclose(several.transduction_[:, j], alone.transduction_, atol=1e-8)
+        known = ~np.isnan(Y[:, j])
+        scores.append(r2_score(Y[known, j], alone.predict(X)[known]))
+    assert several.score(X, Y) == pytest.approx(np.mean(scores), abs=1e-8)
+
+
+@pytest.mark.parametrize("model", OF_A_POSTERIOR, ids=names)
+def test_spreads_have_the_targets_on_the_last_axis(model: Any) -> None:
+    several = clone(model).fit(X, Y)
+    values, std = several.predict(X[:5], return_std=True)
+    intervals = several.predict_interval(X[:5], coverage=0.8)
+    assert values.shape == std.shape == (5, 3)
+    assert intervals.shape == (5, 2, 3)
+    for j in range(3):
+        alone = clone(model).fit(X, Y[:, j])
+        np.testing.assert_allclose(std[:, j], alone.predict(X[:5], return_std=True)[1], atol=1e-8)
+        expected = alone.predict_interval(X[:5], coverage=0.8)
+        np.testing.assert_allclose(intervals[..., j], expected, atol=1e-8)
+
+
+def test_frames_and_lists_are_read_as_arrays_are() -> None:
+    expected = LapRLSRegressor().fit(X, Y).predict(X)
+    gaps = [[None if np.isnan(value) else value for value in row] for row in Y.tolist()]
+    for y in (pd.DataFrame(Y), pl.DataFrame(gaps, schema=["a", "b", "c"], orient="row"), gaps):
+        np.testing.assert_array_equal(LapRLSRegressor().fit(X, y).predict(X), expected)
+
+
+def test_all_targets_are_of_one_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    prepare = LapRLSRegressor._prepare
+    monkeypatch.setattr(LapRLSRegressor, "_prepare", lambda *args: made.append(1) or prepare(*args))
+    model = LapRLSRegressor().fit(X, Y)
+    assert made == [1]
+    first, *others = model.estimators_
+    assert all(one.X_fit_ is first.X_fit_ for one in others)
+    assert not np.shares_memory(first.X_fit_, X)
+
+
+def test_a_row_of_weight_0_is_left_out_for_all_targets() -> None:
+    w = np.ones(40)
+    w[9] = 0.0  # of all three targets
+    rest = np.arange(40) != 9
+    found = LapRLSRegressor().fit(X, Y, sample_weight=w).predict(X)
+    expected = LapRLSRegressor().fit(X[rest], Y[rest]).predict(X)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_a_later_fit_of_one_target_forgets_the_others() -> None:
+    for model in (LapRLSRegressor(), FewLabelRegressor()):
+        model.fit(X, Y).fit(X, Y[:, 0])
+        assert model.predict(X).shape == (40,)
+        assert not hasattr(model, "estimators_")
+
+
+def test_what_is_of_one_target_says_so() -> None:
+    model = LapRLSRegressor(updatable=True).fit(X, Y)
+    for ask in (
+        lambda: model.suggest(2),
+        lambda: model.add_labels([30], [1.0]),
+        lambda: to_onnx(model),
+    ):
+        with pytest.raises(ValueError, match=r"is of one target, and this .* 3\. Use model\.estim"):
+            ask()
+    assert len(model.estimators_[1].suggest(2)) == 2
+    data = (X[:5], TRUTH[:5, 0])
+    early = LapRLSRegressor("linear", stopping="validation", solver="pcg")
+    with pytest.raises(ValueError, match=r"validation_data is of one target, and y has 3 columns"):
+        early.fit(X, Y, validation_data=data)
+    with pytest.raises(ValueError, match=r"y has 1 column, and the model was fitted to 3 targets"):
+        model.score(X, Y[:, 0])
+
+
+def test_scores_leave_out_targets_without_a_row() -> None:
+    model = LapRLSRegressor().fit(X, Y)
+    y = np.column_stack([Y[:, 0], np.full(40, np.nan), Y[:, 2]])
+    expected = (model.estimators_[0].score(X, Y[:, 0]) + model.estimators_[2].score(X, Y[:, 2])) / 2
+    assert model.score(X, y) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="score needs labelled rows"):
+        model.score(X, np.full((40, 3), np.nan))
+
+
+def test_scikit_learn_scores_full_columns() -> None:
+    with pytest.warns(NothingUnlabeledWarning):
+        scores = cross_val_score(LapRLSRegressor(gamma_I=0), X, TRUTH, cv=KFold(2))
+    assert scores.min() > 0.3
+
+
+def test_a_saved_model_answers_for_all(tmp_path: Any) -> None:
+    model = LapRLSRegressor().fit(X, Y)
+    save_model(model, tmp_path / "model.lapwing")
+    loaded = load_model(tmp_path / "model.lapwing").pipeline
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
