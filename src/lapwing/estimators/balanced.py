@@ -161,8 +161,9 @@ class BalancedGraphClassifier(
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Shares of the classes at every row, as the method has them; no calibrated probabilities.
         Those of 'flow' and 'cut' are of random walks of ten steps from a row: the fraction that
-        ends in each class. With 'flow' they are averaged over the candidate answers by their
-        likelihood.
+        ends in each class. With 'flow' and unknown volumes they are averaged over the candidate
+        answers by their likelihood; a `NoClassStructureWarning` tells if one that is at least half
+        as likely as the answer has a tenth of the rows in another class.
     class_volumes_ : ndarray of shape (n_classes,)
         Parts of the classes in all rows by the answer, `transduction_`. Where 'flow' holds a known
         prior, a `ClassPriorWarning` tells if volumes that a tenth of the rows would have to move
@@ -205,7 +206,7 @@ class BalancedGraphClassifier(
     Notes
     -----
     Time and memory are those of the graph, of some 700 to 3000 sparse products with a column a
-    class (known volumes and one label a class take the fewest) and of the regression. Decision
+    class (known volumes take the fewest) and of the regression. Decision
     values are 2 q - 1 of the shares (of two classes their difference); for new points they are the
     mean of a ridge regression on landmarks and of the vote of the nearest points.
 
@@ -378,22 +379,34 @@ class BalancedGraphClassifier(
         diagnostics.warn_partition_not_at_rest(
             self.method, str(solution.partition.status), solution.partition.optimality
         )
-        posed = solution.posed
-        diagnostics.warn_outvoted_classes(posed.codes, self.classes_)
-        if posed.exact:
-            volumes = np.bincount(solution.partition.codes, posed.sizes, posed.n_classes)
-            targets = posed.sizes.sum() * posed.prior
-            missed = diagnostics.warn_missed_prior(volumes, targets, self.classes_)
-            if solution.partition.prior_evidence is not None and not missed:
-                diagnostics.warn_contradicted_prior(*solution.partition.prior_evidence, posed.prior)
+        posed, partition = solution.posed, solution.partition
+        told = [
+            diagnostics.warn_outvoted_classes(posed.codes, self.classes_),
+            diagnostics.warn_unlabeled_components(
+                prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
+            ),
+        ]
+        # Where volumes are wrong, what the cut says of the graph is no finding.
+        if self._prior_contradicted(posed, partition):
+            return
         if len(posed.free):
             cut = float(solution.attributes["edge_cut_"])
-            diagnostics.warn_no_class_structure(cut, len(self.classes_))
-        if solution.partition.left_out is not None:
-            diagnostics.warn_labels_not_found_again(solution.partition.left_out)
-        diagnostics.warn_unlabeled_components(
-            prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
-        )
+            told.append(diagnostics.warn_no_class_structure(cut, len(self.classes_)))
+        if partition.left_out is not None:
+            told.append(diagnostics.warn_labels_not_found_again(partition.left_out))
+        if not any(told):  # each of these leaves many answers about as likely
+            diagnostics.warn_two_answers(partition.in_doubt)
+
+    def _prior_contradicted(self, posed: VolumeProblem, partition: Partition) -> bool:
+        """Warn of a known prior that was missed, or that the graph contradicts."""
+        if not posed.exact:
+            return False
+        volumes = np.bincount(partition.codes, posed.sizes, posed.n_classes)
+        targets = posed.sizes.sum() * posed.prior
+        if diagnostics.warn_missed_prior(volumes, targets, self.classes_):
+            return False
+        evidence = partition.prior_evidence
+        return evidence is not None and diagnostics.warn_contradicted_prior(*evidence, posed.prior)
 
 
 def _check_weights(diffusion: Diffusion) -> None:

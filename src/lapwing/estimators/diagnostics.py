@@ -237,10 +237,11 @@ _SPECKS = 0.01  # of all points
 # the hardest sets (g241c, Gaussian clouds), and 10 or more on others.
 _FREEDOM = 1e-3
 _LABELS_TO_JUDGE_BY = 10  # fewer are found or not by luck
+_OTHER_ANSWER = 0.1  # of the rows: where fewer change class it is the same one
 _CUT_BY_CHANCE = 0.8  # of the edges that random classes cut; on digits some 0.1
 
 
-def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array) -> None:
+def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array) -> bool:
     """Warn if connected components of the graph hold no labelled vertex.
 
     Specks are left out: components that hold less than 1 % of the points in all. Labels would cost
@@ -253,6 +254,11 @@ def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array)
     labeled : ndarray of bool of shape (n,)
     rows : ndarray of int of shape (n,)
         Which row of the user's X each point is.
+
+    Returns
+    -------
+    bool
+        Whether it warned.
     """
     component = laplacian.component_labels
     sizes = np.bincount(component)
@@ -263,12 +269,12 @@ def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array)
         np.minimum.at(first, component, rows)
         return first
 
-    tell_unlabeled_components(sizes, without, first_rows, laplacian.power)
+    return tell_unlabeled_components(sizes, without, first_rows, laplacian.power)
 
 
 def tell_unlabeled_components(
     sizes: Array, without: Array, first_rows: Callable[[], Array], power: int
-) -> None:
+) -> bool:
     """Warn of components without a label; see `warn_unlabeled_components`.
 
     Parameters
@@ -283,7 +289,7 @@ def tell_unlabeled_components(
     """
     missed = int(sizes[without].sum())
     if missed == 0 or missed < _SPECKS * int(sizes.sum()):
-        return
+        return False
     first = first_rows()
     largest = without[np.lexsort((first[without], -sizes[without]))][:LISTED]
     listed = ", ".join(map(str, first[largest]))
@@ -296,34 +302,62 @@ def tell_unlabeled_components(
         f"join them, at the risk of joining classes; keep power={power} then.",
         UnlabeledComponentWarning,
     )
+    return True
 
 
-def warn_no_class_structure(edge_cut: float, n_classes: int) -> None:
-    """Warn that the classes found cut edges nearly as chance does."""
-    if edge_cut > _CUT_BY_CHANCE:
-        warn(
-            f"The {n_classes} classes that were found cut {100 * edge_cut:.0f} % of the edges that "
-            "classes drawn at random would cut: this graph says little of them. Check the features "
-            "and their scales, use another graph, or label more rows.",
-            NoClassStructureWarning,
-        )
+def warn_no_class_structure(edge_cut: float, n_classes: int) -> bool:
+    """Warn that the classes found cut edges nearly as chance does, and return whether they do."""
+    if edge_cut <= _CUT_BY_CHANCE:
+        return False
+    warn(
+        f"The {n_classes} classes that were found cut {100 * edge_cut:.0f} % of the edges that "
+        "classes drawn at random would cut: this graph says little of them. Check the features "
+        "and their scales, use another graph, or label more rows.",
+        NoClassStructureWarning,
+    )
+    return True
 
 
-def warn_labels_not_found_again(counts: Array) -> None:
+def warn_labels_not_found_again(counts: Array) -> bool:
     """Warn that labels left out were found by the others no more often than by guessing.
 
     Parameters
     ----------
     counts : ndarray of shape (c, c)
         Of the labels that were left out, by their class and the one that was found.
+
+    Returns
+    -------
+    bool
+        Whether it warned.
     """
     asked, found = int(counts.sum()), int(np.trace(counts))
     guessed = asked / len(counts)
-    if asked >= _LABELS_TO_JUDGE_BY and found <= guessed:
+    if asked < _LABELS_TO_JUDGE_BY or found > guessed:
+        return False
+    warn(
+        f"Of {asked} labels that were left out in turn, the others found {found} again on this "
+        f"graph; guessing finds {guessed:.0f}. The graph says little of these classes. Check "
+        "the features and their scales, use another graph, or label more rows.",
+        NoClassStructureWarning,
+    )
+    return True
+
+
+def warn_two_answers(in_doubt: float) -> None:
+    """Warn that another answer is about as likely, where it differs in many points.
+
+    Parameters
+    ----------
+    in_doubt : float
+        Part of the points that have another class there.
+    """
+    if in_doubt > _OTHER_ANSWER:
         warn(
-            f"Of {asked} labels that were left out in turn, the others found {found} again on this "
-            f"graph; guessing finds {guessed:.0f}. The graph says little of these classes. Check "
-            "the features and their scales, use another graph, or label more rows.",
+            "The graph and the labels leave two answers about as likely, and "
+            f"{100 * in_doubt:.0f} % of the rows have another class in the second. Label some "
+            "of the rows where transduction_proba_ is least sure, or give class_prior if you know "
+            "the sizes of the classes.",
             NoClassStructureWarning,
         )
 
@@ -599,7 +633,7 @@ def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
         )
 
 
-def warn_outvoted_classes(held: Array, classes: Array) -> None:
+def warn_outvoted_classes(held: Array, classes: Array) -> bool:
     """Warn of classes all of whose labels are at points where other labels have more weight.
 
     Parameters
@@ -607,15 +641,22 @@ def warn_outvoted_classes(held: Array, classes: Array) -> None:
     held : ndarray of int
         Numbers of the classes that labelled points are held to.
     classes : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    bool
+        Whether it warned.
     """
     outvoted = classes[np.setdiff1d(np.arange(len(classes)), held)].tolist()
-    if outvoted:
-        warn(
-            f"All labels of the class {outvoted[0]!r} are at rows that equal others with other "
-            "labels, which outvote them: nothing holds this class. Correct these labels, or label "
-            "another row of it.",
-            LapwingWarning,
-        )
+    if not outvoted:
+        return False
+    warn(
+        f"All labels of the class {outvoted[0]!r} are at rows that equal others with other "
+        "labels, which outvote them: nothing holds this class. Correct these labels, or label "
+        "another row of it.",
+        LapwingWarning,
+    )
+    return True
 
 
 def hardly_vary(values: Array, targets: Array, *, regression: bool) -> bool:
@@ -700,7 +741,6 @@ def check_finite_answers(*arrays: Array) -> None:
         )
 
 
-_CONTRADICTED_PRIOR = 0.1  # of the rows
 _ODDS = 5.0  # to one; of a true prior of USPS 80:20, where two digits look like a class, up to four
 _MISSED = 0.01  # of the points
 
@@ -744,7 +784,7 @@ def warn_missed_prior(volumes: Array, targets: Array, classes: Array) -> bool:
     return True
 
 
-def warn_contradicted_prior(volumes: Array, nats: float, prior: Array) -> None:
+def warn_contradicted_prior(volumes: Array, nats: float, prior: Array) -> bool:
     """Warn that the graph asks for other volumes than a prior that was met.
 
     Parameters
@@ -754,17 +794,24 @@ def warn_contradicted_prior(volumes: Array, nats: float, prior: Array) -> None:
     nats : float
         How much more speaks for them.
     prior : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    bool
+        Whether it warned.
     """
     moved = float(np.abs(volumes - prior).sum()) / 2
-    if moved > _CONTRADICTED_PRIOR and nats > np.log(_ODDS):
-        odds = f"{np.exp(nats):.0f}" if nats < np.log(1000) else "more than 1000"
-        warn(
-            "class_prior was met, but the graph and the labels contradict it: classes of other "
-            f"sizes, with {100 * moved:.0f} % of the rows in another class, are {odds} times as "
-            "likely by what they cut and by which labels they keep. If the prior is a guess, use "
-            "class_prior='unknown'.",
-            ClassPriorWarning,
-        )
+    if moved <= _OTHER_ANSWER or nats <= np.log(_ODDS):
+        return False
+    odds = f"{np.exp(nats):.0f}" if nats < np.log(1000) else "more than 1000"
+    warn(
+        "class_prior was met, but the graph and the labels contradict it: classes of other "
+        f"sizes, with {100 * moved:.0f} % of the rows in another class, are {odds} times as "
+        "likely by what they cut and by which labels they keep. If the prior is a guess, use "
+        "class_prior='unknown'.",
+        ClassPriorWarning,
+    )
+    return True
 
 
 def warn_contradicted_balance(

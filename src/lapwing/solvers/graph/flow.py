@@ -1,7 +1,6 @@
 r"""Balanced flow: the least cut at each of a few candidate volumes, and the evidence for each.
 
-At *known* volumes there is one step: the cut is refined (`lapwing.solvers.graph.refine`) from
-Poisson learning and from harmonic functions, which end apart where a label lies amid another class.
+At *known* volumes the cut is refined (`lapwing.solvers.graph.refine`) from harmonic functions.
 
 *Unknown* volumes are first sought by shares of the classes whose volumes may move. From coarse
 scales to fine ones shares are smoothed and balanced, in turn,
@@ -62,6 +61,7 @@ _STEPS = 5  # at one scale: what is left to gain, the next scale finds as well
 _STILL = 1e-3  # part of the shares
 _TRUST = 0.8  # in the volumes that were reached: a class may be hidden behind its neighbours
 _VOLUMES = 1e-7  # tolerance of a balance
+_AS_LIKELY = float(np.log(2))  # nats: an answer that is half as likely is not ruled out
 _WALKS = (10, 6, 4, 2)  # steps: after a descent no longer ones are needed
 # Entries of the shares, of which a descent takes a dozen such arrays. Beyond, threads share every
 # product with the graph instead (`lapwing.graphs.laplacian.sparse_product`).
@@ -120,7 +120,7 @@ def flow(problem: VolumeProblem) -> Partition:
     reach, n_iter = reach_of(problem)
     begun = first_codes(problem, reach)
     left_out = count_left_out(problem, begun)
-    jobs = _known(problem, reach) if problem.exact else _unknown(problem, reach, begun)
+    jobs = [partial(_known, problem)] if problem.exact else _unknown(problem, reach, begun)
     candidates = side_by_side(problem, jobs)
     nats = np.array([against(problem, each.found.codes, left_out) for each in candidates])
     chosen = candidates[int(np.argmin(nats))].found
@@ -141,7 +141,18 @@ def flow(problem: VolumeProblem) -> Partition:
         0.0 if chosen.status == Status.CONVERGED else 1.0,
         prior_evidence,
         left_out.counts,
+        _in_doubt(problem, [each.found.codes for each in candidates], nats),
     )
+
+
+def _in_doubt(problem: VolumeProblem, answers: Sequence[Array], nats: Array) -> float:
+    """Part of the points that another answer puts elsewhere, of those about as likely."""
+    chosen = answers[int(np.argmin(nats))]
+    near = [
+        codes for codes, each in zip(answers, nats, strict=True) if each < nats.min() + _AS_LIKELY
+    ]
+    moved = max(float(problem.sizes @ (codes != chosen)) for codes in near)
+    return moved / float(problem.sizes.sum())
 
 
 def _averaged(scores: Sequence[Array], nats: Array) -> Array:
@@ -166,18 +177,14 @@ def n_side_by_side(entries: int) -> int:
     return available_threads() if _SMALL <= entries <= _LARGE else 1
 
 
-def _known(problem: VolumeProblem, reach: Array) -> list[Job]:
-    """From Poisson learning and from harmonic functions.
+def _known(problem: VolumeProblem) -> Candidate:
+    """From harmonic functions.
 
-    With one label a class, too: of six draws of full USPS Poisson learning alone left one at 19.9 %
-    errors, where harmonic functions end at two thirds of its cut and 3.5 %.
+    Poisson learning is no better a start with one label a class, and worse with several
+    (`docs/notes/volumes.md`).
     """
-
-    def from_harmonic() -> Candidate:
-        harmonic = laplace(problem)
-        return _refined(problem, harmonic.scores, spent=harmonic.n_iter)
-
-    return [partial(_refined, problem, reach), from_harmonic]
+    harmonic = laplace(problem)
+    return _refined(problem, harmonic.scores, spent=harmonic.n_iter)
 
 
 def _refined(

@@ -77,6 +77,9 @@ class Partition:
     left_out : ndarray of shape (c, c) or None
         Labels that were left out, by their class and the one that the others gave them; None where
         the method does not ask.
+    in_doubt : float
+        Part of the points that have another class in an answer which is at least half as likely;
+        0 where the method compares none.
     """
 
     scores: Array
@@ -88,6 +91,7 @@ class Partition:
     optimality: float
     prior_evidence: PriorEvidence | None = None
     left_out: Array | None = None
+    in_doubt: float = 0.0
 
     @cached_property
     def codes(self) -> Array:

@@ -24,8 +24,9 @@ slowest modes. So of every round the cut is counted, and one that does not lower
 Two classes that each hold a part of the other are a cut that no walk leaves. So the pairs with the
 largest cut between them, relative to the smaller class, are looked at by themselves: the first
 eigenvectors of L v = lambda D v on their part of the graph say where else it may be split. A new
-split is taken if the cut falls and no more labels than before are contradicted by their neighbours;
-then all points have their turn again.
+split is taken if the cut falls and no more labels than before are contradicted by their neighbours,
+or one in ten, as labels lie amid other classes, if the whole cut falls by a tenth; then all points
+have their turn again.
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ _PAIRS, _DIRECTIONS = 3, 3  # that are looked at, and in each
 _SMOOTH = 10  # steps that the scores are taken after
 _CHANGED = 2e-4  # part of the points: fewer changes are the end of a number of steps
 _MOST_ROUNDS = 50
+# Without the fall of a tenth Uspst has 7.7 % in place of 7.4 (one label a class, draws 120 to 149);
+# without the labels, MNIST 11 % in place of 2.4 where the label of a 5 lies amid the 3s (set 6).
+_CONTRADICTED, _FALL = 0.1, 0.9
 _SPARE = 3  # columns beside the eigenvectors that are wanted, which make the iteration converge
 _ROUNDS = 4  # of that: only signs and order of the values are used, and two digits do
 
@@ -195,12 +199,14 @@ def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _
 def _moved(problem: VolumeProblem, path: _Path) -> _Path | None:
     """Split the pairs with the relatively largest cuts anew, and take the first that pays."""
     told = problem.disagreeing(problem.whole(path.codes))
+    borne = max(told, int(_CONTRADICTED * len(problem.index)))
     for pair in worst_pairs(problem, path.codes)[:_PAIRS]:
         path, codes = _cut_anew(problem, path, pair)
         if codes is None:
             continue
-        cut = _cut(problem, codes)
-        if cut < path.cuts[-1] and problem.disagreeing(problem.whole(codes)) <= told:
+        cut, contradicted = _cut(problem, codes), problem.disagreeing(problem.whole(codes))
+        most = borne if cut < _FALL * path.cuts[-1] else told
+        if cut < path.cuts[-1] and contradicted <= most:
             return path.to(codes, cut)
     return None
 
