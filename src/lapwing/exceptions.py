@@ -104,7 +104,7 @@ class ClassPriorWarning(LapwingWarning):
 
 
 class NoClassStructureWarning(LapwingWarning):
-    """The graph says little of the classes: they cut it as chance would, or two answers are as good.
+    """The classes found cut the graph about as chance would, or a second answer is as likely.
 
     The graph says little of these classes. Check the features and their scales, try another
     graph or `S3VC`, or label more rows.

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.special import softmax
@@ -113,35 +113,66 @@ class Candidate:
 
 
 Job: TypeAlias = Callable[[], Candidate]
+T = TypeVar("T")
 
 
 def flow(problem: VolumeProblem) -> Partition:
     """Part the points by the balanced flow."""
-    reach, n_iter = reach_of(problem)
+    reach, spent = reach_of(problem)
     begun = first_codes(problem, reach)
     left_out = count_left_out(problem, begun)
-    jobs = [partial(_known, problem)] if problem.exact else _unknown(problem, reach, begun)
-    candidates = side_by_side(problem, jobs)
-    nats = np.array([against(problem, each.found.codes, left_out) for each in candidates])
-    chosen = candidates[int(np.argmin(nats))].found
-    n_iter += left_out.n_iter + sum(each.n_iter for each in candidates)
-    prior_evidence = None
+    spent += left_out.n_iter
     if problem.exact:
-        prior_evidence, spent = _prior_evidence(problem, chosen.codes, reach, left_out)
-        n_iter += spent
-    shares = electing(_averaged([each.found.scores for each in candidates], nats), chosen.codes)
+        return _at_known(problem, reach, left_out, spent)
+    candidates = side_by_side(problem, _unknown(problem, reach, begun))
+    nats = np.array([against(problem, each.found.codes, left_out) for each in candidates])
+    answers = [each.found.codes for each in candidates]
+    shares = _averaged([each.found.scores for each in candidates], nats)
+    return replace(
+        _partition(problem, candidates[int(np.argmin(nats))].found, shares),
+        history=tuple(stage for each in candidates for stage in each.history),
+        n_iter=spent + sum(each.n_iter for each in candidates),
+        left_out=left_out.counts,
+        in_doubt=_in_doubt(problem, answers, nats),
+    )
+
+
+def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: int) -> Partition:
+    """Refine the cut at the prior, and weigh it against free volumes."""
+    # Free volumes do not begin with the answer: from there they hardly move.
+    free = problem.with_prior(believed_volumes(problem.labels), exact=False)
+    jobs: list[Callable[[], Candidate | Descended]] = [
+        partial(_known, problem),
+        partial(_descended_from, free, first_codes(free, reach)),
+    ]
+    answer, freed = side_by_side(problem, jobs)
+    assert isinstance(answer, Candidate)
+    assert isinstance(freed, Descended)
+    found, others = answer.found, _codes_of(free, freed.shares)
+    nats = against(free, found.codes, left_out) - against(free, others, left_out)
+    volumes = free.volumes(free.members(others))
+    return replace(
+        _partition(problem, found, found.scores),
+        history=answer.history,
+        n_iter=spent + answer.n_iter + freed.n_iter,
+        prior_evidence=PriorEvidence(volumes, nats),
+        left_out=left_out.counts,
+    )
+
+
+def _partition(problem: VolumeProblem, found: Refinement, scores: Array) -> Partition:
+    """A refined cut with the shares that scores (n, c) say, its classes the largest of them."""
+    shares = electing(scores / scores.sum(axis=1, keepdims=True), found.codes)
     shares[problem.index] = problem.labels
+    at_rest = found.status == Status.CONVERGED
     return Partition(
-        chosen.scores,
+        found.scores,
         shares,
-        float(chosen.history[-1]),
-        tuple(stage for each in candidates for stage in each.history),
-        n_iter,
-        chosen.status,
-        0.0 if chosen.status == Status.CONVERGED else 1.0,
-        prior_evidence,
-        left_out.counts,
-        _in_doubt(problem, [each.found.codes for each in candidates], nats),
+        float(found.history[-1]),
+        (),
+        found.n_products,
+        found.status,
+        0.0 if at_rest else 1.0,
     )
 
 
@@ -163,8 +194,8 @@ def _averaged(scores: Sequence[Array], nats: Array) -> Array:
     return shares
 
 
-def side_by_side(problem: VolumeProblem, jobs: Sequence[Job]) -> list[Candidate]:
-    """Do jobs that descend by themselves; threads share them.
+def side_by_side(problem: VolumeProblem, jobs: Sequence[Callable[[], T]]) -> list[T]:
+    """Do jobs that do not need each other; threads share them.
 
     Not of few points, where the interpreter is most of the time, nor of so many that the arrays of
     one descent fill the memory.
@@ -242,6 +273,14 @@ def _softly(problem: VolumeProblem, codes: Array, scales: Scales, *, spent: int 
     )
 
 
+def _descended_from(problem: VolumeProblem, codes: Array) -> Descended:
+    """A descent in which volumes move, at scales of its own."""
+    begun = problem.whole(codes)
+    scales = scales_of_contrast(problem, begun, _CONTRASTS)
+    reached = descend(problem, begun, stages_of(problem, scales.scales))
+    return replace(reached, n_iter=scales.n_iter + reached.n_iter)
+
+
 def _codes_of(problem: VolumeProblem, shares: Array) -> Array:
     """Classes of the largest shares, those of the labels where they contradict each other."""
     codes = shares.argmax(axis=1)
@@ -258,23 +297,6 @@ def _volumes_of(problem: VolumeProblem, codes: Array) -> Array:
         parts = np.where(held > 0, np.maximum(parts, sizes.min()), parts)
         parts *= sizes[free].sum() / parts.sum()
     return np.asarray((held + parts) / sizes.sum())
-
-
-def _prior_evidence(
-    given: VolumeProblem, codes: Array, reach: Array, left_out: LeftOut
-) -> tuple[PriorEvidence, int]:
-    """Compute the evidence for free volumes, by a descent at the finest scales.
-
-    From the partition itself they do not move: it was made for its volumes.
-    """
-    free = given.with_prior(believed_volumes(given.labels), exact=False)
-    begun = free.whole(first_codes(free, reach))
-    scales = scales_of_contrast(free, begun, _CONTRASTS)
-    reached = descend(free, begun, stages_of(free, scales.scales))
-    others = _codes_of(free, reached.shares)
-    nats = against(free, codes, left_out) - against(free, others, left_out)
-    volumes = free.volumes(free.members(others))
-    return PriorEvidence(volumes, nats), scales.n_iter + reached.n_iter
 
 
 def stages_of(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Stage]:

@@ -20,7 +20,7 @@ _CACHED = 250_000  # shares: fewer stay in the cache in any order
 # Arrays of a number for every point and class that are alive at once, measured by one thread: 10
 # for known volumes and 16 for unknown ones.
 _ALONE, _BESIDE = 14, 6
-_KNOWN, _UNKNOWN = 1, 4  # candidates at most
+_KNOWN, _UNKNOWN = 2, 4  # jobs at most that threads share
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,6 @@ def share_arrays(n_points: int, n_classes: int, *, exact: bool) -> int:
     exact : bool
         Whether the volumes are known.
     """
-    candidates = _KNOWN if exact else _UNKNOWN
-    beside = min(n_side_by_side(n_points * n_classes), candidates)
-    return _ALONE + candidates + _BESIDE * (beside - 1)
+    jobs = _KNOWN if exact else _UNKNOWN
+    beside = min(n_side_by_side(n_points * n_classes), jobs)
+    return _ALONE + jobs + _BESIDE * (beside - 1)
