@@ -128,6 +128,7 @@ def test_the_pipeline_encodes_text_and_is_scikit_learns(home: Path, frame: pl.Da
     )
 
 
+@pytest.mark.slow
 def test_a_table_goes_through_pipes(home: Path, frame: pl.DataFrame) -> None:
     content = (home / "t.csv").read_bytes()
     done = subprocess.run(
@@ -982,6 +983,7 @@ def test_the_readme_transcript_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
     assert script["transcript"]() == script["TRANSCRIPT"].read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_reading_a_large_table_is_frugal(tmp_path: Path) -> None:
     from benchmarks.reading.command import LIMIT, measure_reading
 

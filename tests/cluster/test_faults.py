@@ -71,6 +71,7 @@ def test_without_a_client_the_error_says_how_to_get_one(monkeypatch: pytest.Monk
         DaskAnchorGraphClassifier().fit(array.from_array(case.X), case.labels)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(n=200, distance=2.0)
     # Placed near their neighbours, which takes every stage that there is.
@@ -134,6 +135,7 @@ def test_a_worker_without_memory_is_told_by_its_task(client: Any) -> None:
     assert re.search(told, str(error))
 
 
+@pytest.mark.slow
 def test_a_worker_that_joins_late_takes_part(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(n=200)
     model = DaskAnchorGraphClassifier(AnchorGraph(anchors=case.X[::10]))
@@ -145,6 +147,7 @@ def test_a_worker_that_joins_late_takes_part(monkeypatch: pytest.MonkeyPatch) ->
         client.wait_for_workers(2, timeout=SOON)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_written_to_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     n, d = 60_000, 8
     low = {"target": 0.01, "spill": False, "pause": False, "terminate": False}
@@ -185,6 +188,7 @@ def test_a_closed_client_is_an_error_at_once() -> None:
             DaskAnchorGraphClassifier(client=client).fit(case.labels, case.labels)
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_an_error_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_session, "PATIENCE", 1.0)
     case = Case(n=60)

@@ -184,8 +184,12 @@ CLAIMS: dict[str, Callable[[dict[str, Any]], None]] = {
 NEEDS = {"plot_saving": ("skops", "onnx", "onnxruntime")}
 
 
-# Of tens of thousands of points, or of many draws.
-LONG = {"plot_class_volumes", "plot_many_points", "plot_embeddings"}
+# Of tens of thousands of points, or of many draws: more than a second.
+LONG = {
+    *("plot_active_labelling", "plot_callbacks", "plot_class_volumes", "plot_compare"),
+    *("plot_embeddings", "plot_imbalance", "plot_many_points", "plot_own_graph"),
+    *("plot_own_kernel", "plot_own_loss", "plot_pipelines", "plot_spectra", "plot_text"),
+}
 
 
 @pytest.mark.parametrize(

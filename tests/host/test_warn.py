@@ -99,6 +99,7 @@ def test_modules_of_like_names_are_users() -> None:
     assert called(lambda: outside["f"]()) == [(UserWarning, "tools.py", 2)]
 
 
+@pytest.mark.slow
 def test_where_there_is_no_other_caller_the_warning_is_given_all_the_same() -> None:
     code = (
         "__name__ = 'sklearn.x'\nfrom lapwing._host.warn import warn\nwarn('alone', UserWarning)\n"
