@@ -57,6 +57,7 @@ demo: $(READY)
 # One thread a worker: the tests' matrices are small, and threads of two workers only fight for cores.
 # Slow are browsers, processes that are killed, and whole benchmarks.
 test: PICKED := -m "not slow"
+test-all: PICKED := --hypothesis-profile thorough
 test test-all: export OMP_NUM_THREADS := 1
 test test-all: export OPENBLAS_NUM_THREADS := 1
 test test-all: export MKL_NUM_THREADS := 1

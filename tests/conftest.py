@@ -13,7 +13,10 @@ from hypothesis import settings
 os.environ["MPLBACKEND"] = "Agg"
 
 # A run that fails must fail again: the same examples everywhere, no clock, no memory of old runs.
-settings.register_profile("lapwing", derandomize=True, deadline=None, database=None)
+# `make test-all` takes the thorough profile (--hypothesis-profile).
+QUICK = {"derandomize": True, "deadline": None, "database": None}
+settings.register_profile("lapwing", max_examples=20, **QUICK)
+settings.register_profile("thorough", max_examples=100, **QUICK)
 settings.load_profile("lapwing")
 
 DATA_HOME_VARIABLE = "LAPWING_DATA_HOME"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import pairwise
 
@@ -333,7 +333,6 @@ def test_a_memory_limit_that_is_not_a_size(text, monkeypatch):
 
 
 @given(st.integers(0, 200), st.integers(0, 50), st.integers(1, 400))
-@settings(max_examples=100)
 def test_row_blocks_cover_all_rows_within_the_budget(n_rows, bytes_per_row, budget):
     blocks = list(row_blocks(n_rows, bytes_per_row, budget))
     assert [row for block in blocks for row in range(block.start, block.stop)] == [*range(n_rows)]
@@ -345,7 +344,6 @@ def test_row_blocks_cover_all_rows_within_the_budget(n_rows, bytes_per_row, budg
 
 
 @given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 9))
-@settings(max_examples=100)
 def test_even_blocks_cover_all_rows_with_even_work(counts, n_blocks):
     indptr = np.concatenate([[0], np.cumsum(counts, dtype=int)])
     blocks = even_blocks(indptr, n_blocks)

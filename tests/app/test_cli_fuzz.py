@@ -19,10 +19,9 @@ from tests.helpers.customers import LABEL, write_ods
 
 ENCODINGS = ("utf-8", "utf-16", "cp1252")
 CASES = settings(
-    max_examples=20,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-FEW = settings(CASES, max_examples=10)
+FEW = settings(CASES, max_examples=settings.default.max_examples // 4)
 N = 24
 
 
@@ -129,7 +128,7 @@ def test_damaged_open_documents(files: Path, tmp_path: Path, check: Check, chang
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
-@CASES
+@FEW
 @given(changes=edits)
 def test_damaged_tables(
     files: Path, tmp_path: Path, check: Check, suffix: str, changes: Any
@@ -165,7 +164,7 @@ cells = st.one_of(
 )
 
 
-@CASES
+@FEW
 @given(
     names=st.lists(st.text(max_size=3), min_size=1, max_size=4),
     rows=st.lists(st.lists(cells, min_size=1, max_size=5), max_size=9),

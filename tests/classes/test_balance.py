@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
@@ -40,7 +40,6 @@ CASES = given(
 
 
 @CASES
-@settings(deadline=None, max_examples=25)
 def test_the_optimum_is_that_of_a_general_solver(
     seed: int, n: int, c: int, T: float, tau: float
 ) -> None:
@@ -58,7 +57,6 @@ def test_the_optimum_is_that_of_a_general_solver(
 
 
 @CASES
-@settings(deadline=None, max_examples=40)
 def test_there_is_no_gap_between_primal_and_dual(
     seed: int, n: int, c: int, T: float, tau: float
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.optimize import linear_sum_assignment, linprog
@@ -55,7 +55,6 @@ sizes = given(
 
 
 @sizes
-@settings(deadline=None, max_examples=150)
 def test_volumes_are_the_prior_within_one_point(
     seed: int, n: int, c: int, skew: float, concentration: float
 ) -> None:
@@ -119,7 +118,6 @@ def test_no_point_lies_on_a_boundary() -> None:
 
 
 @given(seed=st.integers(0, 10**6), c=st.integers(2, 6))
-@settings(deadline=None, max_examples=30)
 def test_invariances(seed: int, c: int) -> None:
     rng = np.random.default_rng(seed)
     n = 60
@@ -222,7 +220,6 @@ def test_equal_remainders_go_to_the_class_with_more_points() -> None:
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 100), part=st.floats(0, 1))
-@settings(deadline=None, max_examples=100)
 def test_one_column_is_cut_at_the_prior(seed: int, n: int, part: float) -> None:
     f = np.random.default_rng(seed).standard_normal((n, 1))
     found = prior_offsets(f, [1 - part, part])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -47,7 +47,6 @@ def test_ties_and_duplicates(backend: str, d: int) -> None:
     k=st.integers(1, 24),
     metric=st.sampled_from(["euclidean", "cityblock"]),
 )
-@settings(max_examples=60)
 def test_neighbors_of_any_points(X: np.ndarray, k: int, metric: str) -> None:
     k = min(k, len(X) - 1)
     check_neighbors(X, k, KNNGraph(k, metric=metric).neighbors(X), metric)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lapwing
@@ -54,7 +54,6 @@ def test_records_are_found_again_in_their_order(tmp_path: Path) -> None:
     assert len(lines) == 4
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_a_file_that_was_cut_anywhere_has_all_records_before(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -99,7 +98,6 @@ class FullDisk:
         return getattr(self._file, name)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=12), st.booleans())
 def test_a_full_disk_loses_nothing_that_was_acknowledged(
     tmp_path_factory: pytest.TempPathFactory, rooms: list[int], may_cut: bool

@@ -317,7 +317,7 @@ def raw(browser: Browser, content: bytes) -> bytes:
             return b""
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200), st.booleans())
 def test_garbage_does_not_end_it(refusing: Browser, garbage: bytes, begun: bool) -> None:
     start = f"POST {refusing.path}api/batch HTTP/1.1\r\nHost: {refusing.host}\r\n".encode()

@@ -132,7 +132,7 @@ def test_numbers_to_be_predicted(tmp_path: Path) -> None:
         max_size=12,
     )
 )
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 def test_formats_agree_to_the_bit(tmp_path: Path, X: list[list[float]]) -> None:
     values = np.array(X)
@@ -368,7 +368,7 @@ def test_wrong_parquet_files(tmp_path: Path, content: bytes) -> None:
 
 
 @given(cut=st.integers(1, 700), flip=st.integers(0, 700))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
 def test_a_damaged_file_is_a_value_error_or_a_table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -122,7 +122,6 @@ observation = st.tuples(
     st.integers(-12, 4).map(float),
     st.sampled_from([0.0, 0.25, 2.0]),
 )
-@settings(max_examples=80)
 def test_the_step_on_a_lattice_of_ties(observations, linear, quadratic):
     y, f, df, weights = (np.array(part) for part in zip(*observations, strict=True))
     # Far out psi(s) = level + tilt s; a linear term that stays negative is no regulariser's.
