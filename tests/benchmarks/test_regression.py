@@ -86,7 +86,9 @@ def test_a_set_may_have_fewer_rows() -> None:
 
 
 @pytest.mark.parametrize("name", CONTENDERS)
-def test_every_method_answers(name: str, curve: Set) -> None:
+def test_every_method_answers(name: str, curve: Set, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coreg, "ROUNDS", 10)
+    monkeypatch.setattr(coreg, "POOL", 10)
     X, truth = curve
     y = drawn(truth, 20, np.random.default_rng(0))
     error, seconds, failed = measured(X, truth, CONTENDERS[name], y)

@@ -40,6 +40,7 @@ ONE: dict[str, Any] = {
     "gammas": [0.3],
     "graphs": [KNNGraph(5)],
 }
+HALF = ONE | {"lams": [100.0]}
 EXAMPLES: dict[str, Any] = {
     "one graph": LapERLSClassifierCV(**ONE),
     "widths and C": LapERLSClassifierCV(
@@ -51,17 +52,17 @@ EXAMPLES: dict[str, Any] = {
     "graphs": LapERLSClassifierCV(
         **ONE | {"lams": [100.0], "graphs": [KNNGraph(4), KNNGraph(7), FLAT]}
     ),
-    "no smoothness": LapERLSClassifierCV(**ONE | {"mus": [0.0, 1.0]}),
+    "no smoothness": LapERLSClassifierCV(**HALF | {"mus": [0.0, 1.0]}),
     "cut-off weights": LapERLSClassifierCV(**ONE | {"lams": [1e2, 1e12], "mus": [1.0]}),
-    "intercept": LapERLSClassifierCV(**ONE, fit_intercept=True),
-    "intercept, D - W": LapERLSClassifierCV(**ONE | {"graphs": [FLAT]}, fit_intercept=True),
+    "intercept": LapERLSClassifierCV(**HALF, fit_intercept=True),
+    "intercept, D - W": LapERLSClassifierCV(**HALF | {"graphs": [FLAT]}, fit_intercept=True),
     "intercept, ring": LapERLSClassifierCV(
-        **ONE | {"graphs": [RING], "n_eigenvectors": [7, 19]}, fit_intercept=True
+        **HALF | {"graphs": [RING], "n_eigenvectors": [7, 19]}, fit_intercept=True
     ),
-    "linear": LapERLSClassifierCV("linear", **ONE),
-    "linear, intercept": LapERLSClassifierCV("linear", **ONE, fit_intercept=True),
-    "landmarks": LapERLSClassifierCV(**ONE, space=Landmarks(15)),
-    "polynomial": LapERLSClassifierCV("poly", **ONE, degree=2),
+    "linear": LapERLSClassifierCV("linear", **HALF),
+    "linear, intercept": LapERLSClassifierCV("linear", **HALF, fit_intercept=True),
+    "landmarks": LapERLSClassifierCV(**HALF, space=Landmarks(15)),
+    "polynomial": LapERLSClassifierCV("poly", **HALF, degree=2),
 }
 every_example = pytest.mark.parametrize("name", EXAMPLES)
 ERROR = "left_out_squared_error"

@@ -52,9 +52,9 @@ EXAMPLES: dict[str, Any] = {
     "graphs": LapRLSClassifierCV(
         **SMALL | {"gamma_As": [0.1], "graphs": [KNNGraph(4), KNNGraph(7), FLAT]}
     ),
-    "no graph too": LapRLSClassifierCV(**SMALL | {"gamma_Is": [0.0, 1.0]}),
+    "no graph too": LapRLSClassifierCV(**ONE | {"gamma_Is": [0.0, 1.0]}),
     "no graph": LapRLSClassifierCV(**SMALL | {"gamma_Is": [0.0]}),
-    "intercept": LapRLSClassifierCV(**SMALL | {"gamma_Is": [0.0, 0.3]}, fit_intercept=True),
+    "intercept": LapRLSClassifierCV(**ONE | {"gamma_Is": [0.0, 0.3]}, fit_intercept=True),
     "intercept, D - W": LapRLSClassifierCV(**SMALL | {"graphs": [FLAT]}, fit_intercept=True),
     "linear": LapRLSClassifierCV("linear", **ONE, fit_intercept=True),
     "polynomial": LapRLSClassifierCV("poly", **ONE, degree=2),
@@ -62,7 +62,9 @@ EXAMPLES: dict[str, Any] = {
     "squared hinge, intercept": LapSVCCV(**ONE | {"gamma_Is": [0.0, 0.3]}, fit_intercept=True),
     "hinge": LapSVCCV(**ONE, loss="hinge"),
     "values": LapRLSRegressorCV(**ONE),
-    "values, D - W": LapRLSRegressorCV(**SMALL | {"graphs": [FLAT, KNNGraph(5)]}),
+    "values, D - W": LapRLSRegressorCV(
+        **SMALL | {"gamma_As": [0.1], "graphs": [FLAT, KNNGraph(5)]}
+    ),
     "values, no intercept": LapRLSRegressorCV(**ONE, fit_intercept=False),
 }
 every_example = pytest.mark.parametrize("name", EXAMPLES)

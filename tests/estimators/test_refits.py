@@ -52,7 +52,8 @@ def test_left_out_values_are_those_of_fits_without_the_label(name: str) -> None:
     refits, prepared, _ = refits_of(estimator)
     found = refits.left_out()
     assert found.shape == prepared.problem.targets.shape or name.startswith("S3VC")
-    some = np.flatnonzero(removable(prepared, refits.estimator._regression))[::6]
+    some = np.flatnonzero(removable(prepared, refits.estimator._regression))[1::9]
+    assert len(some)
     for i in some:
         rest = without(prepared, i)
         assert len(rest.problem.index) == len(prepared.problem.index) - 1

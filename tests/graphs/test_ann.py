@@ -59,9 +59,9 @@ def test_codes_propose_what_lengths_decide(
     monkeypatch: pytest.MonkeyPatch, d: int, most: int, metric: str
 ) -> None:
     """With a code a coordinate, one for several of which some are missing, and a single one."""
-    monkeypatch.setattr(ann, "CODED_POINTS", 2000)
+    monkeypatch.setattr(ann, "CODED_POINTS", 1000)
     monkeypatch.setattr(ann, "_MOST_CODES", most)
-    X = gaussian_points(2500, d)
+    X = gaussian_points(1500, d)
     exact = KNNGraph(4, approximate=False, metric=metric).neighbors(X)
     tried = []
     original = ann._raise_recall
