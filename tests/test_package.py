@@ -37,7 +37,7 @@ PUBLIC = {
         KNNGraph Kernel Landmarks LapERLSClassifier LapERLSClassifierCV LapERLSRegressor LapESVC
         LapESVR
         LapRLSClassifier LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR
-        Linear S3VC TableEncoder TransformerGraph __version__ label report
+        Linear RelevanceScaler S3VC TableEncoder TransformerGraph __version__ label report
     """,
     "lapwing.graphs": """
         AffinityGraph AnchorGraph AnchorLaplacian Anchors Eigenfunctions Eigenpairs GRAPHS

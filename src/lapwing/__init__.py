@@ -22,6 +22,7 @@ from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGrap
 from lapwing.kernels import Kernel
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.model_selection.few_label_regressor import FewLabelRegressor
+from lapwing.model_selection.relevance_scaler import RelevanceScaler
 from lapwing.spaces import Landmarks, Linear
 
 if _TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "Kernel",
     "Landmarks",
     "Linear",
+    "RelevanceScaler",
     "TableEncoder",
     "TransformerGraph",
     "__version__",

@@ -221,8 +221,9 @@ def test_deviations_are_those_of_what_it_chose() -> None:
 def test_default_candidates() -> None:
     names = [one.name for one in default_candidates(X, regression=True)]
     assert names == [
-        "linear ridge regression", "kernel ridge regression", "LapRLSRegressorCV()",
-        "LapERLSRegressor()",
+        "linear ridge regression", "kernel ridge regression",
+        "kernel ridge regression, scaled columns", "LapRLSRegressorCV()",
+        "LapRLSRegressorCV(), scaled columns", "LapERLSRegressor()",
     ]  # fmt: skip
     wide = default_candidates(np.zeros((5, 9)), regression=True)
     assert "kernel ridge regression" not in [one.name for one in wide]

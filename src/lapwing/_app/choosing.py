@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from lapwing._app.effort import EffortLimits, affordable, forecast_comparison
 from lapwing._app.encoding import points_of
@@ -23,7 +24,7 @@ from lapwing._host.warn import warn
 from lapwing._report.record import Choice
 from lapwing._rows import is_rows
 from lapwing._tables.encoders import TEXT
-from lapwing._tables.preprocessing import MAX_WORDS
+from lapwing._tables.preprocessing import MAX_WORDS, Preprocessed
 from lapwing._tables.tables import Table
 from lapwing.classes.decoding import n_columns
 from lapwing.classes.label_checks import label_warnings_ignored
@@ -48,6 +49,7 @@ from lapwing.model_selection.comparison import (
     compared,
     compared_regressions,
 )
+from lapwing.model_selection.relevance_scaler import RelevanceScaler
 
 _SIZES = "class_prior"  # that setting of the comparison which is no amount of evidence
 _LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds, a part of them, and what may take it
@@ -73,6 +75,8 @@ class MethodChoice:
         How it was chosen; None where the user named it.
     sharpness : Sharpness or None
         How sharp its probabilities are by the labels that the comparison left out.
+    scaler : RelevanceScaler or None
+        What scales the columns before it, unfitted.
     """
 
     name: str
@@ -80,6 +84,16 @@ class MethodChoice:
     estimator: Any
     choice: Choice | None = None
     sharpness: Sharpness | None = None
+    scaler: RelevanceScaler | None = None
+
+    def scaled(self, before: Preprocessed, table: Table) -> Preprocessed:
+        """The points of the fit, with their columns scaled where that was chosen."""
+        if self.scaler is None:
+            return before
+        points = self.scaler.fit_transform(before.points, table.y)
+        steps = [*before.steps, ("relevance", self.scaler)]
+        words = f"{before.words}; columns scaled by their relevance to the targets"
+        return replace(before, steps=steps, points=points, words=words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,10 +315,12 @@ def _regression_choice(
         # The last fit tells what there is to tell of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
         found = _regression(table, points, EffortLimits.max_samples, request.seed, progress)
-    best = found.best
+    best, scaler = found.best, None
+    if isinstance(best, Pipeline):  # of the default candidates: scaled columns
+        scaler, best = best
     known = method_of(best)
     assert known is not None
-    return MethodChoice(*known, best, Choice(found))
+    return MethodChoice(*known, best, Choice(found), scaler=scaler)
 
 
 def _candidates(table: Table, points: Any) -> tuple[Candidate, ...]:

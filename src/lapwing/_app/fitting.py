@@ -46,6 +46,7 @@ from lapwing.model_selection.probabilities import (
     sharpness_of,
     sure_rows,
 )
+from lapwing.model_selection.relevance_scaler import correct_left_out
 from lapwing.problem import distinct_rows
 
 N_NEXT = 10  # rows to label next
@@ -110,8 +111,8 @@ def origin_of(request: FitRequest, chosen: MethodChoice, points: Any) -> Origin:
 
 def _plain_command(request: FitRequest, chosen: MethodChoice, points: Any) -> str:
     """Return the command that fits the chosen model again; empty if nothing was chosen."""
-    if not (request.automatic or isinstance(request, TuneRequest)):
-        return ""
+    if not (request.automatic or isinstance(request, TuneRequest)) or chosen.scaler is not None:
+        return ""  # no option scales columns by their relevance
     plain = chosen.estimator
     if isinstance(plain, PathEstimator):
         plain = plain._estimator(**plain.best_params_)
@@ -155,6 +156,7 @@ def fit(
     warn_suggested_labels(table.n_suggested, int(np.count_nonzero(table.labeled)))
     before = points_of(table, request, progress)
     chosen = choose(table, request, before.points, progress)
+    before = chosen.scaled(before, table)
     estimator, method = chosen.estimator, chosen.method
     request.check_method(method, estimator.get_params(deep=False))
     n_rows = table.labeled.size
@@ -167,6 +169,7 @@ def fit(
         fit_estimator(estimator, before.points, table.y, request, callbacks)
         if chosen.sharpness is not None:
             sharpen_untested(estimator, chosen.sharpness)
+        correct_left_out(estimator, before.steps)
     next_rows = None
     if asks:
         if _affords_graph(estimator, n_rows):

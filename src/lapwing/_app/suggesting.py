@@ -91,6 +91,7 @@ def suggest(
     fitted, name = known >= (1 if regression else 2), request.method
     if fitted:
         chosen = choose(table, request, before.points, progress)
+        before = chosen.scaled(before, table)
         name, estimator = chosen.name, chosen.estimator
         keep_graph(estimator, table.labeled.size)
         fit_estimator(estimator, before.points, table.y, request, callbacks)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import FitFailedWarning
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from lapwing._arrays import Array, is_sparse
@@ -26,6 +26,7 @@ from lapwing.estimators import (
     LapSVC,
 )
 from lapwing.graphs.registry import default_metric
+from lapwing.model_selection.relevance_scaler import RelevanceScaler
 from lapwing.spaces import Landmarks
 
 LABELS_ALONE = "labels alone"
@@ -80,6 +81,7 @@ class Kernels(NamedTuple):
     without_graph: str
     with_graph: str
     wide: bool  # linear functions can tell any targets of the rows apart, as in texts
+    single: bool  # one column
 
     @classmethod
     def of(cls, X: Any) -> Kernels:
@@ -89,6 +91,7 @@ class Kernels(NamedTuple):
             "linear" if is_sparse(X) else "rbf",
             "linear" if mostly_zero else "rbf",
             is_sparse(X) or (len(shape) == 2 and shape[1] > shape[0]),
+            len(shape) == 2 and shape[1] == 1,
         )
 
 
@@ -163,6 +166,21 @@ def _kernel_ridge(kernels: Kernels) -> Any:
     return LapRLSRegressorCV(gamma_As=_KERNEL_RIDGES, gamma_Is=(0.0,))
 
 
+def _scaled_kernel_ridge(kernels: Kernels) -> Any:
+    return _on_scaled_columns(kernels, gamma_As=_KERNEL_RIDGES, gamma_Is=(0.0,))
+
+
+def _scaled_laprls_regressor(kernels: Kernels) -> Any:
+    return _on_scaled_columns(kernels)
+
+
+def _on_scaled_columns(kernels: Kernels, **parameters: Any) -> Any:
+    if kernels.wide or kernels.single:
+        return None
+    # The width is that of the process whose scales they are.
+    return make_pipeline(RelevanceScaler(), LapRLSRegressorCV(gammas=(0.5,), **parameters))
+
+
 def _laprls_regressor(kernels: Kernels) -> Any:
     return LapRLSRegressorCV(kernels.with_graph)
 
@@ -179,7 +197,9 @@ _KERNEL_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1)
 REGRESSION_RECIPES: tuple[Recipe, ...] = (
     Recipe(LABELS_ALONE, _linear_ridge, _linear_ridge, name="linear ridge regression"),
     Recipe(LABELS_ALONE, _kernel_ridge, name="kernel ridge regression"),
+    Recipe(LABELS_ALONE, _scaled_kernel_ridge, name="kernel ridge regression, scaled columns"),
     Recipe(SMOOTH, _laprls_regressor),
+    Recipe(SMOOTH, _scaled_laprls_regressor, name="LapRLSRegressorCV(), scaled columns"),
     Recipe(SMOOTH, _laperls_regressor, _laperls_regressor),
 )
 
@@ -206,7 +226,8 @@ def default_candidates(
         gives the candidates for any number.
     regression : bool, default=False
         Whether numbers are to be predicted: then they are ridge and kernel ridge regression on the
-        labels alone, `LapRLSRegressorCV` and `LapERLSRegressor`.
+        labels alone, `LapRLSRegressorCV` and `LapERLSRegressor`, and of two to as many columns as
+        rows, kernel ridge regression and `LapRLSRegressorCV` behind `RelevanceScaler`.
 
     Returns
     -------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin, clone
 from sklearn.callback import with_callbacks
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,6 +25,7 @@ from lapwing.model_selection.candidates import default_candidates, last_step
 from lapwing.model_selection.comparison import CompareSettings, Comparison, compared_regressions
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.few_label import FewLabelEstimator
+from lapwing.model_selection.relevance_scaler import correct_left_out
 
 
 @document
@@ -40,7 +42,8 @@ class FewLabelRegressor(SeveralTargets, RegressorMixin, FewLabelEstimator):
     candidates : sequence of lapwing.model_selection.Candidate, default=None
         What to choose from. None is `lapwing.model_selection.default_candidates` of regressions:
         ridge and kernel ridge regression on the targets alone, `LapRLSRegressorCV` and
-        `LapERLSRegressor`.
+        `LapERLSRegressor`; kernel ridge regression and `LapRLSRegressorCV` also on columns that
+        `RelevanceScaler` scales.
     max_samples : int, default=2000
         Most rows to choose by; the chosen estimator is fitted to all rows.
     random_state : int, RandomState or None, default=0
@@ -78,7 +81,8 @@ class FewLabelRegressor(SeveralTargets, RegressorMixin, FewLabelEstimator):
     candidates without a matrix of all pairs of rows are tried.
 
     Left-out errors of what chose its parameters by the same targets are a little small. The
-    parameters are chosen by their likelihood, and not by these errors.
+    parameters are chosen by their likelihood, and not by these errors. On scaled columns, whose
+    scales are many parameters, errors and intervals are corrected by `RelevanceScaler.optimism_`.
 
     Examples
     --------
@@ -142,7 +146,9 @@ class FewLabelRegressor(SeveralTargets, RegressorMixin, FewLabelEstimator):
         def compare(stages: Stages) -> tuple[Comparison, None]:
             return compared_regressions(points, y, sample_weight, asked, stages), None
 
-        self._choose(X, y, sample_weight, compare)
+        fitted, _ = self._choose(X, y, sample_weight, compare)
+        if isinstance(self.best_estimator_, Pipeline):
+            correct_left_out(fitted, self.best_estimator_.steps)
         self.unlabeled_help_ = self.evidence_.unlabeled_help
         return self
 

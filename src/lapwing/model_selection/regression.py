@@ -21,6 +21,7 @@ from lapwing.estimators.path import ChosenRefits, PathEstimator
 from lapwing.estimators.prepared import SILENT
 from lapwing.model_selection.candidates import LABELS_ALONE, Candidate
 from lapwing.model_selection.evidence import PROBABILITY
+from lapwing.model_selection.relevance_scaler import optimism_of
 from lapwing.model_selection.reproducibility import start
 
 # Of the error; by less another method is not worth a graph. On five sets of 400 rows, 20, 40 and 80
@@ -59,7 +60,8 @@ class RegressionEvidence:
     rows : ndarray of int of shape (n_left_out,)
         Rows of X whose targets were left out, each in turn, all other rows staying.
     residuals : ndarray of shape (n_left_out,)
-        Targets less the values of the fits without them.
+        Targets less the values of the fits without them, times the `RelevanceScaler.optimism_` of
+        columns that were scaled by all targets.
     weights : ndarray of shape (n_left_out,)
         Of the targets; they sum to 1.
     seconds : float
@@ -125,7 +127,8 @@ def try_out_regression(
 ) -> RegressionEvidence:
     """Leave out each target of a candidate, exactly.
 
-    An estimator that chooses its parameters chooses once, by all targets.
+    An estimator that chooses its parameters chooses once, by all targets: they are few. Scales of
+    columns are as many as the columns, and the errors are corrected for their choice.
 
     Raises
     ------
@@ -133,14 +136,18 @@ def try_out_regression(
         As fits do, and where there is one target only.
     """
     begun = time.perf_counter()
-    trial = start(candidate.estimator, X, y, sample_weight)
-    refits: Any = trial.refits
+    tried, optimism = candidate.estimator, 1.0
+    if isinstance(tried, Pipeline):
+        steps = clone(tried[:-1])
+        X = steps.fit_transform(X, y) if len(steps) else X
+        tried, optimism = tried[-1], optimism_of(steps.steps)
+    refits: Any = start(tried, X, y, sample_weight).refits
     if isinstance(refits.estimator, PathEstimator):
-        refits = ChosenRefits.of_solution(refits.estimator._solve(trial.prepared, SILENT))
-    problem = trial.prepared.problem
+        refits = ChosenRefits.of_solution(refits.estimator._solve(refits.prepared, SILENT))
+    problem = refits.prepared.problem
     if len(problem.targets) < 2:
         raise ValueError("y holds one target, and none can be left out. Give at least two.")
-    residuals = (problem.targets - refits.left_out())[:, 0]
+    residuals = optimism * (problem.targets - refits.left_out())[:, 0]
     weights = problem.weights / problem.weights.sum()
     least = (_ROUNDING * np.abs(problem.targets).max(initial=0.0)) ** 2
     squares = weights @ residuals**2

@@ -27,6 +27,7 @@ from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES
 from lapwing.model_selection import Candidate, Comparison, Evidence, RegressionEvidence
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.model_selection.few_label_regressor import FewLabelRegressor
+from lapwing.model_selection.relevance_scaler import RelevanceScaler
 from lapwing.spaces.recipes import SPACES
 
 # Allowed types of each loader of skops. Loaders that are not allowed: bound methods, partials,
@@ -69,7 +70,7 @@ def _own_types() -> tuple[str, ...]:
     classes = [getattr(estimators, name) for name in estimators.__all__]
     classes += [*GRAPHS.values(), *SPACES.values(), Kernel, Anchors, Eigenfunctions, Rotation]
     classes += [*LOSSES.values(), *UNLABELED_LOSSES.values()]
-    classes += [FewLabelClassifier, FewLabelRegressor, Candidate]
+    classes += [FewLabelClassifier, FewLabelRegressor, Candidate, RelevanceScaler]
     classes += [Comparison, Evidence, RegressionEvidence]
     return (*(f"{c.__module__}.{c.__name__}" for c in classes), TABLE_ENCODER)
 

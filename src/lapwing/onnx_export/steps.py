@@ -24,6 +24,7 @@ from sklearn.preprocessing import (
 )
 
 from lapwing._arrays import Array
+from lapwing.model_selection.relevance_scaler import RelevanceScaler
 
 
 class OnnxExportError(ValueError):
@@ -184,6 +185,10 @@ def _standard(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTens
     )
 
 
+def _relevance(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
+    return ColumnTensors([_shift_and_divide(build, X, None, step.scale_)], p)
+
+
 def _robust(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     shift = step.center_ if step.with_centering else None
     divisor = step.scale_ if step.with_scaling else None
@@ -277,6 +282,7 @@ def _categories(values: Array) -> Array:
 _STEPS: Mapping[type, Callable[[Builder, Any, str, int], ColumnTensors]] = {
     FunctionTransformer: _identity,
     StandardScaler: _standard,
+    RelevanceScaler: _relevance,
     MinMaxScaler: _min_max,
     MaxAbsScaler: _max_abs,
     RobustScaler: _robust,

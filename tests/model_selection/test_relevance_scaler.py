@@ -1,0 +1,101 @@
+"""Columns scaled by their relevance, and what the choice and its intervals make of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from lapwing import FewLabelRegressor, LapRLSRegressor, RelevanceScaler
+from lapwing.model_selection import Candidate, compare, default_candidates
+from lapwing.model_selection.candidates import LABELS_ALONE
+from lapwing.models import load_model, save_model
+from lapwing.onnx_export import to_onnx
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+TRUTH = np.sin(3 * X[:, 0]) + 0.05 * RNG.normal(size=60)  # the other columns are noise
+Y = np.where(np.arange(60) < 30, TRUTH, np.nan)
+SCALED = make_pipeline(RelevanceScaler(), LapRLSRegressor(gamma=0.5, gamma_I=0, gamma_A=0.01))
+
+
+def test_scales_have_the_units_of_the_columns() -> None:
+    plain = RelevanceScaler().fit(X, Y)
+    units = np.array([1.0, 10.0, 0.1, 3.0])
+    other = RelevanceScaler().fit(X * units + 5, 100 * Y - 3)
+    np.testing.assert_allclose(other.scale_, plain.scale_ * units, rtol=1e-3)
+    np.testing.assert_array_equal(plain.transform(X), X / plain.scale_)
+    assert plain.scale_.argmin() == 0
+    assert plain.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_points_of_a_file_are_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "points.npy", X)
+    found = RelevanceScaler().fit(tmp_path / "points.npy", Y)
+    np.testing.assert_array_equal(found.transform(tmp_path / "points.npy"), found.transform(X))
+    np.testing.assert_array_equal(found.scale_, RelevanceScaler().fit(X, Y).scale_)
+
+
+def test_columns_and_targets_that_do_not_vary() -> None:
+    flat = np.column_stack([X[:, :2], np.full(60, 7.0)])
+    assert np.isfinite(RelevanceScaler().fit(flat, Y).scale_).all()
+    nothing = RelevanceScaler().fit(X, np.where(np.isnan(Y), np.nan, 2.0))
+    np.testing.assert_allclose(nothing.scale_, X.std(axis=0))
+    assert nothing.optimism_ == 1
+
+
+def test_targets_are_asked_for_row_by_row() -> None:
+    with pytest.raises(ValueError, match="X has 60 rows, but y has 3 entries"):
+        RelevanceScaler().fit(X, Y[:3])
+    with pytest.raises(ValueError, match="y holds no label"):
+        RelevanceScaler().fit(X, np.full(60, np.nan))
+
+
+def test_errors_on_scaled_columns_are_corrected() -> None:
+    found = compare(X, Y, candidates=[Candidate("mine", SCALED, LABELS_ALONE)]).chosen
+    scaler = RelevanceScaler().fit(X, Y)
+    alone = clone(SCALED[-1]).fit(scaler.transform(X), Y)
+    expected = scaler.optimism_ * alone.left_out_residuals_
+    np.testing.assert_allclose(found.residuals, expected, atol=1e-9)
+    assert scaler.optimism_ > 1
+
+
+def test_the_choice_takes_scaled_columns_and_wider_intervals() -> None:
+    model = FewLabelRegressor([Candidate("mine", SCALED, LABELS_ALONE)]).fit(X, Y)
+    scaler, fitted = model.best_estimator_
+    plain = clone(SCALED).fit(X, Y)
+    ratio = fitted.left_out_residuals_ / plain[-1].left_out_residuals_
+    np.testing.assert_allclose(ratio, scaler.optimism_)
+    wide = np.ptp(model.predict_interval(X[30:]), axis=1)
+    narrow = np.ptp(plain[-1].predict_interval(scaler.transform(X[30:])), axis=1)
+    assert (wide > narrow).all()
+
+
+def test_the_default_candidates_scale_columns_where_there_are_several() -> None:
+    def names(points: np.ndarray) -> list[str]:
+        return [one.name for one in default_candidates(points, regression=True)]
+
+    assert sum("scaled columns" in name for name in names(X)) == 2
+    for points in (X[:, :1], X[:3]):  # one column; more columns than rows
+        assert not any("scaled columns" in name for name in names(points))
+    model = FewLabelRegressor().fit(X, Y)
+    assert "scaled columns" in model.evidence_.chosen.name
+    error = np.sqrt(np.mean((model.predict(X) - TRUTH)[30:] ** 2))
+    kernel_ridge = next(
+        row for row in model.evidence_.table if row.name.endswith("ridge regression")
+    )
+    assert error < kernel_ridge.error
+
+
+def test_saved_and_exported(tmp_path: Path) -> None:
+    model = clone(SCALED).fit(X, Y)
+    save_model(model, tmp_path / "model.lapwing")
+    loaded = load_model(tmp_path / "model.lapwing").pipeline
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
+    (values,) = session.run(None, {"X": X})
+    np.testing.assert_allclose(values.ravel(), model.predict(X), atol=1e-9)
