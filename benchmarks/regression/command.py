@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.regression.contenders import CONTENDERS, Contender
+from benchmarks.regression.contenders import CONTENDERS, Contender, Predicted
 from benchmarks.regression.sources import SOURCES, Array
 from benchmarks.shared.files import Lines
 from benchmarks.shared.known import Answer, Outcome, error_table, gather, mean_errors, timed
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
             hide, measure = partial(drawn, truth), partial(measured, X, truth)
             found += gather(name, methods, draws, arguments.seed, hide, measure, Lines(path))
     sets = list(dict.fromkeys(answer.set for answer in found))
-    tables = [*(table_of(name, found) for name in sets), ratios(found)]
+    tables = [*(table_of(name, found) for name in sets), ratios(found), coverage(found)]
     raw = {"answers": [asdict(answer) for answer in found]}
     write_results(arguments.output, "regression", tables, raw)
     return 0
@@ -76,13 +76,17 @@ def drawn(truth: Array, targets: int, rng: np.random.Generator) -> Array:
 
 
 def measured(X: Array, truth: Array, contender: Contender, y: Array) -> Outcome:
-    """Root mean square error on the rows without a target, seconds, and what failed."""
-    free = np.isnan(y)
+    """Root mean square error and intervals on the rows without a target, and seconds."""
+    free, held = np.isnan(y), None
 
-    def error(numbers: Array) -> float:
-        return float(np.sqrt(np.mean((numbers - truth)[free] ** 2)))
+    def error(found: Predicted) -> float:
+        nonlocal held
+        if found.ends is not None:
+            low, high = found.ends[free].T
+            held = float(np.mean((low <= truth[free]) & (truth[free] <= high)))
+        return float(np.sqrt(np.mean((found.numbers - truth)[free] ** 2)))
 
-    return timed(lambda: contender.answer(X, y), error)
+    return timed(lambda: contender.answer(X, y), error)._replace(held=held)
 
 
 def table_of(name: str, found: Sequence[Answer]) -> Table:
@@ -116,3 +120,26 @@ def ratios(found: Sequence[Answer]) -> Table:
         "hindsight only: below 1 is better than all of these. Of methods that answered every draw."
     ]
     return Table("Errors over the best on known targets alone", header, rows, notes)
+
+
+def coverage(found: Sequence[Answer]) -> Table:
+    """Shares of true values within 90 % intervals, by set and targets, and their means."""
+    told = [(answer, answer.held) for answer in found if answer.held is not None]
+    methods = list(dict.fromkeys(answer.method for answer, _ in told))
+    cells: dict[tuple[str, int, str], list[float]] = {}
+    for answer, held in told:
+        cells.setdefault((answer.set, answer.known, answer.method), []).append(100 * held)
+    means = {key: float(np.mean(shares)) for key, shares in cells.items()}
+    rows = [
+        [name, str(count), *(_percent(means.get((name, count, method))) for method in methods)]
+        for name, count in dict.fromkeys((answer.set, answer.known) for answer, _ in told)
+    ]
+    of_each = [[mean for key, mean in means.items() if key[2] == method] for method in methods]
+    rows.append(["all", "", *(f"{np.mean(each):.1f}" for each in of_each)])
+    rows.append(["least", "", *(f"{min(each):.1f}" for each in of_each)])
+    notes = ["Percent of the true values of rows without a target within `predict_interval(X)`."]
+    return Table("Coverage of 90 % intervals", ["set", "targets", *methods], rows, notes)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"

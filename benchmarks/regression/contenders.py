@@ -29,6 +29,13 @@ from lapwing import (
 )
 
 
+class Predicted(NamedTuple):
+    """Numbers of all rows, and the ends (n, 2) of 90 % intervals where there are any."""
+
+    numbers: Array
+    ends: Array | None
+
+
 class Contender(NamedTuple):
     """A method.
 
@@ -38,12 +45,15 @@ class Contender(NamedTuple):
         The model, before its fit.
     alone : bool
         Whether it is fitted to the rows with a target alone.
+    intervals : bool
+        Whether it has `predict_interval`.
     """
 
     make: Callable[[], Any]
     alone: bool = False
+    intervals: bool = False
 
-    def answer(self, X: Array, y: Array) -> Array:
+    def answer(self, X: Array, y: Array) -> Predicted:
         """Numbers of all rows; NaN in y marks those without a target.
 
         The model sees targets of mean 0 and deviation 1, for tubes and penalties are in their
@@ -53,7 +63,8 @@ class Contender(NamedTuple):
         centre, scale = y[known].mean(), y[known].std()
         rows = known if self.alone else slice(None)
         model = self.make().fit(X[rows], (y[rows] - centre) / scale)
-        return np.asarray(centre + scale * model.predict(X))
+        ends = centre + scale * model.predict_interval(X) if self.intervals else None
+        return Predicted(np.asarray(centre + scale * model.predict(X)), ends)
 
 
 def _gaussian_process() -> Any:
@@ -73,9 +84,9 @@ CONTENDERS: Mapping[str, Contender] = {
     "SVR(C=10)": Contender(lambda: SVR(C=10), alone=True),
     "RandomForestRegressor()": Contender(lambda: RandomForestRegressor(random_state=0), alone=True),
     "COREG": Contender(Coreg),
-    "FewLabelRegressor()": Contender(FewLabelRegressor),
-    "LapRLSRegressor()": Contender(LapRLSRegressor),
-    "LapRLSRegressorCV()": Contender(LapRLSRegressorCV),
-    "LapERLSRegressor()": Contender(LapERLSRegressor),
+    "FewLabelRegressor()": Contender(FewLabelRegressor, intervals=True),
+    "LapRLSRegressor()": Contender(LapRLSRegressor, intervals=True),
+    "LapRLSRegressorCV()": Contender(LapRLSRegressorCV, intervals=True),
+    "LapERLSRegressor()": Contender(LapERLSRegressor, intervals=True),
     "LapSVR()": Contender(LapSVR),
 }

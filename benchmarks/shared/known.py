@@ -35,11 +35,14 @@ class Outcome(NamedTuple):
         begun.
     failed : str
         What it said instead of an answer, or why there is none.
+    held : float or None
+        Share of the true values within its intervals, where it has any.
     """
 
     error: float | None
     seconds: float
     failed: str = ""
+    held: float | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Answer:
     known : int
         How many rows are known: labels a class, or targets.
     draw : int
-    error, seconds, failed
+    error, seconds, failed, held
         As in `Outcome`.
     """
 
@@ -63,6 +66,7 @@ class Answer:
     error: float | None
     seconds: float
     failed: str = ""
+    held: float | None = None
 
     @property
     def key(self) -> tuple[str, str, int, int]:

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.regression import command, coreg, sources
-from benchmarks.regression.command import drawn, measured, ratios, table_of
+from benchmarks.regression.command import coverage, drawn, measured, ratios, table_of
 from benchmarks.regression.contenders import CONTENDERS, Contender
 from benchmarks.regression.sources import SOURCES, Array
 from benchmarks.shared.known import Answer
@@ -91,8 +91,9 @@ def test_every_method_answers(name: str, curve: Set, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(coreg, "POOL", 10)
     X, truth = curve
     y = drawn(truth, 20, np.random.default_rng(0))
-    error, seconds, failed = measured(X, truth, CONTENDERS[name], y)
+    error, seconds, failed, held = measured(X, truth, CONTENDERS[name], y)
     assert failed == ""
+    assert (held is not None) is CONTENDERS[name].intervals
     assert error is not None
     assert error < 0.2 * truth.std()
     assert seconds > 0
@@ -103,7 +104,7 @@ def test_methods_see_standardised_targets(alone: bool, n_rows: int, curve: Set) 
     X, truth = curve
     y = drawn(truth, 20, np.random.default_rng(0))
     model = Mean()
-    numbers = Contender(lambda: model, alone).answer(X, y)
+    numbers = Contender(lambda: model, alone).answer(X, y).numbers
     assert len(model.X) == len(model.y) == n_rows
     assert np.isnan(model.y).sum() == n_rows - 20
     np.testing.assert_allclose([np.nanmean(model.y), np.nanstd(model.y)], [0, 1], atol=1e-12)
@@ -113,9 +114,27 @@ def test_methods_see_standardised_targets(alone: bool, n_rows: int, curve: Set) 
 def test_errors_are_of_rows_without_a_target() -> None:
     truth = np.array([0.0, 2.0, 4.0, -2.0])
     y = np.array([0.0, 2.0, np.nan, np.nan])
-    error, _, failed = measured(np.zeros((4, 1)), truth, Contender(Mean), y)
+    error, _, failed, held = measured(np.zeros((4, 1)), truth, Contender(Mean), y)
+    assert held is None
     assert failed == ""
     assert error == pytest.approx(3.0)
+
+
+def test_coverage_is_of_rows_without_a_target() -> None:
+    truth = np.array([0.0, 2.0, 4.0, 1.5])
+    y = np.array([0.0, 2.0, np.nan, np.nan])
+
+    class Bands(Mean):
+        def predict_interval(self, X: Array) -> Array:
+            return np.tile([-1.0, 1.0], (len(X), 1))  # 0 to 2 in the units of y
+
+    assert measured(np.zeros((4, 1)), truth, Contender(Bands, intervals=True), y).held == 0.5
+    answer = Answer("s", "m", 20, 0, 1.0, 0.1, held=0.5)
+    draws = [answer, replace(answer, draw=1, held=0.9), replace(answer, known=40, held=1.0)]
+    table = coverage([*draws, replace(answer, method="none", held=None)])
+    assert table.rows == [
+        ["s", "20", "70.0"], ["s", "40", "100.0"], ["all", "", "85.0"], ["least", "", "70.0"],
+    ]  # fmt: skip
 
 
 def test_targets_are_drawn_at_random_and_each_once(curve: Set) -> None:
