@@ -52,7 +52,7 @@ from lapwing._report.findings import (
 )
 from lapwing._report.page import collect, render
 from lapwing._report.record import FittedTwin, Hints, ReportData
-from lapwing._report.rows import ClassRows, row_columns
+from lapwing._report.rows import ClassRows, NumberRows, row_columns
 from lapwing._report.svg import choose_rows, place
 from lapwing._report.telling import ColumnParts
 from lapwing._tables.cells import cells_of_texts
@@ -701,24 +701,33 @@ def step(**changes: Any) -> str:
         ),
         (
             {"kind": "regression",
-             "rows": {"residuals": [{"id": "r9", "label": 2.0, "predicted": 5.5}], "off": 1.1}},
-            "Compare row r9 with your records: its label is 2.00, the function gives 5.50",
+             "rows": {"outlying": [{"id": "r9", "label": 2.0, "predicted": 5.5}]}},
+            "Compare row r9 with your records: its label is 2.00, the others point to 5.50",
         ),
         (
-            {"kind": "regression",
-             "rows": {"residuals": [{"id": "r9", "label": 2.0, "predicted": 5.5}], "off": 1.2}},
+            {"kind": "regression", "rows": {"outlying": []}},
             "No label stands out from the others. Use the model for new rows: lapwing predict.",
-        ),
-        # Equal labels, met exactly.
-        (
-            {"kind": "regression",
-             "rows": {"residuals": [{"id": "r9", "label": 3.0, "predicted": 3.0}], "off": 0.0}},
-            "No label stands out from the others.",
         ),
     ],
 )  # fmt: skip
 def test_one_next_step(changes: dict[str, Any], expected: str) -> None:
     assert step(**changes).startswith(expected)
+
+
+def test_a_label_stands_out_by_the_fit_without_it() -> None:
+    """Also where the fit follows it; where labels are missed by much, no one stands out."""
+    rng = np.random.default_rng(0)
+    given = np.where(np.arange(20) < 15, 5 + rng.normal(size=20), np.nan)
+    given[3] = 1e6
+    predicted = np.nan_to_num(given, nan=5.0)  # followed exactly
+    rows = NumberRows(np.arange(20).astype(str), ~np.isnan(given), given, predicted, None, None)
+    errors = rng.normal(size=15)
+    errors[3] = 1e6 - 5
+    (found,) = rows.list_rows(3, errors)["outlying"]
+    assert (found["row"], found["label"], found["predicted"]) == (3, 1e6, 5.0)
+    assert rows.list_rows(3, rng.uniform(-60, 60, 15))["outlying"] == []
+    assert rows.list_rows(3, None)["outlying"] == []
+    assert rows.list_rows(3, errors[:9])["outlying"] == []  # equal rows are one error
 
 
 # The map

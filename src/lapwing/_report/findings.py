@@ -82,8 +82,6 @@ _NUMBER_TABLE = ChoiceTable(
 )
 
 _MOST_NAMED = 3
-# Errors of left-out labels beyond which a label is worth a look: of 300 normal ones hardly any is.
-_OUTLYING = 3
 # Components without a label are reported from this share of the points on; labels elsewhere
 # improve more predictions than labels in smaller ones.
 _SILENT_SHARE = 0.01
@@ -445,14 +443,14 @@ def _about_unlabeled_parts(graph: dict[str, Any]) -> str:
 def _about_certainty(report: dict[str, Any], hints: Hints) -> str:
     rows, volumes = report["rows"], report["volumes"]
     if report["kind"] == "regression":
-        row = rows["residuals"][0]
-        if abs(row["label"] - row["predicted"]) <= _OUTLYING * rows["off"]:
+        if not rows["outlying"]:
             return (
                 f"No label stands out from the others. Use the model for new rows: {hints.predict}."
             )
+        (row,) = rows["outlying"]
         return (
             f"Compare row {_id(row)} with your records: its label is {number(row['label'])}, the "
-            f"function gives {number(row['predicted'])}, the largest difference of all labels."
+            f"others point to {number(row['predicted'])}, the largest difference of all labels."
         )
     if not rows["least"]:
         return f"Every row has a label. Use the model for new rows: {hints.predict}."

@@ -22,6 +22,9 @@ _GROUPS, _GROUP = 8, 5  # of labels by probability: how many at most, and their 
 N_SHADES = 7
 _SCATTERED = 1500
 _LONGEST = 60
+_OUTLYING = 3.5
+_NORMAL_MEDIAN = 0.6745  # of the absolute values of standard normal errors
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -423,8 +426,9 @@ class NumberRows:
     def list_rows(self, n_listed: int, left_out: NDArray[Any] | None) -> dict[str, Any]:
         """List labelled rows with the largest residuals, and extreme predictions.
 
-        "off" is the root mean square of the residuals `left_out`, of labels left out in turn; of
-        all residuals where these are not known.
+        "outlying" is the row, if any, whose label is far from what the fit without it predicts, by
+        the residuals `left_out` of labels left out in turn; by all residuals where these are not
+        known row by row. A label that the fit follows has no large residual itself.
         """
         known = np.flatnonzero(self.labeled)
         residual = np.abs(self.given - self.predicted)
@@ -433,13 +437,18 @@ class NumberRows:
         order = free[np.argsort(self.predicted[free], kind="stable")]
         few = min(n_listed, len(order) // 2)
         rms = float(np.sqrt(np.mean(residual[known] ** 2)))
-        left_out = np.zeros(0) if left_out is None else left_out[np.isfinite(left_out)]
+        errors = (self.given - self.predicted)[known]
+        if left_out is not None and len(left_out) == len(known):  # no row is there twice
+            errors = left_out
         return {
             "residuals": [self._describe(i) for i in worst],
             "lowest": [self._describe(i) for i in order[:few]],
             "highest": [self._describe(i) for i in order[len(order) - few :][::-1]],
             "rms": rms,
-            "off": float(np.sqrt(np.mean(left_out**2))) if len(left_out) else rms,
+            "outlying": [
+                self._describe(known[at]) | {"predicted": float(self.given[known[at]] - errors[at])}
+                for at in _outlying(errors, np.ptp(self.given[known]))
+            ],
         }
 
     def compare_with_twin(self, n_listed: int) -> dict[str, Any]:
@@ -509,6 +518,16 @@ class NumberRows:
             "twin": value(self.twin),
             "truth": value(self.truth),
         }
+
+
+def _outlying(errors: NDArray[np.float64], spread: float) -> list[int]:
+    """Where the largest error is an outlier, if it is one, by the median of all."""
+    size = np.abs(np.where(np.isfinite(errors), errors, 0.0))
+    at = int(np.argmax(size))
+    # Scores beyond 3.5 are outliers by the rule of B. Iglewicz and D. Hoaglin, "How to detect and
+    # handle outliers", 1993; labels that are followed exactly are missed by rounding.
+    far = _NORMAL_MEDIAN * size[at] > _OUTLYING * np.median(size)
+    return [at] if far and size[at] > _ROUNDING * spread else []
 
 
 def _signed_rank(difference: NDArray[np.float64]) -> float:
