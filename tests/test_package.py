@@ -71,7 +71,8 @@ PUBLIC = {
     "lapwing.exceptions": """
         BalanceWarning ClassPriorWarning ConstantFitWarning DaskWarning DataChangedError
         FeatureScaleWarning FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning
-        LowRecallWarning ModelVersionWarning NoClassStructureWarning NoImprovementWarning
+        LowRecallWarning ManyClassesWarning ModelVersionWarning NoClassStructureWarning
+        NoImprovementWarning
         NothingUnlabeledWarning OutlierWarning SimilarLabelsWarning SingleClassWarning
         SuggestedLabelsWarning TiedPointsWarning UnlabeledComponentWarning UnlabeledMarkerWarning
     """,

@@ -20,6 +20,7 @@ __all__ = [
     "LapwingWarning",
     "LongFitWarning",
     "LowRecallWarning",
+    "ManyClassesWarning",
     "ModelVersionWarning",
     "NoClassStructureWarning",
     "NoImprovementWarning",
@@ -58,6 +59,13 @@ class SimilarLabelsWarning(LapwingWarning):
     """A label is written almost as another one: perhaps it is a slip.
 
     The message names both. Correct it, or leave this warning aside if they are two classes.
+    """
+
+
+class ManyClassesWarning(LapwingWarning):
+    """Most labels are texts of their own: perhaps they are names of rows and no classes.
+
+    Give the column of the classes, or leave this warning aside if there are so many.
     """
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lapwing.classes.label_checks import label_warnings_ignored, near_miss, target_warning
 from lapwing.classes.labels import code_classes, read_known, read_targets
 from lapwing.exceptions import (
+    ManyClassesWarning,
     NothingUnlabeledWarning,
     OutlierWarning,
     SimilarLabelsWarning,
@@ -613,6 +614,19 @@ def test_blanks_around_a_label_are_a_slip_of_any_word(slip: str, counts: list[in
     assert near_miss(["cat", slip], counts) == (slip, "cat")
     y = np.array(["cat"] * counts[0] + [slip] * counts[1] + ["dog", None], dtype=object)
     assert isinstance(code_classes(y).doubt, SimilarLabelsWarning)
+
+
+def test_texts_of_which_most_are_there_once_may_be_no_classes() -> None:
+    def doubt_of(labels: list[Any]) -> Any:
+        return code_classes(np.array([*labels, None], dtype=object)).doubt
+
+    names = [f"{chr(97 + k)}-{100 + k}" for k in range(20)]
+    doubt = doubt_of(names)
+    assert isinstance(doubt, ManyClassesWarning)
+    assert "20 different texts in 20 labels, such as 'a-100'" in str(doubt)
+    assert doubt_of(names[:19]) is None  # one label each of few classes
+    assert doubt_of(names * 2) is None  # half of the labels
+    assert doubt_of(list(range(1, 31))) is None  # numbers have checks of their own
 
 
 def test_many_labels_are_not_compared() -> None:

@@ -33,6 +33,7 @@ from lapwing.classes.probabilities import Sharpness, class_probabilities
 from lapwing.exceptions import (
     ConstantFitWarning,
     LapwingWarning,
+    ManyClassesWarning,
     NothingUnlabeledWarning,
     SimilarLabelsWarning,
     UnlabeledMarkerWarning,
@@ -56,6 +57,9 @@ _DOMINANT, _FEW = 0.8, 0.1  # of the rows
 MANY_NUMBERS = 10  # fewer different ones may be grades or scores
 _TIMES_AS_MANY, _LETTERS = 5, 5  # of a label that another one is a slip of
 _MOST_COMPARED = 200  # classes
+# From so many on texts of which most occur once are probably none: scikit-learn warns of classes
+# that exceed half of the labels, however few; one label each of ten is what this library is for.
+_MANY_TEXTS = 20
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
@@ -151,6 +155,12 @@ def label_warning(
             f"y has the label {slip[0]!r} in {_rows(ranked[slip[0]])} and {slip[1]!r} in "
             f"{_rows(ranked[slip[1]])}, and both count as classes. If the first is a slip of the "
             "second, correct it."
+        )
+    if texts and len(classes) >= _MANY_TEXTS and 2 * len(classes) > counts.sum():
+        return ManyClassesWarning(
+            f"y holds {len(classes)} different texts in {counts.sum()} labels, such as "
+            f"{classes.tolist()[0]!r}, and each counts as a class. If they are names of rows or "
+            "free text, give the column of the classes."
         )
     n = n_unlabeled + int(counts.sum())
     if counts.max() > _DOMINANT * n and n_unlabeled < _FEW * n:
@@ -367,11 +377,20 @@ def _rows(n: int) -> str:
     return f"{n} row{'s' * (n > 1)}"
 
 
+# Of how labels were read.
+_DOUBTS = (
+    ManyClassesWarning,
+    NothingUnlabeledWarning,
+    SimilarLabelsWarning,
+    UnlabeledMarkerWarning,
+)
+
+
 @contextmanager
 def label_warnings_ignored() -> Iterator[None]:
     """Leave out what is warned of how labels were read: the caller has told it in other words."""
     with warnings.catch_warnings():
-        for doubt in (NothingUnlabeledWarning, SimilarLabelsWarning, UnlabeledMarkerWarning):
+        for doubt in _DOUBTS:
             warnings.simplefilter("ignore", doubt)
         yield
 
