@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 from sklearn.base import clone
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import DataConversionWarning, FitFailedWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -216,6 +216,18 @@ def test_deviations_are_those_of_what_it_chose() -> None:
     tube = FewLabelRegressor([TUBE]).fit(X, Y)
     with pytest.raises(ValueError, match="LapSVR, which was chosen, is the mean of no Gaussian"):
         tube.predict(X, return_std=True)
+
+
+def test_a_column_vector_is_warned_of_once() -> None:
+    with pytest.warns(DataConversionWarning) as told:
+        FewLabelRegressor([ALONE]).fit(X, Y[:, None])
+    assert [warning.category for warning in told] == [DataConversionWarning]
+
+
+def test_return_std_is_true_or_false() -> None:
+    for model in (LapRLSRegressor(updatable=True), FewLabelRegressor([ALONE], updatable=True)):
+        with pytest.raises(ValueError, match="return_std='no' must be True or False"):
+            model.fit(X, Y).predict(X, return_std="no")
 
 
 def test_default_candidates() -> None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._parameters import FLAG, check
-from lapwing.classes.labels import as_targets
+from lapwing.classes.labels import as_targets, read_targets
 from lapwing.estimators._docs import document
 from lapwing.estimators.multioutput import SeveralTargets, keep_several, split_targets
 from lapwing.estimators.prepared import Stages
@@ -136,6 +136,7 @@ class FewLabelRegressor(SeveralTargets, RegressorMixin, FewLabelEstimator):
         if (columns := split_targets(y)) is not None:
             keep_several(self, [clone(self).fit(X, column, sample_weight) for column in columns])
             return self
+        y, _ = read_targets(y)  # once, with its warnings
         candidates = self.candidates
         if candidates is None:
             candidates = default_candidates(points, regression=True)
