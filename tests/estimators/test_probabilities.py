@@ -33,7 +33,7 @@ from lapwing.estimators.prepared import without
 from lapwing.estimators.template import prepare
 from lapwing.model_selection import leave_one_out
 from lapwing.models import load_model, save_model
-from tests.estimators.test_sklearn import EVERY_CLASSIFIER
+from tests.estimators.test_sklearn import EVERY_CLASSIFIER, quick
 from tests.helpers.data import labeled_clusters
 
 every_classifier = pytest.mark.parametrize("estimator", EVERY_CLASSIFIER)
@@ -41,7 +41,7 @@ TESTED = [LapSVC, LapRLSClassifier]  # by their labels, in each fit
 
 
 def data(n_classes: int = 3, n_labels: int = 4, **more: Any) -> tuple[Any, Any, Any]:
-    return labeled_clusters(n_classes, n_labels=n_labels, **more)
+    return labeled_clusters(n_classes, **{"n": 48, "n_labels": n_labels} | more)
 
 
 def check(model: Any, X: Any) -> Any:
@@ -70,7 +70,7 @@ def quietly(estimator: Any, X: Any, y: Any) -> Any:
 @every_classifier
 def test_probabilities_are_the_sharpened_decision_values(estimator: Any, n_classes: int) -> None:
     X, y, _ = data(n_classes)
-    model = estimator().fit(X, y)
+    model = quick(estimator).fit(X, y)
     P = check(model, X)
     scores = model.probability_sharpness_ * of_each_class(as_columns(model.decision_function(X)))
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -81,7 +81,7 @@ def test_probabilities_are_the_sharpened_decision_values(estimator: Any, n_class
 @pytest.mark.parametrize("estimator", [LapERLSClassifier, LapESVC])
 def test_transduction_has_the_probabilities_of_the_virtual_labels(estimator: Any) -> None:
     X, y, _ = data()
-    model = estimator().fit(X, y)
+    model = quick(estimator).fit(X, y)
     expected = class_probabilities(model.virtual_labels_, model.probability_sharpness_)
     np.testing.assert_array_equal(model.transduction_proba_, expected)
     assert not np.allclose(model.transduction_proba_, model.predict_proba(X))
@@ -91,7 +91,7 @@ def test_transduction_has_the_probabilities_of_the_virtual_labels(estimator: Any
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.FewLabelsWarning")
 def test_with_one_label_a_class_the_scores_decide(estimator: Any) -> None:
     X, y, _ = data(n_labels=1)
-    model = estimator().fit(X, y)
+    model = quick(estimator).fit(X, y)
     check(model, X)
     assert model.probability_n_labels_ == 0
     assert model.probability_spread_ == estimator._sharpness_prior.spread
@@ -168,10 +168,10 @@ def test_where_labels_cannot_be_left_out_cheaply_none_is(parameters: dict[str, A
 @pytest.mark.parametrize("estimator", TESTED)
 def test_labels_that_are_contradicted_blunt(estimator: Any) -> None:
     X, y, truth = data(2, n_labels=10, distance=4.0)
-    right = estimator().fit(X, y)
+    right = quick(estimator).fit(X, y)
     y[np.flatnonzero(y == 0)[:4]] = 1
     y[np.flatnonzero(y == 1)[-4:]] = 0
-    wrong = estimator().fit(X, y)
+    wrong = quick(estimator).fit(X, y)
     assert wrong.probability_sharpness_ < right.probability_sharpness_
     assert right.predict_proba(X)[np.arange(len(truth)), truth].mean() > 0.9
 
@@ -179,9 +179,9 @@ def test_labels_that_are_contradicted_blunt(estimator: Any) -> None:
 @every_classifier
 def test_names_of_the_classes_do_not_matter(estimator: Any) -> None:
     X, y, _ = data()
-    model = estimator().fit(X, y)
+    model = quick(estimator).fit(X, y)
     names = np.array(["c", "a", "b", None], dtype=object)
-    renamed = estimator().fit(X, names[y])  # -1 takes the last, None
+    renamed = quick(estimator).fit(X, names[y])  # -1 takes the last, None
     np.testing.assert_allclose(
         renamed.predict_proba(X)[:, [2, 0, 1]], model.predict_proba(X), rtol=1e-3, atol=1e-4
     )
@@ -190,7 +190,7 @@ def test_names_of_the_classes_do_not_matter(estimator: Any) -> None:
 @every_classifier
 def test_a_file_and_a_pickle_keep_the_probabilities(estimator: Any, tmp_path: Any) -> None:
     X, y, _ = data()
-    model = estimator().fit(X, y)
+    model = quick(estimator).fit(X, y)
     save_model(model, tmp_path / "model.lapwing")
     for copy in (
         load_model(tmp_path / "model.lapwing").pipeline,
@@ -207,7 +207,7 @@ def test_a_file_and_a_pickle_keep_the_probabilities(estimator: Any, tmp_path: An
 def test_single_precision(estimator: Any) -> None:
     X, y, _ = data()
     X = X.astype(np.float32)
-    check(quietly(estimator(), X, y), X)
+    check(quietly(quick(estimator), X, y), X)
 
 
 @every_classifier
@@ -215,7 +215,7 @@ def test_points_that_are_all_the_same(estimator: Any) -> None:
     X, y = np.ones((20, 3)), np.full(20, -1)
     y[:2], y[2:4] = 0, 1
     try:
-        model = quietly(estimator(), X, y)
+        model = quietly(quick(estimator), X, y)
     except ValueError:
         return  # refused for reasons of its own
     check(model, X)
@@ -225,7 +225,7 @@ def test_points_that_are_all_the_same(estimator: Any) -> None:
 @every_classifier
 def test_points_in_other_units(estimator: Any, scale: float) -> None:
     X, y, _ = data()
-    check(quietly(estimator(), scale * X, y), scale * X)
+    check(quietly(quick(estimator), scale * X, y), scale * X)
 
 
 @pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier, LapERLSClassifier, LapESVC, S3VC])
@@ -249,13 +249,13 @@ def test_many_classes(estimator: Any) -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 4))
     y = np.where(np.arange(300) < 240, np.arange(300) % 120, -1)
-    check(quietly(estimator(), X, y), X)
+    check(quietly(quick(estimator), X, y), X)
 
 
 @pytest.mark.parametrize("estimator", TESTED)
 def test_every_row_has_a_label(estimator: Any) -> None:
     X, _, truth = data()
-    model = quietly(estimator(), X, truth)
+    model = quietly(quick(estimator), X, truth)
     check(model, X)
     assert model.probability_n_labels_ > 0
 

@@ -36,8 +36,6 @@ from lapwing import (
     AnchorGraph,
     AnchorGraphClassifier,
     EigenfunctionClassifier,
-    FewLabelClassifier,
-    FewLabelRegressor,
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
@@ -72,6 +70,19 @@ SMALL_GRIDS: dict[str, dict[str, Any]] = {
     # Targets of some checks are noise, of which large weights make a constant, with a warning.
     "LapRLSRegressorCV": {"gamma_As": (1e-4,), "gamma_Is": (0.0, 1e-2)},
     "LapERLSClassifierCV": {"lams": (10.0,), "mus": (1.0,)},
+    "FewLabelClassifier": {
+        "candidates": [
+            Candidate("alone", LapRLSClassifier(gamma_I=0), LABELS_ALONE),
+            Candidate("graph", LapRLSClassifier(), SHEETS),
+        ],
+        "n_draws": 2,
+    },
+    "FewLabelRegressor": {
+        "candidates": [
+            Candidate("alone", LapRLSRegressor(gamma_A=1e-2, gamma_I=0), LABELS_ALONE),
+            Candidate("graph", LapRLSRegressor(gamma_A=1e-2), SMOOTH),
+        ],
+    },
 }
 
 
@@ -80,26 +91,64 @@ def quick(estimator: type) -> Any:
     return estimator(**SMALL_GRIDS.get(estimator.__name__, {}))
 
 
-# As they are, and with parameters that take other ways.
-CHECKED = [
-    *map(quick, EVERY),
+# Of each family one member takes all checks. Its relatives read points, labels, targets and weights
+# by the same code, so they leave out the checks below and take those of what is their own:
+# parameters, state, learning, weights that count, answers in batches, names and tags.
+RELATIVES = {
+    "LapRLSClassifier": "LapSVC",
+    "LapSVR": "LapRLSRegressor",
+    "LapESVC": "LapERLSClassifier",
+    "LapESVR": "LapERLSRegressor",
+    "LapSVCCV": "LapRLSClassifierCV",
+    "LapERLSClassifierCV": "LapRLSClassifierCV",
+    "LapRLSRegressorCV": "LapRLSRegressor",
+}
+OF_THE_FAMILY = {
+    *(
+        "check_estimator_sparse_array",
+        "check_estimator_sparse_matrix",
+        "check_estimator_sparse_tag",
+    ),
+    *("check_readonly_memmap_input", "check_f_contiguous_array_estimator", "check_dtype_object"),
+    *("check_estimators_dtypes", "check_estimators_nan_inf", "check_complex_data"),
+    *("check_estimators_empty_data_messages", "check_fit1d", "check_fit2d_predict1d"),
+    *("check_classifier_data_not_an_array", "check_regressor_data_not_an_array"),
+    *("check_supervised_y_2d", "check_supervised_y_no_nan", "check_requires_y_none"),
+    *("check_classifiers_classes", "check_positive_only_tag_during_fit", "check_fit_score_takes_y"),
+    *("check_n_features_in", "check_n_features_in_after_fitting", "check_pipeline_consistency"),
+    *("check_sample_weights_pandas_series", "check_sample_weights_not_an_array"),
+    *("check_sample_weights_list", "check_sample_weights_shape"),
+}
+# With parameters that take other ways, beside the defaults.
+VARIANTS = [
     LapSVC(solver="pcg", gamma_A=1e-2),
     LapERLSClassifier("linear", fit_intercept=True),
     LapERLSRegressor(space=Landmarks(20)),
     S3VC("linear", C=1.0, multi_class="ovr"),
-    FewLabelClassifier(
-        [
-            Candidate("alone", LapRLSClassifier(gamma_I=0), LABELS_ALONE),
-            Candidate("graph", LapRLSClassifier(), SHEETS),
-        ],
-        n_draws=2,
+]
+
+
+def checks(estimator: Any, *, whole: bool) -> list[Any]:
+    """Cases of `test_checks`, all of them or those that are not of the family."""
+    return [
+        pytest.param(
+            each, check, id=f"{type(each).__name__}-{check.func.__name__}{check.keywords or ''}"
+        )
+        for each, check in estimator_checks_generator(estimator)
+        # The array API is not what the estimators offer.
+        if "array_api" not in check.func.__name__
+        # Keywords ask for other types of points, too.
+        if whole or not (check.func.__name__ in OF_THE_FAMILY or check.keywords)
+    ]
+
+
+CHECKS = [
+    *(
+        case
+        for known in EVERY
+        for case in checks(quick(known), whole=known.__name__ not in RELATIVES)
     ),
-    FewLabelRegressor(
-        [
-            Candidate("alone", LapRLSRegressor(gamma_A=1e-2, gamma_I=0), LABELS_ALONE),
-            Candidate("graph", LapRLSRegressor(gamma_A=1e-2), SMOOTH),
-        ],
-    ),
+    *(case for variant in VARIANTS for case in checks(variant, whole=False)),
 ]
 
 
@@ -110,15 +159,9 @@ def test_every_estimator_is_one_of_a_kind() -> None:
     assert not {*EVERY_CLASSIFIER} & {*EVERY_REGRESSOR}
     assert len(CLASSIFIERS) >= 2
     assert len(REGRESSORS) >= 2
-
-
-# The array API is not what the estimators offer.
-CHECKS = [
-    pytest.param(estimator, check, id=f"{estimator}-{check.func.__name__}{check.keywords or ''}")
-    for each in CHECKED
-    for estimator, check in estimator_checks_generator(each)
-    if "array_api" not in check.func.__name__
-]
+    names = {estimator.__name__ for estimator in EVERY}
+    assert {*RELATIVES} | {*RELATIVES.values()} <= names
+    assert not {*RELATIVES} & {*RELATIVES.values()}
 
 
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
