@@ -11,6 +11,7 @@ import pickle
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,8 +58,11 @@ def clusters(n_classes: int = 2, n: int = 54, n_labels: int = 4, seed: int = 0) 
 
 
 def model(**options: Any) -> S3VC:
-    """With C of its own: what is asserted must not hang on the default."""
-    return S3VC(**{"C": 5.0, "tol": 1e-7, **options})
+    """With C of its own: what is asserted must not hang on the default.
+
+    One descent takes half of the time of a continuation; tests over methods name them.
+    """
+    return S3VC(**{"C": 5.0, "tol": 1e-7, "method": "quasi-newton", **options})
 
 
 def columns(estimator: S3VC, X: Any) -> np.ndarray:
@@ -94,10 +98,13 @@ def test_the_mean_label_is_the_mean_decision_value(method: str, kernel: str) -> 
     np.testing.assert_allclose(fitted.balance_, [expected], atol=1e-8)
 
 
-@every_method
 @pytest.mark.parametrize(
-    ("balance", "expected"),
-    [(0.3, -0.4), (0, -1.0), (1.0, 1.0), (np.float32(0.5), 0.0), ({0: 0.25, 1: 0.75}, 0.5)],
+    ("method", "balance", "expected"),
+    [
+        *((method, 0.3, -0.4) for method in METHODS),
+        *((METHODS[0], *case) for case in ((0, -1.0), (1.0, 1.0), (np.float32(0.5), 0.0))),
+        (METHODS[0], {0: 0.25, 1: 0.75}, 0.5),
+    ],
 )
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 def test_a_wanted_fraction_is_held(method: str, balance: Any, expected: float) -> None:
@@ -106,8 +113,13 @@ def test_a_wanted_fraction_is_held(method: str, balance: Any, expected: float) -
     assert abs(mean_value(fitted, X, y) - expected) < 1e-8
 
 
-@every_method
-@pytest.mark.parametrize("bounds", [(0.05, 0.2), [0.8, 0.9], (0.4, 0.4), (0.0, 1.0)])
+@pytest.mark.parametrize(
+    ("method", "bounds"),
+    [
+        *((method, (0.05, 0.2)) for method in METHODS),
+        *((METHODS[0], bounds) for bounds in ([0.8, 0.9], (0.4, 0.4), (0.0, 1.0))),
+    ],
+)
 def test_an_interval_is_kept_to(method: str, bounds: Any) -> None:
     X, y, _ = clusters()
     fitted = model(method=method, balance=bounds).fit(X, y)
@@ -226,8 +238,15 @@ OBJECTIVES = [
 ]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("options", OBJECTIVES, ids=repr)
+@pytest.mark.parametrize(
+    ("n_classes", "options"),
+    # Columns of several classes are as many problems of two.
+    [
+        *((2, options) for options in OBJECTIVES),
+        (3, OBJECTIVES[0]),
+        *((3, o) for o in OBJECTIVES[-3:]),
+    ],
+)
 def test_the_objective_is_the_documented_one(n_classes: int, options: dict[str, Any]) -> None:
     X, y, _ = clusters(n_classes)
     weights = np.random.default_rng(2).uniform(0.5, 2, len(X))
@@ -334,8 +353,14 @@ def test_one_kernel_given_in_several_ways(n_classes: int, method: str) -> None:
         np.testing.assert_array_equal(given.transduction_, named.transduction_)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian"])
-@pytest.mark.parametrize(("n_classes", "more"), [(2, {}), (2, {"gamma_I": 0.1}), (3, {})])
+@pytest.mark.parametrize(
+    ("n_classes", "kernel", "more"),
+    [
+        *((2, kernel, {}) for kernel in ("rbf", "linear", "laplacian")),
+        *((2, kernel, {"gamma_I": 0.1}) for kernel in ("rbf", "linear")),
+        (3, "linear", {}),
+    ],
+)
 def test_sparse_points_are_dense_points(n_classes: int, kernel: str, more: Any) -> None:
     X, y, _ = clusters(n_classes)
     X = np.where(np.abs(X) > 0.5, X, 0.0)
@@ -422,8 +447,10 @@ def test_an_intrinsic_norm_without_a_graph_takes_the_default_graph() -> None:
 # ---- answers -----------------------------------------------------------------------------------
 
 
-@every_method
-@pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "ovo"), (3, "ovo"), (3, "ovr")])
+@pytest.mark.parametrize(
+    ("method", "n_classes", "multi_class"),
+    [*((method, 2, "ovo") for method in METHODS), (METHODS[0], 3, "ovo"), (METHODS[1], 3, "ovr")],
+)
 def test_answers_agree_with_each_other(method: str, n_classes: int, multi_class: str) -> None:
     X, y, truth = clusters(n_classes)
     fitted = S3VC(C=5.0, method=method, multi_class=multi_class).fit(X, y)
@@ -446,7 +473,7 @@ def test_answers_agree_with_each_other(method: str, n_classes: int, multi_class:
 
 
 def test_scores_of_pairs_are_mean_votes() -> None:
-    X, y, _ = clusters(4, n=120)
+    X, y, _ = clusters(4, n=60)
     fitted = model().fit(X, y)
     pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     assert [tuple(pair) for pair in fitted.pairs_] == pairs
@@ -516,8 +543,10 @@ def test_float32_is_descended_to_the_same_tolerance(C: float, kernel: str) -> No
     assert model.optimality_.max() <= 1e-4
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("more", [{}, {"kernel": "linear"}, {"space": Landmarks(20)}], ids=repr)
+@pytest.mark.parametrize(
+    ("n_classes", "more"),
+    [(2, {"kernel": "linear"}), (2, {"space": Landmarks(20)}), (3, {})],
+)
 def test_float32_stays_float32_and_is_near(n_classes: int, more: Any) -> None:
     X, y, _ = clusters(n_classes)
     expected = S3VC(C=5.0, **more).fit(X, y).decision_function(X)
@@ -532,8 +561,9 @@ def test_float32_stays_float32_and_is_near(n_classes: int, more: Any) -> None:
 # ---- weights -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("more", [{}, {"kernel": "linear"}, {"gamma_I": 0.1}], ids=repr)
+@pytest.mark.parametrize(
+    ("n_classes", "more"), [(2, {}), (2, {"kernel": "linear"}), (2, {"gamma_I": 0.1}), (3, {})]
+)
 def test_rows_that_are_twice_there_weigh_twice(n_classes: int, more: Any) -> None:
     X, y, _ = clusters(n_classes)
     rows = np.concatenate([np.flatnonzero(y != -1)[::2], np.flatnonzero(y == -1)[::3]])
@@ -608,6 +638,8 @@ def test_several_starts(method: str) -> None:
     np.testing.assert_array_equal(values[0], one.objectives_[0][0])
     assert several.objective_[0] == min(*values, several.supervised_objective_[0])
     assert len(np.unique(values.round(6))) > 1
+    if method != METHODS[0]:  # how starts are drawn is the same code
+        return
     again = S3VC(C=5.0, n_init=3, random_state=0, **options).fit(X, y)
     np.testing.assert_array_equal(again.decision_function(X), several.decision_function(X))
     np.testing.assert_array_equal(again.objectives_[0], values)
@@ -675,6 +707,14 @@ def test_a_callback_sees_every_iteration(n_classes: int, options: dict[str, Any]
     np.testing.assert_array_equal(plain.decision_function(X), fitted.decision_function(X))
 
 
+@cache
+def steps_of_a_whole_fit(n_classes: int, method: str) -> int:
+    X, y, _ = clusters(n_classes)
+    whole = Record()
+    S3VC(C=5.0, n_init=2, method=method).set_callbacks(whole).fit(X, y)
+    return len(whole.values)
+
+
 @pytest.mark.parametrize("after", [1, 40])
 @pytest.mark.parametrize(("n_classes", "method"), [(2, "cccp"), (3, "gradient")])
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
@@ -683,9 +723,7 @@ def test_a_callback_can_stop_the_fit(after: int, n_classes: int, method: str) ->
     record = Record(stop_after=after)
     fitted = S3VC(C=5.0, n_init=2, method=method).set_callbacks(record).fit(X, y)
     assert fitted.status_ == "stopped by a callback"
-    whole = Record()
-    S3VC(C=5.0, n_init=2, method=method).set_callbacks(whole).fit(X, y)
-    assert after <= len(record.values) < len(whole.values)
+    assert after <= len(record.values) < steps_of_a_whole_fit(n_classes, method)
     np.testing.assert_array_equal(fitted.predict(X), fitted.transduction_)
     assert abs(columns(fitted, X).sum()) < np.inf
 
@@ -714,16 +752,17 @@ def test_a_refit_forgets() -> None:
         fitted.predict(X)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"kernel": "linear"}, {"space": Landmarks(9)}, {"balance": (0.2, 0.4)}],
-    ids=repr,
+    ("n_classes", "options"),
+    [
+        (2, {"kernel": "linear"}),
+        (2, {"space": Landmarks(9)}),
+        (2, {"balance": (0.2, 0.4)}),
+        (3, {}),
+    ],
 )
 def test_clone_and_pickle(n_classes: int, options: dict[str, Any]) -> None:
     X, y, _ = clusters(n_classes)
-    if n_classes > 2:
-        options = options | {"balance": "labels"}
     fitted = model(**options).fit(X, y)
     for again in (pickle.loads(pickle.dumps(fitted)), clone(fitted).fit(X, y)):
         np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
@@ -735,7 +774,7 @@ def test_clone_and_pickle(n_classes: int, options: dict[str, Any]) -> None:
     [
         {"space__n_components": [3, 40]},
         {"graph__n_neighbors": [3, 9], "gamma_I": [0.1]},
-        {"method": list(METHODS)},
+        {"method": [*METHODS[:2]]},
         {"balance": ["labels", None, 0.5], "C_star": [0.0, None]},
     ],
     ids=lambda grid: next(iter(grid)),
@@ -989,7 +1028,9 @@ def test_many_classes_are_told_apart_one_against_the_rest(monkeypatch: pytest.Mo
     found, rest = S3VC(C=5.0).fit(X, y), S3VC(C=5.0, multi_class="ovr").fit(X, y)
     assert not hasattr(found, "pairs_")
     np.testing.assert_array_equal(found.decision_function(X), rest.decision_function(X))
-    assert len(S3VC(C=5.0, multi_class="ovo").fit(X, y).pairs_) == 6
+    y = np.where(y == 3, -1, y)
+    monkeypatch.setattr("lapwing.estimators.s3vm._MOST_PAIRED", 2)
+    assert len(S3VC(C=5.0, multi_class="ovo").fit(X, y).pairs_) == 3
 
 
 def test_a_graph_that_drowns_the_norm_is_refused() -> None:
@@ -1082,7 +1123,7 @@ def iris(hidden: slice) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-@pytest.mark.parametrize("hidden", [slice(0, 1), slice(0, 45), slice(60, 61), slice(140, 150)])
+@pytest.mark.parametrize("hidden", [slice(0, 45), slice(60, 61), slice(140, 150)])
 def test_few_unlabelled_rows_are_not_shared_out(hidden: slice) -> None:
     """One unlabelled row has one class, whatever shares the 149 labels have."""
     X, y, truth = iris(hidden)
