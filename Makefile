@@ -55,7 +55,7 @@ demo: $(READY)
 	$(BIN)/lapwing demo $(ARGS)
 
 # One thread a worker: the tests' matrices are small, and threads of two workers only fight for cores.
-# Slow are browsers, processes that are killed, and whole benchmarks.
+# Slow are browsers, processes that are killed or start anew, whole benchmarks, and long examples.
 test: PICKED := -m "not slow"
 test-all: PICKED := --hypothesis-profile thorough
 test test-all: export OMP_NUM_THREADS := 1
