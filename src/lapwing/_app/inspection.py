@@ -17,29 +17,30 @@ from lapwing._app.methods import METHODS
 from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
+from lapwing._tables.assembly import encode
 from lapwing._tables.cells import as_text
 from lapwing._tables.checks import (
-    bad_cells,
     check_ids,
-    numeric_names,
+    infinite_cells,
+    missing_cells,
     warn_of_quantities,
     words_in_most_rows,
 )
 from lapwing._tables.coding import hold_fractions, mark_unlabeled
-from lapwing._tables.columns import RawTable, Selection
+from lapwing._tables.columns import Selection
 from lapwing._tables.embedding import Embedder, Encoder
-from lapwing._tables.encoders import CATEGORICAL, ENCODED, TEXT
+from lapwing._tables.encoders import CATEGORICAL, ENCODED, NUMERIC, TEXT, Features
+from lapwing._tables.frames import side_by_side
 from lapwing._tables.matrices import read_labels
 from lapwing._tables.parts import read_raw
 from lapwing._tables.preprocessing import (
-    Features,
     Preprocessed,
     check_weights,
     preprocess,
     scaling,
 )
 from lapwing._tables.summary import suggest_id, suggest_label, summary_lines
-from lapwing._tables.tables import features_of, label_rows
+from lapwing._tables.tables import label_rows
 from lapwing.graphs import KNNGraph
 from lapwing.graphs.registry import default_metric
 
@@ -74,37 +75,30 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         as obstacles.
     """
     encoder = load_encoder(request)
-    raw = read_raw(request.data, Selection(request.read_options))
-    marker = raw.default_marker
+    selection = Selection(request.read_options)
+    raw = read_raw(request.data, selection)
     if request.labels is not None:
-        labels, marker = read_labels(request.labels, raw.X.shape[0])
-        raw = replace(raw, labels=labels)
+        labels, marker = read_labels(request.labels, raw.n)
+        raw = replace(raw, labels=labels, default_marker=marker)
     check_ids(raw, request.source, request.id_column)
-    names = numeric_names(raw)
-    label = None
-    if raw.labels is None:
-        label = suggest_label(raw.cells)
-    missing = bad_cells(raw.X, np.isnan, names)
-    for name, column in raw.texts.items():
-        n_missing = sum(v is None for v in column)
-        missing |= {name: (n_missing, 0)} if n_missing else {}
+    features = encode(raw, selection, raw.source)
+    label = suggest_label(raw.cells) if raw.labels is None else None
     text = None
     if raw.labels is not None:
-        raw = label_rows(replace(raw, default_marker=marker), request.read_options)
+        raw = label_rows(raw, request.read_options)
         text = np.asarray(raw.labels)
         warn_of_quantities(text[text != ""], f"{request.source}: the label column")
     given = text
     if label is not None:
         cells = as_text([cell or "" for cell in raw.cells[label].spelled()])
         given = mark_unlabeled(cells, request.unlabeled)
-    markers = {} if given is None else _markers(given, raw, request)
+    markers = {} if given is None else _markers(given, features.decimal, request)
     classes = Counter([] if text is None else text.tolist())
     n_classes = len([name for name in classes if name])
-    features = features_of(raw)
-    words, encoded = features.named(TEXT), features.named(ENCODED)
-    categories = {name: raw.texts[name] for name in features.named(CATEGORICAL)}
+    names, words, encoded = map(features.named, (NUMERIC, TEXT, ENCODED))
+    categories = {name: features.column(name) for name in features.named(CATEGORICAL)}
     n_values = {n: len({v for v in column if v is not None}) for n, column in categories.items()}
-    n, input_errors = raw.X.shape[0], list(raw.input_errors)
+    n, input_errors, numbers = raw.n, list(features.errors), features.numbers
     rows = np.arange(n)
     most = _ENCODED_ROWS if encoded else _GRAPH_ROWS
     if n > most:
@@ -112,7 +106,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     before = encoding = None
     try:
         check_weights(request.weights, features)
-        drawn = _drawn(raw, rows)
+        drawn = _drawn(features, rows)
         if drawn is not None and encoded and encoder is not None:
             drawn, encoding = _encoding(drawn, encoder, request, n)
         if drawn is not None:
@@ -120,19 +114,19 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     except ValueError as error:  # a text without words
         input_errors.append(f"{request.source}: {error}")
     n_features, stored = len(names) + sum(n_values.values()), None
-    if is_sparse(raw.X):
-        stored = raw.X.nnz
+    if is_sparse(numbers):
+        stored = numbers.nnz
     elif encoding is not None:
         n_features += len(encoded) * encoding["width"]
     if words and before is not None:
         n_features, stored = before.points.shape[1], before.points.nnz * n // len(rows)
-    chosen = scaling(raw.X, names, categories, request.scale).reason
+    chosen = scaling(numbers, names, categories, request.scale).reason
     size = FitSize(
         n,
         n_features,
         1 if n_classes <= 2 else n_classes,
         0 if text is None else int(np.count_nonzero(text != "")),
-        raw.X.dtype.itemsize,
+        numbers.dtype.itemsize,
         stored,
     )
     return {
@@ -144,13 +138,14 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "encoded": encoded,
         "encoding": encoding,
         "columns": [
-            {"column": note.column, "used": note.used, "what": note.words} for note in raw.notes
+            {"column": note.column, "used": note.used, "what": note.words}
+            for note in features.notes
         ],
-        "summary": summary_lines(raw.notes, raw.remarks),
+        "summary": summary_lines(features.notes, raw.remarks),
         "obstacles": input_errors,
-        "missing": {name: count for name, (count, _) in missing.items()},
+        "missing": {name: count for name, (count, _) in missing_cells(features).items()},
         "imputed": _imputed(request),
-        "infinite": {k: count for k, (count, _) in bad_cells(raw.X, np.isinf, names).items()},
+        "infinite": {name: count for name, (count, _) in infinite_cells(features).items()},
         "labels": None if text is None else _counts(classes),
         "markers": markers,
         "scaling": before.words if (words or encoded) and before is not None else chosen,
@@ -158,14 +153,16 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "graph": None if encoded else _graph(before, text, rows, request.n_neighbors),
         "forecast": _forecasts(size),
         "suggested_label": label,
-        "command": request.fit_command(label, suggest_id(raw.notes, raw.cells), tuple(markers)),
+        "command": request.fit_command(
+            label, suggest_id(features.notes, raw.cells), tuple(markers)
+        ),
     }
 
 
-def _markers(labels: NDArray[Any], raw: RawTable, request: InfoRequest) -> dict[str, int]:
+def _markers(labels: NDArray[Any], decimal: str, request: InfoRequest) -> dict[str, int]:
     """Count the labels that a fit refuses because they probably mark unlabelled rows."""
     ranked = dict(sorted(Counter(labels[labels != ""].tolist()).items()))
-    if not ranked or "" in request.unlabeled or hold_fractions(ranked, raw.decimal):
+    if not ranked or "" in request.unlabeled or hold_fractions(ranked, decimal):
         return {}
     words, certain = words_in_most_rows(ranked, labels.size)
     return {word: ranked[word] for word in words} if certain else {}
@@ -208,19 +205,23 @@ def _graph(
     }
 
 
-def _drawn(raw: RawTable, rows: NDArray[np.intp]) -> Features | None:
+def _drawn(features: Features, rows: NDArray[np.intp]) -> Features | None:
     """Some rows, infinite cells as missing; None if no row or no column with values is left."""
-    X = raw.X[rows]
-    if is_sparse(X):
-        return Features(X, raw.feature_names) if np.isfinite(X.data).all() else None
-    X = np.where(np.isfinite(X), X, np.nan)
-    filled = ~np.isnan(X).all(axis=0)
-    texts = {name: column[rows] for name, column in raw.texts.items()}
-    kept = {*texts, *np.array(numeric_names(raw), dtype=object)[filled]}
-    if not kept or not len(rows):
+    if is_sparse(features.X):
+        X = features.X[rows]
+        return Features(X, features.names) if np.isfinite(X.data).all() else None
+    columns, kinds = {}, []
+    for name, kind in zip(features.names, features.kinds, strict=True):
+        column = features.column(name)[rows]
+        if kind == NUMERIC:
+            column = np.where(np.isfinite(column), column, np.nan)
+        if kind != NUMERIC or not np.isnan(column).all():
+            columns[name] = column
+            kinds.append(kind)
+    if not columns or not len(rows):
         return None
-    names = tuple(name for name in raw.feature_names if name in kept)
-    return features_of(replace(raw, X=X[:, filled], texts=texts, feature_names=names))
+    X = side_by_side(columns, len(rows))
+    return replace(features, X=X, names=tuple(columns), kinds=tuple(kinds))
 
 
 def _encoding(

@@ -7,6 +7,8 @@ own files. Its labels belong to rows that are there; nothing else in it is learn
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain, count
 from typing import Any
@@ -16,12 +18,13 @@ from numpy.typing import NDArray
 
 from lapwing._tables.cells import read_amount
 from lapwing._tables.coding import same_label
-from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawColumns
+from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawTable, join_arrays
 from lapwing._tables.words import shorten, without_guard
 from lapwing._words import listed
 
 _SAME = 1e-6  # spreadsheets keep fifteen digits, and people show fewer
 _NAMED = 3
+_ROW_NUMBER = re.compile(r"(\d+)(?:[.,]0*)?")
 
 
 def name_keys(columns: Collection[str], label: str | None) -> Keys:
@@ -35,37 +38,86 @@ def _free(name: str, taken: Collection[str]) -> str:
     return next(one for one in chain([name], more) if one not in taken)
 
 
-def locate(
-    sheet: RawColumns,
-    name: str,
-    table: str,
-    row_of: Callable[[str], int | None],
-    cells_of: Callable[[str, NDArray[np.intp]], Sequence[str | float] | None],
-    key: str,
-    keys: Keys,
-) -> FileAnswers:
+def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None) -> bool:
+    """Whether a later file is about rows that are there: it numbers them, or has their ids.
+
+    Parameters
+    ----------
+    part : RawTable
+        The file.
+    tables : sequence of RawTable
+        Those before it.
+    id_column : str or None
+        The column that names the rows; None where they have numbers.
+
+    Raises
+    ------
+    ValueError
+        If some of its rows are there and others are not.
+    """
+    if part.ids is None or part.is_matrix:
+        return False
+    if id_column is None:
+        return True
+    row_of = _finder_of_ids(join_arrays([table.ids for table in tables]))
+    there = [row_of(text) is not None for text in part.ids.tolist()]
+    if any(there) and not all(there):
+        old, new = (part.ids[there.index(which)] for which in (True, False))
+        raise ValueError(
+            f"the id column {id_column!r} of a later file holds {old!r}, which is in a file "
+            f"before it, and {new!r}, which is not. Give labels for known rows and new rows in two "
+            "files."
+        )
+    return bool(there) and all(there)
+
+
+def _finder_of_ids(ids: NDArray[Any] | None) -> Callable[[str], int | None]:
+    """Give the row of an id, also where a spreadsheet has changed how it is written.
+
+    It takes 007 for the number 7, and lapwing itself guards it from what begins like a formula.
+    """
+    exact = {text: row for row, text in enumerate([] if ids is None else ids.tolist())}
+    bare = Counter(text.lstrip("0") for text in exact)
+    short = {text.lstrip("0"): row for text, row in exact.items() if bare[text.lstrip("0")] == 1}
+
+    def row_of(text: str) -> int | None:
+        text = text if text in exact else without_guard(text)
+        return exact.get(text, short.get(text) if text.isdecimal() else None)
+
+    return row_of
+
+
+def _finder_of_numbers(n: int) -> Callable[[str], int | None]:
+    """Give the row of a number that is counted from 1."""
+
+    def row_of(text: str) -> int | None:
+        number = _ROW_NUMBER.fullmatch(text)
+        return int(number[1]) - 1 if number and 0 < int(number[1]) <= n else None
+
+    return row_of
+
+
+def locate(sheet: RawTable, name: str, raw: RawTable, id_column: str | None) -> FileAnswers:
     """Find the rows of a table that a file of answers is about.
 
     Parameters
     ----------
-    sheet : RawColumns
+    sheet : RawTable
         The file; its `ids` say which rows it means.
-    name, table : str
-        The file and the table, for messages.
-    row_of : callable
-        From such an id to the row, counted from 0; None if there is none.
-    cells_of : callable
-        The cells of some rows in a column; None if the table has no such column.
-    key : str
-        The column of `ids`.
-    keys : Keys
-        The other columns.
+    name : str
+        The file, for messages.
+    raw : RawTable
+        The table.
+    id_column : str or None
+        The column that names its rows; None where they have numbers.
 
     Raises
     ------
     ValueError
         If a row is not there, or is another one.
     """
+    keys, table = raw.keys, raw.source
+    assert keys is not None
     if sheet.labels is None:
         raise ValueError(
             f"{name} has no column of labels. A file whose rows are in {table} already can only "
@@ -73,6 +125,8 @@ def locate(
         )
     assert sheet.ids is not None
     ids = sheet.ids.tolist()
+    row_of = _finder_of_numbers(raw.n) if id_column is None else _finder_of_ids(raw.ids)
+    key = keys.row if id_column is None else id_column
     found = [row_of(text) for text in ids]
     lost = next((k for k, row in enumerate(found) if row is None), None)
     if lost is not None:
@@ -90,18 +144,10 @@ def locate(
     suggested = np.zeros(rows.size, bool)
     if keys.chosen in sheet.others:
         suggested = np.array([text == SUGGESTED for text in sheet.others[keys.chosen]])
-    difference = _compare(sheet, name, table, ids, rows, cells_of)
-    return FileAnswers(name, rows, labels, numbers, suggested, difference)
+    return FileAnswers(name, rows, labels, numbers, suggested, _compare(sheet, name, raw, rows))
 
 
-def _compare(
-    sheet: RawColumns,
-    name: str,
-    table: str,
-    ids: Sequence[str],
-    rows: NDArray[np.intp],
-    cells_of: Callable[[str, NDArray[np.intp]], Sequence[str | float] | None],
-) -> str:
+def _compare(sheet: RawTable, name: str, raw: RawTable, rows: NDArray[np.intp]) -> str:
     """See whether the rows are the same; what differs in some cells, in words.
 
     Spreadsheets write cells anew (dates above all), and that is no matter: only the labels are
@@ -110,7 +156,7 @@ def _compare(
     everything = np.arange(rows.size)
     n_same, different = 0, []
     for column, cells in sheet.cells.items():
-        theirs = cells_of(column, rows)
+        theirs = raw.cells_at(column, rows)
         if theirs is None:
             continue
         for k, (a, b) in enumerate(zip(cells.at(everything), theirs, strict=True)):
@@ -122,16 +168,19 @@ def _compare(
     if not different:
         return ""
     k, column, a, b = different[0]
-    first = f"row {ids[k]!r} has {_show(a)} in column {column!r} here, and {_show(b)} there"
+    assert sheet.ids is not None
+    first = f"row {sheet.ids[k]!r} has {_show(a)} in column {column!r} here, and {_show(b)} there"
     if n_same < len(different):
         raise ValueError(
-            f"{name}: its rows are not the rows of {table} with the same names or numbers: {first}."
-            " Give the files of the table in the same order as before, or other rows other names."
+            f"{name}: its rows are not the rows of {raw.source} with the same names or numbers: "
+            f"{first}. Give the files of the table in the same order as before, or other rows "
+            "other names."
         )
     n = len(different)
     cells_differ = f"{n} cell differs" if n == 1 else f"{n} cells differ"
     return (
-        f"{cells_differ} between {name} and {table}: {first}. Only the labels are taken from {name}"
+        f"{cells_differ} between {name} and {raw.source}: {first}. Only the labels are taken from "
+        f"{name}"
     )
 
 

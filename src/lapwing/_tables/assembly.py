@@ -1,10 +1,10 @@
-"""From columns of cells to a table of features."""
+"""Encoding of a table as read: from columns of cells to features."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 from typing import Any
@@ -12,16 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import Cells, as_text, is_unit, join_cells, read_amount
-from lapwing._tables.columns import ColumnNote, RawColumns, RawTable, Selection
+from lapwing._tables.cells import Cells, is_unit, read_amount
+from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.encoders import (
     NUMERIC,
     BadCells,
+    ColumnNote,
     EncodedReading,
+    Features,
     FreeTextReading,
     NumberReading,
     Reading,
 )
+from lapwing._tables.frames import side_by_side
 from lapwing._tables.inference import (
     MAX_VALUES,
     ReadingDefaults,
@@ -41,31 +44,9 @@ from lapwing._tables.words import USUAL_MISSING_WORDS, shorten
 from lapwing._words import listed, quoted
 
 
-def join_columns(parts: Sequence[RawColumns]) -> RawColumns:
-    """Put tables with the same columns one below the other."""
-    if len(parts) == 1:
-        return parts[0]
-    first = parts[0]
-    decimals = {part.decimal for part in parts}
-    return replace(
-        first,
-        n=sum(part.n for part in parts),
-        cells={name: join_cells([part.cells[name] for part in parts]) for name in first.cells},
-        labels=join_arrays([part.labels for part in parts]),
-        ids=join_arrays([part.ids for part in parts]),
-        others=_join_others(parts),
-        numbers=_join_numbers(parts),
-        places=None,
-        remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
-        ignored=tuple(dict.fromkeys(name for part in parts for name in part.ignored)),
-        matrix=None,
-        decimal=decimals.pop() if len(decimals) == 1 else "",
-    )
-
-
-def take_out_units(columns: RawColumns) -> RawColumns:
+def take_out_units(columns: RawTable) -> RawTable:
     """Leave out a first row that holds the units of the columns and no values."""
-    if columns.n == 0:
+    if columns.n == 0 or columns.is_matrix:
         return columns
     top = {name: cells.at(np.zeros(1, np.intp))[0] for name, cells in columns.cells.items()}
     texts = {name: text for name, text in top.items() if isinstance(text, str)}
@@ -108,73 +89,56 @@ def _holds_numbers(cells: Cells) -> bool:
     return 2 * len(numbers) > len(filled)
 
 
-def _join_others(parts: Sequence[RawColumns]) -> dict[str, NDArray[Any]]:
-    """Columns of text, which a part may miss if they are only written again."""
-    names = dict.fromkeys(name for part in parts for name in part.others)
-    return {
-        name: np.concatenate([part.others.get(name, as_text([""] * part.n)) for part in parts])
-        for name in names
-    }
-
-
-def _join_numbers(parts: Sequence[RawColumns]) -> dict[str, NDArray[Any]]:
-    names = dict.fromkeys(name for part in parts for name in part.numbers)
-    return {
-        name: np.concatenate([part.numbers.get(name, np.full(part.n, np.nan)) for part in parts])
-        for name in names
-    }
-
-
-def join_arrays(columns: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
-    """Put columns one below the other that may not be there."""
-    parts = [column for column in columns if column is not None]
-    return np.concatenate(parts) if parts else None
-
-
-def read_columns(columns: RawColumns, selection: Selection, where: str) -> RawTable:
-    """Judge all columns and make features of them.
+def encode(raw: RawTable, selection: Selection, where: str, like: object = None) -> Features:
+    """Judge all columns and make features of them; those of a matrix are features already.
 
     Parameters
     ----------
-    columns : RawColumns
+    raw : RawTable
         Of all files.
     selection : Selection
-        What the user says of them.
+        What the user says of the columns.
     where : str
         The files, for messages.
+    like : object, default=None
+        A data frame of the library whose frames are wanted; None means polars.
     """
-    options, names = selection.options, list(columns.cells)
+    if raw.is_matrix:
+        return _of_matrix(raw)
+    options, names = selection.options, list(raw.cells)
     texts = selection.free_texts(names)
     if options.strict:
         verdicts = [
-            judge_strictly(name, cells, is_text=name in texts)
-            for name, cells in columns.cells.items()
+            judge_strictly(name, cells, is_text=name in texts) for name, cells in raw.cells.items()
         ]
         unusable = [verdict for verdict in verdicts if isinstance(verdict, Unusable)]
         readings = [verdict for verdict in verdicts if not isinstance(verdict, Unusable)]
         readings, unencoded = _encoded(readings, options, where)
-        input_errors = [*_strict_errors(unusable, where, columns.places), *unencoded]
-        return _assemble(columns, readings, [], input_errors, where, strict=True)
-    habits, words = habits_of(columns, options), missing_words(strict=False)
+        errors = [*_strict_errors(unusable, where, raw.places), *unencoded]
+        return _assemble(raw, readings, [], errors, where, like, strict=True)
+    defaults, words = defaults_of(raw, options), missing_words(strict=False)
     verdicts = [
-        judge_leniently(name, cells, habits, is_text=name in texts)
-        for name, cells in columns.cells.items()
+        judge_leniently(name, cells, defaults, is_text=name in texts)
+        for name, cells in raw.cells.items()
     ]
-    readings, left_out, input_errors = _insist(verdicts, selection.insisted(names), where)
+    readings, left_out, errors = _insist(verdicts, selection.insisted(names), where)
     readings, unencoded = _encoded(readings, options, where)
-    input_errors += unencoded
-    raw = _assemble(columns, readings, left_out, input_errors, where, strict=False)
+    features = _assemble(raw, readings, left_out, errors + unencoded, where, like, strict=False)
     doubts = {
-        reading.column: doubt_of(reading, columns.cells[reading.column].without(words))
+        reading.column: doubt_of(reading, raw.cells[reading.column].without(words))
         for reading in readings
     }
     notes = [
         replace(note, words=f"{note.words}; {doubts[note.column]}", plain=False)
         if doubts.get(note.column)
         else note
-        for note in raw.notes
+        for note in features.notes
     ]
-    return replace(raw, decimal=habits.decimal, notes=tuple(notes))
+    return replace(features, decimal=defaults.decimal, notes=tuple(notes))
+
+
+def _of_matrix(raw: RawTable) -> Features:
+    return Features(raw.matrix, raw.names, (NUMERIC,) * len(raw.names))
 
 
 def _encoded(
@@ -198,24 +162,30 @@ def _encoded(
     ]
 
 
-def habits_of(columns: RawColumns, options: ReadOptions) -> ReadingDefaults:
+def defaults_of(raw: RawTable, options: ReadOptions) -> ReadingDefaults:
     """See what is usual in a table, for columns that allow two meanings."""
     decimal = options.decimal
     if decimal == "auto":
-        decimal = file_evidence(columns.cells).decimal or columns.decimal
+        decimal = file_evidence(raw.cells).decimal or raw.decimal
     order = {"day": "dmy", "month": "mdy", "auto": ""}[options.dates]
-    order = order or date_evidence(columns.cells) or ("mdy" if decimal == "." else "dmy")
+    order = order or date_evidence(raw.cells) or ("mdy" if decimal == "." else "dmy")
     return ReadingDefaults(decimal, options.decimal != "auto", order)
 
 
-def apply_readings(
-    columns: RawColumns, readings: Sequence[Reading], options: ReadOptions, where: str
-) -> RawTable:
-    """Make features of a new table as was done at the fit."""
+def encode_again(
+    raw: RawTable,
+    readings: Sequence[Reading],
+    options: ReadOptions,
+    where: str,
+    like: object = None,
+) -> Features:
+    """Make features of new rows as was done at the fit; see `encode`."""
+    if raw.is_matrix:
+        return _of_matrix(raw)
     if options.decimal != "auto":
         asked = ReadingDefaults(options.decimal, fixed=True)
         readings = [
-            replace(reading, decimal=decimal_of(columns.cells[reading.column], asked))
+            replace(reading, decimal=decimal_of(raw.cells[reading.column], asked))
             if isinstance(reading, NumberReading)
             else reading
             for reading in readings
@@ -223,17 +193,16 @@ def apply_readings(
     mixed = [
         reading.column
         for reading in readings
-        if isinstance(reading, NumberReading)
-        and _mixes_marks(reading, columns.cells[reading.column])
+        if isinstance(reading, NumberReading) and _mixes_marks(reading, raw.cells[reading.column])
     ]
-    input_errors = []
+    errors = []
     if mixed:
-        input_errors.append(
+        errors.append(
             f"{where}: {quoted(mixed)} was read with decimal commas when the model was fitted, and "
             "here it has decimal points as well as points that may be either. Say which with "
             "--decimal . or --decimal ,."
         )
-    return _assemble(columns, readings, [], input_errors, where, strict=options.strict)
+    return _assemble(raw, readings, [], errors, where, like, strict=options.strict)
 
 
 def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
@@ -278,64 +247,47 @@ class _Read:
 
 
 def _assemble(
-    columns: RawColumns,
+    raw: RawTable,
     readings: Sequence[Reading],
     left_out: Sequence[Unusable],
-    input_errors: Sequence[str],
+    errors: Sequence[str],
     where: str,
+    like: object,
     *,
     strict: bool,
-) -> RawTable:
+) -> Features:
     words = missing_words(strict)
     done = []
     for reading in readings:
-        cells = columns.cells[reading.column].without(words)
+        cells = raw.cells[reading.column].without(words)
         features, bad = reading.read(cells)
         done.append(_Read(reading, cells, features, bad))
-    texts = {one.reading.column: one.features[0] for one in done if one.reading.feature != NUMERIC}
-    numeric = [f for one in done for f in one.features if one.reading.column not in texts]
-    notes = [_note(one, columns.places) for one in done]
-    notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
-    names = tuple(name for one in done for name in one.reading.names)
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    pairs = [pair for one in done for pair in zip(one.reading.names, one.features, strict=True)]
+    kinds = [one.reading.feature for one in done for _ in one.features]
+    twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
     if twice:  # "since (days)" may be a column of the file as well
-        input_errors = [
-            *input_errors,
-            f"{where}: {quoted(twice)} names two features; rename the column.",
-        ]
-    return RawTable(
-        _matrix(numeric, columns),
-        names,
-        columns.labels,
-        columns.ids,
-        texts,
-        columns.others,
-        columns.default_marker,
+        errors = [*errors, f"{where}: {quoted(twice)} names two features; rename the column."]
+        pairs, kinds = [], []
+    return Features(
+        _points(raw, dict(pairs), like),
+        tuple(name for name, _ in pairs),
+        tuple(kinds),
         tuple(readings),
-        tuple(notes),
-        tuple(input_errors),
-        columns.remarks,
-        {one.reading.column: one.bad for one in done if one.bad is not None},
-        columns.ignored,
-        columns.left_out + tuple(one.column for one in left_out),
-        cells=columns.cells,
-        dialect=columns.dialect,
-        numbers=columns.numbers,
-        places=columns.places,
+        notes=(
+            *(_note(one, raw.places) for one in done),
+            *(ColumnNote(one.column, False, one.reason) for one in left_out),
+        ),
+        bad={one.reading.column: one.bad for one in done if one.bad is not None},
+        errors=tuple(errors),
     )
 
 
-def _matrix(columns: Sequence[NDArray[Any]], raw: RawColumns) -> NDArray[Any]:
+def _points(raw: RawTable, columns: Mapping[str, NDArray[Any]], like: object) -> Any:
     """Columns side by side; the file's own matrix where these are all of it, as they stand."""
-    own = [cells.numbers for cells in raw.cells.values()]
-    same = len(own) == len(columns) and all(map(is_, own, columns))
-    if raw.matrix is not None and same:
+    own, given = [cells.numbers for cells in raw.cells.values()], list(columns.values())
+    if raw.matrix is not None and len(own) == len(given) and all(map(is_, own, given)):
         return raw.matrix
-    narrow = bool(columns) and all(column.dtype == np.float32 for column in columns)
-    X = np.empty((raw.n, len(columns)), dtype=np.float32 if narrow else np.float64)
-    for j, column in enumerate(columns):
-        X[:, j] = column
-    return X
+    return side_by_side(columns, raw.n, like)
 
 
 def _note(one: _Read, places: NDArray[np.int64] | None) -> ColumnNote:

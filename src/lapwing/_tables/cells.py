@@ -398,6 +398,11 @@ def cells_of_values(values: Sequence[Any]) -> Cells:
     return Cells(numbers, np.array(rows, np.int64), texts, typed=True)
 
 
+def numeric_cells(numbers: NDArray[Any], type_name: str = "", *, usable: bool = True) -> Cells:
+    """A column of numbers alone, as the file itself says."""
+    return Cells(numbers, np.empty(0, np.int64), as_text([]), type_name, usable, typed=True)
+
+
 def join_cells(parts: Sequence[Cells]) -> Cells:
     """Put columns one below the other."""
     if len(parts) == 1:

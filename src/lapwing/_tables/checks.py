@@ -10,12 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._arrays import Matrix, is_sparse
+from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.cells import kind_of_unit, plain_number, read_amount
 from lapwing._tables.coding import folded
 from lapwing._tables.columns import RawTable
-from lapwing._tables.encoders import CATEGORICAL, NUMERIC, DateReading, NumberReading
+from lapwing._tables.encoders import (
+    CATEGORICAL,
+    NUMERIC,
+    ColumnNote,
+    DateReading,
+    Features,
+    NumberReading,
+)
 from lapwing._tables.inference import MIN_WORDS, count_words
 from lapwing._tables.input_errors import name_row, text_in_the_way
 from lapwing._tables.words import shorten
@@ -57,27 +64,23 @@ _FEW = 0.1
 _SENTENCES = 5  # labels; fewer may be the long names of classes
 
 
-def kinds_of(raw: RawTable) -> tuple[str, ...]:
-    """Tell the kind of each feature."""
-    read = {name: reading.feature for reading in raw.readings for name in reading.names}
-    return tuple(
-        read.get(name, CATEGORICAL if name in raw.texts else NUMERIC) for name in raw.feature_names
-    )
-
-
-def numeric_names(raw: RawTable) -> list[str]:
-    """Names of the columns of `raw.X`."""
-    return [name for name in raw.feature_names if name not in raw.texts]
-
-
-def feature_errors(raw: RawTable, where: str, *, missing: bool, new: bool) -> list[str]:
+def feature_errors(
+    features: Features,
+    where: str,
+    places: NDArray[np.int64] | None = None,
+    *,
+    missing: bool,
+    new: bool,
+) -> list[str]:
     """Find what makes features unfit: none, missing or infinite.
 
     Parameters
     ----------
-    raw : RawTable
+    features : Features
     where : str
         The files, for messages.
+    places : ndarray of int of shape (n,), default=None
+        The rows' numbers in a spreadsheet.
     missing : bool
         Whether features may be missing, because they are imputed.
     new : bool
@@ -86,25 +89,20 @@ def feature_errors(raw: RawTable, where: str, *, missing: bool, new: bool) -> li
     Returns
     -------
     list of str
-        A message for each obstacle.
+        A message for each error.
 
     Raises
     ------
     ValueError
         If there are no rows, and nothing else can be said.
     """
-    n = raw.X.shape[0]
+    n = features.X.shape[0]
     if n == 0:
         raise ValueError(f"{where} has no rows.")
-    found = list(raw.input_errors)
-    if not raw.feature_names and not found:
-        found.append(_no_feature(raw, where))
-    names = numeric_names(raw)
-    holes = bad_cells(raw.X, np.isnan, names)
-    for name, column in raw.texts.items():
-        gone = np.array([v is None for v in column])
-        if gone.any():
-            holes[name] = (int(gone.sum()), int(np.argmax(gone)))
+    found = list(features.errors)
+    if not features.names and not found:
+        found.append(_no_feature(features.notes, where))
+    holes = missing_cells(features)
     empty = [name for name, (count, _) in holes.items() if count == n]
     if missing and empty and not new:
         found.append(
@@ -115,22 +113,21 @@ def feature_errors(raw: RawTable, where: str, *, missing: bool, new: bool) -> li
     drop = "" if new else ", or leave the columns out with --drop"
     if not missing:
         found += [
-            text_in_the_way(name, bad, where, raw.places, new=new) for name, bad in raw.bad.items()
+            text_in_the_way(name, bad, where, places, new=new) for name, bad in features.bad.items()
         ]
-        holes = {name: hole for name, hole in holes.items() if name not in raw.bad}
+        holes = {name: hole for name, hole in holes.items() if name not in features.bad}
         again = (
             "Fill them in: the model was fitted to a table without any, and has no values for them"
         )
         cure = again if new else f"Either fill them in with --impute median{drop}"
-        found += _cells_in_the_way(holes, raw, "missing values", cure, where)
-    infinite = bad_cells(raw.X, np.isinf, names)
+        found += _cells_in_the_way(holes, places, "missing values", cure, where)
     cure = "Correct them" if new else f"Either correct them{drop}"
-    found += _cells_in_the_way(infinite, raw, "infinite values", cure, where)
+    found += _cells_in_the_way(infinite_cells(features), places, "infinite values", cure, where)
     return found
 
 
-def _no_feature(raw: RawTable, where: str) -> str:
-    reasons = [f"{note.column!r} ({note.words})" for note in raw.notes[:8] if not note.used]
+def _no_feature(notes: Sequence[ColumnNote], where: str) -> str:
+    reasons = [f"{note.column!r} ({note.words})" for note in notes[:8] if not note.used]
     if not reasons:
         return (
             f"{where} has no column to learn from besides the label. The columns of --id, --image, "
@@ -142,45 +139,65 @@ def _no_feature(raw: RawTable, where: str) -> str:
     )
 
 
-def bad_cells(X: Matrix, bad: Callable[..., Any], names: list[str]) -> dict[str, tuple[int, int]]:
-    """For each column with such cells: how many, and the first of their rows, counted from 0."""
+def missing_cells(features: Features) -> dict[str, tuple[int, int]]:
+    """For each column with missing cells: how many, and the first of their rows from 0 on."""
+    found = _wrong_cells(features, np.isnan)
+    for name in features.named(CATEGORICAL):
+        gone = np.array([value is None for value in features.column(name)])
+        if gone.any():
+            found[name] = (int(gone.sum()), int(np.argmax(gone)))
+    return found
+
+
+def infinite_cells(features: Features) -> dict[str, tuple[int, int]]:
+    """As `missing_cells`, of infinite numbers."""
+    return _wrong_cells(features, np.isinf)
+
+
+def _wrong_cells(features: Features, wrong: Callable[..., Any]) -> dict[str, tuple[int, int]]:
+    names, X = features.named(NUMERIC), features.X
+    found: dict[str, tuple[int, int]] = {}
     if is_sparse(X):
         rows, columns = X.nonzero()
-        wrong = bad(X.data[X.data != 0])
-        found: dict[str, tuple[int, int]] = {}
-        for i, j in zip(rows[wrong], columns[wrong], strict=True):
+        bad = wrong(X.data[X.data != 0])
+        for i, j in zip(rows[bad], columns[bad], strict=True):
             count, first = found.get(names[j], (0, int(i)))
             found[names[j]] = (count + 1, min(first, int(i)))
         return found
-    found = {}
-    for j, name in enumerate(names):  # a column at a time: a mask of all cells is not free
-        wrong = bad(X[:, j])
-        if wrong.any():
-            found[name] = (int(np.count_nonzero(wrong)), int(np.argmax(wrong)))
+    for name in names:  # a column at a time: a mask of all cells is not free
+        cells = wrong(features.column(name))
+        if cells.any():
+            found[name] = (int(np.count_nonzero(cells)), int(np.argmax(cells)))
     return found
 
 
 def _cells_in_the_way(
-    cells: Mapping[str, tuple[int, int]], raw: RawTable, what: str, cure: str, where: str
+    cells: Mapping[str, tuple[int, int]],
+    places: NDArray[np.int64] | None,
+    what: str,
+    cure: str,
+    where: str,
 ) -> list[str]:
     if not cells:
         return []
     names = listed([f"{name!r} ({count})" for name, (count, _) in cells.items()], 8)
     first = next(iter(cells.values()))[1]
-    return [f"{where}: {what} in {names}; the first is in {name_row(first, raw.places)}. {cure}."]
+    return [f"{where}: {what} in {names}; the first is in {name_row(first, places)}. {cure}."]
 
 
-def warn_of_bad_cells(raw: RawTable, where: str) -> None:
+def warn_of_bad_cells(
+    features: Features, where: str, places: NDArray[np.int64] | None = None
+) -> None:
     """Warn of cells of new rows that are something else than the column holds."""
-    for name, bad in raw.bad.items():
-        message = text_in_the_way(name, bad, where, raw.places).partition(". Correct")[0]
+    for name, bad in features.bad.items():
+        message = text_in_the_way(name, bad, where, places).partition(". Correct")[0]
         warn(f"{message}; counted as missing.", LapwingWarning)
 
 
 def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
     """Give ids that tell rows apart."""
     if raw.ids is None:
-        return np.arange(1, raw.X.shape[0] + 1)
+        return np.arange(1, raw.n + 1)
     values, first, counts = np.unique(raw.ids, return_index=True, return_counts=True)
     blank = np.array([not str(value).strip() for value in values])
     if blank.any():
@@ -305,27 +322,27 @@ def warn_of_labels(what: str, hint: str) -> None:
     )
 
 
-def warn_of_counts(raw: RawTable) -> None:
+def warn_of_counts(features: Features) -> None:
     """Warn of features that are probably not meant so."""
-    if raw.X.shape[0] > 2 and not is_sparse(raw.X):
+    if features.X.shape[0] <= 2 or is_sparse(features.X):
+        return
+    # Days that follow each other are no slip, and what has a unit is measured.
+    measured = {
+        name
+        for reading in features.readings
+        if isinstance(reading, DateReading) or (isinstance(reading, NumberReading) and reading.unit)
+        for name in reading.names
+    }
+    for name in features.named(NUMERIC):
         # Three rows first: few columns are left for the look at all rows.
-        likely = (np.diff(raw.X[:3], axis=0) == 1).all(axis=0) & (raw.X[0] % 1 == 0)
-        # Days that follow each other are no slip, and what has a unit is measured.
-        measured = {
-            name
-            for reading in raw.readings
-            if isinstance(reading, DateReading)
-            or (isinstance(reading, NumberReading) and reading.unit)
-            for name in reading.names
-        }
-        for j in np.flatnonzero(likely):
-            name = numeric_names(raw)[j]
-            if name not in measured and (np.diff(raw.X[:, j]) == 1).all():
-                warn(
-                    f"column {name!r} counts the rows and is used as a feature. If it only names "
-                    f"the rows, take it as --id {name!r} or leave it out with --drop {name!r}.",
-                    LapwingWarning,
-                )
+        column = features.column(name)
+        likely = column[0] % 1 == 0 and column[1] - column[0] == column[2] - column[1] == 1
+        if likely and name not in measured and (np.diff(column) == 1).all():
+            warn(
+                f"column {name!r} counts the rows and is used as a feature. If it only names "
+                f"the rows, take it as --id {name!r} or leave it out with --drop {name!r}.",
+                LapwingWarning,
+            )
 
 
 def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:

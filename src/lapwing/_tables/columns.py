@@ -1,4 +1,4 @@
-"""Roles of the columns of a table, for the readers of all formats."""
+"""A table as read, and the roles of its columns, for the readers of all formats."""
 
 from __future__ import annotations
 
@@ -9,35 +9,24 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import EXACT, Cells, as_text, numbers_if_plain, read_amount
-from lapwing._tables.encoders import NUMERIC, BadCells, Reading
+from lapwing._arrays import is_sparse
+from lapwing._tables.cells import (
+    EXACT,
+    Cells,
+    as_text,
+    join_cells,
+    numbers_if_plain,
+    numeric_cells,
+    read_amount,
+)
+from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.input_errors import tell_all
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
 from lapwing._tables.words import without_guard
 from lapwing._words import quoted
-
-
-@dataclass(frozen=True)
-class ColumnNote:
-    """Note for the user about the encoding of a column.
-
-    Attributes
-    ----------
-    column : str
-    used : bool
-        Whether it became a feature.
-    words : str
-        What was done, or why it was left out.
-    plain : bool
-        Whether it is used just as it stands, which needs no line of its own.
-    """
-
-    column: str
-    used: bool
-    words: str
-    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,135 +118,157 @@ def _typed(texts: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class RawTable:
-    """Features as numbers and texts, not yet checked for missing values; labels still text.
-
-    Attributes
-    ----------
-    X : ndarray or CSR of shape (n, p)
-        The numeric features in the order of `feature_names`, NaN where missing.
-    feature_names : tuple of str
-        Names of all features.
-    texts : mapping of str to ndarray of object of shape (n,)
-        The features that are no numbers: text, None where missing; free text is empty there.
-    labels : ndarray of object of shape (n,) or None
-        Text without surrounding blanks, empty where the file has none; None without a label column.
-    ids : ndarray of shape (n,) or None
-        Text, or None without an id column.
-    others : mapping of str to ndarray of object of shape (n,)
-        Columns with another role (truth, layout), as text.
-    default_marker : str
-        What means "no label" in this format besides the blank; empty for nothing.
-    readings : tuple of Reading
-        How the columns became features; empty for matrices, whose columns are numbers.
-    notes : tuple of ColumnNote
-        What was done to the columns.
-    input_errors : tuple of str
-        What a fit would be refused for.
-    remarks : tuple of str
-        What was done to the file as a whole.
-    bad : mapping of str to BadCells
-        Cells of columns that their reading can make nothing of; they are NaN in `X`.
-    ignored : tuple of str
-        Columns that a model does not know.
-    left_out : tuple of str
-        Columns that were dropped or not chosen.
-    svmlight_base : int or None
-        Of svmlight files: whether the first column has the index 0 or 1.
-    decimal : {'', '.', ','}
-        The usual decimal mark of numbers in texts; empty if not known.
-    cells : mapping of str to Cells
-        What the columns held, for a look at the table; empty for matrices.
-    dialect : Dialect
-        How the first file is written, if that is a CSV file.
-    answers : tuple of FileAnswers
-        Labels that are not in `labels` yet.
-    n_suggested : int
-        Labels of rows that the method chose, as far as files say so.
-    keys : Keys or None
-        What a file of answers calls its columns; None for rows to be predicted.
-    source : str
-        The files whose rows these are.
-    numbers : mapping of str to ndarray of shape (n,)
-        Of the label and of `others`: what the format itself says is a number, NaN elsewhere.
-    places : ndarray of int of shape (n,), or None
-        The number of each row in its spreadsheet; None if rows are counted from 1.
-    """
-
-    X: Any
-    feature_names: tuple[str, ...]
-    labels: NDArray[Any] | None = None
-    ids: NDArray[Any] | None = None
-    texts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    default_marker: str = ""
-    readings: tuple[Reading, ...] = ()
-    notes: tuple[ColumnNote, ...] = ()
-    input_errors: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    bad: Mapping[str, BadCells] = field(default_factory=dict)
-    ignored: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    svmlight_base: int | None = None
-    decimal: str = ""
-    cells: Mapping[str, Cells] = field(default_factory=dict)
-    dialect: Dialect = USUAL
-    answers: tuple[FileAnswers, ...] = ()
-    n_suggested: int = 0
-    keys: Keys | None = None
-    source: str = ""
-    numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    places: NDArray[np.int64] | None = None
-
-    @property
-    def originals(self) -> dict[str, Cells | None]:
-        """The columns as they stand in the file; None for those that are features as they stand."""
-        plain = {note.column for note in self.notes if note.plain}
-        return {
-            # Copied, so that not all of the file's numbers stay in memory for a few columns.
-            name: None if name in plain else replace(cells, numbers=cells.numbers.copy())
-            for name, cells in self.cells.items()
-        }
-
-
-@dataclass(frozen=True)
-class RawColumns:
-    """Columns of cells as read from a file, before any inference.
+    """A table as read from its files: columns by role, before any inference.
 
     Attributes
     ----------
     n : int
         Rows.
     cells : mapping of str to Cells
-        The columns that may become features, in their order.
-    labels, ids, others, default_marker, remarks, ignored, left_out
-        As in `RawTable`.
-    decimal : str
+        Columns that may become features, in their order; empty for formats of a matrix.
+    matrix : ndarray or CSR of shape (n, p) or None
+        The numbers of these columns where they lie together; those of `cells` are views of it.
+    matrix_names : tuple of str
+        Names of the columns of a matrix without `cells`.
+    labels : ndarray of object of shape (n,) or None
+        Text without surrounding blanks, empty where the file has none; None without a label column.
+    ids : ndarray of shape (n,) or None
+        Text, or None without an id column.
+    others : mapping of str to ndarray of object of shape (n,)
+        Columns with another role (truth, layout), as text.
+    numbers : mapping of str to ndarray of shape (n,)
+        Of the label and of `others`: what the format itself says is a number, NaN elsewhere.
+    places : ndarray of int of shape (n,), or None
+        The number of each row in its spreadsheet; None if rows are counted from 1.
+    default_marker : str
+        What means "no label" in this format besides the blank; empty for nothing.
+    decimal : {'', '.', ','}
         The decimal mark that is usual in such a file; empty if there is no such thing.
-    matrix : ndarray of shape (n, p) or None
-        The numbers of all of `cells`, of which these are views, where they lie together.
-    dialect, numbers, places
-        As in `RawTable`.
+    dialect : Dialect
+        How the first file is written, if that is a CSV file.
+    svmlight_base : int or None
+        Of svmlight files: whether the first column has the index 0 or 1.
+    remarks : tuple of str
+        What was done to the file as a whole.
+    ignored : tuple of str
+        Columns that a model does not know.
+    left_out : tuple of str
+        Columns that were dropped or not chosen.
+    source : str
+        The files whose rows these are.
+    keys : Keys or None
+        What a file of answers calls its columns; None for rows to be predicted.
+    answers : tuple of FileAnswers
+        Labels that are not in `labels` yet.
+    n_suggested : int
+        Labels of rows that the method chose, as far as files say so.
     """
 
     n: int
-    cells: Mapping[str, Cells]
+    cells: Mapping[str, Cells] = field(default_factory=dict)
+    matrix: Any = None
+    matrix_names: tuple[str, ...] = ()
     labels: NDArray[Any] | None = None
     ids: NDArray[Any] | None = None
     others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    places: NDArray[np.int64] | None = None
     default_marker: str = ""
+    decimal: str = ""
+    dialect: Dialect = USUAL
+    svmlight_base: int | None = None
     remarks: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    decimal: str = ""
-    matrix: NDArray[Any] | None = None
-    dialect: Dialect = USUAL
-    numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    places: NDArray[np.int64] | None = None
+    source: str = ""
+    keys: Keys | None = None
+    answers: tuple[FileAnswers, ...] = ()
+    n_suggested: int = 0
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it is a matrix of numbers, whose columns are features as they stand."""
+        return not self.cells and self.matrix is not None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns that may become features."""
+        return self.matrix_names if self.is_matrix else tuple(self.cells)
+
+    def cells_at(self, name: str, rows: NDArray[np.intp]) -> list[str | float] | None:
+        """The cells of a column in some rows, as number or text; None without such a column."""
+        if name in self.cells:
+            return self.cells[name].at(rows)
+        if name not in self.matrix_names:
+            return None
+        block = self.matrix[rows][:, [self.matrix_names.index(name)]]
+        dense: NDArray[Any] = block.toarray() if is_sparse(block) else block
+        return [float(value) for value in dense.ravel()]
+
+    def as_columns(self) -> RawTable:
+        """The same with `cells`, also of a matrix."""
+        if not self.is_matrix:
+            return self
+        X = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
+        cells = {name: numeric_cells(X[:, j]) for j, name in enumerate(self.names)}
+        return replace(self, cells=cells, matrix=X, matrix_names=())
+
+
+def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
+    """Put tables with the same columns one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    matrix: Any = None
+    if all(part.is_matrix for part in parts):
+        blocks = [part.matrix for part in parts]
+        sparse = is_sparse(blocks[0])
+        if len({X.shape[1] for X in blocks}) > 1 or any(is_sparse(X) != sparse for X in blocks):
+            raise ValueError(f"{where}: the files do not have the same columns.")
+        matrix = sp.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)
+    else:
+        parts = [part.as_columns() for part in parts]
+    first, decimals = parts[0], {part.decimal for part in parts}
+    return replace(
+        first,
+        n=sum(part.n for part in parts),
+        cells={name: join_cells([part.cells[name] for part in parts]) for name in first.cells},
+        matrix=matrix,
+        labels=join_arrays([part.labels for part in parts]),
+        ids=join_arrays([part.ids for part in parts]),
+        others=_join_mappings(parts, "others", ""),
+        numbers=_join_mappings(parts, "numbers", np.nan),
+        places=None,
+        remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
+        ignored=tuple(dict.fromkeys(name for part in parts for name in part.ignored)),
+        decimal=decimals.pop() if len(decimals) == 1 else "",
+    )
+
+
+def join_arrays(columns: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """Put columns one below the other that may not be there."""
+    known = [column for column in columns if column is not None]
+    return np.concatenate(known) if known else None
+
+
+def _join_mappings(parts: Sequence[RawTable], which: str, missing: object) -> dict[str, Any]:
+    """Columns of one role; a part may lack those that are only written again."""
+    each: list[Mapping[str, NDArray[Any]]] = [getattr(part, which) for part in parts]
+    names = dict.fromkeys(name for columns in each for name in columns)
+    dtype = object if missing == "" else np.float64
+    return {
+        name: np.concatenate(
+            [
+                columns[name] if name in columns else np.full(part.n, missing, dtype=dtype)
+                for part, columns in zip(parts, each, strict=True)
+            ]
+        )
+        for name in names
+    }
 
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Positions of the columns by role.
+    """Positions of the columns by role; names of those without one.
 
     Attributes
     ----------
@@ -267,18 +278,18 @@ class ColumnRoles:
         In the order in which they become features.
     others : tuple of int
         Truth and layout.
-    ignored : tuple of int
-        Columns that the model does not know.
-    left_out : tuple of int
-        Columns that were dropped or not chosen.
+    ignored : tuple of str
+        Names of the columns that the model does not know.
+    left_out : tuple of str
+        Names of the columns that were dropped or not chosen.
     """
 
     label: int | None
     id: int | None
     features: tuple[int, ...]
     others: tuple[int, ...] = ()
-    ignored: tuple[int, ...] = ()
-    left_out: tuple[int, ...] = ()
+    ignored: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -415,7 +426,7 @@ class Selection:
                 "with --id '', or leave it out with --drop ''."
             )
         used = {*features, *named, label, row_id}
-        left_out = tuple(j for j in range(len(names)) if j not in used)
+        left_out = tuple(name for j, name in enumerate(names) if j not in used)
         return ColumnRoles(label, row_id, features, others, (), left_out)
 
     def insisted(self, names: Sequence[str]) -> frozenset[str]:
@@ -459,12 +470,12 @@ class Selection:
             None if row_id is None else place.get(row_id),
             tuple(features),
             tuple(others),
-            tuple(j for name, j in place.items() if name not in known),
+            tuple(name for name in place if name not in known),
         )
 
     def _resolve_expected(
         self, place: Mapping[str, int], where: str
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
         expected = self.expected or {}
         missing = [name for name in expected if name not in place]
         if missing:
@@ -482,7 +493,7 @@ class Selection:
                 f"{where} has a column {quoted(unknown)} that the first file does not have. Give "
                 "all files the same columns, or leave it out with --drop."
             )
-        return tuple(place[name] for name in expected), tuple(place[name] for name in unknown)
+        return tuple(place[name] for name in expected), tuple(unknown)
 
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> list[str]:

@@ -15,14 +15,13 @@ import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing._tables.cells import Cells, as_text, keeps_its_spelling, plain_number
-from lapwing._tables.columns import ColumnRoles, RawColumns, Selection
+from lapwing._tables.columns import ColumnRoles, RawTable, Selection
 from lapwing._tables.inference import file_evidence, fractions_of
 from lapwing._tables.options import SEPARATORS, Dialect, ReadOptions
 from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_text
@@ -49,7 +48,7 @@ class _Layout:
     titles: bool = False  # whether some of these lines hold something
 
 
-def read_csv(source: Source, selection: Selection) -> RawColumns:
+def read_csv(source: Source, selection: Selection) -> RawTable:
     """Read a CSV file; see `lapwing._tables.tables.read_table`."""
     options = selection.options
     layout = _find_layout(source, options)
@@ -62,30 +61,22 @@ def read_csv(source: Source, selection: Selection) -> RawColumns:
     grouped = not options.strict and (selection.grouped or decimal == ",")
     # Labels in a file of their own are counted against all rows.
     all_rows = options.strict or options.labels_file is not None
-    columns = _read(source, layout, names, roles, grouped, all_rows)
-    if not (grouped or options.strict) and file_evidence(columns.cells).comma:
-        columns = _read(source, layout, names, roles, True, all_rows)
-    if columns.n_empty:
-        rows = "1 row" if columns.n_empty == 1 else f"{columns.n_empty} rows"
+    raw, n_empty = _read(source, layout, names, roles, grouped, all_rows)
+    if not (grouped or options.strict) and file_evidence(raw.cells).comma:
+        raw, n_empty = _read(source, layout, names, roles, True, all_rows)
+    if n_empty:
+        rows = "1 row" if n_empty == 1 else f"{n_empty} rows"
         remarks.append(f"{rows} without any value left out")
     if layout.titles:
         remarks.append(f"the names of the columns are in line {layout.header + 1}")
     if layout.encoding != "utf-8-sig":
         remarks.append(f"read as {ENCODING_NAMES[layout.encoding]}")
-    return RawColumns(
-        columns.n,
-        columns.cells,
-        columns.texts.get(roles.label),
-        columns.texts.get(roles.id),
-        {names[j]: columns.texts[j] for j in roles.others},
+    mark = _decimal_of(raw.cells, decimal, options)
+    return replace(
+        raw,
         remarks=tuple(remarks),
-        ignored=tuple(names[j] for j in roles.ignored),
-        left_out=tuple(names[j] for j in roles.left_out),
         decimal=usual,
-        matrix=columns.matrix,
-        dialect=Dialect(
-            layout.separator, _decimal_of(columns.cells, decimal, options), _codec_of(layout)
-        ),
+        dialect=Dialect(layout.separator, mark, _codec_of(layout)),
     )
 
 
@@ -103,15 +94,6 @@ def _codec_of(layout: _Layout) -> str:
     """Return the codec with which a file like it is written; UTF-16 gets a byte order mark."""
     known = {"cp1252": "cp1252", "utf-8-sig": "utf-8-sig" if layout.marked else "utf-8"}
     return known.get(layout.encoding, "utf-16")
-
-
-@dataclass(frozen=True)
-class _CsvColumns:
-    n: int
-    matrix: NDArray[Any]
-    cells: dict[str, Cells]
-    texts: dict[int | None, Any]
-    n_empty: int  # rows that were left out
 
 
 def _find_layout(source: Source, options: ReadOptions) -> _Layout:
@@ -199,35 +181,28 @@ def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator
 
 
 def _checked(reader: Any, n_columns: int, source: Source, layout: _Layout) -> Iterator[list[str]]:
-    for row in reader:
-        if row and len(row) != n_columns:
+    first = True
+    for row in filter(None, reader):
+        if len(row) != n_columns:
             where = "the first line" if layout.header == 0 else f"line {layout.header + 1}"
-            cure = _surplus_cure(layout) if len(row) > n_columns else _shortfall_cure(layout)
-            raise ValueError(
-                f"{source}: line {reader.line_num + layout.header} has {_fields(len(row))}, but "
-                f"{where} names {n_columns} columns. {cure}"
+            fields = "1 field" if len(row) == 1 else f"{len(row)} fields"
+            cure = (
+                f"An empty cell needs its {layout.separator!r} too: add what is missing there, or "
+                "take the line out."
             )
-        if row:
-            yield row
-
-
-def _fields(n: int) -> str:
-    """Write a number of fields."""
-    return "1 field" if n == 1 else f"{n} fields"
-
-
-def _surplus_cure(layout: _Layout) -> str:
-    return (
-        f"Put cells that contain {layout.separator!r} in quotes. If the names are in a later line, "
-        "say how many lines stand above it: --skip-lines 2."
-    )
-
-
-def _shortfall_cure(layout: _Layout) -> str:
-    return (
-        f"An empty cell needs its {layout.separator!r} too: add what is missing there, or take the "
-        "line out."
-    )
+            if len(row) > n_columns:
+                cure = f"Put cells that contain {layout.separator!r} in quotes."
+            if len(row) > n_columns and first:
+                cure += (
+                    " If the names are in a later line, say how many lines stand above it, such as "
+                    f"--skip-lines {layout.header + 1}."
+                )
+            raise ValueError(
+                f"{source}: line {reader.line_num + layout.header} has {fields}, but {where} names "
+                f"{n_columns} columns. {cure}"
+            )
+        first = False
+        yield row
 
 
 def _read(
@@ -237,8 +212,11 @@ def _read(
     roles: ColumnRoles,
     grouped: bool,
     all_rows: bool,
-) -> _CsvColumns:
-    """Read the columns with a role; what `float` reads and may mean something else stays text."""
+) -> tuple[RawTable, int]:
+    """Read the columns with a role, and count the rows without any value.
+
+    What `float` reads and may mean something else stays text.
+    """
     values = array("d")
     features = roles.features
     wanted = [j for j in {roles.label, roles.id, *roles.others} if j is not None]
@@ -270,16 +248,21 @@ def _read(
             n += 1
     X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
     X = X.reshape(n, len(features))
-    return _CsvColumns(
+    named: dict[int | None, Any] = {j: as_text(columns.pop(j)) for j in wanted}  # a copy at a time
+    raw = RawTable(
         n,
-        X,
         {
             names[j]: Cells(X[:, k], np.array(texts[j][0], np.int64), as_text(texts[j][1]))
             for k, j in enumerate(features)
         },
-        {j: as_text(columns.pop(j)) for j in list(columns)},  # one copy at a time
-        n_empty,
+        X if features else None,
+        labels=named.get(roles.label),
+        ids=named.get(roles.id),
+        others={names[j]: named[j] for j in roles.others},
+        ignored=roles.ignored,
+        left_out=roles.left_out,
     )
+    return raw, n_empty
 
 
 def _bare(cell: str) -> str:

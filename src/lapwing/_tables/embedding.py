@@ -27,9 +27,8 @@ from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._host.threads import available_threads
 from lapwing._host.warn import warn
-from lapwing._tables.encoders import ENCODED, EncodedReading, Encoding
+from lapwing._tables.encoders import ENCODED, EncodedReading, Encoding, Features
 from lapwing._tables.frames import frame_of
-from lapwing._tables.preprocessing import Features
 from lapwing._tables.words import shorten
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning

@@ -1,4 +1,4 @@
-"""Column encoders: from cells to features, fitted once and kept with the model.
+"""Features and column encoders, which are fitted once and kept with the model.
 
 A reading looks at one row at a time, so that a row means the same in every file and company: what
 a new file's cells could otherwise mean is not asked again. Readings are plain values that JSON
@@ -8,7 +8,7 @@ holds; nothing of them is pickled.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -311,6 +311,27 @@ class Encoding:
         return found
 
 
+@dataclass(frozen=True)
+class ColumnNote:
+    """Note for the user about the encoding of a column.
+
+    Attributes
+    ----------
+    column : str
+    used : bool
+        Whether it became a feature.
+    words : str
+        What was done, or why it was left out.
+    plain : bool
+        Whether it is used just as it stands, which needs no line of its own.
+    """
+
+    column: str
+    used: bool
+    words: str
+    plain: bool = False
+
+
 def _spelled(cells: Cells) -> NDArray[Any]:
     column = cells.spelled()
     column[[text is None for text in column]] = ""
@@ -318,6 +339,74 @@ def _spelled(cells: Cells) -> NDArray[Any]:
 
 
 Reading = NumberReading | DateReading | TextReading | FreeTextReading | EncodedReading
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of n rows as a pipeline takes them.
+
+    Attributes
+    ----------
+    X : ndarray, CSR array or polars.DataFrame of shape (n, p)
+        Numbers; a data frame if some columns are text.
+    names : tuple of str
+        Of the columns.
+    kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
+        Of the columns; empty for numbers alone.
+    readings : tuple of Reading
+        How they became features.
+    vectors : mapping of str to tuple of str
+        The columns that hold the vectors of an encoded one, by its name; empty before
+        `lapwing._tables.embedding` has made them.
+    encoding : Encoding or None
+        The encoder that made them.
+    notes : tuple of ColumnNote
+        What was done to each column of the table; empty for a matrix.
+    bad : mapping of str to BadCells
+        Cells of columns that their reading can make nothing of; they count as missing.
+    errors : tuple of str
+        What a fit would be refused for.
+    decimal : {'', '.', ','}
+        The usual decimal mark of numbers in texts; empty if not known.
+    """
+
+    X: Any
+    names: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    vectors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    encoding: Encoding | None = None
+    notes: tuple[ColumnNote, ...] = ()
+    bad: Mapping[str, BadCells] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
+    decimal: str = ""
+
+    @property
+    def numbers(self) -> Any:
+        """The columns of numbers, an ndarray or CSR of shape (n, k)."""
+        if not hasattr(self.X, "columns"):
+            return self.X
+        # Of no columns at all polars makes an array of objects.
+        return self.X[self.named(NUMERIC)].to_numpy().astype(np.float64, copy=False)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A column of a data frame or a dense matrix; None where a text is missing."""
+        if hasattr(self.X, "columns"):
+            found: NDArray[Any] = self.X[name].to_numpy()
+            return found
+        return np.asarray(self.X[:, self.names.index(name)])
+
+    @property
+    def legible(self) -> list[str]:
+        """Names of the columns of texts to be read, by people as well."""
+        encoded = [one for one in self.readings if isinstance(one, EncodedReading)]
+        return [*self.named(TEXT), *(one.column for one in encoded if not one.picture)]
+
+    def named(self, kind: str) -> list[str]:
+        """Names of the columns of a kind."""
+        if not self.kinds:
+            return list(self.names) if kind == NUMERIC else []
+        return [name for name, own in zip(self.names, self.kinds, strict=True) if own == kind]
 
 
 def reading_from(description: Mapping[str, Any]) -> Reading:

@@ -12,7 +12,7 @@ import numpy as np
 from lapwing._host.memory import require_memory
 from lapwing._host.modules import require
 from lapwing._tables.cells import as_text, cells_of_values, text_of
-from lapwing._tables.columns import RawColumns, Selection
+from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.options import Dialect
 from lapwing._tables.source import Source
 from lapwing._words import quoted
@@ -22,7 +22,7 @@ _LOOK = 30  # rows in which the names of the columns are looked for
 Row = Sequence[Any]  # cells as python-calamine gives them; an empty text where there is nothing
 
 
-def read_excel(source: Source, selection: Selection) -> RawColumns:
+def read_excel(source: Source, selection: Selection) -> RawTable:
     """Read a sheet; see `lapwing._tables.tables.read_table`."""
     book = _open(source)
     sheet, rows, other_sheets = _choose_sheet(book, selection.options.sheet, source)
@@ -50,15 +50,15 @@ def read_excel(source: Source, selection: Selection) -> RawColumns:
         return as_text([text or "" for text in cells[j].spelled()])
 
     written = [*roles.others, *([] if roles.label is None else [roles.label])]
-    return RawColumns(
+    return RawTable(
         len(below),
         {names[j]: cells[j] for j in roles.features},
-        None if roles.label is None else text(roles.label),
-        None if roles.id is None else text(roles.id),
-        {names[j]: text(j) for j in roles.others},
+        labels=None if roles.label is None else text(roles.label),
+        ids=None if roles.id is None else text(roles.id),
+        others={names[j]: text(j) for j in roles.others},
         remarks=(*remarks, *more),
-        ignored=tuple(names[j] for j in roles.ignored),
-        left_out=tuple(names[j] for j in roles.left_out),
+        ignored=roles.ignored,
+        left_out=roles.left_out,
         # A CSV file without the mark of UTF-8 is one of Windows-1252 to Excel.
         dialect=Dialect(encoding="utf-8-sig"),
         numbers={names[j]: cells[j].numbers for j in written},

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
-from lapwing._tables.cells import Cells, as_text, cells_of_values
+from lapwing._tables.cells import Cells, cells_of_values, numeric_cells
 from lapwing._tables.parquet import cells_of_series
 
 _USABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
@@ -59,6 +59,25 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
     return {f"x{j}": _cells_of_array(column) for j, column in enumerate(array.T)}
 
 
+def side_by_side(columns: Mapping[str, NDArray[Any]], n: int, like: object = None) -> Any:
+    """Make features of n rows of columns: a matrix of numbers, or a data frame if some are text.
+
+    Numbers are float32 if all of them are. A frame is one of pandas if `like` is, else of polars.
+    """
+    kinds = {column.dtype for column in columns.values()} - {np.dtype(object)}
+    dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
+    if not any(column.dtype == object for column in columns.values()):
+        X = np.empty((n, len(columns)), dtype=dtype)
+        for j, column in enumerate(columns.values()):
+            X[:, j] = column
+        return X
+    same = {
+        name: column if column.dtype == object else column.astype(dtype, copy=False)
+        for name, column in columns.items()
+    }
+    return frame_of(same, like)
+
+
 def frame_of(columns: Mapping[str, NDArray[Any]], like: object) -> Any:
     """Make a data frame of columns: one of pandas if `like` is, else of polars."""
     if hasattr(like, "iloc"):
@@ -83,20 +102,20 @@ def _cells_of_pandas(series: Any) -> Cells:
     if series.dtype.kind in "iuf" and not kind.startswith("Sparse"):
         narrow = kind.lower() == "float32"
         numbers = series.to_numpy(dtype=np.float32 if narrow else np.float64, na_value=np.nan)
-        return Cells(numbers, np.empty(0, np.int64), as_text([]), typed=True)
+        return numeric_cells(numbers)
     return _cells_of_array(series.astype(object).where(series.notna(), None).to_numpy())
 
 
 def _cells_of_array(column: NDArray[Any]) -> Cells:
     if column.dtype.kind in "iuf":
         numbers = column.astype(np.float32 if column.dtype == np.float32 else np.float64)
-        return Cells(numbers, np.empty(0, np.int64), as_text([]), typed=True)
+        return numeric_cells(numbers)
     given = column.astype(object).tolist()
     other = next((v for v in given if v is not None and not isinstance(v, _USABLE)), None)
     if other is not None:
         nothing = np.full(len(given), np.nan)
         name = type(other).__name__
-        return Cells(nothing, np.empty(0, np.int64), as_text([]), name, usable=False)
+        return numeric_cells(nothing, name, usable=False)
     return cells_of_values([None if value != value else _plain(value) for value in given])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,12 +95,16 @@ def _take_filled(
         names = [_name(j) for j in kept]
         roles = selection.resolve([*names, *arrays], where)
         kept = kept[[j for j in roles.features if j < len(names)]]
-        left_out = tuple([*names, *arrays][j] for j in roles.left_out)
-        return RawTable(_pick(X, kept), tuple(_name(j) for j in kept), left_out=left_out, **columns)
+        found = [_name(j) for j in kept]
+        return _table(_pick(X, kept), found, left_out=roles.left_out, **columns)
     kept = np.array([_index(name, where) for name in selection.expected], dtype=np.int64)
     known = {*selection.expected, *selection.optional}
     ignored = [name for name in map(_name, filled) if name not in known]
-    return RawTable(_pick(X, kept), tuple(selection.expected), ignored=tuple(ignored), **columns)
+    return _table(_pick(X, kept), selection.expected, ignored=tuple(ignored), **columns)
+
+
+def _table(X: Any, names: Iterable[str], **columns: Any) -> RawTable:
+    return RawTable(X.shape[0], matrix=X, matrix_names=tuple(names), **columns)
 
 
 def _pick(X: Any, columns: NDArray[np.int64]) -> Any:
@@ -274,11 +278,11 @@ def take_columns(
         )
     everything = kept == list(range(X.shape[1]))
     dtype = np.float32 if X.dtype == np.float32 else np.float64
-    return RawTable(
+    return _table(
         (X if everything else X[:, kept]).astype(dtype, copy=False),
-        tuple(names[j] for j in kept),
-        ignored=tuple(kept_names[j] for j in roles.ignored),
-        left_out=tuple(kept_names[j] for j in roles.left_out),
+        (names[j] for j in kept),
+        ignored=roles.ignored,
+        left_out=roles.left_out,
         **columns,
     )
 

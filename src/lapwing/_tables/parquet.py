@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -13,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.modules import require
-from lapwing._tables.cells import Cells, as_text, cells_of_texts
-from lapwing._tables.columns import RawColumns, Selection
+from lapwing._tables.cells import Cells, as_text, cells_of_texts, numeric_cells
+from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
 
 
-def read_parquet(source: Source, selection: Selection) -> RawColumns:
+def read_parquet(source: Source, selection: Selection) -> RawTable:
     """Read a Parquet file; see `lapwing._tables.tables.read_table`."""
     pl = require("polars", extra="cli", purpose=f"reading {source}")
     frame = _load(source, pl, selection.options)
@@ -71,7 +72,7 @@ def _no_panic_report() -> Iterator[None]:
 
 def columns_of_frame(
     frame: Any, header: Sequence[str], selection: Selection, where: str, pl: ModuleType
-) -> RawColumns:
+) -> RawTable:
     """Pick the columns with a role.
 
     Parameters
@@ -88,15 +89,17 @@ def columns_of_frame(
     names, remarks = selection.name_columns(header, where)
     roles = selection.resolve(names, where)
     column = {j: frame.to_series(j).alias(name) for j, name in enumerate(names)}.__getitem__
-    return RawColumns(
+    return RawTable(
         frame.height,
         {names[j]: cells_of_series(column(j), pl) for j in roles.features},
-        None if roles.label is None else _texts(column(roles.label), where, pl),
-        None if roles.id is None else _texts(column(roles.id), where, pl),
-        {names[j]: _texts(column(j), where, pl, selection.options.whole) for j in roles.others},
+        labels=None if roles.label is None else _texts(column(roles.label), where, pl),
+        ids=None if roles.id is None else _texts(column(roles.id), where, pl),
+        others={
+            names[j]: _texts(column(j), where, pl, selection.options.whole) for j in roles.others
+        },
         remarks=tuple(remarks),
-        ignored=tuple(names[j] for j in roles.ignored),
-        left_out=tuple(names[j] for j in roles.left_out),
+        ignored=roles.ignored,
+        left_out=roles.left_out,
         numbers={
             names[j]: cells_of_series(column(j), pl).numbers.astype(np.float64)
             for j in (*roles.others, *([] if roles.label is None else [roles.label]))
@@ -111,17 +114,15 @@ def cells_of_series(column: Any, pl: ModuleType) -> Cells:
     if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
         narrow = kind == pl.Float32
         numbers = column.cast(pl.Float32 if narrow else pl.Float64).to_numpy()
-        return Cells(numbers, np.empty(0, np.int64), as_text([]), typed=True)
+        return numeric_cells(numbers)
     if kind.is_nested() or kind in (pl.Binary, pl.Object):
         nothing = np.full(len(column), np.nan)
-        return Cells(nothing, np.empty(0, np.int64), as_text([]), str(kind), usable=False)
+        return numeric_cells(nothing, str(kind), usable=False)
     if kind == pl.Duration:
         hours = (column.cast(pl.Int64).to_numpy() / _per_hour(kind)).astype(np.float64)
-        return Cells(hours, np.empty(0, np.int64), as_text([]), str(kind))
+        return numeric_cells(hours, str(kind))
     cells = cells_of_texts(_spell(column, pl).to_list())
-    if not kind.is_temporal():
-        return cells
-    return Cells(cells.numbers, cells.rows, cells.texts, str(kind))
+    return replace(cells, type_name=str(kind)) if kind.is_temporal() else cells
 
 
 def _per_hour(kind: Any) -> float:

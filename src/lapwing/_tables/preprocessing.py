@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
@@ -30,8 +30,8 @@ from lapwing._tables.encoders import (
     TEXT,
     EncodedReading,
     Encoding,
+    Features,
     FreeTextReading,
-    Reading,
 )
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
@@ -169,47 +169,6 @@ def choose_scaling(
     )
 
 
-@dataclass(frozen=True)
-class Features:
-    """Features of n rows as a pipeline takes them.
-
-    Attributes
-    ----------
-    X : ndarray, CSR array or polars.DataFrame of shape (n, p)
-        Numbers; a data frame if some columns are text.
-    names : tuple of str
-        Of the columns.
-    kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
-        Of the columns; empty for numbers alone.
-    readings : tuple of Reading
-        How they became features.
-    vectors : mapping of str to tuple of str
-        The columns that hold the vectors of an encoded one, by its name; empty before
-        `lapwing._tables.embedding` has made them.
-    encoding : Encoding or None
-        The encoder that made them.
-    """
-
-    X: Any
-    names: tuple[str, ...]
-    kinds: tuple[str, ...] = ()
-    readings: tuple[Reading, ...] = ()
-    vectors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    encoding: Encoding | None = None
-
-    @property
-    def legible(self) -> list[str]:
-        """Names of the columns of texts to be read, by people as well."""
-        encoded = [one for one in self.readings if isinstance(one, EncodedReading)]
-        return [*self.named(TEXT), *(one.column for one in encoded if not one.picture)]
-
-    def named(self, kind: str) -> list[str]:
-        """Names of the columns of a kind."""
-        if not self.kinds:
-            return list(self.names) if kind == NUMERIC else []
-        return [name for name, own in zip(self.names, self.kinds, strict=True) if own == kind]
-
-
 def preprocess(
     features: Features, scale: str, impute: str, weights: Mapping[str, float] = NO_WEIGHTS
 ) -> Preprocessed:
@@ -259,10 +218,7 @@ def preprocess(
     numeric, categories, words = map(features.named, (NUMERIC, CATEGORICAL, TEXT))
     texts = [*words, *features.vectors]
     check_weights(weights, features)
-    # Of no columns at all polars makes an array of objects.
-    numbers = points = features.X
-    if texts or categories:
-        numbers = points[numeric].to_numpy().astype(np.float64, copy=False)
+    points, numbers = features.X, features.numbers
     if impute == "auto":
         held = numbers.data if is_sparse(numbers) else numbers
         impute = "median" if np.isnan(held).any() else "none"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from lapwing._tables.cells import Cells
-from lapwing._tables.columns import ColumnNote
+from lapwing._tables.encoders import ColumnNote
 from lapwing._tables.inference import MAX_VALUES, missing_words
 from lapwing._words import quoted
 

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
 from lapwing._tables.answers import fill_in
-from lapwing._tables.assembly import apply_readings
+from lapwing._tables.assembly import encode, encode_again
 from lapwing._tables.cells import Cells
 from lapwing._tables.checks import (
     LabelAdvice,
     check_ids,
     feature_errors,
-    kinds_of,
     refuse_free_text,
     refuse_quantities,
     warn_of_bad_cells,
@@ -38,19 +37,15 @@ from lapwing._tables.coding import (
     numbers_of,
     same_label,
 )
-from lapwing._tables.columns import (
-    ColumnNote,
-    Keys,
-    RawTable,
-    Selection,
-    WholeTable,
-)
+from lapwing._tables.columns import Keys, RawTable, Selection, WholeTable
 from lapwing._tables.encoders import (
     CATEGORICAL,
     ENCODED,
     NUMERIC,
     TEXT,
+    ColumnNote,
     EncodedReading,
+    Features,
     FreeTextReading,
     NumberReading,
     Reading,
@@ -58,12 +53,10 @@ from lapwing._tables.encoders import (
     describe_reading,
     reading_from,
 )
-from lapwing._tables.frames import frame_of
 from lapwing._tables.input_errors import InputErrors
 from lapwing._tables.matrices import TARGET, read_labels
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
-from lapwing._tables.parts import SVMLIGHT, join_parts, name_of, read_alike, read_raw
-from lapwing._tables.preprocessing import Features
+from lapwing._tables.parts import SVMLIGHT, name_of, read_alike, read_raw
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
 
@@ -283,13 +276,16 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     """
     paths = _as_paths(path)
     label = _label_column(paths, options)
-    raw = read_raw(paths, Selection(replace(options, label=label)))
-    # Without the cells, which would keep a second matrix in memory.
-    originals, whole, raw = raw.originals, _whole(raw, options), replace(raw, cells={})
-    raw, where = _with_labels(raw, options.labels_file)
+    selection = Selection(replace(options, label=label))
+    raw = read_raw(paths, selection)
     name = raw.source
+    features = encode(raw, selection, name)
+    originals, whole = _originals(raw, features), _whole(raw, options)
+    # Without the cells, which would keep a second matrix in memory.
+    raw = replace(raw, cells={}, matrix=None, decimal=features.decimal)
+    raw, where = _with_labels(raw, options.labels_file)
     found = InputErrors(name)
-    found.messages += feature_errors(raw, name, missing=options.missing, new=False)
+    found.messages += feature_errors(features, name, raw.places, missing=options.missing, new=False)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():
         ids = check_ids(raw, name, options.id)
@@ -307,25 +303,25 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
             refuse_quantities(raw.labels[coded.labeled], what, advice)
     found.raise_all()
     assert coded is not None
-    warn_of_counts(raw)
+    warn_of_counts(features)
     _warn_of_odd_labels(coded, options, what, _hint(raw, options), advice)
     return Table(
-        points_of(raw),
-        raw.feature_names,
+        features.X,
+        features.names,
         ids,
         coded.y,
         coded.labeled,
         coded.unlabeled,
-        kinds_of(raw),
+        features.kinds,
         _truth(raw, coded, options, where),
         _layout(raw, options.layout, where),
         name,
         label,
         options.id,
         options.truth,
-        raw.left_out,
-        raw.readings,
-        raw.notes,
+        (*raw.left_out, *(note.column for note in features.notes if not note.used)),
+        features.readings,
+        features.notes,
         raw.remarks,
         raw.svmlight_base,
         options.strict,
@@ -336,6 +332,16 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         whole,
         raw.n_suggested,
     )
+
+
+def _originals(raw: RawTable, features: Features) -> dict[str, Cells | None]:
+    """The columns as they stand in the file; None for those that are features as they stand."""
+    plain = {note.column for note in features.notes if note.plain}
+    return {
+        # Copied, so that not all of the file's numbers stay in memory for a few columns.
+        name: None if name in plain else replace(cells, numbers=cells.numbers.copy())
+        for name, cells in raw.cells.items()
+    }
 
 
 def _whole(raw: RawTable, options: ReadOptions) -> WholeTable | None:
@@ -359,10 +365,10 @@ def _label_column(paths: Sequence[Path], options: ReadOptions) -> str | None:
 def _with_labels(raw: RawTable, labels_file: Any) -> tuple[RawTable, str]:
     """The table with a label in every row, which may be empty, and where they stand."""
     if labels_file is not None:
-        labels, marker = read_labels(Path(labels_file), raw.X.shape[0])
+        labels, marker = read_labels(Path(labels_file), raw.n)
         return replace(raw, labels=labels, default_marker=marker), str(labels_file)
     if raw.labels is None:  # they are all in files of answers, or still to be given
-        raw = replace(raw, labels=np.full(raw.X.shape[0], "", dtype=object))
+        raw = replace(raw, labels=np.full(raw.n, "", dtype=object))
     return raw, raw.source
 
 
@@ -468,54 +474,44 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     paths = _as_paths(path)
     where = name_of(paths)
     options = replace(ReadOptions() if options is None else options, strict=fitted.strict)
-    raw = _read_new(paths, fitted, options)
+    readings = fitted.column_readings
+    selection = Selection(
+        options,
+        expected={reading.column: reading.feature for reading in readings},
+        usual_id=fitted.usual_id,
+        optional=fitted.optional,
+        grouped=any(isinstance(r, NumberReading) and r.decimal == "," for r in readings),
+        svmlight_base=fitted.svmlight_base,
+    )
+    raw = read_alike(paths, selection)
+    features = encode_again(raw, readings, options, where)
     if raw.ignored:
         warn(
             f"{where}: the model does not know the column {quoted(raw.ignored)}; not used.",
             LapwingWarning,
         )
     found = InputErrors(where)
-    found.messages += feature_errors(raw, where, missing=fitted.missing, new=True)
+    found.messages += feature_errors(features, where, raw.places, missing=fitted.missing, new=True)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():
         ids = check_ids(raw, where, options.id or fitted.usual_id)
     found.raise_all()
-    warn_of_bad_cells(raw, where)
-    n = raw.X.shape[0]
+    warn_of_bad_cells(features, where, raw.places)
     return Table(
-        points_of(raw),
-        raw.feature_names,
+        features.X,
+        features.names,
         ids,
-        np.full(n, "", dtype=object),
-        np.zeros(n, dtype=bool),
+        np.full(raw.n, "", dtype=object),
+        np.zeros(raw.n, dtype=bool),
         "",
-        kinds_of(raw),
+        features.kinds,
         source=where,
         id_name=options.id,
-        readings=raw.readings,
+        readings=features.readings,
         remarks=raw.remarks,
         dialect=raw.dialect,
         whole=_whole(raw, options),
     )
-
-
-def _read_new(paths: Sequence[Path], fitted: Fitted, options: ReadOptions) -> RawTable:
-    readings = fitted.column_readings
-    known = {reading.column: reading.feature for reading in readings}
-    selection = Selection(
-        options,
-        expected=known,
-        usual_id=fitted.usual_id,
-        optional=fitted.optional,
-        grouped=any(isinstance(r, NumberReading) and r.decimal == "," for r in readings),
-        svmlight_base=fitted.svmlight_base,
-    )
-    parts = read_alike(paths, selection)
-    where = name_of(paths)
-    joined = join_parts(parts, where)
-    if isinstance(joined, RawTable):
-        return joined  # a matrix has the features themselves, and no cells of which to make them
-    return apply_readings(joined, readings, options, where)
 
 
 def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = None) -> RawTable:
@@ -562,25 +558,6 @@ def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = N
     )
 
 
-def features_of(raw: RawTable, like: object = None) -> Features:
-    """Give the features, unchecked; `like` is as in `points_of`."""
-    return Features(points_of(raw, like), raw.feature_names, kinds_of(raw), raw.readings)
-
-
-def points_of(raw: RawTable, like: object = None) -> Any:
-    """Give the features as a pipeline takes them: a data frame if some are text.
-
-    It is one of pandas if `like` is, and else of polars.
-    """
-    if not raw.texts:
-        return raw.X
-    numeric = iter(raw.X.T)
-    columns = {
-        name: raw.texts[name] if name in raw.texts else next(numeric) for name in raw.feature_names
-    }
-    return frame_of(columns, like)
-
-
 def _as_paths(path: Paths) -> list[Path]:
     if isinstance(path, (str, os.PathLike)):
         return [Path(path)]
@@ -590,7 +567,7 @@ def _as_paths(path: Paths) -> list[Path]:
 def _layout(raw: RawTable, names: Sequence[str], where: str) -> NDArray[Any] | None:
     if not names:
         return None
-    layout = np.empty((raw.X.shape[0], 2))
+    layout = np.empty((raw.n, 2))
     for j, name in enumerate(names):
         layout[:, j], wrong = numbers_of(raw.others[name], raw.decimal, raw.numbers.get(name))
         if wrong is not None or not np.isfinite(layout[:, j]).all():
