@@ -21,7 +21,6 @@ from lapwing._tables.columns import RawTable, Selection, nearest, tidy_names
 from lapwing._tables.embedding import Embedder, find_encoder
 from lapwing._tables.encoders import EncodedReading, Features, describe_reading, reading_from
 from lapwing._tables.frames import cells_of_frame
-from lapwing._tables.input_errors import tell_all
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.preprocessing import (
     IMPUTES,
@@ -31,6 +30,7 @@ from lapwing._tables.preprocessing import (
     preprocess,
     warn_of_new_values,
 )
+from lapwing._tables.words import tell_all
 from lapwing._words import quoted
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from lapwing._tables.assembly import summary_lines
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.summary import summary_lines
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
 from lapwing.exceptions import LapwingWarning
 from tests.helpers.customers import HEADER, LABEL, TRUTH, N, write_csv, write_ods, write_xlsx

@@ -44,8 +44,8 @@ from lapwing._report.findings import describe_comparison as describe_rows
 from lapwing._report.record import ReportData
 from lapwing._report.rows import ClassRows
 from lapwing._report.text import count, number, percent, plural
+from lapwing._tables.assembly import summary_lines
 from lapwing._tables.predictions import Predictions
-from lapwing._tables.summary import summary_lines
 from lapwing._tables.tables import Table
 from lapwing.estimators.prepared import Tick
 

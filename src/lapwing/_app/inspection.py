@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -17,8 +19,8 @@ from lapwing._app.methods import METHODS
 from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
-from lapwing._tables.assembly import encode
-from lapwing._tables.cells import as_text
+from lapwing._tables.assembly import encode, summary_lines
+from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.checks import (
     check_ids,
     infinite_cells,
@@ -29,17 +31,17 @@ from lapwing._tables.checks import (
 from lapwing._tables.coding import hold_fractions, mark_unlabeled
 from lapwing._tables.columns import Selection
 from lapwing._tables.embedding import Embedder, Encoder
-from lapwing._tables.encoders import CATEGORICAL, ENCODED, NUMERIC, TEXT, Features
+from lapwing._tables.encoders import CATEGORICAL, ENCODED, NUMERIC, TEXT, ColumnNote, Features
 from lapwing._tables.frames import side_by_side
+from lapwing._tables.inference import MAX_VALUES, missing_words
 from lapwing._tables.matrices import read_labels
-from lapwing._tables.parts import read_raw
 from lapwing._tables.preprocessing import (
     Preprocessed,
     check_weights,
     preprocess,
     scaling,
 )
-from lapwing._tables.summary import suggest_id, suggest_label, summary_lines
+from lapwing._tables.reading import read_raw
 from lapwing._tables.tables import label_rows
 from lapwing.graphs import KNNGraph
 from lapwing.graphs.registry import default_metric
@@ -47,6 +49,11 @@ from lapwing.graphs.registry import default_metric
 _GRAPH_ROWS = 20_000  # the neighbour search takes seconds
 _ENCODED_ROWS = 32  # enough for the width of vectors and the time of a text
 _CLASSES_LISTED = 40
+_LABEL_NAME = re.compile(
+    r"(?:^|[\W_])(?:labels?|class(?:es)?|targets?|y|category|type|kind|outcome|churn|klasse|typ"
+    r"|kategorie|art|ziel)(?:$|[\W_])",
+    re.IGNORECASE,
+)
 
 
 def inspect(request: InfoRequest) -> dict[str, Any]:
@@ -82,7 +89,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         raw = replace(raw, labels=labels, default_marker=marker)
     check_ids(raw, request.source, request.id_column)
     features = encode(raw, selection, raw.source)
-    label = suggest_label(raw.cells) if raw.labels is None else None
+    label = _suggest_label(raw.cells) if raw.labels is None else None
     text = None
     if raw.labels is not None:
         raw = label_rows(raw, request.read_options)
@@ -154,7 +161,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "forecast": _forecasts(size),
         "suggested_label": label,
         "command": request.fit_command(
-            label, suggest_id(features.notes, raw.cells), tuple(markers)
+            label, _suggest_id(features.notes, raw.cells), tuple(markers)
         ),
     }
 
@@ -250,3 +257,31 @@ def _forecasts(size: FitSize) -> dict[str, dict[str, Any]]:
             "fits": free is None or need.memory <= free,
         }
     return found
+
+
+def _suggest_label(cells: Mapping[str, Cells]) -> str | None:
+    """Name the column that is most like one of labels; None if none is.
+
+    It has from two values to a few, each in two rows or more on average, and blanks; a name that
+    says so counts most.
+    """
+    found = {}
+    for place, (name, column) in enumerate(cells.items()):
+        filled = column.without(missing_words(strict=False))
+        values = {text for text in filled.spelled() if text is not None}
+        if 2 <= len(values) <= min(MAX_VALUES, filled.n_filled // 2):
+            blanks = 1 - filled.n_filled / max(1, column.numbers.size)
+            named = _LABEL_NAME.search(name) is not None
+            found[name] = (named, round(blanks, 2), place)
+    return max(found, key=found.__getitem__) if found else None
+
+
+def _suggest_id(notes: Sequence[ColumnNote], cells: Mapping[str, Cells]) -> str | None:
+    """Name the first column that was left out because it names the rows, if it tells them apart."""
+    for note in notes:
+        if note.used or not note.words.startswith(("names the rows", "counts the rows")):
+            continue
+        spelled = cells[note.column].spelled()
+        if len(set(spelled)) == len(spelled) and None not in set(spelled):
+            return note.column
+    return None

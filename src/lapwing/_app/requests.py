@@ -30,8 +30,8 @@ from lapwing._report.record import Hints
 from lapwing._tables.checks import LabelAdvice
 from lapwing._tables.embedding import check_encoder
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.parts import TABLES
 from lapwing._tables.predictions import SHEET_FORMATS
+from lapwing._tables.reading import TABLES
 from lapwing._tables.words import shorten
 
 DEFAULT_METHOD = AUTO

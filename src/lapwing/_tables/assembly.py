@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import Cells, is_unit, read_amount
+from lapwing._tables.cells import BadCells, Cells, is_unit, read_amount
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.encoders import (
     NUMERIC,
-    BadCells,
     ColumnNote,
     EncodedReading,
     Features,
@@ -38,9 +37,8 @@ from lapwing._tables.inference import (
     judge_strictly,
     missing_words,
 )
-from lapwing._tables.input_errors import name_row, text_in_the_way
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.words import USUAL_MISSING_WORDS, shorten
+from lapwing._tables.words import USUAL_MISSING_WORDS, name_row, shorten, text_in_the_way
 from lapwing._words import listed, quoted
 
 
@@ -333,3 +331,38 @@ def _strict_errors(
             f"name the rows with --id, or write as numbers."
         )
     return input_errors
+
+
+def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[str]:
+    """Say what was done to each column and why.
+
+    Parameters
+    ----------
+    notes : sequence of ColumnNote
+        From `Table.notes`.
+    remarks : sequence of str
+        From `Table.remarks`.
+
+    Returns
+    -------
+    list of str
+        Nothing if all columns are used as they stand. Columns of which the same is to be said
+        share a line.
+    """
+    lines = [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
+    if all(note.plain for note in notes):
+        return lines
+    used, left_out = ([n for n in notes if n.used is which] for which in (True, False))
+    lines.append(f"Columns: {len(used)} used, {len(left_out)} left out.")
+    lines += _grouped("used", used)
+    lines += _grouped("left out", left_out)
+    if left_out:
+        lines.append("--keep COLUMN uses one all the same; --strict leaves none out.")
+    return lines
+
+
+def _grouped(title: str, notes: Sequence[ColumnNote]) -> list[str]:
+    groups: dict[str, list[str]] = {}
+    for note in notes:
+        groups.setdefault(note.words, []).append(note.column)
+    return [f"  {title} {quoted(names)}: {words}" for words, names in groups.items()]

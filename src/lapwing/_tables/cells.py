@@ -290,6 +290,18 @@ class Cells:
         return column
 
 
+@dataclass(frozen=True)
+class BadCells:
+    """Cells that a reading can make nothing of: how many, and the first of them.
+
+    Its row is counted from 0.
+    """
+
+    count: int
+    row: int
+    value: str
+
+
 def as_text(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     """Make an array of Python texts: of objects, so that one long text does not widen all."""
     array = np.empty(len(values), dtype=object)

@@ -24,8 +24,7 @@ from lapwing._tables.encoders import (
     NumberReading,
 )
 from lapwing._tables.inference import MIN_WORDS, count_words
-from lapwing._tables.input_errors import name_row, text_in_the_way
-from lapwing._tables.words import shorten
+from lapwing._tables.words import name_row, shorten, text_in_the_way
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
     MANY_NUMBERS,

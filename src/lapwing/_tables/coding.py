@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
 from lapwing._tables.cells import gather_evidence, plain_number, read_amount
-from lapwing._tables.input_errors import name_row
-from lapwing._tables.words import NO_LABEL
+from lapwing._tables.words import NO_LABEL, name_row
 from lapwing._words import listed
 from lapwing.classes.label_checks import words_for_none
 from lapwing.exceptions import LapwingWarning

@@ -23,9 +23,8 @@ from lapwing._tables.cells import (
     read_amount,
 )
 from lapwing._tables.encoders import NUMERIC
-from lapwing._tables.input_errors import tell_all
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
-from lapwing._tables.words import without_guard
+from lapwing._tables.words import tell_all, without_guard
 from lapwing._words import quoted
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables import dates
-from lapwing._tables.cells import Cells, plain_number, read_amount
+from lapwing._tables.cells import BadCells, Cells, plain_number, read_amount
 from lapwing._tables.words import TRUTH_VALUES
 
 # As values of a column of text.
@@ -26,18 +26,6 @@ _SHARES = ("%", "‰")
 # Kinds of features: numbers, values of a text that are one-hot encoded, texts of words, and texts
 # or pictures of which an encoder makes vectors.
 NUMERIC, CATEGORICAL, TEXT, ENCODED = "numeric", "categorical", "text", "encoded"
-
-
-@dataclass(frozen=True)
-class BadCells:
-    """Cells that a reading can make nothing of: how many, and the first of them.
-
-    Its row is counted from 0.
-    """
-
-    count: int
-    row: int
-    value: str
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,16 @@
-"""Data frames as columns of cells."""
+"""Data frames and Parquet files as columns of cells, and columns as data frames."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from numbers import Number
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,8 +18,16 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
-from lapwing._tables.cells import Cells, cells_of_values, numeric_cells
-from lapwing._tables.parquet import cells_of_series
+from lapwing._tables.cells import (
+    Cells,
+    as_text,
+    cells_of_texts,
+    cells_of_values,
+    numeric_cells,
+)
+from lapwing._tables.columns import RawTable, Selection
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.source import Source
 
 _USABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
 
@@ -123,3 +136,130 @@ def _plain(value: object) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return float(value) if isinstance(value, (bool, Decimal)) else value
+
+
+def read_parquet(source: Source, selection: Selection) -> RawTable:
+    """Read a Parquet file; see `lapwing._tables.tables.read_table`."""
+    pl = require("polars", extra="cli", purpose=f"reading {source}")
+    frame = _load(source, pl, selection.options)
+    return columns_of_frame(frame, frame.columns, selection, str(source), pl)
+
+
+def _load(source: Source, pl: ModuleType, options: ReadOptions) -> Any:
+    try:
+        if source.path is not None and (options.rows or options.columns):
+            with _no_panic_report():
+                return _part(pl.scan_parquet(source.path, glob=False), options).collect()
+        with _no_panic_report(), source.open() as opened:
+            return pl.read_parquet(
+                source.path or opened, **({"glob": False} if source.path else {})
+            )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise ValueError(f"{source} is not a readable Parquet file: {error}") from None
+
+
+def _part(scan: Any, options: ReadOptions) -> Any:
+    """Select the wanted columns and rows; missing columns are reported elsewhere."""
+    if options.columns:
+        known = scan.collect_schema().names()
+        scan = scan.select([name for name in options.columns if name in known])
+    return scan if options.rows is None else scan.slice(*options.rows)
+
+
+@contextmanager
+def _no_panic_report() -> Iterator[None]:
+    """Keep what polars' own runtime says of a damaged file, a page of stack, off standard error.
+
+    It is written to the file descriptor from threads of its own, past Python's `sys.stderr`; what
+    went wrong is in the exception too.
+    """
+    try:
+        sys.stderr.flush()
+        kept = os.dup(2)
+    except (OSError, ValueError, AttributeError):  # closed, or none: nothing to keep clean
+        yield
+        return
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def columns_of_frame(
+    frame: Any, header: Sequence[str], selection: Selection, where: str, pl: ModuleType
+) -> RawTable:
+    """Pick the columns with a role.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    header : sequence of str
+        The names of its columns in the file, where two may be equal.
+    selection : Selection
+    where : str
+        The file, for messages.
+    pl : module
+        polars.
+    """
+    names, remarks = selection.name_columns(header, where)
+    roles = selection.resolve(names, where)
+    column = {j: frame.to_series(j).alias(name) for j, name in enumerate(names)}.__getitem__
+    return RawTable(
+        frame.height,
+        {names[j]: cells_of_series(column(j), pl) for j in roles.features},
+        labels=None if roles.label is None else _texts(column(roles.label), where, pl),
+        ids=None if roles.id is None else _texts(column(roles.id), where, pl),
+        others={
+            names[j]: _texts(column(j), where, pl, selection.options.whole) for j in roles.others
+        },
+        remarks=tuple(remarks),
+        ignored=roles.ignored,
+        left_out=roles.left_out,
+        numbers={
+            names[j]: cells_of_series(column(j), pl).numbers.astype(np.float64)
+            for j in (*roles.others, *([] if roles.label is None else [roles.label]))
+            if column(j).dtype.is_numeric()
+        },
+    )
+
+
+def cells_of_series(column: Any, pl: ModuleType) -> Cells:
+    """Sort the cells of a column of polars."""
+    kind = column.dtype
+    if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
+        narrow = kind == pl.Float32
+        numbers = column.cast(pl.Float32 if narrow else pl.Float64).to_numpy()
+        return numeric_cells(numbers)
+    if kind.is_nested() or kind in (pl.Binary, pl.Object):
+        nothing = np.full(len(column), np.nan)
+        return numeric_cells(nothing, str(kind), usable=False)
+    if kind == pl.Duration:
+        hours = (column.cast(pl.Int64).to_numpy() / _per_hour(kind)).astype(np.float64)
+        return numeric_cells(hours, str(kind))
+    cells = cells_of_texts(_spell(column, pl).to_list())
+    return replace(cells, type_name=str(kind)) if kind.is_temporal() else cells
+
+
+def _per_hour(kind: Any) -> float:
+    return 3600.0 * {"ms": 1e3, "us": 1e6, "ns": 1e9}[kind.time_unit]
+
+
+def _spell(column: Any, pl: ModuleType) -> Any:
+    if column.dtype == pl.Datetime and column.dtype.time_zone is not None:
+        column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return column.cast(pl.String)
+
+
+def _texts(column: Any, where: str, pl: ModuleType, any_type: bool = False) -> NDArray[Any]:
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        if any_type:
+            return as_text(["" if value is None else str(value) for value in column.to_list()])
+        raise ValueError(
+            f"{where}: column {column.name!r} holds {column.dtype}, which is no label or id."
+        )
+    return as_text(column.cast(pl.String).fill_null("").str.strip_chars().to_list())

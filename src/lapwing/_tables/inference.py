@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lapwing._tables import dates
 from lapwing._tables.cells import (
     Amount,
+    BadCells,
     Cells,
     DecimalMarks,
     gather_evidence,
@@ -31,7 +32,6 @@ from lapwing._tables.cells import (
 )
 from lapwing._tables.encoders import (
     MISSING_VALUE,
-    BadCells,
     DateReading,
     FreeTextReading,
     NumberReading,

@@ -53,10 +53,10 @@ from lapwing._tables.encoders import (
     describe_reading,
     reading_from,
 )
-from lapwing._tables.input_errors import InputErrors
 from lapwing._tables.matrices import TARGET, read_labels
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
-from lapwing._tables.parts import SVMLIGHT, name_of, read_alike, read_raw
+from lapwing._tables.reading import SVMLIGHT, name_of, read_alike, read_raw
+from lapwing._tables.words import InputErrors
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
 

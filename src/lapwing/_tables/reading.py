@@ -14,9 +14,9 @@ from lapwing._tables.columns import Keys, RawTable, Selection, join_tables
 from lapwing._tables.csv import read_csv
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.excel import read_excel
+from lapwing._tables.frames import read_parquet
 from lapwing._tables.inference import file_evidence
 from lapwing._tables.matrices import read_matrix_market, read_npy, read_npz, read_svmlight
-from lapwing._tables.parquet import read_parquet
 from lapwing._tables.source import Source, open_source
 from lapwing._words import listed
 
