@@ -24,7 +24,7 @@ from lapwing._app.requests import (
     SuggestRequest,
     TuneRequest,
 )
-from lapwing._app.verbs.app import app
+from lapwing._app.verbs import app
 from tests.helpers.members import check_examples
 
 FULL = [
@@ -47,7 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
         found.extend(values)
         raise StoppedError
 
-    for where, name in ((workflow, "read"), (verbs.info, "inspect"), (workflow, "read_for")):
+    for where, name in ((workflow, "read"), (verbs, "inspect"), (workflow, "read_for")):
         monkeypatch.setattr(where, name, take)
     monkeypatch.setattr(workflow, "load", lambda path: path)
     with pytest.raises(StoppedError):

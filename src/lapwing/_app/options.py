@@ -1,6 +1,6 @@
 """Options of the verbs, each declared once as a field of a frozen request.
 
-A field declares type, default, help, panel and limits of its option. `lapwing._app.verbs.app` makes
+A field declares type, default, help, panel and limits of its option. `lapwing._app.verbs` makes
 the parameters of the command line from the fields, `TableRequest.command` writes the options back
 as a command, and everything else takes the request. Groups of options are shared by inheritance.
 """

@@ -1,0 +1,440 @@
+"""The ``lapwing`` command and its verbs: functions of a request, in the order of the help.
+
+Only `lapwing._app.cli` imports this module, because it needs typer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import MISSING, Field, fields
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from lapwing._app import choosing, console, fitting, labelling, suggesting, workflow
+from lapwing._app.batches import in_batches, predict_in_batches
+from lapwing._app.choosing import seconds, working
+from lapwing._app.console import StageDisplay, json_text, say, summary_text
+from lapwing._app.demo import draw_demo, run_demo
+from lapwing._app.fitting_blocks import block_source, fit_in_blocks, read_labels_of
+from lapwing._app.inspection import inspect
+from lapwing._app.options import PANELS, SAY, Outputs, TableRequest, flag_of, option_of
+from lapwing._app.requests import (
+    CompareRequest,
+    FitRequest,
+    InfoRequest,
+    LabelRequest,
+    PredictRequest,
+    SuggestRequest,
+    TuneRequest,
+)
+from lapwing._host.files import atomic_write, check_writable
+from lapwing._host.modules import require
+from lapwing._report.page import collect
+from lapwing._rows import ParquetRows
+from lapwing._tables.predictions import print_predictions, write_predictions
+from lapwing._version import __version__
+
+R = TypeVar("R", bound=TableRequest)
+
+app = typer.Typer(
+    name="lapwing",
+    help="Label a table in which only a few rows have a label.",
+    epilog="Exit codes: 0 done, 2 wrong usage or input, 130 interrupted, 1 a defect of lapwing.",
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+# Some versions of typer contain click and others import it; this is the only public way to the base
+# class of usage errors in both.
+UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+class Command(TyperCommand):
+    """Command that refuses a repeated option of a single value, of which click takes the last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, found = self.make_parser(ctx).parse_args(args=list(args))
+        given: list[Any] = [option for option in found if option.nargs == 1]
+        for option, count in Counter(given).items():
+            if count > 1 and not (option.multiple or option.is_flag):
+                raise UsageError(f"{option.opts[0]} is given {count} times; give it once.")
+        return super().parse_args(ctx, args)
+
+
+def verb(
+    request: type[R], *, epilog: str, without: Collection[str] = ()
+) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
+    """Register a function of a request as a verb of the same name.
+
+    Parameters
+    ----------
+    request : type
+        Its fields are the options (`lapwing._app.options.option`).
+    epilog : str
+        Examples at the end of the help.
+    without : collection of str
+        Fields that this verb does not offer.
+    """
+    hints = get_type_hints(request)
+    shown = [one for one in fields(request) if one.name not in without]
+    # Arguments first, DATA after MODEL; then by panel, because typer shows panels in the order of
+    # their options.
+    shown.sort(key=_place)
+    signature = Signature([_parameter(one, hints[one.name]) for one in shown])
+
+    def register(function: Callable[[R], None]) -> Callable[[R], None]:
+        def command(**options: Any) -> None:
+            function(request.read(options))
+
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__signature__ = signature  # type: ignore[attr-defined]
+        app.command(cls=Command, epilog=epilog)(command)
+        return function
+
+    return register
+
+
+def _place(one: Field[Any]) -> tuple[bool, bool, int, bool]:
+    how = option_of(one)
+    return not how.argument, one.name == "data", PANELS.index(how.panel), not how.leads
+
+
+def _parameter(one: Field[Any], hint: Any) -> Parameter:
+    """Declare a field to typer: tuples as lists, and empty defaults as None."""
+    how = option_of(one)
+    least, most = how.limits
+    if how.argument:
+        declared = typer.Argument(metavar=how.metavar, help=how.help)
+    else:
+        declared = typer.Option(
+            *filter(None, (flag_of(one), how.short)),
+            help=how.help,
+            metavar=how.metavar,
+            min=least,
+            max=most,
+            autocompletion=how.complete,
+            rich_help_panel=how.panel or None,
+        )
+    if get_origin(hint) is tuple:
+        hint = list[hint.__args__[0]]
+    default = Parameter.empty if one.default is MISSING else one.default
+    if default in ((), ""):
+        hint, default = hint | None, None
+    return Parameter(
+        one.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, declared]
+    )
+
+
+def run(argv: Sequence[str] | None) -> int:
+    """Run the verb that `argv` (None: the process's arguments) names; return the exit code.
+
+    Raises
+    ------
+    ValueError
+        If the usage or the input is wrong.
+    """
+    # typer's no_args_is_help shows the help and then raises a usage error.
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    try:
+        code = app(args=arguments, prog_name="lapwing", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except UsageError as error:
+        raise ValueError(f"{error.format_message()} (see lapwing --help)") from None
+    if code == 130:  # typer's exit code of Ctrl-C
+        raise KeyboardInterrupt
+    return int(code or 0)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lapwing {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@verb(
+    FitRequest,
+    epilog="Examples: [bold]lapwing fit cells.csv --label type --predictions out.csv[/]   "
+    "[bold]lapwing fit cells.parquet --label type --id cell --model m.lapwing --report r.html[/]   "
+    "[bold]lapwing fit a.csv b.csv --label type --set gamma_I=10 --set graph.n_neighbors=15[/]",
+)
+def fit(request: FitRequest) -> None:
+    """Learn from the rows with and without a label, and predict a label for every row."""
+    fit_table(request)
+
+
+def fit_table(request: FitRequest) -> None:
+    """Fit, write the files, and print the summary."""
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(request.quiet)
+    rows = block_source(request)
+    if rows is not None:
+        _fit_blocks(request, rows, shown)
+        return
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read(request)
+    with shown.stage(working(request), seconds(table, request)) as stage:
+        outcome = fitting.fit(
+            table, request, callbacks=[stage] if shown.shown else [], progress=stage
+        )
+    with shown.stage("Looking at the answers"):
+        figures = collect(outcome)
+    # Before the files, so that an error here leaves none.
+    text = summary_text(
+        request,
+        lambda: workflow.summary(outcome, figures),
+        lambda: console.describe_fit(outcome, figures),
+    )
+    with shown.stage("Writing"):
+        workflow.write_outputs(outcome, figures)
+    typer.echo(text, nl=False)
+
+
+def _fit_blocks(request: FitRequest, rows: ParquetRows, shown: StageDisplay) -> None:
+    """Fit features that stay in their files."""
+    with shown.stage(f"Reading the labels of {request.source}"):
+        table = read_labels_of(request, rows)
+    with shown.stage(working(request), seconds(table, request)) as stage:
+        outcome = fit_in_blocks(
+            table, request, callbacks=[stage] if shown.shown else [], progress=stage
+        )
+    with shown.stage("Writing"):
+        workflow.write_block_outputs(outcome)
+    text = summary_text(
+        request,
+        lambda: workflow.block_summary(outcome),
+        lambda: console.describe_block_fit(outcome),
+    )
+    typer.echo(text, nl=False)
+
+
+@verb(
+    TuneRequest,
+    epilog="Example: [bold]lapwing tune cells.csv --label type --report r.html[/]",
+    without=("next_rows", "cluster", "workers"),
+)
+def tune(request: TuneRequest) -> None:
+    """Choose the parameters of a method by leaving out each label in turn, and fit with them.
+
+    Everything else is as in lapwing fit. --set gives the values to try, such as
+    --set gamma_Is=0.1,1,10.
+    """
+    fit_table(request)
+
+
+@verb(CompareRequest, epilog="Example: [bold]lapwing compare cells.csv --label type[/]")
+def compare(request: CompareRequest) -> None:
+    """Find the method that suits a table, and estimate how many of its answers are wrong.
+
+    Each method is judged by the labels that it misses when they are left out, and by how much its
+    answers change with the labels. No model is kept: the output ends with the command that fits it.
+    """
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(request.quiet)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read(request)
+    with shown.stage("Comparing methods", choosing.announce(table, request)) as stage:
+        compared = choosing.compare_methods(table, request, stage)
+    text = summary_text(
+        request,
+        lambda: workflow.comparison_summary(compared),
+        lambda: console.describe_comparison(compared),
+    )
+    with shown.stage("Writing"):
+        workflow.write_comparison(compared)
+    typer.echo(text, nl=False)
+
+
+@verb(
+    SuggestRequest,
+    epilog="Example: [bold]lapwing suggest cells.csv --label type -k 10 --out next.csv[/]",
+)
+def suggest(request: SuggestRequest) -> None:
+    """Write the rows that it would help most to label next.
+
+    Fits the table, because a model keeps no graph. The rows are chosen together: they reduce the
+    uncertainty of all other rows most. The label column may be empty: without labels of two classes
+    the rows cover the table.
+    """
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(request.quiet)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read(request)
+    with shown.stage(working(request), seconds(table, request)) as stage:
+        found = suggesting.suggest(
+            table, request, callbacks=[stage] if shown.shown else [], progress=stage
+        )
+    text = summary_text(
+        request,
+        lambda: workflow.suggestion_summary(found),
+        lambda: console.describe_suggestion(found),
+    )
+    with shown.stage("Writing"):
+        workflow.write_suggested(found)
+    typer.echo(text, nl=False)
+
+
+@verb(
+    LabelRequest,
+    epilog="Examples: [bold]lapwing label cells.csv --label type[/]   "
+    "[bold]lapwing label posts.csv --label topic --id post --text body --classes sport,politics[/]",
+    without=("as_json",),
+)
+def label(request: LabelRequest) -> None:
+    """Open a page on which you label rows while a model learns from them.
+
+    The page is for you alone: nobody else on the network can open it. Every label is saved at
+    once, beside the table. Press Ctrl-C to end; the same command goes on where you were.
+    """
+    shown = StageDisplay(request.quiet)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read(request)
+    with shown.stage("Making points") as stage:
+        server = labelling.start(table, request, stage)
+    with server:
+        # The user needs the address, even with --quiet.
+        say(server.url)
+        if not request.quiet:
+            say(console.describe_labelling(server.session, request))
+        sys.stdout.flush()  # for programs that read the address from a pipe
+        if not request.no_browser:
+            typer.launch(server.url)
+        server.wait()
+    if not request.quiet:
+        say(console.describe_labels(server.session, request))
+
+
+@verb(
+    PredictRequest,
+    epilog="Examples: [bold]lapwing predict m.lapwing new.csv --predictions out.csv[/]   "
+    "[bold]cat new.csv | lapwing predict m.lapwing - > out.csv[/]",
+)
+def predict(request: PredictRequest) -> None:
+    """Predict the rows of a table with a model. Without --predictions, print them as CSV."""
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(request.quiet)
+    with shown.stage(f"Reading {request.model}"):
+        loaded = workflow.load(request.model)
+    if in_batches(request):
+        with shown.stage("Predicting"):
+            answered = predict_in_batches(loaded, request)
+        if request.predictions is not None:
+            text = summary_text(
+                request,
+                lambda: _predicted(request, answered.n_rows, answered.counts),
+                lambda: console.describe_answered(answered, request),
+            )
+            typer.echo(text, nl=False)
+        return
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read_for(loaded, request)
+    with shown.stage("Predicting") as stage:
+        rows = workflow.answer(loaded, table, request, stage)
+        rows = workflow.beside_columns(rows, table, request.predictions)
+    if request.predictions is None:
+        print_predictions(
+            rows, sys.stdout, dialect=table.dialect, all_probabilities=request.probabilities
+        )
+        return
+    text = summary_text(
+        request,
+        lambda: _predicted(request, int(rows.label.size), workflow.class_counts(rows)),
+        lambda: console.describe_predictions(rows, loaded.info, request),
+    )
+    with shown.stage("Writing"):
+        write_predictions(
+            rows,
+            request.predictions,
+            dialect=table.dialect,
+            all_probabilities=request.probabilities,
+        )
+    typer.echo(text, nl=False)
+
+
+def _predicted(
+    request: PredictRequest, n_rows: int, predicted: dict[str, int] | None
+) -> dict[str, Any]:
+    return {"source": request.source, "rows": n_rows, "predicted": predicted}
+
+
+@app.command(cls=Command, epilog="Example: [bold]lapwing report m.lapwing --output report.html[/]")
+def report(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The page. Default: MODEL with the extension .html."),
+    ] = None,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Show no summary.", rich_help_panel=SAY),
+    ] = False,
+) -> None:
+    """Write the report of a model as one self-contained HTML page."""
+    target = model.with_suffix(".html") if output is None else output
+    Outputs(report=target).check((model,))
+    page = workflow.render_report(workflow.load(model), model)
+    with atomic_write(target) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+    if not quiet:
+        say(f"Report: {target}")
+
+
+@verb(
+    InfoRequest,
+    epilog="Example: [bold]lapwing info cells.csv --label type --id cell[/]",
+    without=("quiet",),
+)
+def info(request: InfoRequest) -> None:
+    """Show what a table holds, and how much memory and time a fit will need."""
+    with StageDisplay(quiet=False).stage(f"Looking at {request.source}"):
+        found = inspect(request)
+    typer.echo(json_text(found) if request.as_json else console.describe_info(found), nl=False)
+
+
+@app.command(cls=Command)
+def demo(
+    output: Annotated[Path, typer.Option(help="The picture to write (.png, .pdf or .svg).")] = Path(
+        "lapwing-demo.png"
+    ),
+    labels_per_class: Annotated[
+        int, typer.Option(min=1, max=100, help="How many labels each of the ten digits gets.")
+    ] = 3,
+    draws: Annotated[
+        int, typer.Option(min=1, help="How many times the labels are drawn; errors are averaged.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the draws.")] = 0,
+) -> None:
+    """Compare LapSVC with a supervised SVM and LabelSpreading on handwritten digits."""
+    if output.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ValueError(f"cannot write {output}: the extension must be .png, .pdf or .svg.")
+    check_writable(output)
+    shown = StageDisplay(quiet=False)
+    with shown.stage("Fitting three methods"):
+        result = run_demo(labels_per_class, draws, seed)
+    typer.echo(console.describe_demo(result), nl=False)
+    try:
+        require("matplotlib", extra="plot", purpose="The picture")
+    except ImportError as missing:
+        # The comparison has been printed; the picture is optional.
+        say(f"No picture: {missing}")
+        return
+    with shown.stage("Drawing the picture"):
+        figure = draw_demo(result)
+        with atomic_write(output) as temporary:
+            figure.savefig(temporary, format=output.suffix[1:].lower(), dpi=150)
+    say(f"Picture: {output.resolve()}")
