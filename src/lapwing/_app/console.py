@@ -26,7 +26,6 @@ from lapwing._app.batches import Answered
 from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
-from lapwing._app.fitting_blocks import BlockOutcome
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.options import TableRequest
 from lapwing._app.requests import LabelRequest, PredictRequest
@@ -351,12 +350,12 @@ def _size_of(table: Table) -> str:
     return f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label"
 
 
-def describe_block_fit(outcome: BlockOutcome) -> str:
+def describe_block_fit(outcome: Outcome) -> str:
     """Describe the results of a fit whose points stayed on disk."""
     text, table = _Text(), outcome.table
     text.line(_size_of(table))
     text.line(
-        f"{outcome.chosen.method.name} in {outcome.seconds:.1f} s. The features stayed in their "
+        f"{outcome.fitted_by.name} in {outcome.seconds:.1f} s. The features stayed in their "
         "files and were read in blocks."
     )
     text.line(f"{_capitalized(outcome.scaling)}.")

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lapwing._app.choosing import MethodChoice, choose
-from lapwing._app.fitting import answer_own, fit_estimator, trust_rows
+from lapwing._app.choosing import choose
+from lapwing._app.fitting import Outcome, answer_own, fit_estimator, origin_of, trust_rows
 from lapwing._app.requests import FitRequest, advice_of
 from lapwing._host.modules import require
-from lapwing._report.record import Trust
 from lapwing._rows import ParquetRows, Rows, ScaledRows, moments_of
 from lapwing._tables.encoders import NUMERIC
-from lapwing._tables.predictions import Predictions
 from lapwing._tables.preprocessing import choose_scaling
 from lapwing._tables.tables import Table, read_table
 from lapwing.estimators import (
@@ -35,40 +33,6 @@ from lapwing.estimators.prepared import SILENT, Stages
 
 _LARGE_BYTES = 2**28  # of features that stay on disk
 _METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
-
-
-@dataclass(frozen=True, eq=False)
-class BlockOutcome:
-    """Fit whose points stayed on disk.
-
-    Attributes
-    ----------
-    request : FitRequest
-        Options of the verb.
-    chosen : MethodChoice
-        Method and fitted estimator.
-    table : Table
-        Labels and ids; its X is the rows on disk.
-    pipeline : Pipeline
-        Preprocessing and estimator, fitted.
-    predictions : Predictions
-        Predictions for all rows.
-    scaling : str
-        Description of the preprocessing.
-    trust : Trust or None
-        Precision of the sure predictions; None for regression.
-    seconds : float
-        Time of fit and prediction.
-    """
-
-    request: FitRequest
-    chosen: MethodChoice
-    table: Table
-    pipeline: Pipeline
-    predictions: Predictions
-    scaling: str
-    trust: Trust | None
-    seconds: float
 
 
 def block_source(request: FitRequest) -> ParquetRows | None:
@@ -138,8 +102,8 @@ def fit_in_blocks(
     *,
     callbacks: Iterable[object] = (),
     progress: Stages = SILENT,
-) -> BlockOutcome:
-    """Fit to rows on disk and predict all of them.
+) -> Outcome:
+    """Fit to rows on disk and predict all of them; no figures of a report can be made of it.
 
     Parameters
     ----------
@@ -168,15 +132,19 @@ def fit_in_blocks(
     fit_estimator(chosen.estimator, points, table.y, request, callbacks)
     answers = answer_own(chosen.estimator, chosen.method, points, table)
     answers, trust = trust_rows(chosen.estimator, answers)
-    return BlockOutcome(
-        request,
-        chosen,
-        table,
-        Pipeline([*steps, ("estimator", chosen.estimator)]),
-        answers,
-        chosen_scaling.reason,
-        trust,
-        time.perf_counter() - start,
+    return Outcome(
+        method=chosen.method.facts(chosen.name, chosen.estimator),
+        origin=origin_of(request, chosen, points),
+        table=table,
+        pipeline=Pipeline([*steps, ("estimator", chosen.estimator)]),
+        points=points,
+        vertex=np.empty(0, dtype=np.intp),  # of a report alone
+        predictions=answers,
+        scaling=chosen_scaling.reason,
+        trust=trust,
+        request=request,
+        fitted_by=chosen.method,
+        seconds=time.perf_counter() - start,
     )
 
 

@@ -214,10 +214,10 @@ def _fit_blocks(request: FitRequest, rows: ParquetRows, shown: StageDisplay) -> 
             table, request, callbacks=[stage] if shown.shown else [], progress=stage
         )
     with shown.stage("Writing"):
-        workflow.write_block_outputs(outcome)
+        workflow.write_outputs(outcome)
     text = summary_text(
         request,
-        lambda: workflow.block_summary(outcome),
+        lambda: workflow.summary(outcome),
         lambda: console.describe_block_fit(outcome),
     )
     typer.echo(text, nl=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from lapwing._app import fitting
 from lapwing._app.choosing import Compared
 from lapwing._app.encoding import check_encoder_of, encoded, encoding_of, load_encoder
 from lapwing._app.fitting import Outcome, trust_new_rows
-from lapwing._app.fitting_blocks import BlockOutcome
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.options import LabeledRequest
-from lapwing._app.requests import FitRequest, PredictRequest, advice_of
+from lapwing._app.requests import PredictRequest, advice_of
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._report.findings import describe_comparison, render_comparison
@@ -47,98 +45,50 @@ def read(request: LabeledRequest) -> Table:
     return read_table(request.data, request.read_options, advice=advice_of(request))
 
 
-def write_outputs(outcome: Outcome, figures: ReportData) -> None:
+def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:
     """Write all files of a fit, or none.
 
     Parameters
     ----------
     outcome : Outcome
         The fit.
-    figures : ReportData
-        Result of `collect`.
+    figures : ReportData, default=None
+        Result of `collect`; None for rows on disk, of which predictions and model are written.
     """
-    outputs = outcome.request.outputs
+    request, table, outputs = outcome.request, outcome.table, outcome.request.outputs
     wanted = [Path(path) for path in outputs.named().values()]
     with atomic_writes(wanted) as temporaries:
         place = dict(zip(outputs.named(), temporaries, strict=True))
-        _write_answers(outcome, place, lambda: (_describe(outcome, figures), figures))
-        if outputs.report is not None:
+        if outputs.predictions is not None:
+            write_predictions(
+                beside_columns(outcome.predictions, table, outputs.predictions),
+                outputs.predictions,
+                place["predictions"],
+                dialect=table.dialect,
+                all_probabilities=request.probabilities,
+            )
+        if outputs.model is not None:
+            save_model(Model(outcome.pipeline, _describe(outcome), figures), place["model"])
+        if outputs.report is not None and figures is not None:
             place["report"].write_text(render(figures), encoding="utf-8", newline="\n")
         if outputs.onnx is not None:
             save_onnx(outcome.pipeline, place["onnx"])
-        if outputs.next is not None:
+        if outputs.next is not None and figures is not None:
             rows = outcome.next_rows
             if rows is None:
                 rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
-            _write_rows(outcome.table, rows, outputs.next, place["next"])
+            _write_rows(table, rows, outputs.next, place["next"])
 
 
-def write_block_outputs(outcome: BlockOutcome) -> None:
-    """Write the files of a fit whose points stayed on disk, or none: predictions and model."""
-    outputs = outcome.request.outputs
-    wanted = [Path(path) for path in outputs.named().values()]
-    with atomic_writes(wanted) as temporaries:
-        place = dict(zip(outputs.named(), temporaries, strict=True))
-        _write_answers(outcome, place, lambda: (_describe_blocks(outcome), None))
-
-
-def _write_answers(
-    outcome: Outcome | BlockOutcome,
-    place: Mapping[str, Path],
-    describe: Callable[[], tuple[dict[str, Any], ReportData | None]],
-) -> None:
-    """Write predictions and model, if asked for; `describe` makes the information on the model."""
-    outputs = outcome.request.outputs
-    if outputs.predictions is not None:
-        write_predictions(
-            beside_columns(outcome.predictions, outcome.table, outputs.predictions),
-            outputs.predictions,
-            place["predictions"],
-            dialect=outcome.table.dialect,
-            all_probabilities=outcome.request.probabilities,
-        )
-    if outputs.model is not None:
-        save_model(Model(outcome.pipeline, *describe()), place["model"])
-
-
-def _describe_blocks(outcome: BlockOutcome) -> dict[str, Any]:
-    chosen, classes = outcome.chosen, outcome.predictions.classes
-    return {
-        "method": chosen.name,
-        "parameters": fitting.describe_parameters(chosen.estimator, chosen.method),
-        **_describe_data(outcome.table, outcome.request, classes, chosen.method.regression),
-        "scaling": outcome.scaling,
-        "impute": "none",
-        "trust": None if outcome.trust is None else outcome.trust.to_dict(),
-    }
-
-
-def block_summary(outcome: BlockOutcome) -> dict[str, Any]:
-    """Summarise a fit whose points stayed on disk, for `lapwing fit --json`."""
-    table = outcome.table
-    return {
-        "source": table.source,
-        "method": outcome.chosen.name,
-        "rows": int(table.labeled.size),
-        "labeled": int(np.count_nonzero(table.labeled)),
-        "features": list(table.feature_names),
-        "remarks": list(table.remarks),
-        "scaling": outcome.scaling,
-        "seed": outcome.request.seed,
-        "seconds": round(outcome.seconds, 3),
-        "predicted": class_counts(outcome.predictions),
-    }
-
-
-def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
+def summary(outcome: Outcome, figures: ReportData | None = None) -> dict[str, Any]:
     """Summarise a fit, for `lapwing fit --json`; see `write_outputs`."""
-    table, truth = outcome.table, figures.truth
+    table = outcome.table
     found: dict[str, Any] = {
         "source": table.source,
         "method": outcome.method.name,
         "parameters": outcome.parameters,
-        "rows": figures.fitted["n"],
-        "labeled": figures.fitted["n_labeled"],
+        "rows": int(table.labeled.size),
+        "labeled": int(np.count_nonzero(table.labeled)),
         "features": list(table.feature_names),
         "columns": [
             {"column": note.column, "used": note.used, "what": note.words} for note in table.notes
@@ -147,21 +97,23 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
         "scaling": outcome.scaling,
         "seed": outcome.request.seed,
         "solver": outcome.method.solver,
-        "iterations": figures.convergence["n_iter"],
         "seconds": round(outcome.seconds, 3),
-        "next": figures.fitted["next"],
     }
-    if figures.kind == "classification":
-        volumes = figures.volumes
+    if not outcome.fitted_by.regression:
         found["predicted"] = class_counts(outcome.predictions)
-        found |= {"sure": volumes["n_sure"], "to_check": volumes["n_unsure"]}
-        found["trust"] = volumes["trust"]
+        found["trust"] = None if outcome.trust is None else outcome.trust.to_dict()
+    if figures is None:
+        return found
+    found |= {"iterations": figures.convergence["n_iter"], "next": figures.fitted["next"]}
+    if figures.kind == "classification":
+        found |= {"sure": figures.volumes["n_sure"], "to_check": figures.volumes["n_unsure"]}
     if figures.choice:
         found["choice"] = figures.choice
     if figures.path.get("off") is not None:
         found["left_out"] = {"root_mean_square": figures.path["off"]}
     if outcome.origin.plain_command:
         found["command"] = outcome.origin.plain_command
+    truth = figures.truth
     if truth:
         found["error"] = {"rows": truth["n"]}
         names = {"error": "share_wrong", "rmse": "root_mean_square"}
@@ -314,33 +266,25 @@ def render_report(model: Model, path: Path) -> str:
     return render(model.report)
 
 
-def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
-    table, request = outcome.table, outcome.request
-    classes = outcome.predictions.classes
+def _describe(outcome: Outcome) -> dict[str, Any]:
+    """Describe the model of a fit, for its file."""
+    table, classes = outcome.table, outcome.predictions.classes
     regression = outcome.fitted_by.regression
     return {
         "method": outcome.method.name,
         "parameters": outcome.parameters,
-        **_describe_data(table, request, classes, regression),
-        "scaling": outcome.scaling,
-        "impute": outcome.impute,
-        "encoder": None if outcome.encoding is None else asdict(outcome.encoding),
-        "trust": figures.volumes.get("trust"),
-    }
-
-
-def _describe_data(
-    table: Table, request: FitRequest, classes: NDArray[Any] | None, regression: bool
-) -> dict[str, Any]:
-    return {
         **table.describe(),
         # JSON has no NaN, the marker of regression.
         "unlabeled": None if regression else table.unlabeled,
         "classes": None if classes is None else classes.tolist(),
         "regression": regression,
-        "seed": request.seed,
+        "seed": outcome.request.seed,
         "n_rows": int(table.labeled.size),
         "n_labeled": int(np.count_nonzero(table.labeled)),
+        "scaling": outcome.scaling,
+        "impute": outcome.impute,
+        "encoder": None if outcome.encoding is None else asdict(outcome.encoding),
+        "trust": None if outcome.trust is None else outcome.trust.to_dict(),
     }
 
 
