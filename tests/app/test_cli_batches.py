@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from lapwing._app import batches, workflow
+from lapwing._app import predicting
 
 N = 130
 
@@ -49,14 +49,14 @@ def parts(tmp_path: Path) -> list[Path]:
 def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Rows of the batches that are answered."""
     seen: list[int] = []
-    original = workflow.answer
+    original = predicting.answer
 
-    def watched(loaded: Any, table: Any, request: Any) -> Any:
+    def watched(loaded: Any, table: Any, request: Any, *progress: Any) -> Any:
         seen.append(len(table.ids))
-        return original(loaded, table, request)
+        return original(loaded, table, request, *progress)
 
-    monkeypatch.setattr(batches, "answer", watched)
-    monkeypatch.setattr(batches, "_ROWS", 50)
+    monkeypatch.setattr(predicting, "answer", watched)
+    monkeypatch.setattr(predicting, "_ROWS", 50)
     return seen
 
 
@@ -77,7 +77,7 @@ def test_batches_say_the_same_as_one_piece(
     assert code == 0, err
     assert sizes == [50, 50, 30, 7]
     assert "137 rows" in said
-    monkeypatch.setattr(batches, "_ROWS", 10**6)
+    monkeypatch.setattr(predicting, "_ROWS", 10**6)
     assert main("predict", model, *parts, "--predictions", whole, *options)[0] == 0
     read = {".csv": pl.read_csv, ".parquet": pl.read_parquet}[suffix]
     assert_frame_equal(read(out), read(whole), rel_tol=1e-9)  # products of other sizes round
@@ -90,7 +90,7 @@ def test_batches_are_printed_with_one_line_of_names(
     code, said, _ = main("predict", model, *parts, "--quiet")
     assert code == 0
     assert len(sizes) == 4
-    monkeypatch.setattr(batches, "_ROWS", 10**6)
+    monkeypatch.setattr(predicting, "_ROWS", 10**6)
     whole = main("predict", model, *parts, "--quiet")[1]
     assert_frame_equal(pl.read_csv(said.encode()), pl.read_csv(whole.encode()), rel_tol=1e-9)
 

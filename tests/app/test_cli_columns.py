@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from python_calamine import CalamineWorkbook
 
-from lapwing._app import batches
+from lapwing._app import predicting
 from tests.app.test_cli_answers import Main, Rows, asked, main, read, refused, table, write
 
 __all__ = ["main"]
@@ -188,7 +188,7 @@ def test_batches_keep_the_columns(main: Main, monkeypatch: pytest.MonkeyPatch, s
     assert main("fit", "t.parquet", *options)[0] == 0
     predict = ("predict", "m.lapwing", "t.parquet", "--with-columns", "-q", "--predictions")
     assert main(*predict, f"whole{suffix}")[0] == 0
-    monkeypatch.setattr(batches, "_ROWS", 15)
+    monkeypatch.setattr(predicting, "_ROWS", 15)
     assert main(*predict, f"parts{suffix}")[0] == 0
     if suffix == ".csv":
         found, expected = read("parts.csv"), read("whole.csv")

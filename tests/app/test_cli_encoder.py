@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._app import batches, encoding, labelling, workflow
+from lapwing._app import encoding, labelling, predicting, workflow
 from lapwing._app.requests import LabelRequest
 from lapwing.models import Model, load_model, save_model
 from tests.app.test_cli_answers import Main, main, read, refused, write
@@ -146,7 +146,7 @@ def test_batches_are_encoded(main: Main, monkeypatch: pytest.MonkeyPatch) -> Non
     pl = pytest.importorskip("polars")
     pl.read_csv("t.csv").drop("file").write_parquet("t.parquet")
     done(main("fit", "t.parquet", *FIT[2:], *ENCODER, "--model", "m.lapwing"))
-    monkeypatch.setattr(batches, "_ROWS", 25)
+    monkeypatch.setattr(predicting, "_ROWS", 25)
     done(main("predict", "m.lapwing", "t.parquet", *ENCODER, "--predictions", "q.csv"))
     assert [row["label"] for row in read("q.csv")] == ["u", "v"] * 30
 

@@ -22,12 +22,12 @@ from rich.progress import Progress as Bars
 from rich.table import Table as Grid
 from rich.text import Text
 
-from lapwing._app.batches import Answered
 from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.options import TableRequest
+from lapwing._app.predicting import Answered
 from lapwing._app.requests import LabelRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import DELAY, harmless, showing

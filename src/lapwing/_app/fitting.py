@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -239,27 +239,6 @@ def _has_graph(estimator: Any) -> bool:
     return getattr(estimator, "affinity_", None) is not None
 
 
-def predict(pipeline: Pipeline, table: Table, *, regression: bool) -> Predictions:
-    """Predict the rows of a table.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Fitted.
-    table : Table
-        With the features that it was fitted on.
-    regression : bool
-        Whether the pipeline ends in a regressor.
-
-    Returns
-    -------
-    Predictions
-        For all rows.
-    """
-    points = pipeline[:-1].transform(table.X) if len(pipeline) > 1 else table.X
-    return _answer(pipeline[-1], points, table, regression=regression)
-
-
 def fit_estimator(
     estimator: Any,
     points: Any,
@@ -314,14 +293,14 @@ def _keep(estimator: Any, **values: Any) -> None:
 def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table) -> Predictions:
     """Predict the rows of the fit."""
     if not method.virtual:
-        return _answer(estimator, points, table, regression=method.regression)
+        return predict_rows(estimator, points, table, regression=method.regression)
     values = estimator.virtual_labels_
     if method.regression:  # intervals are of the function, which virtual labels differ from
         return Predictions(table.ids, values[:, 0], table.labeled)
     return _predicted_classes(estimator, values, table)
 
 
-def _answer(estimator: Any, points: Any, table: Table, *, regression: bool) -> Predictions:
+def predict_rows(estimator: Any, points: Any, table: Table, *, regression: bool) -> Predictions:
     if regression:
         return _predicted_numbers(estimator, points, table)
     return _predicted_classes(estimator, estimator.decision_function(points), table)
@@ -394,25 +373,10 @@ def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust
         int(estimator.probability_n_labels_),
         _needed(estimator, LEVELS[0]),
     )
-    return _with_probabilities(estimator, answers, trust.threshold), trust
+    return with_probabilities(estimator, answers, trust.threshold), trust
 
 
-def trust_new_rows(estimator: Any, answers: Predictions, trust: Mapping[str, Any]) -> Predictions:
-    """Add probabilities to predictions for new rows; sure by the threshold of the fit.
-
-    Parameters
-    ----------
-    estimator : classifier of lapwing or regressor
-        Fitted.
-    answers : Predictions
-        Predictions for the new rows.
-    trust : mapping
-        Result of `Trust.to_dict` for the fit.
-    """
-    return _with_probabilities(estimator, answers, trust.get("threshold"))
-
-
-def _with_probabilities(
+def with_probabilities(
     estimator: Any, answers: Predictions, threshold: float | None
 ) -> Predictions:
     if answers.scores is None:

@@ -16,8 +16,7 @@ from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from lapwing._app import choosing, console, fitting, labelling, suggesting, workflow
-from lapwing._app.batches import in_batches, predict_in_batches
+from lapwing._app import choosing, console, fitting, labelling, predicting, suggesting, workflow
 from lapwing._app.choosing import seconds, working
 from lapwing._app.console import StageDisplay, json_text, say, summary_text
 from lapwing._app.demo import draw_demo, run_demo
@@ -329,10 +328,10 @@ def predict(request: PredictRequest) -> None:
     request.outputs.check(request.inputs)
     shown = StageDisplay(request.quiet)
     with shown.stage(f"Reading {request.model}"):
-        loaded = workflow.load(request.model)
-    if in_batches(request):
+        loaded = predicting.load(request.model)
+    if predicting.in_batches(request):
         with shown.stage("Predicting"):
-            answered = predict_in_batches(loaded, request)
+            answered = predicting.predict_in_batches(loaded, request)
         if request.predictions is not None:
             text = summary_text(
                 request,
@@ -342,9 +341,9 @@ def predict(request: PredictRequest) -> None:
             typer.echo(text, nl=False)
         return
     with shown.stage(f"Reading {request.source}"):
-        table = workflow.read_for(loaded, request)
+        table = predicting.read_for(loaded, request)
     with shown.stage("Predicting") as stage:
-        rows = workflow.answer(loaded, table, request, stage)
+        rows = predicting.answer(loaded, table, request, stage)
         rows = workflow.beside_columns(rows, table, request.predictions)
     if request.predictions is None:
         print_predictions(
@@ -387,7 +386,7 @@ def report(
     """Write the report of a model as one self-contained HTML page."""
     target = model.with_suffix(".html") if output is None else output
     Outputs(report=target).check((model,))
-    page = workflow.render_report(workflow.load(model), model)
+    page = workflow.render_report(predicting.load(model), model)
     with atomic_write(target) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
     if not quiet:

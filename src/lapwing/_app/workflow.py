@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._app import fitting
 from lapwing._app.choosing import Compared
-from lapwing._app.encoding import check_encoder_of, encoded, encoding_of, load_encoder
-from lapwing._app.fitting import Outcome, trust_new_rows
-from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.encoding import load_encoder
+from lapwing._app.fitting import Outcome
 from lapwing._app.options import LabeledRequest
-from lapwing._app.requests import PredictRequest, advice_of
+from lapwing._app.requests import advice_of
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._report.findings import describe_comparison, render_comparison
@@ -25,17 +23,14 @@ from lapwing._report.record import ReportData
 from lapwing._report.rows import row_cells, row_columns
 from lapwing._tables.cells import as_text, numbers_if_plain
 from lapwing._tables.columns import SUGGESTED
-from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.predictions import (
     Predictions,
     write_columns,
     write_csv,
     write_predictions,
 )
-from lapwing._tables.preprocessing import warn_of_new_values
-from lapwing._tables.tables import Fitted, Table, read_points, read_table
-from lapwing.estimators.prepared import SILENT, Stages
-from lapwing.models import Model, ModelFileError, load_model, save_model
+from lapwing._tables.tables import Table, read_table
+from lapwing.models import Model, save_model
 from lapwing.onnx_export import save_onnx
 
 
@@ -186,63 +181,6 @@ def class_counts(rows: Predictions) -> dict[str, int] | None:
     return {str(c): int(np.count_nonzero(rows.label == c)) for c in rows.classes}
 
 
-def load(path: Path) -> Model:
-    """Load a model of `lapwing fit`."""
-    model = load_model(path)
-    needed = ("method", "feature_names", "kinds")
-    if any(key not in model.info for key in needed) or model.info["method"] not in COMMAND_METHODS:
-        raise ModelFileError(
-            f"{path} was not made by lapwing fit: it does not name its input columns. Load it "
-            "in Python with lapwing.models.load_model."
-        )
-    return model
-
-
-def read_for(model: Model, request: PredictRequest) -> Table:
-    """Read the table to predict; the default of the id column is that of the fit.
-
-    Parameters
-    ----------
-    model : Model
-        Result of `load`.
-    request : PredictRequest
-        Options of ``lapwing predict``.
-    """
-    table = read_points(request.data, fitted_of(model, request), request.read_options)
-    _check_values(model, table)
-    return table
-
-
-def fitted_of(model: Model, request: PredictRequest) -> Fitted:
-    """Return the columns that a model expects of a table."""
-    try:
-        fitted = Fitted.from_info(model.info)
-        encoding_of(model)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{request.model} was damaged: {error}") from None
-    check_encoder_of(model, fitted, request)
-    return fitted
-
-
-def read_part(
-    model: Model, fitted: Fitted, path: Path, request: PredictRequest, rows: tuple[int, int]
-) -> Table:
-    """Read the rows (first, number) of a Parquet file, as `read_for` reads all."""
-    table = read_points((path,), fitted, replace(request.read_options, rows=rows))
-    _check_values(model, table)
-    return table
-
-
-def answer(
-    model: Model, table: Table, request: PredictRequest, progress: Stages = SILENT
-) -> Predictions:
-    """Predict the rows of a table."""
-    regression = COMMAND_METHODS[model.info["method"]].regression
-    table = encoded(model, table, request, progress)
-    answers = fitting.predict(model.pipeline, table, regression=regression)
-    return trust_new_rows(model.pipeline[-1], answers, model.info.get("trust") or {})
-
-
 def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predictions:
     """Add the columns of a table to its predictions, if they were asked for.
 
@@ -311,9 +249,3 @@ def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Pat
     content[table.keys.label] = np.full(len(rows), "", dtype=object)
     content[table.keys.chosen] = np.full(len(rows), SUGGESTED, dtype=object)
     write_columns(content, path, temporary, table.dialect, "the rows to label next")
-
-
-def _check_values(model: Model, table: Table) -> None:
-    """Warn of values and texts that the training table did not contain."""
-    if not set(table.kinds) <= {NUMERIC}:
-        warn_of_new_values(model.pipeline.named_steps["columns"], table.X, table.source)
