@@ -30,7 +30,7 @@ from lapwing._tables.preprocessing import (
     preprocess,
     warn_of_new_values,
 )
-from lapwing._tables.words import tell_all
+from lapwing._tables.words import join_messages
 from lapwing._words import quoted
 
 
@@ -337,7 +337,7 @@ def _refuse(features: Features, *, missing: bool, new: bool) -> None:
     """Raise the errors of features, if there are any."""
     found = feature_errors(features, "X", missing=missing, new=new)
     if found:
-        raise ValueError(tell_all("X", found))
+        raise ValueError(join_messages("X", found))
 
 
 def _in_python_of(error: ValueError | ImportError) -> ValueError | ImportError:

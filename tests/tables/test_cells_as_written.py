@@ -31,8 +31,8 @@ from lapwing._tables.inference import (
     ReadingDefaults,
     Unusable,
     doubt_of,
-    judge_leniently,
-    judge_strictly,
+    infer_leniently,
+    infer_strictly,
     missing_words,
 )
 from lapwing._tables.options import ReadOptions
@@ -40,7 +40,7 @@ from lapwing._tables.tables import read_table
 
 
 def judge(texts: list[str], name: str = "x", **habits: Any) -> Reading | Unusable:
-    return judge_leniently(name, cells_of_texts(texts), ReadingDefaults(**habits))
+    return infer_leniently(name, cells_of_texts(texts), ReadingDefaults(**habits))
 
 
 def read(texts: list[str], **habits: Any) -> list[Any]:
@@ -362,7 +362,7 @@ def test_a_forced_column_keeps_its_most_frequent_values() -> None:
 
 def test_a_strict_judge_knows_numbers_and_few_values_only() -> None:
     def verdict(texts: list[str]) -> Reading | Unusable:
-        return judge_strictly("x", cells_of_texts(texts))
+        return infer_strictly("x", cells_of_texts(texts))
 
     assert verdict(["007", "1.234", "NA", ""]) == NumberReading("x")
     assert verdict(["a", "b", "a", "b"]) == TextReading("x")
@@ -411,7 +411,7 @@ def test_damaged_readings(wrong: dict[str, Any]) -> None:
 def test_columns_of_several_files_are_judged_as_one() -> None:
     first, second = cells_of_texts(["1.234", "2.000"]), cells_of_texts(["1,5", "-"])
     joined = join_cells([first, second])
-    reading = judge_leniently("x", joined, ReadingDefaults())
+    reading = infer_leniently("x", joined, ReadingDefaults())
     assert reading == NumberReading("x", ",")
     assert isinstance(reading, NumberReading)
     (values,), _ = reading.read(joined.without(missing_words(strict=False)))
@@ -422,6 +422,6 @@ def test_a_type_that_is_neither_number_nor_text() -> None:
     cells = Cells(
         np.full(3, np.nan), np.empty(0, np.int64), np.empty(0, object), "List(Int64)", False
     )
-    verdict = judge_leniently("x", cells, ReadingDefaults())
+    verdict = infer_leniently("x", cells, ReadingDefaults())
     assert isinstance(verdict, Unusable)
     assert verdict.reason == "holds List(Int64)"

@@ -169,7 +169,7 @@ def test_cells_that_were_never_seen_count_as_missing_and_are_told(
     assert np.isnan(table.X["Umsatz"][0])
     assert np.isnan(table.X["Kunde seit (weekday, cos)"][0])
     # A model that imputes nothing cannot take them; all of it is said at once.
-    with pytest.raises(ValueError, match=r"things are in the way.*'Kunde seit' holds.*'viel'") as e:
+    with pytest.raises(ValueError, match=r"errors.*'Kunde seit' holds.*'viel'") as e:
         read_points(path, fitted(plain, impute="none"))
     # What predict has no option for is no advice.
     assert "--drop" not in str(e.value)
@@ -233,10 +233,10 @@ def test_strict_names_all_obstacles_at_once(tmp_path: Path) -> None:
     rows[4] = "4,n4,,1,a"
     rows[5] = "3,n5,-,1,a"
     write(path, "id,name,u,v,y\n" + "\n".join(rows) + "\n")
-    with pytest.raises(ValueError, match="things are in the way") as caught:
+    with pytest.raises(ValueError, match="errors") as caught:
         read(path, strict=True, missing=False, id="id")
     said = str(caught.value)
-    assert said.startswith(f"{path}: 4 things are in the way. (1) column 'u' holds text in 2")
+    assert said.startswith(f"{path}: 4 errors. (1) column 'u' holds text in 2")
     for part in (
         *("the first is row 4: 'x'", "(2) 'name' is not numeric"),
         *("(3) infinite values in 'v' (1)", "(4) id column 'id' does not tell rows apart"),
@@ -248,7 +248,7 @@ def test_strict_names_all_obstacles_at_once(tmp_path: Path) -> None:
 def test_all_wrong_names_are_told_at_once(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "x,kind\n1,a\n")
     with pytest.raises(
-        ValueError, match=r"2 things .*\(1\).*'knd' \(--label\).*\(2\).*'z' \(--drop"
+        ValueError, match=r"2 errors\. \(1\).*'knd' \(--label\).*\(2\).*'z' \(--drop"
     ):
         read(path, "knd", drop=("z",))
 

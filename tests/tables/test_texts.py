@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.encoders import FreeTextReading, describe_reading, reading_from
-from lapwing._tables.inference import ReadingDefaults, Unusable, judge_leniently, judge_strictly
+from lapwing._tables.inference import ReadingDefaults, Unusable, infer_leniently, infer_strictly
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.preprocessing import _SMALL_BLOCK, _largest_singular_value, preprocess
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
@@ -54,7 +54,7 @@ def read(path: Path, **options: Any) -> Table:
 
 
 def judged(texts: list[str], **options: Any) -> Any:
-    return judge_leniently("x", cells_of_texts(texts), ReadingDefaults(), **options)
+    return infer_leniently("x", cells_of_texts(texts), ReadingDefaults(), **options)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_the_user_says_what_is_free_text() -> None:
     for texts in (["red wine", "white wine"] * 15, [f"T-{k:04d}" for k in range(30)]):
         assert judged(texts, is_text=True) == FreeTextReading("x")
         cells = cells_of_texts(texts)
-        assert judge_strictly("x", cells, is_text=True) == FreeTextReading("x")
-    assert isinstance(judge_strictly("x", cells_of_texts(sentences(30))), Unusable)
+        assert infer_strictly("x", cells, is_text=True) == FreeTextReading("x")
+    assert isinstance(infer_strictly("x", cells_of_texts(sentences(30))), Unusable)
 
 
 def test_titles_are_used_when_asked_for() -> None:

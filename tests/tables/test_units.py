@@ -17,7 +17,7 @@ from lapwing._tables.cells import (
     unit_name,
 )
 from lapwing._tables.encoders import NumberReading
-from lapwing._tables.inference import ReadingDefaults, Unusable, judge_leniently
+from lapwing._tables.inference import ReadingDefaults, Unusable, infer_leniently
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
 from tests.tables.test_spreadsheets import write as write_sheet
@@ -104,7 +104,7 @@ def test_several_units_are_refused_by_name(
     "texts", [["12a", "12b", "7c"] * 10, ["1st", "2nd", "3rd", "4th"] * 6, ["3 a", "5", "7"] * 10]
 )
 def test_words_behind_numbers_that_are_no_units(texts: list[str]) -> None:
-    found = judge_leniently("x", cells_of_texts(texts), ReadingDefaults())
+    found = infer_leniently("x", cells_of_texts(texts), ReadingDefaults())
     assert not isinstance(found, NumberReading) or found.unit == ""
 
 
@@ -141,5 +141,5 @@ def test_a_row_of_values_is_no_row_of_units(tmp_path: Path) -> None:
     sexes = [f"{'mf'[i % 2]};{x}" for i, x in enumerate(VALUES)]
     assert len(read(tmp_path, "sex;x", *sexes).y) == 30
     assert len(read(tmp_path, "sex", *("mf"[i % 2] for i in range(30))).y) == 30
-    refused = judge_leniently("x", cells_of_texts(["5 mm", "1 cm"] * 9), ReadingDefaults())
+    refused = infer_leniently("x", cells_of_texts(["5 mm", "1 cm"] * 9), ReadingDefaults())
     assert isinstance(refused, Unusable)

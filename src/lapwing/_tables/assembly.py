@@ -33,12 +33,12 @@ from lapwing._tables.inference import (
     doubt_of,
     file_evidence,
     fractions_of,
-    judge_leniently,
-    judge_strictly,
+    infer_leniently,
+    infer_strictly,
     missing_words,
 )
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.words import USUAL_MISSING_WORDS, name_row, shorten, text_in_the_way
+from lapwing._tables.words import USUAL_MISSING_WORDS, name_row, shorten, text_error
 from lapwing._words import listed, quoted
 
 
@@ -106,20 +106,20 @@ def encode(raw: RawTable, selection: Selection, where: str, like: object = None)
     options, names = selection.options, list(raw.cells)
     texts = selection.free_texts(names)
     if options.strict:
-        verdicts = [
-            judge_strictly(name, cells, is_text=name in texts) for name, cells in raw.cells.items()
+        inferred = [
+            infer_strictly(name, cells, is_text=name in texts) for name, cells in raw.cells.items()
         ]
-        unusable = [verdict for verdict in verdicts if isinstance(verdict, Unusable)]
-        readings = [verdict for verdict in verdicts if not isinstance(verdict, Unusable)]
+        unusable = [one for one in inferred if isinstance(one, Unusable)]
+        readings = [one for one in inferred if not isinstance(one, Unusable)]
         readings, unencoded = _encoded(readings, options, where)
         errors = [*_strict_errors(unusable, where, raw.places), *unencoded]
         return _assemble(raw, readings, [], errors, where, like, strict=True)
     defaults, words = defaults_of(raw, options), missing_words(strict=False)
-    verdicts = [
-        judge_leniently(name, cells, defaults, is_text=name in texts)
+    inferred = [
+        infer_leniently(name, cells, defaults, is_text=name in texts)
         for name, cells in raw.cells.items()
     ]
-    readings, left_out, errors = _insist(verdicts, selection.insisted(names), where)
+    readings, left_out, errors = _choose_columns(inferred, selection.insisted(names), where)
     readings, unencoded = _encoded(readings, options, where)
     features = _assemble(raw, readings, left_out, errors + unencoded, where, like, strict=False)
     doubts = {
@@ -210,26 +210,27 @@ def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
     return grouped and bool(fractions_of(cells).any())
 
 
-def _insist(
-    verdicts: Sequence[Reading | Unusable], insisted: frozenset[str], where: str
+def _choose_columns(
+    inferred: Sequence[Reading | Unusable], insisted: frozenset[str], where: str
 ) -> tuple[list[Reading], list[Unusable], list[str]]:
+    """Sort columns into those used, those left out, and errors where the user insists on them."""
     readings: list[Reading] = []
     left_out: list[Unusable] = []
     input_errors: list[str] = []
-    for verdict in verdicts:
-        if not isinstance(verdict, Unusable):
-            readings.append(verdict)
-        elif verdict.column not in insisted and not verdict.refused:
-            left_out.append(verdict)
-        elif verdict.forced is not None and verdict.column in insisted:
-            readings.append(verdict.forced)
+    for one in inferred:
+        if not isinstance(one, Unusable):
+            readings.append(one)
+        elif one.column not in insisted and not one.refused:
+            left_out.append(one)
+        elif one.forced is not None and one.column in insisted:
+            readings.append(one.forced)
         else:
-            drop = f"leave it out with --drop {shlex.quote(verdict.column)}"
+            drop = f"leave it out with --drop {shlex.quote(one.column)}"
             cure = f"Leave it out of --keep and --features, or {drop}"
-            if verdict.refused:
-                cure = f"{verdict.refused}, or {drop}"
+            if one.refused:
+                cure = f"{one.refused}, or {drop}"
             input_errors.append(
-                f"{where}: column {verdict.column!r} cannot be used: {verdict.reason}. {cure}."
+                f"{where}: column {one.column!r} cannot be used: {one.reason}. {cure}."
             )
     return readings, left_out, input_errors
 
@@ -313,7 +314,7 @@ def _strict_errors(
     for one in unusable:
         name = one.column
         if one.bad is not None:
-            input_errors.append(text_in_the_way(name, one.bad, where, places))
+            input_errors.append(text_error(name, one.bad, where, places))
         elif not one.n_values:
             input_errors.append(
                 f"{where}: column {name!r} {one.reason}. Write it as numbers, or leave it out with "

@@ -24,7 +24,7 @@ from lapwing._tables.encoders import (
     NumberReading,
 )
 from lapwing._tables.inference import MIN_WORDS, count_words
-from lapwing._tables.words import name_row, shorten, text_in_the_way
+from lapwing._tables.words import name_row, shorten, text_error
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
     MANY_NUMBERS,
@@ -112,16 +112,16 @@ def feature_errors(
     drop = "" if new else ", or leave the columns out with --drop"
     if not missing:
         found += [
-            text_in_the_way(name, bad, where, places, new=new) for name, bad in features.bad.items()
+            text_error(name, bad, where, places, new=new) for name, bad in features.bad.items()
         ]
         holes = {name: hole for name, hole in holes.items() if name not in features.bad}
         again = (
             "Fill them in: the model was fitted to a table without any, and has no values for them"
         )
         cure = again if new else f"Either fill them in with --impute median{drop}"
-        found += _cells_in_the_way(holes, places, "missing values", cure, where)
+        found += _cell_errors(holes, places, "missing values", cure, where)
     cure = "Correct them" if new else f"Either correct them{drop}"
-    found += _cells_in_the_way(infinite_cells(features), places, "infinite values", cure, where)
+    found += _cell_errors(infinite_cells(features), places, "infinite values", cure, where)
     return found
 
 
@@ -170,7 +170,7 @@ def _wrong_cells(features: Features, wrong: Callable[..., Any]) -> dict[str, tup
     return found
 
 
-def _cells_in_the_way(
+def _cell_errors(
     cells: Mapping[str, tuple[int, int]],
     places: NDArray[np.int64] | None,
     what: str,
@@ -189,7 +189,7 @@ def warn_of_bad_cells(
 ) -> None:
     """Warn of cells of new rows that are something else than the column holds."""
     for name, bad in features.bad.items():
-        message = text_in_the_way(name, bad, where, places).partition(". Correct")[0]
+        message = text_error(name, bad, where, places).partition(". Correct")[0]
         warn(f"{message}; counted as missing.", LapwingWarning)
 
 

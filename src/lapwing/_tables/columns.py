@@ -24,7 +24,7 @@ from lapwing._tables.cells import (
 )
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
-from lapwing._tables.words import tell_all, without_guard
+from lapwing._tables.words import join_messages, without_guard
 from lapwing._words import quoted
 
 
@@ -404,7 +404,7 @@ class Selection:
             if name is not None and name not in names
         ]
         if lost:
-            raise ValueError(tell_all(where, lost))
+            raise ValueError(join_messages(where, lost))
         self._check_roles(drop, wanted, where)
         place = {name: j for j, name in enumerate(names)}
         named = tuple(place[name] for name in self.others)

@@ -74,7 +74,7 @@ class Unusable:
     forced : Reading or None
         How it is read if the user insists; None if it cannot be.
     bad : BadCells or None
-        The cells that stand in the way.
+        The cells that are not numbers.
     refused : str
         What to do about it, where the column must not be left out unless the user says so.
     n_values : int
@@ -187,7 +187,7 @@ def doubt_of(reading: Reading, cells: Cells) -> str:
 # --- as it stands ---------------------------------------------------------------------------------
 
 
-def judge_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading | Unusable:
+def infer_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading | Unusable:
     """Tell numbers from text of few values; all else is unusable, unless told to be free text."""
     cells = cells.without(MISSING_WORDS)
     if cells.type_name:
@@ -219,7 +219,7 @@ def _plain(text: str) -> float | None:
 # --- as it is meant -------------------------------------------------------------------------------
 
 
-def judge_leniently(
+def infer_leniently(
     name: str, cells: Cells, defaults: ReadingDefaults, *, is_text: bool = False
 ) -> Reading | Unusable:
     """Find what a column is, as a person would who looks at it.

@@ -74,17 +74,17 @@ class InputErrors:
     def raise_all(self) -> None:
         """Raise what was gathered, if anything was."""
         if self.messages:
-            raise ValueError(tell_all(self.where, self.messages))
+            raise ValueError(join_messages(self.where, self.messages))
 
 
-def tell_all(where: str, messages: Sequence[str]) -> str:
+def join_messages(where: str, messages: Sequence[str]) -> str:
     """Write several messages as one; a single one is left as it is."""
     messages = list(dict.fromkeys(messages))
     if len(messages) == 1:
         return messages[0]
     each = [message.removeprefix(where).lstrip(": ") for message in messages]
     listed = " ".join(f"({number}) {message}" for number, message in enumerate(each, start=1))
-    return f"{where}: {len(messages)} things are in the way. {listed}"
+    return f"{where}: {len(messages)} errors. {listed}"
 
 
 def name_row(row: int, places: NDArray[np.int64] | None) -> str:
@@ -92,7 +92,7 @@ def name_row(row: int, places: NDArray[np.int64] | None) -> str:
     return f"row {row + 1}" if places is None else f"row {places[row]} of the sheet"
 
 
-def text_in_the_way(
+def text_error(
     column: str,
     bad: BadCells,
     where: str,
