@@ -88,7 +88,7 @@ def _holds_numbers(cells: Cells) -> bool:
 
 
 def encode(raw: RawTable, selection: Selection, where: str, like: object = None) -> Features:
-    """Judge all columns and make features of them; those of a matrix are features already.
+    """Infer what each column is and make features of it; those of a matrix are features already.
 
     Parameters
     ----------

@@ -1,9 +1,14 @@
 """Reader of CSV files.
 
-Python's own parser and not a data frame library's: those fill short lines with nulls without a
-word (in a table whose last column is the label, a cut line would become an unlabelled row), rename
-repeated columns, and cannot say in which line they failed. Numbers go straight to a flat array, so
-that the peak of memory is little above the numbers' own size; other cells are kept as texts.
+Python's own parser and not a data frame library's. Polars fills short lines with nulls without a
+word (in a table whose last column is the label, a cut line would become an unlabelled row), renames
+repeated columns, and cannot say in which line it failed. pyarrow tells short lines and keeps names,
+but counts rows and not lines. It read 60,000 rows of 20 numbers, all cells as texts, in a fifth of
+the processor time and with a peak of ten times the size of the numbers, where this reader has two
+(three with a column of text), and takes 170 MB on the disk.
+
+Numbers go straight to a flat array, so that the peak of memory is little above the numbers' own
+size; other cells are kept as texts.
 """
 
 from __future__ import annotations
