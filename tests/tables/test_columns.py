@@ -1,0 +1,77 @@
+"""The table as read: one type for columns of cells, dense matrices and sparse ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lapwing._tables.assembly import encode
+from lapwing._tables.cells import as_text, cells_of_texts, numeric_cells
+from lapwing._tables.columns import RawTable, Selection, join_tables
+
+X = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, -3.0]])
+NAMES = ("a", "b")
+LABELS = as_text(["p", "", "q"])
+
+
+def of_cells(X: np.ndarray = X) -> RawTable:
+    cells = {name: numeric_cells(column) for name, column in zip(NAMES, X.T, strict=True)}
+    return RawTable(len(X), cells, labels=LABELS[: len(X)])
+
+
+def of_matrix(matrix: Any) -> RawTable:
+    return RawTable(3, matrix=matrix, matrix_names=NAMES, labels=LABELS)
+
+
+TABLES = [of_cells(), of_matrix(X), of_matrix(sp.csr_array(X))]
+
+
+@pytest.mark.parametrize("raw", TABLES, ids=["cells", "dense", "sparse"])
+def test_columns_are_the_same_whatever_holds_them(raw: RawTable) -> None:
+    assert raw.names == NAMES
+    for j, name in enumerate(NAMES):
+        assert raw.cells_at(name, np.array([2, 0])) == X[[2, 0], j].tolist()
+    assert raw.cells_at("c", np.array([0])) is None
+    features = encode(raw, Selection(), "t")
+    numbers = features.numbers
+    assert features.names == NAMES
+    assert features.kinds == ("numeric", "numeric")
+    np.testing.assert_array_equal(numbers.toarray() if sp.issparse(numbers) else numbers, X)
+
+
+@pytest.mark.parametrize("first", TABLES, ids=["cells", "dense", "sparse"])
+@pytest.mark.parametrize("second", TABLES, ids=["cells", "dense", "sparse"])
+def test_rows_are_joined_in_order(first: RawTable, second: RawTable) -> None:
+    if first.is_matrix and second.is_matrix and type(first.matrix) is not type(second.matrix):
+        with pytest.raises(ValueError, match=r"^t: the files do not have the same columns\.$"):
+            join_tables([first, second], "t")
+        return
+    joined = join_tables([first, second], "t")
+    assert (joined.n, joined.names) == (6, NAMES)
+    assert joined.labels is not None
+    assert joined.labels.tolist() == ["p", "", "q"] * 2
+    rows = np.arange(6)
+    for j, name in enumerate(NAMES):
+        assert joined.cells_at(name, rows) == np.tile(X[:, j], 2).tolist()
+
+
+def test_texts_and_other_columns_are_joined() -> None:
+    first = RawTable(
+        2,
+        {"a": cells_of_texts(["1", "x"])},
+        others={"t": as_text(["u", "v"])},
+        numbers={"t": np.array([1.0, np.nan])},
+        remarks=("cut",),
+        decimal=",",
+    )
+    second = RawTable(1, {"a": cells_of_texts(["y"])}, remarks=("cut", "old"))
+    joined = join_tables([first, second], "t")
+    assert joined.cells_at("a", np.arange(3)) == [1.0, "x", "y"]
+    assert joined.others["t"].tolist() == ["u", "v", ""]
+    np.testing.assert_array_equal(joined.numbers["t"], [1.0, np.nan, np.nan])
+    assert joined.remarks == ("cut", "old")
+    assert joined.decimal == ""
+    assert join_tables([first], "t") is first
