@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import BadCells, Cells, is_unit, read_amount
+from lapwing._tables.cells import BadCells, Cells
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.encoders import (
     NUMERIC,
@@ -38,53 +38,8 @@ from lapwing._tables.inference import (
     missing_words,
 )
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.words import USUAL_MISSING_WORDS, name_row, shorten, text_error
-from lapwing._words import listed, quoted
-
-
-def take_out_units(columns: RawTable) -> RawTable:
-    """Leave out a first row that holds the units of the columns and no values."""
-    if columns.n == 0 or columns.is_matrix:
-        return columns
-    top = {name: cells.at(np.zeros(1, np.intp))[0] for name, cells in columns.cells.items()}
-    texts = {name: text for name, text in top.items() if isinstance(text, str)}
-    values = any(isinstance(value, float) and not np.isnan(value) for value in top.values())
-    if values or not all(
-        text.lower() in USUAL_MISSING_WORDS or _holds_numbers(columns.cells[name])
-        for name, text in texts.items()
-    ):
-        return columns
-    units = list(dict.fromkeys(text for text in texts.values() if is_unit(text)))
-    labels = [] if columns.labels is None else columns.labels.tolist()
-    if not units or (labels and labels[0] and labels[0] in labels[1:]):
-        return columns
-    return replace(
-        columns,
-        n=columns.n - 1,
-        cells={name: cells.below_first() for name, cells in columns.cells.items()},
-        labels=None if columns.labels is None else columns.labels[1:],
-        ids=None if columns.ids is None else columns.ids[1:],
-        others={name: column[1:] for name, column in columns.others.items()},
-        numbers={name: column[1:] for name, column in columns.numbers.items()},
-        matrix=None if columns.matrix is None else columns.matrix[1:],
-        places=None if columns.places is None else columns.places[1:],
-        remarks=(
-            *columns.remarks,
-            f"{name_row(0, columns.places)} holds units: {listed(units, 8)}",
-        ),
-    )
-
-
-def _holds_numbers(cells: Cells) -> bool:
-    """Whether most cells of the next hundred rows are numbers, with units or without."""
-    below = cells.at(np.arange(1, min(cells.numbers.size, 101)))
-    filled = [value for value in below if isinstance(value, str) or not np.isnan(value)]
-    numbers = [
-        value
-        for value in filled
-        if not isinstance(value, str) or read_amount(value, ".") or read_amount(value, ",")
-    ]
-    return 2 * len(numbers) > len(filled)
+from lapwing._tables.words import name_row, shorten, text_error
+from lapwing._words import quoted
 
 
 def encode(raw: RawTable, selection: Selection, where: str, like: object = None) -> Features:

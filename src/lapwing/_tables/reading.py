@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from lapwing._tables.answers import is_answers, locate, name_keys
-from lapwing._tables.assembly import take_out_units
+from lapwing._tables.cells import Cells, is_unit, read_amount
 from lapwing._tables.columns import Keys, RawTable, Selection, join_tables
 from lapwing._tables.csv import read_csv
 from lapwing._tables.encoders import NUMERIC
@@ -18,6 +20,7 @@ from lapwing._tables.frames import read_parquet
 from lapwing._tables.inference import file_evidence
 from lapwing._tables.matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from lapwing._tables.source import Source, open_source
+from lapwing._tables.words import USUAL_MISSING_WORDS, name_row
 from lapwing._words import listed
 
 TABLES: dict[str, Callable[[Source, Selection], RawTable]] = {
@@ -144,7 +147,52 @@ def _read_one(source: Source, selection: Selection) -> RawTable:
     if selection.options.separator != "auto" and reader is not read_csv:
         raise ValueError(f"{source}: --separator is about CSV files. Leave it out.")
     raw = reader(source, selection)
-    return raw if selection.options.strict else take_out_units(raw)
+    return raw if selection.options.strict else _without_units(raw)
+
+
+def _without_units(raw: RawTable) -> RawTable:
+    """Leave out a first row that holds the units of the columns and no values."""
+    if raw.n == 0 or raw.is_matrix:
+        return raw
+    top = {name: cells.at(np.zeros(1, np.intp))[0] for name, cells in raw.cells.items()}
+    texts = {name: text for name, text in top.items() if isinstance(text, str)}
+    values = any(isinstance(value, float) and not np.isnan(value) for value in top.values())
+    if values or not all(
+        text.lower() in USUAL_MISSING_WORDS or _holds_numbers(raw.cells[name])
+        for name, text in texts.items()
+    ):
+        return raw
+    units = list(dict.fromkeys(text for text in texts.values() if is_unit(text)))
+    labels = [] if raw.labels is None else raw.labels.tolist()
+    if not units or (labels and labels[0] and labels[0] in labels[1:]):
+        return raw
+    return replace(
+        raw,
+        n=raw.n - 1,
+        cells={name: cells.below_first() for name, cells in raw.cells.items()},
+        labels=None if raw.labels is None else raw.labels[1:],
+        ids=None if raw.ids is None else raw.ids[1:],
+        others={name: column[1:] for name, column in raw.others.items()},
+        numbers={name: column[1:] for name, column in raw.numbers.items()},
+        matrix=None if raw.matrix is None else raw.matrix[1:],
+        places=None if raw.places is None else raw.places[1:],
+        remarks=(
+            *raw.remarks,
+            f"{name_row(0, raw.places)} holds units: {listed(units, 8)}",
+        ),
+    )
+
+
+def _holds_numbers(cells: Cells) -> bool:
+    """Whether most cells of the next hundred rows are numbers, with units or without."""
+    below = cells.at(np.arange(1, min(cells.numbers.size, 101)))
+    filled = [value for value in below if isinstance(value, str) or not np.isnan(value)]
+    numbers = [
+        value
+        for value in filled
+        if not isinstance(value, str) or read_amount(value, ".") or read_amount(value, ",")
+    ]
+    return 2 * len(numbers) > len(filled)
 
 
 def _of_later_files(first: RawTable, selection: Selection) -> Selection:
