@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-from sklearn.base import BaseEstimator
-
 from lapwing._report import svg
 from lapwing._report.record import ReportData
-from lapwing._report.text import clean, count, finite_or_none, number, shorten
-from lapwing.graphs import KNNGraph
-from lapwing.plotting.drawing import word_of
-from lapwing.plotting.path import Path
+from lapwing._report.text import count, number, shorten
 
 _NAME = 24  # letters of a class beside its row
-
-_LISTED = 8
 
 
 def draw_all(data: ReportData) -> dict[str, str]:
@@ -150,69 +140,3 @@ def _draw_twin(data: ReportData) -> str:
         title="The same map with the supervised twin’s classes",
         text=f"{count(sum(differs))} of the drawn rows differ from the map above.",
     )
-
-
-def describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[str, Any]:
-    """Return the errors along the path of an estimator that chose its own parameters.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    repeated : bool, default=False
-        Whether equal rows have different labels. Then the other labels of a row determine the one
-        that is left out, and its error does not estimate that of other rows.
-
-    Returns
-    -------
-    dict
-        Empty if there was nothing to choose; otherwise the chosen parameters, the settings of
-        least error, and the least error over one or two parameters. "off" is the root mean square
-        leave-one-out error with the chosen parameters (regression); "usual" is whether these are
-        the defaults, because no setting was better by more than chance.
-    """
-    results = getattr(estimator, "cv_results_", None)
-    if results is None:
-        return {}
-    chosen = {name: _value(value) for name, value in estimator.best_params_.items()}
-    if not results:  # a class has a single label, or there is a single one: none can be left out
-        nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None, "usual": True}
-        return nothing | {"chosen": chosen, "names": list(chosen)}
-    path = Path.of(estimator)
-    errors = results["left_out_squared_error"]
-    missed = results.get("left_out_error")
-    likelihood = results.get("log_likelihood")  # by which regressions choose
-    ranks = errors if likelihood is None else -likelihood
-    order = sorted(range(len(ranks)), key=lambda k: (not math.isfinite(ranks[k]), ranks[k], k))
-    varied = [
-        name for name in chosen if len({repr(params[name]) for params in results["params"]}) > 1
-    ]
-    return {
-        "chosen": chosen,
-        "n_settings": len(errors),
-        "names": varied,
-        "off": None
-        if missed is not None or repeated
-        else finite_or_none(math.sqrt(-estimator.best_score_)),
-        "likely": likelihood is not None,
-        "usual": repr(results["params"][order[0]]) != repr(estimator.best_params_),
-        "settings": [
-            {
-                "values": [_value(results["params"][k][name]) for name in varied],
-                "error": finite_or_none(errors[k]),
-                "missed": None if missed is None else finite_or_none(missed[k]),
-            }
-            for k in order[:_LISTED]
-        ],
-        "axes": [clean(name) for name in path.parameters],
-        "steps": [[_value(value) for value in axis] for axis in path.values],
-        "errors": [finite_or_none(v) for v in path.errors.ravel()],
-        "best": [int(place) for place in path.best],
-    }
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, KNNGraph):  # a table has no room for its call
-        kind = ", not normalised" if value.normalized is False else ""
-        return f"{value.n_neighbors} neighbours, power {value.power}{kind}"
-    return clean(word_of(value))

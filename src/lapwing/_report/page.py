@@ -8,6 +8,7 @@ a date: the same data and seed give the same bytes.
 from __future__ import annotations
 
 import html
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -25,7 +26,7 @@ from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._report import text
-from lapwing._report.drawings import describe_path, draw_all
+from lapwing._report.drawings import draw_all
 from lapwing._report.findings import (
     choice_table,
     describe_choice,
@@ -46,6 +47,9 @@ from lapwing._report.telling import ColumnParts
 from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_text, open_page, plural
 from lapwing._report.words import class_words, words_of
 from lapwing._tables.tables import Table
+from lapwing.graphs import KNNGraph
+from lapwing.plotting.drawing import word_of
+from lapwing.plotting.path import Path as ErrorPath
 
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
@@ -152,7 +156,7 @@ def collect(
             "versions": versions(),
         },
         "choice": describe_choice(fit.choice),
-        "path": describe_path(
+        "path": _describe_path(
             estimator, repeated=_repeated(fit.vertex[rows.labeled], table.y[rows.labeled])
         ),
     }
@@ -388,6 +392,7 @@ class Report:
 
 _COMPONENTS_LISTED = 8
 _HISTORY_POINTS = 400
+_SETTINGS_LISTED = 8
 
 
 def graph_health(
@@ -523,3 +528,69 @@ def _trace(records: Any) -> list[float | None]:
 
 def _plain(value: Any) -> float | None:
     return None if value is None else float(value)
+
+
+def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[str, Any]:
+    """Return the errors along the path of an estimator that chose its own parameters.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    repeated : bool, default=False
+        Whether equal rows have different labels. Then the other labels of a row determine the one
+        that is left out, and its error does not estimate that of other rows.
+
+    Returns
+    -------
+    dict
+        Empty if there was nothing to choose; otherwise the chosen parameters, the settings of
+        least error, and the least error over one or two parameters. "off" is the root mean square
+        leave-one-out error with the chosen parameters (regression); "usual" is whether these are
+        the defaults, because no setting was better by more than chance.
+    """
+    results = getattr(estimator, "cv_results_", None)
+    if results is None:
+        return {}
+    chosen = {name: _parameter_text(value) for name, value in estimator.best_params_.items()}
+    if not results:  # a class has a single label, or there is a single one: none can be left out
+        nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None, "usual": True}
+        return nothing | {"chosen": chosen, "names": list(chosen)}
+    path = ErrorPath.of(estimator)
+    errors = results["left_out_squared_error"]
+    missed = results.get("left_out_error")
+    likelihood = results.get("log_likelihood")  # by which regressions choose
+    ranks = errors if likelihood is None else -likelihood
+    order = sorted(range(len(ranks)), key=lambda k: (not math.isfinite(ranks[k]), ranks[k], k))
+    varied = [
+        name for name in chosen if len({repr(params[name]) for params in results["params"]}) > 1
+    ]
+    return {
+        "chosen": chosen,
+        "n_settings": len(errors),
+        "names": varied,
+        "off": None
+        if missed is not None or repeated
+        else finite_or_none(math.sqrt(-estimator.best_score_)),
+        "likely": likelihood is not None,
+        "usual": repr(results["params"][order[0]]) != repr(estimator.best_params_),
+        "settings": [
+            {
+                "values": [_parameter_text(results["params"][k][name]) for name in varied],
+                "error": finite_or_none(errors[k]),
+                "missed": None if missed is None else finite_or_none(missed[k]),
+            }
+            for k in order[:_SETTINGS_LISTED]
+        ],
+        "axes": [clean(name) for name in path.parameters],
+        "steps": [[_parameter_text(value) for value in axis] for axis in path.values],
+        "errors": [finite_or_none(v) for v in path.errors.ravel()],
+        "best": [int(place) for place in path.best],
+    }
+
+
+def _parameter_text(value: Any) -> str:
+    if isinstance(value, KNNGraph):  # a table has no room for its call
+        kind = ", not normalised" if value.normalized is False else ""
+        return f"{value.n_neighbors} neighbours, power {value.power}{kind}"
+    return clean(word_of(value))
