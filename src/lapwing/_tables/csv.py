@@ -116,7 +116,8 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
                 if len(filled) == _LOOK:
                     break
     if not filled:
-        rest = f" below its first {_lines_of(first)}" if first else ""
+        lines_above = "line" if first == 1 else f"{first} lines"
+        rest = f" below its first {lines_above}" if first else ""
         raise ValueError(f"{source} is empty{rest}.")
     place = 0
     if options.skip_lines is None and not options.strict:
@@ -124,11 +125,6 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
     header, line = filled[place]
     separator = told or max(_SEPARATORS, key=line.count)
     return _Layout(encoding, separator, header, marked, place > 0)
-
-
-def _lines_of(n: int) -> str:
-    """Write a number of lines."""
-    return "line" if n == 1 else f"{n} lines"
 
 
 def _place_of_names(lines: Sequence[str], told: str) -> int:

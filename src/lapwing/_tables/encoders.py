@@ -222,7 +222,9 @@ class _WholeTexts:
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Give the texts, an empty one where there is none; no cell is bad."""
-        return [_spelled(cells)], None
+        column = cells.spelled()
+        column[[text is None for text in column]] = ""
+        return [column], None
 
 
 @dataclass(frozen=True)
@@ -318,12 +320,6 @@ class ColumnNote:
     used: bool
     words: str
     plain: bool = False
-
-
-def _spelled(cells: Cells) -> NDArray[Any]:
-    column = cells.spelled()
-    column[[text is None for text in column]] = ""
-    return column
 
 
 Reading = NumberReading | DateReading | TextReading | FreeTextReading | EncodedReading

@@ -237,20 +237,13 @@ def cells_of_series(column: Any, pl: ModuleType) -> Cells:
         nothing = np.full(len(column), np.nan)
         return numeric_cells(nothing, str(kind), usable=False)
     if kind == pl.Duration:
-        hours = (column.cast(pl.Int64).to_numpy() / _per_hour(kind)).astype(np.float64)
+        an_hour = 3600.0 * {"ms": 1e3, "us": 1e6, "ns": 1e9}[kind.time_unit]
+        hours = (column.cast(pl.Int64).to_numpy() / an_hour).astype(np.float64)
         return numeric_cells(hours, str(kind))
-    cells = cells_of_texts(_spell(column, pl).to_list())
-    return replace(cells, type_name=str(kind)) if kind.is_temporal() else cells
-
-
-def _per_hour(kind: Any) -> float:
-    return 3600.0 * {"ms": 1e3, "us": 1e6, "ns": 1e9}[kind.time_unit]
-
-
-def _spell(column: Any, pl: ModuleType) -> Any:
-    if column.dtype == pl.Datetime and column.dtype.time_zone is not None:
+    if kind == pl.Datetime and kind.time_zone is not None:
         column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return column.cast(pl.String)
+    cells = cells_of_texts(column.cast(pl.String).to_list())
+    return replace(cells, type_name=str(kind)) if kind.is_temporal() else cells
 
 
 def _texts(column: Any, where: str, pl: ModuleType, any_type: bool = False) -> NDArray[Any]:

@@ -204,7 +204,8 @@ def _of_later_files(first: RawTable, selection: Selection) -> Selection:
         expected=dict.fromkeys(first.names, NUMERIC),
         optional=first.left_out,
         same_columns=not selection.options.features,
-        grouped=_has_commas(first),
+        # With decimal commas 1.234 in the next file may be 1234.
+        grouped=(first.decimal or file_evidence(first.cells).decimal) == ",",
     )
 
 
@@ -230,8 +231,3 @@ def _columns_of(part: RawTable, selection: Selection) -> list[str]:
     chosen = (part.labels, selection.label), (part.ids, selection.id)
     named = [name for column, name in chosen if column is not None and name is not None]
     return list(dict.fromkeys([*part.names, *part.others, *part.ignored, *part.left_out, *named]))
-
-
-def _has_commas(raw: RawTable) -> bool:
-    """Whether a table has decimal commas, so that 1.234 in the next file may be 1234."""
-    return (raw.decimal or file_evidence(raw.cells).decimal) == ","
