@@ -90,9 +90,9 @@ def string_components(X: Any) -> Any:
 
 def text_components(X: Any) -> Any:
     """Components of the same vectors as `minilm_vectors`, by skrub."""
-    from skrub import TextEncoder
+    from skrub import LLMEncoder  # TextEncoder before 0.11; the new name since, alone from 0.12 on
 
-    encoder = TextEncoder(_minilm_folder(), store_weights_in_pickle=False, random_state=0)
+    encoder = LLMEncoder(_minilm_folder(), store_weights_in_pickle=False, random_state=0)
     return np.asarray(encoder.fit_transform(X[NOTE]))
 
 
