@@ -794,7 +794,7 @@ def test_a_fit_is_forecast_for_all_its_classes(
 
     request = SimpleNamespace(chosen=SimpleNamespace(regression=regression, forecast=note))
     told: Any = (table, request)
-    assert choosing.seconds(*told) == 7
+    assert choosing.forecast_seconds(*told) == 7
     assert sizes == [FitSize(30, 4, 1 if regression else columns, int((y < n_classes).sum()))]
 
 

@@ -127,7 +127,7 @@ class Compared:
 def choose(
     table: Table, request: LearningRequest, points: Any, progress: Stages = SILENT
 ) -> MethodChoice:
-    """The method of a request, its estimator ready to be fitted to `points`.
+    """Return the method of a request with an unfitted estimator for `points`.
 
     Raises
     ------
@@ -197,8 +197,8 @@ def compare_methods(table: Table, request: CompareRequest, progress: Stages = SI
     )
 
 
-def announce(table: Table, request: CompareRequest) -> float:
-    """The seconds that a comparison will take; a long one is told, and what would be shorter.
+def warn_if_long(table: Table, request: CompareRequest) -> float:
+    """Forecast the seconds of a comparison, and warn of a long one with a shorter alternative.
 
     Warns
     -----
@@ -226,7 +226,7 @@ def _seconds_of_comparison(table: Table, effort: EffortLimits) -> float:
 
 
 def effort_of(request: LearningRequest) -> EffortLimits:
-    """How much evidence `--set` asks for."""
+    """Return the amount of evidence that `--set` asks for."""
     given = {name: value for name, value in request.parameters.items() if name != _SIZES}
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int):
@@ -277,7 +277,7 @@ def _named(
 
 
 def _path_for(table: Table) -> str:
-    """The usual method that chooses its own parameters."""
+    """Return the default method that chooses its own parameters."""
     if table.numeric:
         return "laprls-regressor-cv"
     return "laprls-cv" if table.labeled.size <= _PATH_ROWS else "laperls-cv"
@@ -306,7 +306,7 @@ def _regression(
 def _regression_choice(
     table: Table, request: LearningRequest, points: Any, progress: Stages
 ) -> MethodChoice:
-    """A method for numbers; of one target none can be left out, and the usual one is taken."""
+    """Choose a method for numbers; the default for a single target, which cannot be left out."""
     if int(table.labeled.sum()) < _FEWEST_TARGETS:
         chosen = _named("laprls-regressor", {}, table, request, points)
         words = "Too few targets to compare methods by leaving them out"
@@ -329,7 +329,7 @@ def _candidates(table: Table, points: Any) -> tuple[Candidate, ...]:
 
 
 def _exported(candidate: Candidate) -> Candidate:
-    """The same in a form that can be exported to ONNX."""
+    """Return a candidate in a form that can be exported to ONNX."""
     known = method_of(candidate.estimator)
     if known is None or not known[1].onnx_with:
         return candidate
@@ -370,11 +370,11 @@ def _command(estimator: Any, request: CompareRequest, usual: Any) -> str:
     return "" if settings is None else fit_command(request, name, settings)
 
 
-def working(request: LearningRequest) -> str:
+def name_stage(request: LearningRequest) -> str:
     """Name the work of a fit, for its progress."""
     return "Choosing a method" if request.automatic else request.chosen.name
 
 
-def seconds(table: Table, request: LearningRequest) -> float:
+def forecast_seconds(table: Table, request: LearningRequest) -> float:
     """Forecast the seconds that a fit to the table takes."""
     return request.chosen.forecast(size_of(table)).seconds

@@ -14,7 +14,7 @@ from lapwing.estimators.prepared import SILENT, Stages
 
 
 def load_encoder(request: LabeledRequest | PredictRequest) -> Encoder | None:
-    """The encoder that a command names; None if it names none.
+    """Load the encoder that a command names; None if it names none.
 
     Raises
     ------

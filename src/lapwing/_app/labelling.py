@@ -193,7 +193,7 @@ def _pipeline_of(model: Any) -> Pipeline:
 def _table_of(
     X: Any, points: Any, y: Any, ids: Sequence[Any] | None, classes: Sequence[Any]
 ) -> tuple[Table, dict[str, Any]]:
-    """The rows as the command line has them, labels as texts; and what these stand for."""
+    """Make the table of the rows, with labels as texts, and the value of each text."""
     n = points.shape[0]
     values: dict[str, Any] = {str(name): name for name in classes}
     names, known = np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
@@ -266,7 +266,7 @@ def _fits(pipeline: Pipeline, X: Any, material: Material) -> Fits:
 
 
 class _File(NamedTuple):
-    """A file to be taken along: the option of ``fit`` that writes it, its name and its type."""
+    """Download of the page: the option of ``fit`` that writes it, its file name and its type."""
 
     option: str
     name: str
@@ -372,7 +372,7 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
 
 
 def _texts(table: Table, request: LabelRequest) -> tuple[NDArray[Any] | None, tuple[str, ...]]:
-    """What the page shows to be read: the columns that were named, or all free text."""
+    """Return the texts that the page shows: of the columns that were named, or all free text."""
     named = split_names(request.text, [*table.feature_names, *table.shown])
     names = named or table.features.legible
     columns = [table.shown[name] if name in table.shown else table.X[name] for name in names]
@@ -439,7 +439,7 @@ class Fits:
             return Export(path.name, FILES[name].kind, path.read_bytes())
 
     def _of(self, session: Session) -> Any:
-        """The fit to the labels as they are; one at a time, and none twice."""
+        """Fit to the current labels; one fit at a time, and the latest is kept."""
         with self._lock:
             version = session.version
             if self._latest is None or self._latest[0] != version:
@@ -457,7 +457,7 @@ def _write_outcome(outcome: Outcome, path: Path) -> None:
 
 
 def labeled(session: Session) -> Table:
-    """The table of a session with the labels as they are.
+    """Return the table of a session with its current labels.
 
     Raises
     ------
@@ -474,7 +474,7 @@ def labeled(session: Session) -> Table:
 
 
 def checked_class(name: str, where: str) -> str:
-    """The name of a class as it is kept.
+    """Check and normalise the name of a class.
 
     Raises
     ------

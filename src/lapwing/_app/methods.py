@@ -55,7 +55,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Twin:
-    """How the supervised twin of a method is made: unlabelled rows teach it nothing.
+    """Supervised twin of a method, which learns nothing from unlabelled rows.
 
     Attributes
     ----------
@@ -340,7 +340,7 @@ METHODS: Mapping[str, CommandMethod] = MappingProxyType(
 
 
 def method_of(estimator: Any) -> tuple[str, CommandMethod] | None:
-    """The name and the method of an estimator, fitted or not; None if it has none."""
+    """Return the name and the method of an estimator, fitted or not; None if it has none."""
     for name, method in COMMAND_METHODS.items():
         if isinstance(estimator, method.estimator):
             return name, method

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 from lapwing._app import choosing, console, fitting, labelling, predicting, suggesting, workflow
-from lapwing._app.choosing import seconds, working
+from lapwing._app.choosing import forecast_seconds, name_stage
 from lapwing._app.console import StageDisplay, json_text, say, summary_text
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.fitting_blocks import block_source, fit_in_blocks, read_labels_of
@@ -187,7 +187,7 @@ def fit_table(request: FitRequest) -> None:
         return
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
-    with shown.stage(working(request), seconds(table, request)) as stage:
+    with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
         outcome = fitting.fit(
             table, request, callbacks=[stage] if shown.shown else [], progress=stage
         )
@@ -208,7 +208,7 @@ def _fit_blocks(request: FitRequest, rows: ParquetRows, shown: StageDisplay) -> 
     """Fit features that stay in their files."""
     with shown.stage(f"Reading the labels of {request.source}"):
         table = read_labels_of(request, rows)
-    with shown.stage(working(request), seconds(table, request)) as stage:
+    with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
         outcome = fit_in_blocks(
             table, request, callbacks=[stage] if shown.shown else [], progress=stage
         )
@@ -247,7 +247,7 @@ def compare(request: CompareRequest) -> None:
     shown = StageDisplay(request.quiet)
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
-    with shown.stage("Comparing methods", choosing.announce(table, request)) as stage:
+    with shown.stage("Comparing methods", choosing.warn_if_long(table, request)) as stage:
         compared = choosing.compare_methods(table, request, stage)
     text = summary_text(
         request,
@@ -274,7 +274,7 @@ def suggest(request: SuggestRequest) -> None:
     shown = StageDisplay(request.quiet)
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
-    with shown.stage(working(request), seconds(table, request)) as stage:
+    with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
         found = suggesting.suggest(
             table, request, callbacks=[stage] if shown.shown else [], progress=stage
         )

@@ -39,7 +39,7 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None) -> bool:
-    """Whether a later file is about rows that are there: it numbers them, or has their ids.
+    """Return whether a later file refers to known rows, by their numbers or ids.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def locate(sheet: RawTable, name: str, raw: RawTable, id_column: str | None) -> 
 
 
 def _compare(sheet: RawTable, name: str, raw: RawTable, rows: NDArray[np.intp]) -> str:
-    """See whether the rows are the same; what differs in some cells, in words.
+    """Check that the rows are the same, and describe cells that differ.
 
     Spreadsheets write cells anew (dates above all), and that is no matter: only the labels are
     taken. Where most cells differ, the rows are other ones.
@@ -185,7 +185,7 @@ def _compare(sheet: RawTable, name: str, raw: RawTable, rows: NDArray[np.intp]) 
 
 
 def _is_same(a: str | float, b: str | float) -> bool | None:
-    """Whether two cells hold the same; None if that cannot be said."""
+    """Compare two cells; None if it is not clear what they mean."""
     if isinstance(a, str) and isinstance(b, str):
         return without_guard(a) == b
     numbers = [_as_number(v) for v in (a, b)]

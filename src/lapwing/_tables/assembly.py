@@ -116,7 +116,7 @@ def _encoded(
 
 
 def defaults_of(raw: RawTable, options: ReadOptions) -> ReadingDefaults:
-    """See what is usual in a table, for columns that allow two meanings."""
+    """Find the defaults of a table, for columns that allow two meanings."""
     decimal = options.decimal
     if decimal == "auto":
         decimal = file_evidence(raw.cells).decimal or raw.decimal
@@ -192,7 +192,7 @@ def _choose_columns(
 
 @dataclass(frozen=True)
 class _Read:
-    """A column with its reading."""
+    """Column with its reading and its features."""
 
     reading: Reading
     cells: Cells  # less those that are missing

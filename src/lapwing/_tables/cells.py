@@ -100,7 +100,7 @@ _PATTERNS = {".": _pattern(".", ","), ",": _pattern(",", ".")}
 
 @dataclass(frozen=True)
 class Amount:
-    """A number with its unit: ``€``, ``%``, ``mm``, or nothing."""
+    """Number with its unit: ``€``, ``%``, ``mm``, or nothing."""
 
     value: float
     unit: str = ""
@@ -108,7 +108,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class DecimalMarks:
-    """How many texts can only be numbers with a decimal point, or only with a decimal comma."""
+    """Counts of texts that are numbers only with a decimal point, or only with a decimal comma."""
 
     point: int = 0
     comma: int = 0
@@ -118,7 +118,7 @@ class DecimalMarks:
 
     @property
     def decimal(self) -> str:
-        """The decimal mark that it speaks for; empty if for none."""
+        """The more frequent decimal mark; empty if there is none."""
         if self.comma == self.point:
             return ""
         return "," if self.comma > self.point else "."
@@ -213,21 +213,21 @@ def kind_of_unit(unit: str) -> str:
 
 
 def unit_in_name(name: str) -> str:
-    """The unit at the end of a column's name in brackets, as in "radius (mm)"; empty if none."""
+    """Return the unit at the end of a name in brackets, as in "radius (mm)"; empty if none."""
     found = _IN_NAME.search(name)
     unit = unit_name(found[1]) if found else ""
     return unit if kind_of_unit(unit) else ""
 
 
 def is_unit(text: str) -> bool:
-    """Whether a text is the name of a unit and nothing else, with brackets around it or without."""
+    """Return whether a text is the name of a unit, with brackets around it or without."""
     bare = text.strip("[]() ")
     return bool(bare) and (bool(kind_of_unit(unit_name(bare))))
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A column as it stands in the file, before anything is made of it.
+    """Column as it stands in the file, before any inference.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ class Cells:
     typed: bool = False
 
     def without(self, words: Collection[str]) -> Cells:
-        """The same column less the texts that mean "missing", in lower case."""
+        """Return the column without the texts that mean "missing" (`words`, in lower case)."""
         if not self.texts.size:
             return self
         known = {text: text.lower() not in words for text in set(self.texts.tolist())}
@@ -265,24 +265,24 @@ class Cells:
 
     @property
     def n_filled(self) -> int:
-        """How many cells hold something."""
+        """Number of cells that are not empty."""
         return int(np.count_nonzero(~np.isnan(self.numbers))) + self.rows.size
 
     def at(self, rows: NDArray[np.intp]) -> list[str | float]:
-        """The cells of some rows, each as number or text; NaN where there is nothing."""
+        """Return the cells of some rows, each as number or text; NaN where a cell is empty."""
         wanted = np.isin(self.rows, rows)
         text = dict(zip(self.rows[wanted].tolist(), self.texts[wanted].tolist(), strict=True))
         return [text.get(row, float(self.numbers[row])) for row in rows.tolist()]
 
     def below_first(self) -> Cells:
-        """The cells without that of the first row."""
+        """Return the column without its first row."""
         kept = self.rows > 0
         return replace(
             self, numbers=self.numbers[1:], rows=self.rows[kept] - 1, texts=self.texts[kept]
         )
 
     def spelled(self) -> NDArray[Any]:
-        """All cells as text, None where there is nothing."""
+        """Return all cells as text, None where a cell is empty."""
         column = np.empty(self.numbers.size, dtype=object)
         for row in np.flatnonzero(~np.isnan(self.numbers)):
             column[row] = spell(self.numbers[row])
@@ -344,7 +344,7 @@ def numbers_if_plain(cells: Iterable[Any], decimal: str = ".") -> NDArray[Any]:
 
 
 def _certain_number(cell: Any, decimal: str) -> int | float | None:
-    """A number, and None for texts that are none, or that can be a code: 007, or many digits."""
+    """Read a number; None for other texts, and for possible codes: 007, or many digits."""
     if not isinstance(cell, str):
         return _whole(cell)
     if decimal == "," and "." in cell:  # 1.234 is one thousand or one
@@ -383,7 +383,7 @@ def cells_of_texts(texts: Iterable[str | None], *, grouped: bool = True) -> Cell
 
 
 def text_of(value: object) -> str:
-    """A value of Python's as a person would write it; empty for none."""
+    """Write a Python value as a person would; empty for None."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -411,7 +411,7 @@ def cells_of_values(values: Sequence[Any]) -> Cells:
 
 
 def numeric_cells(numbers: NDArray[Any], type_name: str = "", *, usable: bool = True) -> Cells:
-    """A column of numbers alone, as the file itself says."""
+    """Make a column of numbers alone, by the type of the file."""
     return Cells(numbers, np.empty(0, np.int64), as_text([]), type_name, usable, typed=True)
 
 

@@ -43,7 +43,7 @@ def _named_markers(values: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class LabelAdvice:
-    """How messages say what to do about labels; the command line gives whole commands.
+    """Advice in messages about labels; the command line gives whole commands.
 
     Attributes
     ----------

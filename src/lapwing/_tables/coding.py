@@ -67,7 +67,7 @@ def mark_unlabeled(labels: NDArray[Any], markers: Sequence[str], default: str = 
 
 
 def same_label(one: str, other: str) -> bool:
-    """Whether two labels are one class, as 1 and 1.0 are."""
+    """Return whether two labels are one class, as 1 and 1.0 are."""
     number = _number(one)
     return one == other or (number is not None and number == _number(other))
 
@@ -241,7 +241,7 @@ def _not_as_labels(
 
 
 def hold_fractions(texts: Iterable[str], decimal: str = ".") -> bool:
-    """Whether labels are numbers, and some are not whole: no class has such a name."""
+    """Return whether all labels are numbers and some have fractions, as no class has."""
     known = [_number(text.replace(decimal or ".", ".")) for text in texts if text]
     numbers = [value for value in known if value is not None and np.isfinite(value)]
     return len(numbers) == len(known) and any(value % 1 for value in numbers)
@@ -250,7 +250,7 @@ def hold_fractions(texts: Iterable[str], decimal: str = ".") -> bool:
 def _class_values(
     texts: set[str], where: str
 ) -> tuple[NDArray[Any], int | str, dict[str, int | str]]:
-    """The classes, a marker that is none of them, and the class of each text.
+    """Return the classes, a marker that is none of them, and the class of each text.
 
     Labels are integers where all are whole numbers; otherwise 1.0 is the class 1 if there is one,
     as two programs write it, and all else is text.
@@ -272,7 +272,7 @@ def _class_values(
 
 
 def _shortest(text: str, known: Iterable[Any]) -> str:
-    """The spelling without a point of a whole number, if it is among the known ones."""
+    """Drop the fraction of a whole number if that spelling is among the known ones."""
     short = text.split(".")[0]
     return short if _WHOLE.fullmatch(text) and short in known else text
 
@@ -287,7 +287,7 @@ def _amount(text: str, decimal: str) -> float | None:
 
 
 def folded(name: str) -> str:
-    """A label without what is easily overlooked: capitals, blanks and leading zeros."""
+    """Normalise capitals, blanks and leading zeros of a label."""
     plain = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
     return plain.lstrip("0") or "0"
 

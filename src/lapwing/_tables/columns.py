@@ -1,4 +1,4 @@
-"""A table as read, and the roles of its columns, for the readers of all formats."""
+"""Table as read, and the roles of its columns, for the readers of all formats."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class WholeTable:
     decimal: str
 
     def typed(self) -> dict[str, NDArray[Any]]:
-        """The columns for a format that has numbers."""
+        """Return the columns for a format that has numbers."""
         if not self.numbers:
             return {name: numbers_if_plain(c, self.decimal) for name, c in self.texts.items()}
         return {
@@ -107,7 +107,7 @@ class WholeTable:
 
 
 def _typed(texts: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
-    """The cells of a column as numbers where they are; those of more digits as they are spelled."""
+    """Return cells as numbers; those with more digits than a float holds as they are spelled."""
     if np.isnan(numbers).all() and not texts.any():
         return numbers  # a batch without any value, of a column of numbers
     exact = np.abs(numbers) < EXACT
@@ -117,7 +117,7 @@ def _typed(texts: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table as read from its files: columns by role, before any inference.
+    """Table as read from its files: columns by role, before any inference.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class RawTable:
         return self.matrix_names if self.is_matrix else tuple(self.cells)
 
     def cells_at(self, name: str, rows: NDArray[np.intp]) -> list[str | float] | None:
-        """The cells of a column in some rows, as number or text; None without such a column."""
+        """Return the cells of a column in some rows, as number or text; None without the column."""
         if name in self.cells:
             return self.cells[name].at(rows)
         if name not in self.matrix_names:
@@ -205,7 +205,7 @@ class RawTable:
         return [float(value) for value in dense.ravel()]
 
     def as_columns(self) -> RawTable:
-        """The same with `cells`, also of a matrix."""
+        """Return the table with `cells`, also that of a matrix."""
         if not self.is_matrix:
             return self
         X = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
@@ -293,7 +293,7 @@ class ColumnRoles:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which columns are looked for in a file: the user's choice, and what a model asks for.
+    """Columns to find in a file: the user's choice, and those that a model needs.
 
     Attributes
     ----------
@@ -552,7 +552,7 @@ def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:
 
 
 def _look_like_values(names: Sequence[str]) -> bool:
-    """Whether most names are numbers with fractions or alike, so that a line of names is missing.
+    """Return whether most names look like values, so that a line of names is probably missing.
 
     Whole numbers name columns of their own, such as years or wavelengths.
     """

@@ -44,7 +44,7 @@ _ODD_OR_GROUPED = re.compile(r"\0\s*[+-]?(?:0\d|[1-9]\d{0,2}\.\d{3}\s*(?:\0|$))"
 
 @dataclass(frozen=True)
 class _Layout:
-    """How a file is written."""
+    """Notation of a file."""
 
     encoding: str
     separator: str
@@ -86,7 +86,7 @@ def read_csv(source: Source, selection: Selection) -> RawTable:
 
 
 def _decimal_of(cells: Mapping[str, Cells], usual: str, options: ReadOptions) -> str:
-    """The decimal mark with which a file is written."""
+    """Return the decimal mark of a file."""
     if options.strict or options.decimal != "auto":
         return "," if options.decimal == "," else "."
     found = file_evidence(cells).decimal
@@ -128,7 +128,7 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
 
 
 def _place_of_names(lines: Sequence[str], told: str) -> int:
-    """Which line has the names: titles above it fill at most half of the columns."""
+    """Find the line of the names; titles above it fill at most half of the columns."""
 
     def cells(line: str, separator: str) -> list[str]:
         try:
@@ -137,7 +137,7 @@ def _place_of_names(lines: Sequence[str], told: str) -> int:
             return []
 
     def fit(separator: str) -> tuple[int, int]:
-        """How many lines have the usual number of cells, and that number."""
+        """Count the lines with the usual number of cells, and return that number."""
         widths = sorted(len(cells(line, separator)) for line in lines)
         usual = widths[len(widths) // 2]
         return (widths.count(usual) if usual > 1 else 0), usual
@@ -267,7 +267,7 @@ def _read(
 
 
 def _bare(cell: str) -> str:
-    """The text of a cell that Excel writes as a formula, so that 007 stays as it is: ="007"."""
+    """Return the text of a cell that Excel writes as a formula to protect 007: ="007"."""
     if cell.startswith('="') and cell.endswith('"') and len(cell) > 2:
         return cell[2:-1].replace('""', '"').strip()
     return cell

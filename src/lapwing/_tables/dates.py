@@ -168,7 +168,7 @@ def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
 
 
 def order_words(order: str) -> str:
-    """How an order is written for people."""
+    """Describe an order of dates."""
     return "time of day" if order == CLOCK else _WORDS[order]
 
 

@@ -51,7 +51,7 @@ Vectors = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Encoder:
-    """A function that makes a vector of each text.
+    """Function from texts to vectors.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Encoder:
 
 @dataclass(frozen=True)
 class VectorStore:
-    """A file of vectors, by the contents of the texts and the encoder that made them.
+    """File of vectors, by the contents of the texts and the encoder that made them.
 
     It holds digests of the texts, not the texts. One that is damaged, or of another encoder, counts
     as empty, and is replaced.
@@ -128,7 +128,7 @@ class VectorStore:
 
 @dataclass(frozen=True)
 class Embedder:
-    """An encoder with what its calls need besides.
+    """Encoder with its store of vectors, folder of pictures, and progress.
 
     Attributes
     ----------
@@ -284,7 +284,7 @@ class Embedder:
             ) from error
 
     def _checked(self, given: object, places: Sequence[int], column: str) -> Vectors:
-        """The vectors as an array, if they are one for each text."""
+        """Return the vectors as an array, and check that there is one for each text."""
         n, wanted = len(places), f"Return an array of shape ({len(places)}, d) of numbers"
         if is_sparse(given):
             raise ValueError(f"{self._named} gives a sparse matrix. {wanted}: its toarray().")
@@ -315,7 +315,7 @@ class Embedder:
 
 
 def store_beside(path: Path, encoder: Encoder) -> VectorStore | None:
-    """The vectors of a table's texts, in a file beside it; None where there is no place."""
+    """Return the store of a table's vectors, a file beside it; None where there is no place."""
     if not encoder.digest or str(path) == "-":
         return None
     plain = "".join(c if c.isalnum() or c in "._-" else "-" for c in Path(encoder.name).name)
@@ -323,7 +323,7 @@ def store_beside(path: Path, encoder: Encoder) -> VectorStore | None:
 
 
 def _key(text: str, picture: bool) -> bytes:
-    """What tells a text from all others: of a picture that can be read, what the file holds."""
+    """Compute the key of a text, or of the content of a picture file."""
     content = text.encode("utf-8", "surrogatepass")
     if picture:
         with suppress(OSError, ValueError):  # the encoder says what is wrong with it
@@ -366,7 +366,7 @@ def check_encoder(given: str) -> None:
 
 
 def find_encoder(given: object, *, here: bool = False) -> Encoder:
-    """The encoder that a user names.
+    """Load the encoder that a user names.
 
     Code is imported here and nowhere else, and only by a name that the user gives: never by one
     that stands in a file.

@@ -274,7 +274,7 @@ class EncodedReading(_WholeTexts):
 
 @dataclass(frozen=True)
 class Encoding:
-    """What a model keeps of its encoder of texts: enough to tell another one, nothing to run.
+    """Identity of the encoder of a model, to recognise another one; holds no code.
 
     Attributes
     ----------
@@ -367,14 +367,14 @@ class Features:
 
     @property
     def numbers(self) -> Any:
-        """The columns of numbers, an ndarray or CSR of shape (n, k)."""
+        """Columns of numbers, an ndarray or CSR of shape (n, k)."""
         if not hasattr(self.X, "columns"):
             return self.X
         # Of no columns at all polars makes an array of objects.
         return self.X[self.named(NUMERIC)].to_numpy().astype(np.float64, copy=False)
 
     def column(self, name: str) -> NDArray[Any]:
-        """A column of a data frame or a dense matrix; None where a text is missing."""
+        """Return a column of a data frame or a dense matrix; None where a text is missing."""
         if hasattr(self.X, "columns"):
             found: NDArray[Any] = self.X[name].to_numpy()
             return found

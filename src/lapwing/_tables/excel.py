@@ -112,7 +112,7 @@ def _rows(book: Any, sheet: str, source: Source) -> list[Row]:
 
 
 def _find_names(rows: Sequence[Row]) -> int | None:
-    """The row of the names: the first that is filled as far as the rows below it are."""
+    """Find the row of the names: the first that is filled as far as the rows below it."""
     look = [sum(bool(text_of(cell)) for cell in row) for row in rows]
     first = next((k for k, count in enumerate(look) if count), None)
     if first is None:

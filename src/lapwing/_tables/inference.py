@@ -113,7 +113,7 @@ class ReadingDefaults:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column without its missing cells, with counts that several questions need."""
+    """Column without its missing cells, with the counts of its texts."""
 
     name: str
     cells: Cells
@@ -138,7 +138,7 @@ def missing_words(strict: bool) -> frozenset[str]:
 
 
 def file_evidence(columns: Mapping[str, Cells]) -> DecimalMarks:
-    """See which decimal mark the texts of all columns speak for."""
+    """Count the decimal marks in the texts of all columns."""
     evidence = DecimalMarks()
     for cells in columns.values():
         evidence += gather_evidence(set(cells.texts.tolist()))
@@ -146,7 +146,7 @@ def file_evidence(columns: Mapping[str, Cells]) -> DecimalMarks:
 
 
 def date_evidence(columns: Mapping[str, Cells]) -> str:
-    """The order of dates of the whole table, 'dmy' or 'mdy', where a column tells; else empty."""
+    """Return the order of dates in a table, 'dmy' or 'mdy'; empty if no column is unambiguous."""
     votes = Counter[str]()
     for cells in columns.values():
         if cells.texts.size:

@@ -12,7 +12,7 @@ SEPARATORS = {"auto": "", ",": ",", ";": ";", "|": "|", "tab": "\t"}
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Which columns are what, and how their cells are read.
+    """Options of reading a table: roles of its columns, and notation of its cells.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class Dialect:
-    """The notation of a CSV file.
+    """Notation of a CSV file.
 
     Whoever gives a table with semicolons and decimal commas has a spreadsheet that expects them,
     and takes the answers apart wrongly if they are written in another way.

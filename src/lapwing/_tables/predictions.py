@@ -72,7 +72,7 @@ class Predictions:
 
     @property
     def margin(self) -> NDArray[Any] | None:
-        """How far the best score is ahead of the second, shape (n,); 0 is undecided."""
+        """Difference of the best and the second best score, shape (n,); 0 is undecided."""
         if self.scores is None:
             return None
         second, best = np.partition(self.scores, -2, axis=1)[:, -2:].T
@@ -81,7 +81,7 @@ class Predictions:
 
     @property
     def probability(self) -> NDArray[Any] | None:
-        """How probable the answers are, shape (n,)."""
+        """Probabilities of the predicted classes, shape (n,)."""
         if self.probabilities is None or self.scores is None:
             return None
         # Of the class that was given: rounding may make another one the largest.
@@ -277,7 +277,7 @@ def csv_lines(
     *,
     shown: bool = False,
 ) -> list[str]:
-    """The lines of a CSV file, that of the names first; `shown` is for a terminal."""
+    """Return the lines of a CSV file, that of the names first; `shown` is for a terminal."""
     names = [_defused(name) for name in columns]
     texts, changed = [], sum(a != b for a, b in zip(columns, names, strict=True))
     for column in columns.values():
@@ -304,14 +304,14 @@ def csv_lines(
 
 
 def _defused(text: str) -> str:
-    """A text that spreadsheets take for one: what they would run gets a ' in front."""
+    """Write a ' in front of a text that spreadsheets would run as a formula."""
     if len(text) < 2 or text[0] not in "=+-@\t\r" or _is_number(text):
         return text
     return f"'{text}"
 
 
 def _is_number(text: str) -> bool:
-    """Whether a spreadsheet takes a text for a number, in one notation or another: -12,5 %."""
+    """Return whether a spreadsheet takes a text for a number, in any notation: -12,5 %."""
     try:
         float(text)
     except ValueError:
@@ -346,7 +346,7 @@ def _write_parquet(
 
 
 def _series(column: NDArray[Any], pl: ModuleType) -> Any:
-    """A column of objects, which polars would store as opaque Python objects, by its values."""
+    """Make a typed series of a column of objects, which polars would store as opaque objects."""
     values = [None if value == "" else value for value in column.tolist()]
     kinds = {type(value) for value in values if value is not None}
     if kinds and kinds <= {int, float}:

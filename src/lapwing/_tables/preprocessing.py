@@ -59,7 +59,7 @@ NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Scaling:
-    """Whether the columns are standardised, and why, in words for the user."""
+    """Decision on standardisation, with its reason for the user."""
 
     standardize: bool
     reason: str
@@ -67,7 +67,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Preprocessed:
-    """The points that an estimator is fitted to.
+    """Points that an estimator is fitted to.
 
     Attributes
     ----------

@@ -184,7 +184,7 @@ def _without_units(raw: RawTable) -> RawTable:
 
 
 def _holds_numbers(cells: Cells) -> bool:
-    """Whether most cells of the next hundred rows are numbers, with units or without."""
+    """Return whether most cells of the next hundred rows are numbers, with or without units."""
     below = cells.at(np.arange(1, min(cells.numbers.size, 101)))
     filled = [value for value in below if isinstance(value, str) or not np.isnan(value)]
     numbers = [
@@ -227,7 +227,7 @@ def _check_named(part: RawTable, source: str, keys: Keys, selection: Selection) 
 
 
 def _columns_of(part: RawTable, selection: Selection) -> list[str]:
-    """The names of all columns of a file."""
+    """Return the names of all columns of a file."""
     chosen = (part.labels, selection.label), (part.ids, selection.id)
     named = [name for column, name in chosen if column is not None and name is not None]
     return list(dict.fromkeys([*part.names, *part.others, *part.ignored, *part.left_out, *named]))

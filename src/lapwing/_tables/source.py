@@ -142,7 +142,7 @@ def _sniff(spooled: IO[bytes], name: str, suffix: str) -> str:
 
 
 def _sniff_archive(spooled: IO[bytes]) -> str:
-    """Which format it is that is a zip archive."""
+    """Find the format of a zip archive."""
     try:
         with ZipFile(spooled) as archive:
             names = set(archive.namelist())
@@ -200,7 +200,7 @@ def open_text(source: Source, encoding: str) -> Iterator[Iterator[str]]:
 
 
 def _first_not_utf8(opened: BinaryIO) -> int | None:
-    """The number of the first line that is no UTF-8 text; None if all are."""
+    """Return the number of the first line that is not UTF-8 text; None if all are."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     lines = 1
     while True:
@@ -219,7 +219,7 @@ def _first_not_utf8(opened: BinaryIO) -> int | None:
 
 
 def _wide(start: bytes) -> str:
-    """Which UTF-16 it is; empty if it is not."""
+    """Return the kind of UTF-16; empty for other encodings."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     even, odd = start[::2].count(0), start[1::2].count(0)
@@ -246,7 +246,7 @@ def _checked(opened: BinaryIO, encoding: str, source: Source) -> str:
 
 
 def _is_windows(opened: BinaryIO) -> bool:
-    """Whether bytes are Windows-1252; a few wrong ones among UTF-8 sequences are damage."""
+    """Return whether bytes are Windows-1252; few wrong ones among UTF-8 sequences are damage."""
     opened.seek(0)
     high = sequences = 0
     for line in opened:

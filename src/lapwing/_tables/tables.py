@@ -1,4 +1,4 @@
-"""A user's table: features, ids and labels, some of them missing, read from files."""
+"""Tables of users: features, ids and labels, some of them missing, read from files."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Fitted:
 
     @property
     def column_readings(self) -> tuple[Reading, ...]:
-        """How columns of these names are read, whatever the format of the model's table."""
+        """Readings of columns of these names, whatever the format of the model's table."""
         if self.readings:
             return self.readings
         read: dict[str, Callable[[str], Reading]] = {
@@ -136,7 +136,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Table:
-    """A checked table of n rows, ready to be fitted.
+    """Checked table of n rows, ready to be fitted.
 
     Attributes
     ----------
@@ -335,7 +335,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
 
 
 def _originals(raw: RawTable, features: Features) -> dict[str, Cells | None]:
-    """The columns as they stand in the file; None for those that are features as they stand."""
+    """Return the columns as they stand in the file; None for those used as features unchanged."""
     plain = {note.column for note in features.notes if note.plain}
     return {
         # Copied, so that not all of the file's numbers stay in memory for a few columns.
@@ -345,7 +345,7 @@ def _originals(raw: RawTable, features: Features) -> dict[str, Cells | None]:
 
 
 def _whole(raw: RawTable, options: ReadOptions) -> WholeTable | None:
-    """The columns as they stand, before labels of other files are filled in."""
+    """Return the columns as they stand, before labels of other files are filled in."""
     if not options.whole:
         return None
     return WholeTable(raw.others, raw.numbers, raw.dialect.decimal)
