@@ -220,8 +220,10 @@ class _Text:
         return "".join(self._parts)
 
 
-def describe_fit(outcome: Outcome, figures: ReportData) -> str:
+def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
     """Describe the results of a fit, the next step, and the files written."""
+    if figures is None:
+        return _describe_block_fit(outcome)
     text, fitted, truth = _Text(), figures.fitted, figures.truth
     n_free = fitted["n"] - fitted["n_labeled"]
     text.line(_size_of(outcome.table))
@@ -350,7 +352,7 @@ def _size_of(table: Table) -> str:
     return f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label"
 
 
-def describe_block_fit(outcome: Outcome) -> str:
+def _describe_block_fit(outcome: Outcome) -> str:
     """Describe the results of a fit whose points stayed on disk."""
     text, table = _Text(), outcome.table
     text.line(_size_of(table))

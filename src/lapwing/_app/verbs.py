@@ -35,7 +35,6 @@ from lapwing._app.requests import (
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.modules import require
 from lapwing._report.page import collect
-from lapwing._rows import ParquetRows
 from lapwing._tables.predictions import print_predictions, write_predictions
 from lapwing._version import __version__
 
@@ -181,18 +180,16 @@ def fit_table(request: FitRequest) -> None:
     """Fit, write the files, and print the summary."""
     request.outputs.check(request.inputs)
     shown = StageDisplay(request.quiet)
-    rows = block_source(request)
-    if rows is not None:
-        _fit_blocks(request, rows, shown)
-        return
+    rows = block_source(request)  # features that stay in their files; None where all are read
     with shown.stage(f"Reading {request.source}"):
-        table = workflow.read(request)
+        table = workflow.read(request) if rows is None else read_labels_of(request, rows)
+    run = fitting.fit if rows is None else fit_in_blocks
     with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
-        outcome = fitting.fit(
-            table, request, callbacks=[stage] if shown.shown else [], progress=stage
-        )
-    with shown.stage("Looking at the answers"):
-        figures = collect(outcome)
+        outcome = run(table, request, callbacks=[stage] if shown.shown else [], progress=stage)
+    figures = None
+    if rows is None:
+        with shown.stage("Looking at the answers"):
+            figures = collect(outcome)
     # Before the files, so that an error here leaves none.
     text = summary_text(
         request,
@@ -201,24 +198,6 @@ def fit_table(request: FitRequest) -> None:
     )
     with shown.stage("Writing"):
         workflow.write_outputs(outcome, figures)
-    typer.echo(text, nl=False)
-
-
-def _fit_blocks(request: FitRequest, rows: ParquetRows, shown: StageDisplay) -> None:
-    """Fit features that stay in their files."""
-    with shown.stage(f"Reading the labels of {request.source}"):
-        table = read_labels_of(request, rows)
-    with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
-        outcome = fit_in_blocks(
-            table, request, callbacks=[stage] if shown.shown else [], progress=stage
-        )
-    with shown.stage("Writing"):
-        workflow.write_outputs(outcome)
-    text = summary_text(
-        request,
-        lambda: workflow.summary(outcome),
-        lambda: console.describe_block_fit(outcome),
-    )
     typer.echo(text, nl=False)
 
 
