@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from lapwing import S3VC, FewLabelClassifier, LapRLSClassifierCV, LapSVC
+from lapwing import S3VC, FewLabelClassifier, FewLabelRegressor, LapRLSClassifierCV, LapSVC
 from lapwing._app import choosing, effort, forecast
 from lapwing._app import requests as fit_requests
 from lapwing._app.effort import EffortLimits, EffortPlan, Rounds
@@ -146,6 +146,33 @@ def test_numbers_get_a_method_for_numbers(blobs: Path, main: Main) -> None:
     # Whole numbers are classes.
     table.with_columns(kind=pl.when(known).then(pl.int_range(pl.len()) % 2)).write_csv(blobs)
     assert "numbers" not in main("fit", "t.csv", *FIT, "--method", "auto")[1].partition("\n")[0]
+
+
+def test_columns_that_numbers_depend_on_are_scaled_in_the_model_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, main: Main
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = np.where(np.arange(60) < 30, np.sin(3 * X[:, 0]) + 0.05 * rng.normal(size=60), np.nan)
+    columns = {f"x{j}": X[:, j] for j in range(4)}
+    pl.DataFrame({**columns, "y": y}).fill_nan(None).write_csv("t.csv")
+    options = ("--predictions", "p.csv", "--model", "m.lapwing", "--next", "n.csv")
+    code, said, err = main("fit", "t.csv", "--label", "y", "--method", "auto", *options, "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(said)
+    assert "scaled columns" in found["choice"]["methods"][0]["name"]
+    assert "columns scaled by their relevance" in found["scaling"]
+    assert "command" not in found  # no option does that
+    fitted = FewLabelRegressor().fit(X, y)
+    answers = pl.read_csv("p.csv")
+    np.testing.assert_allclose(answers["label"], fitted.predict(X), atol=1e-6)
+    ends = answers.select("low", "high").to_numpy()
+    np.testing.assert_allclose(ends, fitted.predict_interval(X), atol=1e-6)
+    pipeline = load_model("m.lapwing").pipeline
+    np.testing.assert_allclose(pipeline.predict(X), fitted.predict(X), atol=1e-6)
+    assert main("suggest", "t.csv", "--label", "y", "--method", "auto", "--out", "s.csv")[0] == 0
+    assert pl.read_csv("n.csv").equals(pl.read_csv("s.csv"))
 
 
 def test_how_far_numbers_are_off_is_what_other_labels_say_of_each(blobs: Path, main: Main) -> None:
