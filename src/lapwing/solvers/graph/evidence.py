@@ -57,7 +57,8 @@ class LeftOut:
     counts : ndarray of shape (c, c)
         N: of each class (row), how many were found in each class.
     volumes : ndarray of shape (c,)
-        u: parts of all points that the method gives to the classes.
+        u: parts of all points that the method gives to the classes, as the rounds hide labels; 0
+        where no label can be left out.
     n_iter : int
         Products with the graph.
     """
@@ -67,7 +68,7 @@ class LeftOut:
     n_iter: int
 
 
-def count_left_out(problem: VolumeProblem, codes: Array) -> LeftOut:
+def count_left_out(problem: VolumeProblem) -> LeftOut:
     """Leave labels out of Poisson learning with a leak, balanced; every round some of each class.
 
     A class keeps one label at least in every round: one of a single label is never asked for.
@@ -75,14 +76,10 @@ def count_left_out(problem: VolumeProblem, codes: Array) -> LeftOut:
     Parameters
     ----------
     problem : VolumeProblem
-    codes : ndarray of int of shape (n,)
-        Classes that this method gives to all points with all labels
-        (`lapwing.solvers.graph.linear.first_codes`).
     """
     c, n_iter = problem.n_classes, 0
-    counts = np.zeros((c, c))
+    counts, volumes = np.zeros((c, c)), np.zeros(c)
     turn = _turns(problem)
-    volumes = problem.volumes(problem.whole(codes))
     for number in range(int(turn.max(initial=-1)) + 1):
         hidden = turn == number
         part = replace(
@@ -93,9 +90,10 @@ def count_left_out(problem: VolumeProblem, codes: Array) -> LeftOut:
         )
         reach, spent = reach_of(part)
         n_iter += spent
-        found = first_codes(part, reach)[problem.index[hidden]]
-        np.add.at(counts, (problem.codes[hidden], found), 1)
-    return LeftOut(counts, volumes, n_iter)
+        codes = first_codes(part, reach)
+        np.add.at(counts, (problem.codes[hidden], codes[problem.index[hidden]]), 1)
+        volumes += hidden.sum() * problem.volumes(problem.whole(codes))
+    return LeftOut(counts, volumes / max(counts.sum(), 1), n_iter)
 
 
 def _turns(problem: VolumeProblem) -> Array:

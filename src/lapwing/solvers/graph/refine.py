@@ -23,10 +23,10 @@ slowest modes. So of every round the cut is counted, and one that does not lower
 
 Two classes that each hold a part of the other are a cut that no walk leaves. So the pairs with the
 largest cut between them, relative to the smaller class, are looked at by themselves: the first
-eigenvectors of L v = lambda D v on their part of the graph say where else it may be split. A new
-split is taken if the cut falls and no more labels than before are contradicted by their neighbours,
-or one in ten, as labels lie amid other classes, if the whole cut falls by a tenth; then all points
-have their turn again.
+eigenvectors of L v = lambda D v on their part of the graph say where else it may be split, and the
+two may have exchanged their names. A new split is taken if the cut falls and no more labels than
+before are contradicted by their neighbours; or one in ten, as labels lie amid other classes, if the
+whole cut falls by a tenth. Then all points have their turn again.
 """
 
 from __future__ import annotations
@@ -221,8 +221,13 @@ def _cut_anew(
     if part is None:
         return path, None
     vectors, spent = smooth_functions(part.graph, _DIRECTIONS, present, float(STEPS[0]))
+    # Either side may be either class, where a label of each lies on the same one. Exchanged names
+    # mend 2 of 4 wrong draws of full USPS (one label a class, draws 120 to 141), and either side
+    # makes Uspst 6.6 % in place of 7.4 (draws 120 to 149).
+    wanted = [split_at_volumes(part, v) for v in (*vectors.T, *-vectors.T)]
     # Labelled points keep their class here, too.
-    starts = [share_out(part, np.eye(2)[split_at_volumes(part, v)]) for v in vectors.T]
+    starts = [share_out(part, np.eye(2)[codes]) for codes in wanted]
+    starts.append(share_out(part, diffused(part, 1 - present, _SMOOTH)))
     splits = [
         _descended(part, _Path(start, (_cut(part, start),)), STEPS[_SHORT:]) for start in starts
     ]
@@ -284,10 +289,7 @@ def pair_problem(
 
 
 def split_at_volumes(part: VolumeProblem, vector: Array) -> Array:
-    """The largest values as the class of more of the labels there, at the volumes of the pair."""
-    code = np.where(part.codes == 1, 1.0, -1.0)
-    if float((code * part.weights) @ vector[part.index]) < 0:
-        vector = -vector
+    """The largest values as the second class, at the volumes of the pair."""
     order = np.argsort(-vector, kind="stable")
     filled = np.cumsum(part.sizes[order]) / part.sizes.sum()
     codes = np.zeros(part.n_points, dtype=np.intp)
