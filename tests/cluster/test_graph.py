@@ -176,3 +176,21 @@ def test_rows_come_in_the_order_that_they_are_asked_for(client: Any) -> None:
     np.testing.assert_allclose((rows.T @ rows), case.X.T @ case.X)
     np.testing.assert_allclose(stacked(rows * 2.0 + 1.0 - rows), case.X + 1.0)
     assert rows[index[:0]].shape == (0, 4)
+
+
+def test_sums_of_blocks_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_laplacian, "_ROWS", 7)
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((2, 30, 3)).astype(np.float32)
+    np.testing.assert_allclose(_laplacian._gram64(A, B), A.T @ B, rtol=1e-4, atol=1e-5)
+    labels, entries = rng.integers(0, 4, (30, 1)), rng.uniform(0.5, 1, (30, 1))
+    null = np.zeros((30, 4))
+    null[np.arange(30), labels[:, 0]] = entries[:, 0]
+    along = _laplacian._along_null(A, labels, entries, 4)
+    np.testing.assert_allclose(along, null.T @ A, rtol=1e-6)
+    without = _laplacian._without_null(A, labels, entries, along)
+    np.testing.assert_allclose(without, A - null @ along, rtol=1e-4, atol=1e-5)
+    assert without.dtype == np.float32
+    squares = _laplacian._residual_squares(A, B, np.array([1.0, 2.0, 3.0], dtype=np.float32))
+    np.testing.assert_allclose(squares, ((B - A * [1, 2, 3]) ** 2).sum(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(_laplacian._less(A, B, np.eye(3, dtype=np.float32)), A - B)

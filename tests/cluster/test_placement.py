@@ -11,12 +11,20 @@ import scipy.sparse as sp
 from lapwing.dask._data import Points, read_points
 from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, _Products, whole_matrix
-from lapwing.dask._neighbors import knn_edges
-from lapwing.dask._placement import Lists, _crossing, _layout, _Trained, near_neighbors
+from lapwing.dask._neighbors import _answered, _Asked, _asked, _filled, _near, knn_edges
+from lapwing.dask._placement import (
+    Layout,
+    Lists,
+    PlacedRows,
+    _crossing,
+    _layout,
+    _Trained,
+    near_neighbors,
+)
 from lapwing.dask._session import Session
 from lapwing.graphs import KNNGraph
 from lapwing.graphs.chebyshev import Filter
-from tests.cluster.conftest import array
+from tests.cluster.conftest import array, distributed
 
 pytest.importorskip("faiss", reason="faiss is not installed")
 
@@ -121,3 +129,66 @@ def test_a_large_list_is_split() -> None:
 def test_the_weight_that_a_cut_crosses() -> None:
     between = sp.csr_array(np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0.0]]))
     np.testing.assert_allclose(_crossing(between), [3, 5, 0])
+
+
+def in_lists(n: int, n_lists: int) -> tuple[Layout, PlacedRows]:
+    """Points in the lists of their nearest centres, of which two blocks own every other one."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, 4)).astype(np.float32)
+    lists = Lists(X[:n_lists], np.zeros(4), 1.0)
+    owned = np.arange(n_lists)
+    layout = Layout(lists, owned, np.ones(n_lists, dtype=np.int64), owned % 2, owned)
+    return layout, PlacedRows(X, np.arange(n), lists.nearest(X, 1)[:, 0])
+
+
+@pytest.mark.parametrize("kind", ["codes", "bytes", "points"])
+def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
+    layout, placed = in_lists(1200, 20)
+    index = _filled(placed, layout, kind, 0)
+    asked = _Asked(np.arange(50), placed.points[:50], layout.lists.nearest(placed.points[:50], 20))
+    found = _answered(placed, 0, index, layout, asked, None, 0, 6, 12)
+    assert found.lengths.dtype == np.float32
+    assert found.indices.dtype == np.int32
+    exact = np.linalg.norm(placed.points[:50, None] - placed.points, axis=2)
+    exact[np.arange(50), np.arange(50)] = np.inf
+    nearest = np.sort(exact, axis=1)[:, :5]
+    share = np.isclose(np.sort(found.lengths, axis=1)[:, :5], nearest, rtol=1e-5).mean()
+    assert share > (0.7 if kind == "codes" else 0.97)
+    assert not (found.indices == np.arange(50)[:, None]).any()
+
+
+def test_rows_ask_the_blocks_of_their_lists() -> None:
+    layout, placed = in_lists(60, 6)
+    near = _near(placed, layout, 3)
+    assert near is not None
+    near[0] = [0, 2, -1]  # where groups of lists hold no more
+    for to in (0, 1):
+        asked = _asked(placed, near, layout, to)
+        expected = [i for i in range(60) if any(j % 2 == to for j in near[i] if j >= 0)]
+        np.testing.assert_array_equal(asked.rows, expected)
+        np.testing.assert_array_equal(asked.points, placed.points[asked.rows])
+    assert 0 not in _asked(placed, near, layout, 1).rows
+    own = placed.lists % 2 == 1  # type: ignore[operator]
+    other = PlacedRows(placed.points[own], placed.origins[own], placed.lists[own])  # type: ignore[index]
+    index = _filled(other, layout, "points", 0)
+    alone = _Asked(np.arange(1), placed.points[:1], near[:1])
+    found = _answered(other, 0, index, layout, alone, None, 60, 3, 0)
+    assert (found.indices == -1).all()  # none of its lists is there
+
+
+def test_blocks_go_in_waves_of_a_thread_each(client: Any) -> None:
+    session = Session.of(client)
+    assert [list(wave) for wave in session.waves(5)] == [[0, 3], [1, 4], [2]]
+    homes = session.homes(5)
+    assert homes[:3] == [homes[0]] * 3
+    assert homes[3:] == [homes[4]] * 2
+    assert len(set(homes)) == 2
+
+
+def test_chunks_that_are_ready_are_no_results_again(client: Any) -> None:
+    chunks = array.from_array(two_sheets(40), chunks=(20, -1)).persist()
+    held = {future.key for future in distributed.futures_of(chunks)}
+    assert {part.key for part in read_points(Session.of(client), chunks).rows.parts} == held
+    whole = array.from_array(np.ones((40, 2), dtype=int), chunks=(20, -1)).persist()
+    parts = read_points(Session.of(client), whole).rows.parts
+    assert client.gather(list(parts))[0].dtype == np.float64

@@ -132,8 +132,10 @@ def read_points(session: Session, X: Any) -> Points:
     check_two_dimensions(X)
     _warn_of_chunks(X)
     chunks = session.compute(delayed)
-    blocks = session.each(_numbers, len(chunks), PerPart(chunks))
-    found = session.gather(session.each(_block_info, len(blocks), PerPart(blocks)))
+    found = session.gather(session.each(_block_info, len(chunks), PerPart(chunks)))
+    # Another result with the same array would be counted, and written to disk, twice.
+    ready = all(f.ready for f in found)
+    blocks = chunks if ready else session.each(_numbers, len(chunks), PerPart(chunks))
     widths = {f.shape[1] for f in found}
     if len(widths) > 1:
         raise ValueError(f"The chunks of X have different numbers of features, {sorted(widths)}.")
@@ -171,13 +173,15 @@ class _BlockInfo(NamedTuple):
     largest: float
     sums: Array
     stored: int | None
+    ready: bool  # whether the chunk is such a block itself
 
 
 def _numbers(chunk: Any) -> Any:
     """Convert a chunk to a C-contiguous array, or a canonical CSR matrix, of floats."""
     block: Any
     if is_sparse(chunk):
-        block = sp.csr_array(cast("Any", chunk))
+        csr = isinstance(chunk, sp.csr_array)
+        block = chunk if csr else sp.csr_array(cast("Any", chunk))
         if not block.has_canonical_format:
             block = block.copy()  # the chunk is the user's
             block.sum_duplicates()
@@ -197,7 +201,8 @@ def _numbers(chunk: Any) -> Any:
     return block if is_sparse(block) else np.ascontiguousarray(block)
 
 
-def _block_info(block: Any) -> _BlockInfo:
+def _block_info(chunk: Any) -> _BlockInfo:
+    block = _numbers(chunk)
     sparse = is_sparse(block)
     values = block.data if sparse else block
     wrong = None
@@ -208,7 +213,8 @@ def _block_info(block: Any) -> _BlockInfo:
     largest = float(np.abs(values).max(initial=0.0)) if wrong is None else np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.asarray(block.sum(axis=0, dtype=np.float64))
-    return _BlockInfo(block.shape, block.dtype, wrong, largest, sums, block.nnz if sparse else None)
+    stored = block.nnz if sparse else None
+    return _BlockInfo(block.shape, block.dtype, wrong, largest, sums, stored, block is chunk)
 
 
 def _squares_around(block: Array, mean: Array) -> Array:

@@ -212,7 +212,8 @@ def _normal_block(
     m, r = lift.shape[1], basis.shape[1]
     if not len(block):
         return np.zeros((m + r + bias, m + r + bias))
-    space = MappedSpace(KernelFeatures(kernel, block, points, lift), lift, _no_function)
+    features = KernelFeatures(kernel, block, points, lift, most_kept=0)  # summed once
+    space = MappedSpace(features, lift, _no_function)
     none = np.zeros((r, 1))
     index = np.zeros(0, dtype=np.intp)
     side = GraphSide(basis, np.zeros((r, r)), none, none[0], _no_term, index, none[:0, 0], none[:0])

@@ -243,11 +243,12 @@ class _Outgoing(NamedTuple):
 
 
 def _count_and_length(edges: Edges) -> tuple[int, float]:
-    return len(edges.lengths), float(edges.lengths.sum())
+    return len(edges.lengths), float(edges.lengths.sum(dtype=np.float64))
 
 
 def _weighted(edges: Edges, starts: Array, place: int, t: float | None) -> _Outgoing:
-    values = np.ones(len(edges.lengths)) if t is None else heat(edges.lengths, t)
+    lengths = edges.lengths.astype(np.float64)
+    values = np.ones(len(lengths)) if t is None else heat(lengths, t)
     return _outgoing(edges, values, starts, place)
 
 
@@ -270,7 +271,7 @@ def _ends(outgoing: _Outgoing) -> list[int]:
 def _mirrored(outgoing: _Outgoing, to: int, start: int) -> tuple[Array, Array, Array]:
     """Return the edges to a block, transposed."""
     rows, columns, values = outgoing.others[to]
-    return columns, rows + start, values
+    return columns, rows.astype(np.int64) + start, values
 
 
 def _joined(

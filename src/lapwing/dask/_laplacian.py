@@ -16,7 +16,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, row_blocks
 from lapwing.dask._halos import GraphRows, HaloMatrix, products, stacked_halo
 from lapwing.dask._placement import Placement
 from lapwing.dask._row_blocks import RowBlocks
@@ -33,6 +33,8 @@ from lapwing.graphs.chebyshev import (
 )
 from lapwing.graphs.laplacian import laplacian_matrix, normalized_weights
 from lapwing.graphs.spectral import DENSE_POINTS, eigenvalue_gap, limits_of, tell_eigenpairs
+
+_ROWS = 8192  # rows of a block that are cast at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,13 +335,21 @@ def _entries(labels: Array, degrees: Array, lengths: Array, normalized: bool) ->
 
 
 def _along_null(X: Array, labels: Array, entries: Array, n: int) -> Array:
-    b = len(X)
-    null = sp.csr_array((entries[:, 0], labels[:, 0], np.arange(b + 1)), shape=(b, n))
-    return np.asarray(null.T @ X.astype(np.float64))
+    along = np.zeros((n, X.shape[1]))
+    for rows in row_blocks(len(X), 1, _ROWS):
+        b = rows.stop - rows.start
+        null = sp.csr_array((entries[rows, 0], labels[rows, 0], np.arange(b + 1)), shape=(b, n))
+        along += null.T @ X[rows].astype(np.float64)
+    return along
 
 
 def _without_null(X: Array, labels: Array, entries: Array, along: Array) -> Array:
-    return np.asarray((X - entries * along[labels[:, 0]]).astype(X.dtype, copy=False))
+    out = np.empty_like(X)
+    for rows in row_blocks(len(X), 1, _ROWS):
+        np.subtract(
+            X[rows], entries[rows] * along[labels[rows, 0]], out=out[rows], casting="same_kind"
+        )
+    return out
 
 
 def _with_known(
@@ -453,11 +463,16 @@ def _all_steps(now: Array, L: GraphRows, c: Any, e: Any, degree: int) -> Array:
 
 
 def _gram64(A: Array, B: Array) -> Array:
-    return np.asarray(A.T.astype(np.float64) @ B.astype(np.float64))
+    """Compute A'B in float64; casts of a block alone would take twice its memory."""
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for rows in row_blocks(len(A), 1, _ROWS):
+        total += A[rows].T.astype(np.float64) @ B[rows].astype(np.float64)
+    return total
 
 
 def _less(X: Array, locked: Array, along: Array) -> Array:
-    return np.asarray(X - locked @ along)
+    out = np.matmul(locked, along)
+    return np.subtract(X, out, out=out)
 
 
 def _turned(X: Array, U: Array) -> Array:
@@ -466,7 +481,10 @@ def _turned(X: Array, U: Array) -> Array:
 
 def _residual_squares(X: Array, LX: Array, values: Array) -> Array:
     """Sum the squares of the residuals; results of tasks are not overwritten."""
-    return residual_squares(X, LX.copy(), values)
+    total = np.zeros(X.shape[1])
+    for rows in row_blocks(len(X), 1, _ROWS):
+        total += residual_squares(X[rows], LX[rows].copy(), values)
+    return total
 
 
 def _appended(X: Array, locked: Array | None, good: int) -> Array:

@@ -8,7 +8,6 @@ the sum of the lengths, which scales heat weights, and the recall on a sample.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
-from lapwing._arrays import Array, row_blocks
+from lapwing._arrays import BLOCK_BYTES, Array, row_blocks
 from lapwing.dask._data import Points
 from lapwing.dask._placement import (
     PURPOSE,
@@ -39,6 +38,7 @@ _LOGGER = logging.getLogger("lapwing")
 
 _WEIGHTS = ("heat", "binary")
 _WORKING_MEMORY = 64  # MB of distances of scikit-learn
+_KINDS = ("codes", "bytes", "points")  # that lists may hold: 0.5, 1 and 4 bytes a feature
 _LEAST_CODED = 1000  # points of a block below which codes cannot be trained
 
 
@@ -140,7 +140,7 @@ class _Index:
                 moved = asked.points[rows] - self.origin
                 return np.asarray(self.index.kneighbors(moved, m, return_distance=False))
         assert asked.lists is not None
-        lists = self.local[asked.lists[rows]].astype(np.int64)
+        lists = np.append(self.local, -1)[asked.lists[rows]].astype(np.int64)  # the last: none
         # The own ones first, and no more columns than there are lists, as faiss wants them. All
         # tasks of a search set the same number: threads share the index.
         width = min(lists.shape[1], self.index.nlist)
@@ -195,38 +195,51 @@ class _Search:
     def edges(self) -> RowBlocks:
         placed, n_blocks = self.placement.rows, len(self.placement.rows.parts)
         session, layout = placed.session, self.placement.layout
-        starts = PerPart(placed.starts[:-1].tolist())
-        asked = placed.map(_asked, layout, self.n_read, n_blocks)
-        counts = np.array(asked.collect(_counts_asked))
-        answers: list[list[Any]] = [[] for _ in range(n_blocks)]
-        for shift in range(n_blocks):  # each block serves one other at a time
-            pairs = [(i, (i + shift) % n_blocks) for i in range(n_blocks)]
-            pairs = [(i, j) for i, j in pairs if counts[i, j]]
-            pieces = session.each(
-                _asked_of,
-                len(pairs),
-                PerPart([asked.parts[i] for i, _ in pairs]),
-                PerPart([j for _, j in pairs]),
-            )
-            found = session.each(
-                _answered,
-                len(pairs),
-                PerPart([placed.parts[j] for _, j in pairs]),
-                PerPart([int(placed.starts[j]) for _, j in pairs]),
-                PerPart([self.indexes.parts[j] for _, j in pairs]),
-                layout,
-                PerPart(pieces),
-                PerPart([int(placed.starts[i]) for i, _ in pairs]),
-                self.width,
-                self.more,
-            )
-            for (i, _), answer in zip(pairs, found, strict=True):
-                answers[i].append(answer)
-        heights = PerPart(list(placed.sizes))
-        parts = session.each(
-            _edges_of, n_blocks, PerPart(answers), starts, heights, self.k, placed.shape[0]
+        starts = placed.starts[:-1].tolist()
+        near = placed.map(_near, layout, self.n_read)
+        counts = np.array(
+            near.collect(_counts_asked, PerPart(list(placed.sizes)), layout, n_blocks)
         )
-        return RowBlocks(session, parts, placed.sizes, self.k, np.dtype(np.float64))
+        parts: list[Any] = [None] * n_blocks
+        for wave in session.waves(n_blocks):
+            answers: dict[int, list[Any]] = {i: [] for i in wave}
+            for shift in range(n_blocks):  # each block serves one other at a time
+                pairs = [(i, (i + shift) % n_blocks) for i in wave]
+                pairs = [(i, j) for i, j in pairs if counts[i, j]]
+                rows = PerPart([placed.parts[i] for i, _ in pairs])
+                lists = PerPart([near.parts[i] for i, _ in pairs])
+                if shift:  # of its own rows a block needs no copy
+                    to = PerPart([j for _, j in pairs])
+                    rows = PerPart(session.each(_asked, len(pairs), rows, lists, layout, to))
+                    lists = PerPart([None] * len(pairs))
+                found = session.each(
+                    _answered,
+                    len(pairs),
+                    PerPart([placed.parts[j] for _, j in pairs]),
+                    PerPart([starts[j] for _, j in pairs]),
+                    PerPart([self.indexes.parts[j] for _, j in pairs]),
+                    layout,
+                    rows,
+                    lists,
+                    PerPart([starts[i] for i, _ in pairs]),
+                    self.width,
+                    self.more,
+                )
+                for (i, _), answer in zip(pairs, found, strict=True):
+                    answers[i].append(answer)
+            made = session.each(
+                _edges_of,
+                len(wave),
+                PerPart([answers[i] for i in wave]),
+                PerPart([starts[i] for i in wave]),
+                PerPart([placed.sizes[i] for i in wave]),
+                self.k,
+                placed.shape[0],
+                placed.dtype,
+            )
+            session.wait(made)
+            parts[wave.start :: wave.step] = made
+        return RowBlocks(session, tuple(parts), placed.sizes, self.k, np.dtype(np.float64))
 
 
 def _tuned(
@@ -234,8 +247,8 @@ def _tuned(
 ) -> tuple[_Search, float]:
     """Fill lists, and read as many of them as the recall takes.
 
-    Lists hold codes where points are many, or the points where codes cannot tell the neighbours, as
-    in memory.
+    Lists hold codes where points are many. Where these cannot tell the neighbours they hold a byte
+    a feature, or the points, as those of files and in memory.
     """
     placed, n_lists = placement.rows, placement.n_lists
     session, (n, d) = placed.session, X.shape
@@ -255,13 +268,13 @@ def _tuned(
     layout = placement.layout
     holding = session.gather(session.each(_holding, 1, layout, points, holders, target_recall))[0]
     read, recall, search = 0, 0.0, None
-    for coded in (True, False) if n >= ann.CODED_POINTS else (False,):
-        more = ann.MORE_CODED * (k + 1) if coded else 0
-        speed = session.n_threads / 2 * (ann.CODE_SPEED if coded else 1)
+    for kind in _KINDS if n >= ann.CODED_POINTS else ("points",):
+        more = 0 if kind == "points" else ann.MORE_CODED * (k + 1)
+        speed = session.n_threads / 2 * (ann.CODE_SPEED if kind == "codes" else 1)
         most = ann.affordable_lists(n_lists, n, d, speed)
         # What codes miss in twice the lists that hold the neighbours, more lists do not bring.
-        most = min(most, 2 * holding, n_lists) if coded else most
-        indexes = placed.map(_filled, layout, coded, seed)
+        most = most if kind == "points" else min(most, 2 * holding, n_lists)
+        indexes = placed.map(_filled, layout, kind, seed)
         search = _Search(placement, indexes, k, more=more)
 
         def recall_of(n_read: int, search: _Search = search) -> float:
@@ -278,7 +291,6 @@ def _tuned(
     assert search is not None
     level = logging.INFO if recall >= target_recall else logging.WARNING
     text = "Neighbours on the cluster: recall %.4f (asked: %g) reading %d of %d lists of %s."
-    kind = "codes" if search.more else "points"
     _LOGGER.log(level, text, recall, target_recall, read, n_lists, kind)
     ann.warn_low_recall(recall, target_recall, n, _CURE)
     return search, recall
@@ -298,7 +310,7 @@ def _exact(placed: PlacedRows) -> _Index:
     return _Index(origin, NearestNeighbors().fit(points - origin), None, len(points))
 
 
-def _filled(placed: PlacedRows, layout: Layout, coded: bool, seed: int) -> _Index:
+def _filled(placed: PlacedRows, layout: Layout, kind: str, seed: int) -> _Index:
     """Fill the lists that a block owns; their places are those of all lists."""
     assert placed.lists is not None
     points, lists = placed.points, layout.lists
@@ -310,13 +322,18 @@ def _filled(placed: PlacedRows, layout: Layout, coded: bool, seed: int) -> _Inde
     local[own] = np.arange(len(own))
     quantizer = faiss.IndexFlatL2(lists.centers.shape[1])
     quantizer.add(lists.centers[own])
-    if coded and len(points) >= _LEAST_CODED:
+    index = ann.empty_lists(faiss, quantizer, len(own), seed)
+    index.is_trained = True
+    if kind != "points" and len(points) >= _LEAST_CODED:
         drawn = min(len(points), ann.LIST_SIZE * len(own))
-        sample = np.random.default_rng(seed).choice(len(points), drawn, replace=False)
-        index = ann.coded_lists(faiss, quantizer, lists.scaled(points[np.sort(sample)]))
-    else:
-        index = ann.empty_lists(faiss, quantizer, len(own), seed)
-        index.is_trained = True
+        some = np.random.default_rng(seed).choice(len(points), drawn, replace=False)
+        sample = lists.scaled(points[np.sort(some)])
+        if kind == "codes":
+            index = ann.coded_lists(faiss, quantizer, sample)
+        else:
+            form = faiss.ScalarQuantizer.QT_8bit
+            index = faiss.IndexIVFScalarQuantizer(quantizer, quantizer.d, len(own), form)
+            index.train(sample)
     for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
         index.add(lists.scaled(points[rows]))
     return _Index(lists.origin, index, local, len(points))
@@ -330,27 +347,32 @@ def _nearest_lengths(
     placed: PlacedRows, start: int, sample: Array, points: Array, k: int
 ) -> tuple[Array, Array]:
     """Find the true lengths to the nearest points of a block, and the lists that hold them."""
-    lengths = np.full((len(points), k), np.inf)
-    lists = np.zeros((len(points), k), dtype=np.int32)
-    block = placed.points
-    if len(block):
+    assert placed.lists is not None
+    lengths = [np.full((len(points), k), np.inf)]
+    lists = [np.zeros((len(points), k), dtype=np.int32)]
+    if len(placed.points):
+        center = center_of(placed.points)
+    for rows in row_blocks(len(placed.points), 8 * len(points), BLOCK_BYTES):
+        block = placed.points[rows]
         m = min(k + 1 + SPARE, len(block))
-        center = center_of(block)
         with config_context(working_memory=_WORKING_MEMORY):
             search = NearestNeighbors(n_neighbors=m, algorithm="brute").fit(block - center)
             ends = search.kneighbors(points - center, return_distance=False)
         found = _lengths(points, block, ends)
-        found[ends + start == sample[:, None]] = np.inf
-        order = np.argsort(found, axis=1, kind="stable")[:, :k]
-        lengths[:, : order.shape[1]] = np.take_along_axis(found, order, 1)
-        assert placed.lists is not None
-        lists[:, : order.shape[1]] = placed.lists[np.take_along_axis(ends, order, 1)]
-    return lengths, lists
+        found[ends + (start + rows.start) == sample[:, None]] = np.inf
+        lengths.append(found)
+        lists.append(placed.lists[rows][ends])
+    together = np.concatenate(lengths, axis=1)
+    order = np.argsort(together, axis=1, kind="stable")[:, :k]
+    return (
+        np.take_along_axis(together, order, 1),
+        np.take_along_axis(np.concatenate(lists, axis=1), order, 1),
+    )
 
 
 def _holding(layout: Layout, points: Array, holders: Array, target_recall: float) -> int:
     """Count the nearest lists that hold that share of the true neighbours."""
-    order = layout.lists.nearest(points, len(layout.first))
+    order = layout.lists.search(points, len(layout.first))[1]
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.arange(order.shape[1], dtype=order.dtype)[None], axis=1)
     needed = np.sort(np.take_along_axis(ranks, holders, 1), axis=None)
@@ -370,35 +392,34 @@ def _found(
 ) -> Array:
     """Find the lengths to the nearest points of a block that a search finds for the sample."""
     asked = _Asked(sample, points, layout.lists.nearest(points, n_read))
-    found = _answered(placed, start, index, layout, asked, 0, k + 1 + SPARE, more)
+    found = _answered(placed, start, index, layout, asked, None, 0, k + 1 + SPARE, more)
     return np.sort(found.lengths, axis=1)
 
 
-def _asked(
-    placed: PlacedRows, layout: Layout | None, n_read: int, n_blocks: int
-) -> list[_Asked | None]:
-    """Sort the rows of a block by the blocks that they ask."""
-    points = placed.points
-    if layout is None:
-        whole = _Asked(np.arange(len(points)), points, None)
-        return [whole if len(points) else None] * n_blocks
-    lists = layout.lists.nearest(points, n_read)
-    asked: list[_Asked | None] = [None] * n_blocks
-    for block, held in enumerate(layout.held.T):
-        rows = np.flatnonzero(held[lists].any(axis=1))
-        if len(rows) == len(points) and len(rows):
-            asked[block] = _Asked(rows, points, lists)
-        elif len(rows):
-            asked[block] = _Asked(rows, points[rows], lists[rows])
-    return asked + [None] * (n_blocks - len(asked))
+def _near(placed: PlacedRows, layout: Layout | None, n_read: int) -> Array | None:
+    return None if layout is None else layout.lists.nearest(placed.points, n_read)
 
 
-def _counts_asked(asked: Sequence[_Asked | None]) -> Array:
-    return np.array([0 if each is None else len(each.rows) for each in asked])
+def _counts_asked(near: Array | None, b: int, layout: Layout | None, n_blocks: int) -> Array:
+    """Count the rows of a block that are asked about in each block."""
+    if layout is None or near is None:
+        return np.full(n_blocks, b)
+    return np.array([np.count_nonzero(_asks(near, layout, j)) for j in range(n_blocks)])
 
 
-def _asked_of(asked: Sequence[_Asked], block: int) -> _Asked:
-    return asked[block]
+def _asks(near: Array, layout: Layout, block: int) -> Array:
+    """Return the mask of the rows that have a list of a block among their nearest."""
+    held = np.zeros(len(layout.first) + 1, dtype=bool)  # the last one is none
+    held[np.repeat(np.arange(len(layout.parts)), layout.parts)[layout.owner == block]] = True
+    return np.asarray(held[near].any(axis=1))
+
+
+def _asked(placed: PlacedRows, near: Array | None, layout: Layout | None, to: int) -> _Asked:
+    """Return the rows of a block that are asked about in another one."""
+    if layout is None or near is None:
+        return _Asked(np.arange(len(placed.points)), placed.points, None)
+    rows = np.flatnonzero(_asks(near, layout, to))
+    return _Asked(rows, placed.points[rows], near[rows])
 
 
 def _answered(
@@ -406,16 +427,22 @@ def _answered(
     start: int,
     index: _Index,
     layout: Layout | None,
-    asked: _Asked,
+    asked: _Asked | PlacedRows,
+    near: Array | None,
     asked_start: int,
     width: int,
     more: int,
 ) -> _Candidates:
-    """Find the nearest points of a block for some points, with exact lengths."""
+    """Find the nearest points of a block for some points, with exact lengths.
+
+    All rows of a block are asked about in it, with their nearest lists beside them.
+    """
+    if isinstance(asked, PlacedRows):
+        asked = _Asked(np.arange(len(asked.points)), asked.points, near)
     b, m = len(asked.rows), min(width, max(index.n, 1))
     short = start + index.n <= np.iinfo(np.int32).max
     indices = np.full((b, m), -1, dtype=np.int32 if short else np.int64)
-    lengths = np.full((b, m), np.inf)
+    lengths = np.full((b, m), np.inf, dtype=placed.points.dtype)
     if index.n:
         bytes_ = 8 * (width + more) * placed.points.shape[1]
         for rows in row_blocks(b, bytes_, DIFFERENCE_BYTES):
@@ -440,7 +467,9 @@ def _lengths(points: Array, others: Array, ends: Array) -> Array:
     return np.asarray(lengths)
 
 
-def _edges_of(answers: list[_Candidates], start: int, b: int, k: int, n: int) -> Edges:
+def _edges_of(
+    answers: list[_Candidates], start: int, b: int, k: int, n: int, dtype: np.dtype[Any]
+) -> Edges:
     """Keep the nearest of all candidates of a block."""
     m = sum(answer.indices.shape[1] for answer in answers)
     found = [Edges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
@@ -449,18 +478,21 @@ def _edges_of(answers: list[_Candidates], start: int, b: int, k: int, n: int) ->
         indices, lengths = np.full((height, m), -1, dtype=np.int64), np.full((height, m), np.inf)
         stop = 0
         for answer in answers:
-            some = slice(*np.searchsorted(answer.rows, [block.start, block.stop]))
+            of = slice(*np.searchsorted(answer.rows, [block.start, block.stop]))
             left, stop = stop, stop + answer.indices.shape[1]
-            indices[answer.rows[some] - block.start, left:stop] = answer.indices[some]
-            lengths[answer.rows[some] - block.start, left:stop] = answer.lengths[some]
+            indices[answer.rows[of] - block.start, left:stop] = answer.indices[of]
+            lengths[answer.rows[of] - block.start, left:stop] = answer.lengths[of]
         order = np.argsort(indices, axis=1)
         indices = np.take_along_axis(indices, order, 1)
         lengths = np.take_along_axis(lengths, order, 1)
-        found.append(
-            _nearest_edges(start + np.arange(block.start, block.stop), indices, lengths, k, n)
-        )
-    rows, columns, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Edges(rows - start, columns, lengths)
+        rows = np.arange(block.start, block.stop)
+        some = _nearest_edges(start + rows, indices, lengths, k, n)
+        found.append(Edges(some.rows - start, some.columns, some.lengths))
+    types = np.int32, np.int32 if n <= np.iinfo(np.int32).max else np.int64, dtype
+    columns = zip(zip(*found, strict=True), types, strict=True)
+    return Edges(
+        *(np.concatenate([part.astype(kind) for part in parts]) for parts, kind in columns)
+    )
 
 
 def _nearest_edges(rows: Array, indices: Array, lengths: Array, k: int, n: int) -> Edges:

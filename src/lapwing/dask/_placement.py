@@ -11,9 +11,9 @@ block of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import getitem
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +23,11 @@ from scipy.sparse.csgraph import connected_components
 from lapwing._arrays import Array, row_blocks
 from lapwing.dask._data import Points
 from lapwing.dask._row_blocks import RowBlocks
-from lapwing.dask._session import PerPart, Session
+from lapwing.dask._session import PerPart
 from lapwing.graphs import Laplacian, smallest_eigenpairs
 from lapwing.graphs.ann import (
     LIST_SIZE,
+    ListPlaces,
     centers_of_lists,
     code_width,
     count_of_lists,
@@ -68,11 +69,19 @@ class Lists:
         return np.pad(some, ((0, 0), (0, more))) if more else some
 
     def nearest(self, points: Array, n_lists: int) -> Array:
-        """Find the nearest lists of points: int32 of shape (b, n_lists), the nearest first."""
-        return self.search(points, n_lists)[1]
+        """Find lists near to points: int32 of shape (b, n_lists), the nearest first.
+
+        Only the centres of the nearest groups of them are compared; -1 where these are fewer.
+        """
+        faiss = load_faiss(PURPOSE)
+        places = ListPlaces.of(faiss, self.centers, 0)
+        found = np.empty((len(points), n_lists), dtype=np.int32)
+        for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
+            found[rows] = places.nearest(self.scaled(points[rows]), n_lists)
+        return found
 
     def search(self, points: Array, n_lists: int) -> tuple[Array, Array]:
-        """Find the nearest centres of points: squared distances, and numbers of the centres."""
+        """Find the nearest centres of points among all: squared distances, and numbers."""
         faiss = load_faiss(PURPOSE)
         quantizer = faiss.IndexFlatL2(self.centers.shape[1])
         quantizer.add(self.centers)
@@ -196,30 +205,23 @@ def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
     numbers = X.rows.map(_nearest, trained, dtype=np.int32)
     counts = numbers.total(_counts, n_lists)
     layout = session.each(_layout, 1, trained, counts, n_blocks)[0]
+    starts = X.rows.starts[:-1].tolist()
+    owners = numbers.map(_owners, PerPart(starts), layout)
     groups = _groups(X.rows.sizes, max(n_blocks, _PIECES // n_blocks))
-    cut = session.each(
-        _cut,
-        len(groups),
-        PerPart([[X.rows.parts[i] for i in group] for group in groups]),
-        PerPart([[numbers.parts[i] for i in group] for group in groups]),
-        PerPart([[int(X.rows.starts[i]) for i in group] for group in groups]),
-        layout,
-        n_blocks,
-    )
-    placed = session.each(_assembled, n_blocks, _exchanged(session, cut, n_blocks), layout)
-    del cut, numbers
-    sizes = tuple(session.gather(session.each(_height, n_blocks, PerPart(placed))))
-    rows = replace(X.rows, parts=placed, sizes=sizes)
-    return _placement(rows, X.rows.sizes, layout, n_lists)
-
-
-def _exchanged(session: Session, cut: Sequence[Any], n_parts: int) -> PerPart:
-    """Return the pieces of each part, as futures of their own: they alone are moved."""
-    holders = [whole for _ in range(n_parts) for whole in cut]
-    numbers = [i for i in range(n_parts) for _ in cut]
-    pieces = session.each(_piece, len(holders), PerPart(holders), PerPart(numbers))
-    n = len(cut)
-    return PerPart([list(pieces[i * n : (i + 1) * n]) for i in range(n_parts)])
+    columns = X.rows.parts, numbers.parts, owners.parts, starts
+    of_groups = [PerPart([[column[i] for i in group] for group in groups]) for column in columns]
+    placed: dict[int, Any] = {}
+    homes = session.homes(n_blocks)
+    # Pieces of a few blocks at a time, so that a worker holds little beside chunks and blocks.
+    for wave in session.waves(n_blocks):
+        for i in wave:
+            cut = PerPart([list(session.each(_piece, len(groups), *of_groups, i))])
+            placed[i] = session.each(_assembled, 1, cut, layout, priority=1, worker=homes[i])[0]
+        del cut
+        session.wait([placed[i] for i in wave])
+    parts = tuple(placed[i] for i in range(n_blocks))
+    sizes = tuple(session.gather(session.each(_height, n_blocks, PerPart(parts))))
+    return _placement(replace(X.rows, parts=parts, sizes=sizes), X.rows.sizes, layout, n_lists)
 
 
 def _placement(
@@ -340,39 +342,41 @@ def _smooth_order(between: CSR) -> Array:
     return np.lexsort((along, place[labels]))
 
 
-def _cut(
-    chunks: list[Array], numbers: list[Array], starts: list[int], layout: Layout, n_blocks: int
-) -> list[list[PlacedRows]]:
-    """Cut chunks into pieces for each block."""
-    pieces: list[list[PlacedRows]] = [[] for _ in range(n_blocks)]
-    for chunk, lists, start in zip(chunks, numbers, starts, strict=True):
-        origins = start + np.arange(len(lists))
-        owners = layout.owner[layout.first[lists] + origins % layout.parts[lists]]
-        for block in np.unique(owners):
-            rows = np.flatnonzero(owners == block)
-            pieces[block].append(PlacedRows(chunk[rows], origins[rows], lists[rows]))
-    return pieces
+def _owners(lists: Array, start: int, layout: Layout) -> Array:
+    """Return the block of each row of a chunk."""
+    origins = start + np.arange(len(lists))
+    owners = layout.owner[layout.first[lists] + origins % layout.parts[lists]]
+    return np.asarray(owners.astype(np.int32))
 
 
-def _piece(pieces: Any, block: Any) -> Any:
-    return pieces[block]
+def _piece(
+    chunks: list[Array], lists: list[Array], owners: list[Array], starts: list[int], block: int
+) -> PlacedRows:
+    """Return the rows of some chunks that a block owns."""
+    found = [np.flatnonzero(each == block) for each in owners]
+    return PlacedRows(
+        _taken(chunks, found),
+        np.concatenate([start + rows for start, rows in zip(starts, found, strict=True)]),
+        _taken(lists, found),
+    )
 
 
-def _assembled(pieces: list[list[PlacedRows]], layout: Layout) -> PlacedRows:
+def _taken(arrays: list[Array], rows: list[Array]) -> Array:
+    taken = [array[some] for array, some in zip(arrays, rows, strict=True)]
+    return taken[0] if len(taken) == 1 else np.concatenate(taken)
+
+
+def _assembled(pieces: list[PlacedRows], layout: Layout) -> PlacedRows:
     """Join the pieces of a block in the order of their lists, then of their rows."""
-    some = [piece for of_chunks in pieces for piece in of_chunks]
-    if not some:
-        d = len(layout.lists.origin)
-        return PlacedRows(np.empty((0, d)), np.empty(0, np.int64), np.empty(0, np.int32))
-    origins = np.concatenate([piece.origins for piece in some])
-    lists = np.concatenate([piece.lists for piece in some])
+    origins = np.concatenate([piece.origins for piece in pieces])
+    lists = np.concatenate([piece.lists for piece in pieces])
     rank = layout.rank[layout.first[lists] + origins % layout.parts[lists]]
     order = np.lexsort((origins, rank))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    points = np.empty((len(order), some[0].points.shape[1]), dtype=some[0].points.dtype)
+    points = np.empty((len(order), pieces[0].points.shape[1]), dtype=pieces[0].points.dtype)
     start = 0
-    for piece in some:
+    for piece in pieces:
         stop = start + len(piece.origins)
         points[place[start:stop]] = piece.points
         start = stop
@@ -395,23 +399,22 @@ def returned(values: RowBlocks, origins: RowBlocks, chunks: tuple[int, ...]) -> 
     starts = np.concatenate([[0], np.cumsum(chunks)])
     groups = _groups(chunks, max(n_blocks, _PIECES // n_blocks))
     bounds = starts[[*(group[0] for group in groups), len(chunks)]]
-    cut = values.map(_by_origin, origins, bounds)
-    pieces = _exchanged(session, cut.parts, len(groups))
-    joined = session.each(_in_place, len(groups), pieces, PerPart(list(pairwise(bounds.tolist()))))
+    ranges = list(pairwise(bounds.tolist()))
+    cut = [list(values.map(_between, origins, each).parts) for each in ranges]
+    joined = session.each(_in_place, len(groups), PerPart(cut), PerPart(ranges))
     if len(groups) < len(chunks):
         holders = [whole for whole, group in zip(joined, groups, strict=True) for _ in group]
         firsts = np.repeat(bounds[:-1], [len(group) for group in groups])
         ends = zip(pairwise(starts), firsts, strict=True)
         rows = [slice(int(a - first), int(z - first)) for (a, z), first in ends]
-        joined = session.each(_piece, len(chunks), PerPart(holders), PerPart(rows))
+        joined = session.each(getitem, len(chunks), PerPart(holders), PerPart(rows))
     return replace(values, parts=tuple(joined), sizes=tuple(chunks))
 
 
-def _by_origin(values: Array, origins: Array, bounds: Array) -> list[tuple[Array, Array]]:
-    order = np.argsort(origins, kind="stable")
-    ends = np.searchsorted(origins[order], bounds)
-    cut = [order[a:z] for a, z in pairwise(ends)]
-    return [(origins[some], values[some]) for some in cut]
+def _between(values: Array, origins: Array, bounds: tuple[int, int]) -> tuple[Array, Array]:
+    """Return the values of the rows whose numbers lie in a range, and the numbers."""
+    rows = np.flatnonzero((origins >= bounds[0]) & (origins < bounds[1]))
+    return origins[rows], values[rows]
 
 
 def _in_place(pieces: list[tuple[Array, Array]], bounds: tuple[int, int]) -> Array:

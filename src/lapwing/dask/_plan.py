@@ -37,8 +37,9 @@ class Stage(NamedTuple):
 
 
 def count_of_blocks(n: int, row_bytes: int, n_threads: int) -> int:
-    """Return the number of blocks: one a thread, or as many as their size takes."""
-    return min(max(n_threads, -(-n * row_bytes // BLOCK_BYTES)), n)
+    """Return the number of blocks: as many for each thread, and as their size takes."""
+    a_thread = -(-n * row_bytes // (BLOCK_BYTES * n_threads))
+    return min(max(a_thread, 1) * n_threads, n)
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,23 @@ class Session:
         """Threads of all workers, at least one."""
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers().values()))
 
+    def waves(self, n_parts: int) -> list[range]:
+        """Return the numbers of parts in groups, each with a part for each thread at most.
+
+        What is done for one group after the other holds the memory of one.
+        """
+        n_waves = -(-n_parts // self.n_threads)
+        return [range(start, n_parts, n_waves) for start in range(n_waves)]
+
+    def homes(self, n_parts: int) -> list[str | None]:
+        """Return a worker for each part: as many for each thread, and neighbouring ones."""
+        workers = self._workers().items()
+        threads = [name for name, worker in workers for _ in range(int(worker["nthreads"]))]
+        if not threads:
+            return [None] * n_parts
+        n_waves = -(-n_parts // len(threads))
+        return [threads[i // n_waves] for i in range(n_parts)]
+
     def constant(self, value: Any) -> Any:
         """Return the future of a value that many tasks use, sent once."""
         future = self._submitted(lambda: self.client.submit(same, value, pure=False))
@@ -107,7 +124,12 @@ class Session:
         return future
 
     def each(
-        self, task: Callable[..., Any], n_parts: int, *arguments: Any, priority: int = 0
+        self,
+        task: Callable[..., Any],
+        n_parts: int,
+        *arguments: Any,
+        priority: int = 0,
+        worker: str | None = None,
     ) -> tuple[Any, ...]:
         """Submit a task for every part, and return the futures.
 
@@ -121,18 +143,21 @@ class Session:
             Arguments that differ from part to part, or constants.
         priority : int
             Tasks of higher priority come first.
+        worker : str, optional
+            That runs the tasks, if it lives.
         """
         if not n_parts:
             return ()
         columns = [a.values if isinstance(a, PerPart) else [a] * n_parts for a in arguments]
-        futures = tuple(
-            self._submitted(lambda: self.client.map(task, *columns, pure=False, priority=priority))
-        )
+        options: dict[str, Any] = {"pure": False, "priority": priority}
+        if worker is not None:
+            options |= {"workers": [worker], "allow_other_workers": True}
+        futures = tuple(self._submitted(lambda: self.client.map(task, *columns, **options)))
         self._futures.update(futures)
         self._submitted_tasks += n_parts
         if self._submitted_tasks > MOST_TASKS:
             self._submitted_tasks = 0
-            self._wait(list(futures))
+            self.wait(list(futures))
         return futures
 
     def total(self, futures: Sequence[Any]) -> Any:
@@ -155,18 +180,19 @@ class Session:
             If the connection is lost, there is no worker for a while, or workers die repeatedly.
         """
         futures = list(futures)
-        self._wait(futures)
+        self.wait(futures)
         self._submitted_tasks = 0
         try:
             return list(self.client.gather(futures))
         except Exception as error:
             raise self._explained(error) from error
 
-    def _wait(self, futures: list[Any]) -> None:
+    def wait(self, futures: Sequence[Any]) -> None:
+        """Wait for results; errors as in `gather`."""
         able = time.monotonic()  # when a running worker was last seen
         while True:
             try:
-                self._distributed.wait(futures, timeout=_POLL)
+                self._distributed.wait(list(futures), timeout=_POLL)
                 return
             except TimeoutError:
                 pass

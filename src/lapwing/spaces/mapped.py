@@ -39,7 +39,7 @@ from lapwing.spaces.systems import Coordinates
 # A restriction to fewer points than this share of the coordinates is factored: products with it
 # then cost less than the factorisation within some hundred of them.
 _SMALL = 0.25
-_KEPT_BYTES = 2**28  # of coordinates that are kept once they are known, to be solved with again
+_KEPT_BYTES = 2**28
 _PART_BYTES = 2**24  # of kernel values that a thread computes at a time
 _SAMPLE = 256  # rows of kernel values whose size stands for that of all
 
@@ -54,11 +54,22 @@ class KernelFeatures(BlockOperator):
     basis : ndarray or CSR of shape (m, n_features)
     lift : ndarray of shape (m, r)
         A: coordinates to the coefficients over the basis.
+    most_kept : int, optional
+        Bytes of coordinates up to which they are kept once they are known, to be solved with again;
+        256 MB by default.
     """
 
-    def __init__(self, kernel: Kernel, X: PointData, basis: Matrix, lift: Array) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: PointData,
+        basis: Matrix,
+        lift: Array,
+        most_kept: int | None = None,
+    ) -> None:
         super().__init__(X.dtype, (X.shape[0], lift.shape[1]))
         self._kernel, self._X, self._basis, self._lift = kernel, X, basis, lift
+        self._most_kept = most_kept
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Row blocks: of features that are few or held already, else computed afresh."""
@@ -82,7 +93,8 @@ class KernelFeatures(BlockOperator):
     def _kept(self) -> bool:
         """Whether the features are an array, to be solved with again, or few enough to be one."""
         n, r = self.shape
-        return "held" in vars(self) or n * r * self.dtype.itemsize <= _KEPT_BYTES
+        most = _KEPT_BYTES if self._most_kept is None else self._most_kept
+        return "held" in vars(self) or n * r * self.dtype.itemsize <= most
 
     def _values(self, points: PointData) -> Array:
         return np.concatenate(
