@@ -76,6 +76,8 @@ def test_equals_the_fit_in_memory(name: str, client: Any) -> None:
     if is_regressor(model):
         np.testing.assert_allclose(model.transduction_.compute(), local.transduction_, **close)
         np.testing.assert_allclose(model.predict(X).compute(), local.predict(case.X), **close)
+        with pytest.raises(ValueError, match=r"Use LapERLSRegressor\(updatable=True\) with points"):
+            model.predict(X, return_std=True)
     else:
         assert model.classes_.dtype == local.classes_.dtype
         assert model.unlabeled_ == local.unlabeled_
@@ -222,6 +224,9 @@ def test_inputs_that_are_refused(client: Any) -> None:
         model.fit(X, [0, 1])
     with pytest.raises(ValueError, match=r"The table of labels is empty. Label at least one point"):
         model.fit(X, ([], []))
+    two = array.from_array(np.column_stack([case.y, case.y]), chunks=(60, 2))
+    with pytest.raises(ValueError, match=r"y has 2 columns, and a cluster takes one\. Give one"):
+        model.fit(X, two)
     with pytest.raises(ValueError, match=r"X has 120 rows and y has 100"):
         model.fit(X, y[:100])
     bad = case.X.copy()

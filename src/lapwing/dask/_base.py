@@ -247,20 +247,32 @@ class DaskRegressor(DaskEstimator):
             "transduction_": lazy_blocks(values, _first_column, np.empty(0, dtype=values.dtype))
         }
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict values of the fitted function.
 
         Parameters
         ----------
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
             Points.
+        return_std : bool, default=False
+            Not supported on a cluster.
 
         Returns
         -------
         dask.array.Array of shape (n_samples,)
             Computed when asked for, in the units of y.
+
+        Raises
+        ------
+        ValueError
+            If `return_std` is true.
         """
         check_is_fitted(self)
+        if return_std:
+            raise ValueError(
+                "return_std=True is not supported on a cluster: a fit there keeps no "
+                f"factorisation. Use {self._local.__name__}(updatable=True) with points in memory."
+            )
         return self._predicted("predict", X, np.empty(0, dtype=self.intercept_.dtype))
 
     def score(self, X: Any, y: Any) -> float:

@@ -377,7 +377,7 @@ def overlaps(session: Session, column: Any, name: str, sizes: Sequence[int]) -> 
     """
     ends = np.cumsum([0, *sizes])
     if is_collection(column):
-        column = one_column(column)
+        column = one_column(column, name)
         columns = chunks_of(column, name)
         held: Sequence[int] = heights(session, column, columns)
     else:
@@ -438,16 +438,26 @@ def _read_chunks(session: Session, y: Any, marker: Any, regression: bool) -> lis
     marker = None if regression else marker
     if not is_collection(y):
         return [_labels_of_chunk(y, marker, regression)]
-    chunks = session.compute(chunks_of(one_column(y), "y"))
+    chunks = session.compute(chunks_of(one_column(y, "y"), "y"))
     return session.gather(
         session.each(_labels_of_chunk, len(chunks), PerPart(list(chunks)), marker, regression)
     )
 
 
-def one_column(y: Any) -> Any:
-    """Return the first column of a collection of two dimensions."""
+def one_column(y: Any, name: str) -> Any:
+    """Return the column of a collection of one or two dimensions.
+
+    Raises
+    ------
+    ValueError
+        If it has several columns.
+    """
     if getattr(y, "ndim", 1) == 1:
         return y
+    if (n_columns := int(y.shape[1])) > 1:
+        raise ValueError(
+            f"{name} has {n_columns} columns, and a cluster takes one. Give one column at a time."
+        )
     return y[:, 0] if hasattr(y, "chunks") else y[y.columns[0]]
 
 
