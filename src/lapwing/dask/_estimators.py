@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeVar
 
 from lapwing.classes.volumes import PriorLike
@@ -77,6 +78,7 @@ def document(cls: T) -> T:
 
 
 @document
+@dataclass(eq=False, repr=False)
 class DaskAnchorGraphClassifier(DaskClassifier):
     """Classifier by anchor graph regularisation, of points on a Dask cluster.
 
@@ -119,25 +121,17 @@ class DaskAnchorGraphClassifier(DaskClassifier):
     _engine = AnchorEngine
     _local = AnchorGraphClassifier
 
-    def __init__(
-        self,
-        graph: AnchorGraph | None = None,
-        *,
-        gamma_I: float = 0.1,
-        class_mass_normalization: bool = True,
-        class_prior: PriorLike = None,
-        unlabeled: object = "auto",
-        client: Any = None,
-    ) -> None:
-        self.graph = graph
-        self.gamma_I = gamma_I
-        self.class_mass_normalization = class_mass_normalization
-        self.class_prior = class_prior
-        self.unlabeled = unlabeled
-        self.client = client
+    graph: AnchorGraph | None = None
+    _: KW_ONLY
+    gamma_I: float = 0.1
+    class_mass_normalization: bool = True
+    class_prior: PriorLike = None
+    unlabeled: object = "auto"
+    client: Any = None
 
 
 @document
+@dataclass(eq=False, repr=False)
 class DaskEigenfunctionClassifier(DaskClassifier):
     """Classifier by eigenfunctions of the density's smoothness operator, on a Dask cluster.
 
@@ -184,33 +178,21 @@ class DaskEigenfunctionClassifier(DaskClassifier):
     _engine = EigenfunctionEngine
     _local = EigenfunctionClassifier
 
-    def __init__(
-        self,
-        n_eigenfunctions: int | None = None,
-        *,
-        n_components: int = 64,
-        n_bins: int = 100,
-        bandwidth: float | None = None,
-        clip: float = 0.025,
-        lam: float = 100.0,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        unlabeled: object = "auto",
-        client: Any = None,
-    ) -> None:
-        self.n_eigenfunctions = n_eigenfunctions
-        self.n_components = n_components
-        self.n_bins = n_bins
-        self.bandwidth = bandwidth
-        self.clip = clip
-        self.lam = lam
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.unlabeled = unlabeled
-        self.client = client
+    n_eigenfunctions: int | None = None
+    _: KW_ONLY
+    n_components: int = 64
+    n_bins: int = 100
+    bandwidth: float | None = None
+    clip: float = 0.025
+    lam: float = 100.0
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    unlabeled: object = "auto"
+    client: Any = None
 
 
 @document
+@dataclass(eq=False, repr=False)
 class DaskS3VC(DaskClassifier):
     """Linear semi-supervised support vector machine, of points on a Dask cluster.
 
@@ -264,39 +246,24 @@ class DaskS3VC(DaskClassifier):
     _local = S3VC
     _fixed = {"kernel": "linear", "multi_class": "ovr"}  # noqa: RUF012
 
-    def __init__(
-        self,
-        *,
-        C: float = 100.0,
-        C_star: float | None = None,
-        loss: Loss | str = "hinge",
-        unlabeled_loss: UnlabeledLoss | str = "auto",
-        s: float = 3.0,
-        method: str = "gradient",
-        balance: Any = "labels",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 20_000,
-        class_weight: Mapping[Any, float] | str | None = None,
-        unlabeled: object = "auto",
-        client: Any = None,
-    ) -> None:
-        self.C = C
-        self.C_star = C_star
-        self.loss = loss
-        self.unlabeled_loss = unlabeled_loss
-        self.s = s
-        self.method = method
-        self.balance = balance
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.unlabeled = unlabeled
-        self.client = client
+    _: KW_ONLY
+    C: float = 100.0
+    C_star: float | None = None
+    loss: Loss | str = "hinge"
+    unlabeled_loss: UnlabeledLoss | str = "auto"
+    s: float = 3.0
+    method: str = "gradient"
+    balance: Any = "labels"
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 20_000
+    class_weight: Mapping[Any, float] | str | None = None
+    unlabeled: object = "auto"
+    client: Any = None
 
 
 @document
+@dataclass(eq=False, repr=False)
 class DaskLapERLSClassifier(DaskClassifier):
     """Laplacian embedded regularised least squares classifier, of points on a Dask cluster.
 
@@ -357,46 +324,29 @@ class DaskLapERLSClassifier(DaskClassifier):
     _local = LapERLSClassifier
     _lazy = ("transduction_", "transduction_proba_", "virtual_labels_")
 
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        C: float = 10.0,
-        lam: float = 1e4,
-        mu: float = 1e4,
-        n_eigenvectors: int | str = "auto",
-        graph: GraphLike = None,
-        space: Any = "auto",
-        fit_intercept: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_prior: PriorLike = None,
-        unlabeled: object = "auto",
-        client: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.lam = lam
-        self.mu = mu
-        self.n_eigenvectors = n_eigenvectors
-        self.graph = graph
-        self.space = space
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.class_prior = class_prior
-        self.unlabeled = unlabeled
-        self.client = client
+    kernel: str = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    C: float = 10.0
+    lam: float = 1e4
+    mu: float = 1e4
+    n_eigenvectors: int | str = "auto"
+    graph: GraphLike = None
+    space: Any = "auto"
+    fit_intercept: bool = False
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    unlabeled: object = "auto"
+    client: Any = None
 
     def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
         return {**super()._answers(values), "virtual_labels_": lazily(values)}
 
 
 @document
+@dataclass(eq=False, repr=False)
 class DaskLapERLSRegressor(DaskRegressor):
     """Laplacian embedded regularised least squares regression, of points on a Dask cluster.
 
@@ -451,34 +401,19 @@ class DaskLapERLSRegressor(DaskRegressor):
     _local = LapERLSRegressor
     _lazy = ("transduction_", "virtual_labels_")
 
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        C: float = 10.0,
-        lam: float = 100.0,
-        mu: float = 1.0,
-        n_eigenvectors: int = 100,
-        graph: GraphLike = None,
-        space: Any = "auto",
-        fit_intercept: bool = True,
-        client: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.lam = lam
-        self.mu = mu
-        self.n_eigenvectors = n_eigenvectors
-        self.graph = graph
-        self.space = space
-        self.fit_intercept = fit_intercept
-        self.client = client
+    kernel: str = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    C: float = 10.0
+    lam: float = 100.0
+    mu: float = 1.0
+    n_eigenvectors: int = 100
+    graph: GraphLike = None
+    space: Any = "auto"
+    fit_intercept: bool = True
+    client: Any = None
 
     def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
         return {**super()._answers(values), "virtual_labels_": lazily(values)}
