@@ -50,6 +50,39 @@ def test_a_fit_on_a_cluster_answers_as_one_here(
     np.testing.assert_array_equal(*labels)
 
 
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    words = ["green sea shells", "red desert stones"]
+    rng = np.random.default_rng(0)
+    rows = ["text,kind"]
+    for i in range(60):
+        own = [*words[i % 2].split(), "sand", "sun", "sky", "wind"]
+        rows.append(f"{' '.join(rng.choice(own, 9))} at day {i},{('sea', 'land')[i % 2]}")
+    rows[7:] = [row.rpartition(",")[0] + "," for row in rows[7:]]
+    path = tmp_path / "texts.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_texts_are_fitted_on_a_cluster(
+    client: Any, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    linear = ["--method", "s3vc", "--set", "kernel=linear", "--set", "multi_class=ovr"]
+    fit = ["fit", texts, "--label", "kind", "--text", "text", "--json", *linear]
+    assert run(*fit, "--cluster", client.scheduler.address) == 0
+    there = json.loads(capsys.readouterr().out)
+    assert run(*fit) == 0
+    assert there["predicted"] == json.loads(capsys.readouterr().out)["predicted"]
+
+
+def test_texts_that_a_cluster_does_not_fit(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fit = ["fit", texts, "--label", "kind", "--text", "text", "--workers", "2"]
+    assert run(*fit, "--method", "anchors") != 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "the table is a sparse matrix" in told
+    assert "--method s3vc --set kernel=linear --set multi_class=ovr" in told
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

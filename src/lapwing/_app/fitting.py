@@ -406,7 +406,7 @@ def fit_on_cluster(
     ----------
     estimator : estimator
         Not fitted.
-    points : ndarray of shape (n, d)
+    points : ndarray or CSR of shape (n, d)
         Transformed features.
     y : ndarray of shape (n,)
         Labels.
@@ -428,20 +428,23 @@ def fit_on_cluster(
     """
     flag = "--workers" if request.cluster is None else "--cluster"
     model = _counterpart(estimator, flag)
-    if is_sparse(points):
+    sparse = is_sparse(points)
+    if sparse and not isinstance(model, on_cluster.DaskS3VC):
         raise ValueError(
             f"{flag}: the table is a sparse matrix, because of free text or the format of its "
-            "file. Clusters fit dense tables only. Leave out columns of text with --drop."
+            "file. On a cluster use --method s3vc --set kernel=linear --set multi_class=ovr, or "
+            "leave out columns of text with --drop."
         )
     array = require("dask.array", extra="dask", purpose=flag)
     config = require("dask", extra="dask", purpose=flag).config
     rows = np.flatnonzero(labeled)
     with _client(request, flag) as client:
         n_chunks = _CHUNKS * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-        height = -(-len(points) // n_chunks)
+        height = -(-points.shape[0] // n_chunks)
         # The table has to be sent, because only this process has it.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            X = array.from_array(points, chunks=(height, points.shape[1])).persist()
+            chunks, asarray = (height, points.shape[1]), False if sparse else None
+            X = array.from_array(points, chunks=chunks, asarray=asarray).persist()
         with label_warnings_ignored():
             model.set_params(client=client).fit(X, (rows, y[rows]))
         local = model.to_local()
