@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.cluster.data import KINDS, dimensions, points, points_on_workers
+from benchmarks.cluster.watch import peaks, traffic, watch
 from benchmarks.shared.log import told
 from benchmarks.shared.output import RESULTS, say, write_results
 from benchmarks.shared.tables import Table
@@ -51,12 +52,18 @@ class Use:
         Peak resident size of the client's process, scheduler included.
     worker_bytes : int
         Largest peak of the resident size of a worker's process.
-    moved_bytes : int
-        Between workers.
+    bare_bytes : int
+        Resident size of a worker that has the library and no points.
+    busiest : float
+        Share of the busiest worker in the processor seconds of all workers.
+    peaks : dict of str to int
+        Largest resident size of a worker by stage, sampled.
+    moved : dict of str to int
+        Bytes between workers by stage.
     error : float
         Of `transduction_`, in %.
-    planned_worker_bytes, planned_moved_bytes : float or None
-        As forecast; None for methods without a graph.
+    planned : dict of str to (float, float), or None
+        Bytes of a worker and bytes moved by stage, as forecast; None for methods without a graph.
     local : tuple of (float, float), or None
         Processor seconds and error in % of the fit in memory.
     """
@@ -69,10 +76,12 @@ class Use:
     stages: dict[str, float]
     client_bytes: int
     worker_bytes: int
-    moved_bytes: int
+    bare_bytes: int
+    busiest: float
+    peaks: dict[str, int]
+    moved: dict[str, int]
     error: float
-    planned_worker_bytes: float | None = None
-    planned_moved_bytes: float | None = None
+    planned: dict[str, tuple[float, float]] | None = None
     local: tuple[float, float] | None = None
 
 
@@ -106,6 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
             uses.append(use)
             say("  ".join(_cells(use)))
     rows = [_cells(use) for use in uses]
+    compared = [row for use in uses if use.planned is not None for row in _beside_plan(use)]
     header = (
         "method",
         "kind",
@@ -115,22 +125,24 @@ def run(arguments: argparse.Namespace) -> int:
         "stages",
         "client GB",
         "worker GB",
+        "busiest worker",
         "moved GB",
         "error %",
-        "planned worker, moved GB",
         "in memory: cpu s, error %",
     )
     title = f"{arguments.workers} workers of {arguments.memory}, one thread each"
+    tables = [Table(title, header, rows)]
+    if compared:
+        of_stages = ("kind", "points", "stage", "worker GB", "planned", "moved GB", "planned")
+        tables.append(Table(f"{title}: forecast and measured by stage", of_stages, compared))
     arguments.output.mkdir(parents=True, exist_ok=True)
     raw = {"uses": [asdict(use) for use in uses]}
-    write_results(arguments.output, "cluster", [Table(title, header, rows)], raw)
+    write_results(arguments.output, "cluster", tables, raw)
     return 0
 
 
 def _cells(use: Use) -> list[str]:
     stages = ", ".join(f"{name} {seconds:.1f}" for name, seconds in use.stages.items())
-    sizes = [use.client_bytes, use.worker_bytes, use.moved_bytes]
-    numbers = [f"{size / 1e9:.2f}" for size in sizes]
     return [
         use.method,
         use.kind,
@@ -138,13 +150,28 @@ def _cells(use: Use) -> list[str]:
         f"{use.seconds:.1f}",
         f"{use.processor_seconds:.1f}",
         stages,
-        *numbers,
+        f"{use.client_bytes / 1e9:.2f}",
+        f"{use.worker_bytes / 1e9:.2f}",
+        f"{use.busiest:.0%}",
+        f"{sum(use.moved.values()) / 1e9:.2f}",
         f"{use.error:.2f}",
-        "-"
-        if use.planned_moved_bytes is None or use.planned_worker_bytes is None
-        else f"{use.planned_worker_bytes / 1e9:.2f}, {use.planned_moved_bytes / 1e9:.2f}",
         "-" if use.local is None else f"{use.local[0]:.1f}, {use.local[1]:.2f}",
     ]
+
+
+def _beside_plan(use: Use) -> list[list[str]]:
+    """Cells of each stage: what was measured, and what was forecast."""
+    assert use.planned is not None
+    rows = []
+    for stage, (held, moved) in use.planned.items():
+        measured = use.peaks.get(stage), held, use.moved.get(stage, 0), moved
+        cells = ["-" if size is None else f"{size / 1e9:.2f}" for size in measured]
+        rows.append([use.kind, f"{use.n_points:,d}", stage, *cells])
+    held = max(held for held, _ in use.planned.values())
+    sizes = [use.worker_bytes, held, sum(use.moved.values())]
+    sizes.append(sum(moved for _, moved in use.planned.values()))
+    cells = [f"{size / 1e9:.2f}" for size in sizes]
+    return [*rows, [use.kind, f"{use.n_points:,d}", "all", *cells]]
 
 
 def _forecast(plan: Plan) -> Table:
@@ -164,9 +191,11 @@ def _forecast(plan: Plan) -> Table:
 
 def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
     """One fit in a cluster of its own."""
+    import dask
     from distributed import Client, LocalCluster, wait
 
     with (
+        dask.config.set({"distributed.admin.low-level-log-length": 1_000_000}),  # of transfers
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
@@ -178,35 +207,41 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
         ) as cluster,
         Client(cluster) as client,
     ):
+        client.run(_warm)
+        bare = watch(client)
         X, truth = points_on_workers(kind, n)
         X = X.persist()
         wait(X)
         rows = _labelled(truth)
-        client.run(_warm)
-        moved, spent = _moved(client), _processor_seconds(client)
+        before, spent = client.run(time.process_time), time.process_time()
         with told("%s: %.1f s") as stages:
             start = time.perf_counter()
             model = _estimator(method).fit(X, (rows, truth[rows]))
             seconds = time.perf_counter() - start
-        spent = _processor_seconds(client) - spent
+        spent = time.process_time() - spent
+        after = client.run(time.process_time)
+        of_workers = [after[name] - seconds for name, seconds in before.items()]
         found = model.transduction_.map_blocks(_as_bytes, dtype=np.int8).compute()
         error = 100 * float((found != truth).mean())
-        plan = None
+        planned = None
         if method == "landmarks":
-            plan = Plan(n, X.shape[1], n_workers, dimensions=dimensions(kind, n_workers))
+            plan = Plan(n, X.shape[1], n_workers, dimensions=dimensions(kind, n, n_workers))
+            planned = {one.name: (plan.bare_bytes + one.held, one.moved) for one in plan.stages()}
         return Use(
             method,
             kind,
             n,
             seconds,
-            spent,
+            spent + sum(of_workers),
             {str(name): float(spent) for name, spent in stages},
             resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             max(client.run(_peak).values()),
-            _moved(client) - moved,
+            bare,
+            max(of_workers) / sum(of_workers),
+            peaks(client),
+            traffic(client),
             error,
-            None if plan is None else plan.worker_bytes,
-            None if plan is None else plan.moved,
+            planned,
         )
 
 
@@ -256,21 +291,9 @@ def _as_bytes(block: NDArray[Any]) -> NDArray[np.int8]:
     return block.astype(np.int8)
 
 
-def _moved(client: Any) -> int:
-    return sum(client.run(_received).values())
-
-
 def _warm() -> None:
     """What a worker loads with its first task is no part of a fit."""
     import lapwing.dask  # noqa: F401
-
-
-def _processor_seconds(client: Any) -> float:
-    return time.process_time() + sum(client.run(time.process_time).values())
-
-
-def _received(dask_worker: Any) -> int:
-    return int(sum(entry["total"] for entry in dask_worker.transfer_incoming_log))
 
 
 def _peak() -> int:

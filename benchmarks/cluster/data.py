@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from benchmarks.shared.points import images
+from lapwing.dask._plan import count_of_blocks
 
 N_FEATURES, N_CLASSES = 64, 10
 CHUNK = 50_000
@@ -95,8 +96,9 @@ def truth_of(kind: str, n: int) -> NDArray[np.int64]:
     return classes(0, n) % (2 if kind == "documents" else N_CLASSES)
 
 
-def dimensions(kind: str, n_blocks: int) -> float:
+def dimensions(kind: str, n: int, n_workers: int) -> float:
     """Dimensions that the classes fill; 0 if whole classes fit into the blocks."""
+    n_blocks = count_of_blocks(n, 4 * N_FEATURES, n_workers)
     if kind != "images" and N_CLASSES % n_blocks == 0:
         return 0.0
     return {"sheets": 3.0, "blobs": 64.0, "images": 12.0}[kind]

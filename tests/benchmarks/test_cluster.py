@@ -35,6 +35,24 @@ def test_the_number_of_blocks() -> None:
     assert count_of_blocks(3, 256, 8) == 3
 
 
+@pytest.mark.parametrize(
+    ("task", "stage"),
+    [
+        ("block_info", "read"),
+        ("piece", "placement"),
+        ("in_place", "back"),
+        ("answered", "search"),
+        ("packed", "eigenpairs"),
+        ("normal_block", "features"),
+        ("sheets", "other"),
+        ("row_blocks", "other"),  # which a module imports
+    ],
+)
+def test_tasks_belong_to_stages(task: str, stage: str) -> None:
+    watch = pytest.importorskip("benchmarks.cluster.watch", reason="distributed is not installed")
+    assert watch.stage_of(task) == stage
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_points_are_the_same_in_any_chunks(kind: str) -> None:
     first, other = (KINDS[kind](start, 20) for start in (0, CHUNK))

@@ -1,0 +1,137 @@
+"""Memory and traffic of workers by stage of a fit."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dask.utils import key_split
+from distributed import WorkerPlugin
+
+_PERIOD = 0.02  # seconds between two samples
+_NAME = "lapwing-watch"
+# Modules of the tasks of a stage; names of keys have no underscore at their beginning.
+_STAGES = {
+    "read": ("_data",),
+    "placement": ("_placement",),
+    "search": ("_neighbors",),
+    "graph": ("_halos",),
+    "eigenpairs": ("_laplacian",),
+    "features": ("_embedded",),
+    "functions": ("_baselines",),
+    "s3vc": ("_low_density",),
+    "answers": ("_engine", "_base", "_row_blocks"),
+}
+_BACK = ("between", "in_place")  # of the placement, on the way back
+_PRODUCTS = ("packed", "multiplied")  # of halos, in the products of the eigenpairs
+
+
+class Watch(WorkerPlugin):
+    """Sample the resident size of a worker, by the task that it runs."""
+
+    name: ClassVar[str] = _NAME
+
+    def setup(self, worker: Any) -> None:
+        """Start to sample."""
+        self.first = resident_bytes()
+        self.peaks: dict[str, int] = defaultdict(int)
+        self._worker, self._stop = worker, threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread.start()
+
+    def teardown(self, worker: Any) -> None:
+        """Stop."""
+        self._stop.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._stop.wait(_PERIOD):
+            size, running = resident_bytes(), []
+            with suppress(RuntimeError):  # the set changes while it is read
+                running = [key_split(task.key) for task in self._worker.state.executing]
+            for name in running:
+                self.peaks[name] = max(self.peaks[name], size)
+
+
+def resident_bytes() -> int:
+    """Return the resident size of this process."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def watch(client: Any) -> int:
+    """Watch all workers; return the resident size of one that has the library and no points."""
+    client.register_plugin(Watch())
+    return max(client.run(_first).values())
+
+
+def peaks(client: Any) -> dict[str, int]:
+    """Return the largest resident size of a worker by stage."""
+    merged: dict[str, int] = defaultdict(int)
+    for found in client.run(_peaks).values():
+        for stage, sizes in by_stage(found):
+            merged[stage] = max(merged[stage], *sizes)
+    return dict(merged)
+
+
+def peak_tasks(client: Any) -> dict[str, int]:
+    """Return the largest resident size of a worker by name of task."""
+    merged: dict[str, int] = defaultdict(int)
+    for found in client.run(_peaks).values():
+        for name, size in found.items():
+            merged[name] = max(merged[name], size)
+    return dict(merged)
+
+
+def traffic(client: Any) -> dict[str, int]:
+    """Return the bytes that workers received of one another, by stage."""
+    merged: dict[str, int] = defaultdict(int)
+    for found in client.run(_received).values():
+        for stage, sizes in by_stage(found):
+            merged[stage] += sum(sizes)
+    return dict(merged)
+
+
+def by_stage(found: Mapping[str, int]) -> Iterable[tuple[str, list[int]]]:
+    """Return numbers by name of task as lists by stage."""
+    stages: dict[str, list[int]] = defaultdict(list)
+    for name, size in found.items():
+        stages[stage_of(name)].append(size)
+    return stages.items()
+
+
+def stage_of(task: str) -> str:
+    """Return the stage of a task by its name."""
+    if task in _BACK:
+        return "back"
+    if task in _PRODUCTS:
+        return "eigenpairs"
+    for stage, modules in _STAGES.items():
+        for name in modules:
+            module = import_module(f"lapwing.dask.{name}")
+            for own in (task, f"_{task}"):
+                if getattr(getattr(module, own, None), "__module__", "") == module.__name__:
+                    return stage
+    return "other"
+
+
+def _first(dask_worker: Any) -> int:
+    return int(dask_worker.plugins[_NAME].first)
+
+
+def _peaks(dask_worker: Any) -> dict[str, int]:
+    return dict(dask_worker.plugins[_NAME].peaks)
+
+
+def _received(dask_worker: Any) -> dict[str, int]:
+    sizes: dict[str, int] = defaultdict(int)
+    for entry in dask_worker.transfer_incoming_log:
+        for key, size in entry["keys"].items():
+            sizes[key_split(key)] += size
+    return dict(sizes)
