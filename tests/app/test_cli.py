@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from python_calamine import CalamineWorkbook
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 import lapwing
@@ -164,6 +164,22 @@ def test_npz_with_two_classes_and_the_usual_marker(tmp_path: Path) -> None:
         assert float(row["margin"]) == 2 * abs(float(row["score_1"]))
 
 
+@pytest.fixture
+def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demonstration of 300 digits, drawn along two pixels; `make demo` takes all of it."""
+
+    class TwoPixels:
+        def __init__(self, *args: Any, **options: Any) -> None: ...
+
+        def fit_transform(self, X: Any) -> Any:
+            return X[:, [20, 43]]
+
+    X, y = load_digits(return_X_y=True)
+    monkeypatch.setattr(demo, "load_digits", lambda **_: (X[:300], y[:300]))
+    monkeypatch.setattr(demo, "TSNE", TwoPixels)
+
+
+@pytest.mark.usefixtures("few_digits")
 def test_demo_compares_three_methods_and_draws(tmp_path: Path) -> None:
     picture = tmp_path / "demo.png"
     done = run("demo", "--output", picture, "--draws", "1")
@@ -629,6 +645,7 @@ def test_texts_of_an_excel_file_are_no_formulas(tmp_path: Path) -> None:
     assert CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python() == rows
 
 
+@pytest.mark.usefixtures("few_digits")
 def test_demo_without_matplotlib_still_compares(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -676,6 +693,7 @@ def test_wrong_parameters_of_the_demonstration(options: dict[str, int], message:
         demo.run_demo(**options)
 
 
+@pytest.mark.usefixtures("few_digits")
 def test_the_demonstration_is_honest() -> None:
     result = demo.run_demo(labels_per_class=2, n_draws=3, seed=1)
     assert result.labeled.sum() == 20

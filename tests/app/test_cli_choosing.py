@@ -281,9 +281,7 @@ def test_known_sizes_are_told_to_what_is_compared(
     assert pl.read_csv("q.csv")["label"].to_list() == model.predict(X).tolist()
 
     first = Path("p.csv").read_bytes()
-    said = main("fit", *KINDS, *given, "--predictions", "p.csv")[1]
-    lines = said.splitlines()
-    command = lines[lines.index("To fit the same without choosing again:") + 1].strip()
+    command = json.loads(said)["command"]
     assert "a:0.85,b:0.12,c:0.03" in command
     assert main(*shlex.split(command)[1:])[0] == 0
     assert Path("p.csv").read_bytes() == first
@@ -331,7 +329,7 @@ def test_thirds_can_be_repeated(blobs: Path, main: Main, monkeypatch: pytest.Mon
     monkeypatch.setattr(choosing, "default_candidates", lambda *_: (gap,))
     table = pl.read_csv(blobs)
     kinds = [kind and "abc"[i % 3] for i, kind in enumerate(table["kind"].fill_null(""))]
-    table.with_columns(kind=pl.Series(kinds)).write_csv(blobs)
+    table.with_columns(kind=pl.Series(kinds)).head(24).write_csv(blobs)
     words = ["--method", "auto", "--set", "class_prior=uniform", *QUICK]
     found = json.loads(main("fit", "t.csv", *FIT, *words, "--json")[1])
     command = next(value for value in found.values() if "balance=a:0.3333" in str(value))
@@ -471,7 +469,7 @@ def test_names_of_a_table_are_no_markup_in_the_page_of_a_comparison(
 # --- tune -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["lapsvc", "laprls", "laperls"])
+@pytest.mark.parametrize("method", ["lapsvc", "laperls"])
 def test_tune_says_what_it_took_and_how_to_repeat_it(blobs: Path, main: Main, method: str) -> None:
     words = ["tune", "t.csv", *FIT, "--method", method, "--predictions", "a.csv"]
     code, said, _ = main(*words, "--report", "r.html", "--json")

@@ -253,6 +253,8 @@ def test_every_method_says_which_rows_to_label(main: Main, method: str) -> None:
         rows = [row | {"y": row["y"] and row["a"]} for row in rows]
     write("t.csv", rows)
     options = ("--label", "y", "--id", "name", "-k", 3, "--method", method, "--out", "n.csv")
+    if method == "auto":
+        options += ("--set", "n_draws=1", "--set", "max_left_out=2")
     found = asked(main("suggest", "t.csv", *options, "--json"))
     assert found["chosen_by"] == ("graph" if numbers else "graph and answers")
     assert found["method"] == method or method == "auto"
@@ -261,7 +263,7 @@ def test_every_method_says_which_rows_to_label(main: Main, method: str) -> None:
 
 
 def test_the_method_is_chosen_as_by_a_fit(main: Main) -> None:
-    rows, _ = table(n_labels=4)
+    rows, _ = table(n=36, n_groups=2, n_labels=4)
     write("t.csv", rows)
     little = ("--set", "n_draws=1", "--set", "max_left_out=2")
     options = ("--label", "y", "--id", "name", "--method", "auto", *little)
