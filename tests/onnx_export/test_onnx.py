@@ -187,8 +187,9 @@ LOW_DENSITY = [
     ("options", "y", "multi_class"),
     [
         *((options, Y, "ovo") for options in LOW_DENSITY),
-        *((options, THREE, way) for options in LOW_DENSITY for way in ("ovo", "ovr")),
-        *(({}, FOUR, way) for way in ("ovo", "ovr")),
+        # Votes of pairs, and scores of classes, are made of the same columns whatever the space.
+        *((options, THREE, way) for options in LOW_DENSITY[:2] for way in ("ovo", "ovr")),
+        ({}, FOUR, "ovo"),
     ],
     ids=repr,
 )
