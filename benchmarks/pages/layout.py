@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from benchmarks.pages.short import in_short
 from benchmarks.shared.measured import Measured, Merged
-from benchmarks.shared.pieces import PEER_SETS
+from benchmarks.shared.pieces import FINISH_SETS, PEER_SETS
 from benchmarks.shared.tables import Table
 
 
@@ -238,7 +238,7 @@ class are on [the page before](peers.md).""",
         Section("Rows to label next", ("labelling",)),
         Section(
             "Labels on the page",
-            ("page", "finish"),
+            ("page", *(f"finish-{name}" for name in FINISH_SETS)),
             "`lapwing label`: how soon colours follow a label, how many labels an error takes, "
             "and how often the page is right when it says stop.",
         ),

@@ -41,6 +41,7 @@ PEER_SETS = (
     *("g50c", "ssl_digit1", "ssl_usps", "ssl_coil2", "ssl_g241c", "ssl_g241n"),
     *("ssl_text", "pcmac", "uspst", "coil20"),
 )
+FINISH_SETS = ("digits", "wine", *PEER_SETS[:8])
 _SCALING = "embedded --tables scaling --no-figures --points"
 _THOUSANDS = "pixels:70000 images:200000 blobs:200000 sheets:200000"
 _VOLUMES = "uspst coil20 digit1 usps coil2 text"
@@ -58,7 +59,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("reading", "reading", 1),
     Piece("page", "page", 5),
     Piece("refits", "refits", 5),
-    Piece("finish", "finish --sets digits wine", 15),
+    *(Piece(f"finish-{name}", f"finish --sets {name}", 4) for name in FINISH_SETS),
     Piece("labelling", "labelling", 15),
     Piece("tuning-cost", "tuning --tables cost", 3),
     Piece("tuning-errors", "tuning --tables errors values --draws 3", 40),

@@ -456,8 +456,10 @@ def suspicious(scores: Array, codes: Array, sharpness: Sharpness) -> Array:
     See `probability_wrong`; of equal ones the first. A label that the fit without it repeats is
     never among them.
     """
-    wrong = probability_wrong(scores, codes, sharpness)
     known = np.asarray(np.isfinite(scores).all(axis=1))
     contradicted = known & (predict_codes(np.where(known[:, None], scores, 0.0)) != codes)
+    if not contradicted.any():
+        return np.empty(0, dtype=np.intp)
+    wrong = probability_wrong(scores, codes, sharpness)
     order = np.argsort(-wrong, kind="stable")
     return np.asarray(order[(wrong[order] >= 0.5) & contradicted[order]])
