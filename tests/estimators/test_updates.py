@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from lapwing._host import threads
 from lapwing.datasets import mask_labels
 from lapwing.estimators import template, updates
 from lapwing.estimators.template import is_fitted_name
-from lapwing.exceptions import SuggestedLabelsWarning
+from lapwing.exceptions import ConstantFitWarning, SuggestedLabelsWarning
 from lapwing.graphs import build_laplacian, default_graph, smallest_eigenpairs
 from lapwing.graphs.design import cover, design_of, most_telling, spectral_prior
 from lapwing.model_selection import leave_one_out, sure_rows
@@ -513,6 +514,17 @@ def test_numbers_are_suggested_by_their_variances(
     some = fitted.suggest(4).tolist()
     assert len(set(some)) == 4
     assert set(some) < set(looked_at.tolist())
+
+
+def test_candidates_that_are_all_alike_are_told_of() -> None:
+    """To a kernel without width all points are one."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.where(np.arange(30) < 5, X[:, 0], np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LapRLSRegressor(gamma=1e-14, updatable=True).fit(X, y)
+    with pytest.warns(ConstantFitWarning, match="All 25 candidates would reduce the variance"):
+        model.suggest(2)
 
 
 def test_suggested_labels_beat_random_ones() -> None:

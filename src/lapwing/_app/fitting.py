@@ -219,6 +219,14 @@ def rows_to_label_next(estimator: Any, points: Any, n_wanted: int) -> NDArray[np
     return np.asarray(rows_to_label(points, k=n_wanted, model=estimator))
 
 
+def chosen_by(estimator: Any) -> str:
+    """Return what `rows_to_label_next` goes by: the graph, also the answers, or the variance."""
+    if not is_regressor(estimator):
+        return "graph and answers"
+    kept = getattr(estimator, "updatable", False)
+    return "variance" if kept and estimator._has_posterior else "graph"
+
+
 def without_memory(estimator: Any) -> Any:
     """Return the same fit without the data kept for later labels."""
     if not hasattr(estimator, "suggest"):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lapwing._app.choosing import choose
 from lapwing._app.encoding import points_of
-from lapwing._app.fitting import fit_estimator, keep_graph, rows_to_label_next
+from lapwing._app.fitting import chosen_by, fit_estimator, keep_graph, rows_to_label_next
 from lapwing._app.requests import SuggestRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.tables import Table
@@ -37,6 +37,8 @@ class Suggestion:
         Name of the method.
     fitted : bool
         Whether there were labels of two classes for a fit; otherwise the rows cover the table.
+    chosen_by : {'graph', 'graph and answers', 'variance'}
+        What the choice goes by.
     scaling : str
         Description of the preprocessing.
     seconds : float
@@ -48,6 +50,7 @@ class Suggestion:
     rows: NDArray[np.intp]
     name: str
     fitted: bool
+    chosen_by: str
     scaling: str
     seconds: float
 
@@ -88,7 +91,7 @@ def suggest(
     before = points_of(table, request, progress)
     regression = table.numeric if request.automatic else request.chosen.regression
     known = len(np.unique(table.y[table.labeled]))
-    fitted, name = known >= (1 if regression else 2), request.method
+    fitted, name, by = known >= (1 if regression else 2), request.method, "graph"
     if fitted:
         chosen = choose(table, request, before.points, progress)
         before = chosen.scaled(before, table)
@@ -96,6 +99,7 @@ def suggest(
         keep_graph(estimator, table.labeled.size)
         fit_estimator(estimator, before.points, table.y, request, callbacks)
         rows = rows_to_label_next(estimator, before.points, request.n_rows)
+        by = chosen_by(estimator)
     else:
         rows = telling_rows(
             before.points,
@@ -110,7 +114,7 @@ def suggest(
             "to label next."
         )
     seconds = time.perf_counter() - start
-    return Suggestion(request, table, rows, name, fitted, before.words, seconds)
+    return Suggestion(request, table, rows, name, fitted, by, before.words, seconds)
 
 
 def _graph_of(request: SuggestRequest, points: Any) -> Any:

@@ -125,8 +125,7 @@ def suggestion_summary(suggested: Suggestion) -> dict[str, Any]:
         "rows": int(table.labeled.size),
         "labeled": int(np.count_nonzero(table.labeled)),
         "suggested": [str(name) for name in table.ids[suggested.rows].tolist()],
-        # Predicted numbers have no margins.
-        "chosen_by": "graph and answers" if suggested.fitted and not table.numeric else "graph",
+        "chosen_by": suggested.chosen_by,
         "remarks": list(table.remarks),
         "scaling": suggested.scaling,
         "seed": request.seed,

@@ -743,6 +743,19 @@ def check_finite_answers(*arrays: Array) -> None:
 
 _ODDS = 5.0  # to one; of a true prior of USPS 80:20, where two digits look like a class, up to four
 _MISSED = 0.01  # of the points
+_ALIKE = 1e-6  # relative: what rounding makes of equal reductions of the variance
+
+
+def warn_equal_candidates(reductions: Array) -> None:
+    """Warn if all candidates reduce the variance alike: a function that is nearly constant."""
+    if len(reductions) > 1 and np.ptp(reductions) <= _ALIKE * reductions.max():
+        warn(
+            f"All {len(reductions)} candidates would reduce the variance of the answer alike, so "
+            "that those that are suggested are no better than others. The fitted function is "
+            "nearly constant: choose a larger gamma or smaller gamma_A and gamma_I, or draw rows "
+            "at random.",
+            ConstantFitWarning,
+        )
 
 
 def warn_suggested_labels(n_suggested: int, n_labels: int) -> None:

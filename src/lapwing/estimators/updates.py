@@ -26,6 +26,7 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators.prepared import SILENT, P, Refits, S, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_telling
+from lapwing.linalg import column_dot
 from lapwing.problem import value_order
 from lapwing.solvers.design import reduce_variance
 
@@ -206,7 +207,15 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         found = kept.refits.covariance(points)
         if found is None:
             return None
+        reductions = column_dot(found.values, found.values * counts[:, None])
+        diagnostics.warn_equal_candidates(reductions)
         return reduce_variance(found.values, points, found.noise, counts, min(k, len(points)))
+
+    @property
+    def _has_posterior(self) -> bool:
+        """Whether `suggest` goes by posterior variances; LapSVR has none, for example."""
+        kept = self._what_was_kept("suggest")
+        return self._regression and kept.refits.covariance(np.zeros(1, dtype=np.intp)) is not None
 
     def _by_graph(self, kept: UpdateState, k: int, open_points: Array, counts: Array) -> Array:
         """Points to label next by the graph, whose design is kept."""
