@@ -55,6 +55,23 @@ def take_along(browser: Browser, *names: str) -> list[str]:
     return words[1:]
 
 
+def test_the_labels_say_which_rows_were_suggested(main: Main) -> None:
+    rows = unlabeled()
+    write("t.csv", rows)
+    with page("t.csv", label="y", id_column="name") as (server, browser):
+        for _ in range(6):
+            assert server.session.rest()
+            row = browser.get("api/state")["suggestions"][0]
+            browser.post("api/batch", {"rows": [row], "label": truth(rows[row])})
+        words = take_along(browser, "labels.csv")
+    chosen = [row["chosen"] for row in read("labels.csv")]
+    assert set(chosen) == {"suggested", "random"}
+    n = chosen.count("suggested")
+    code, _, err = main(*words)
+    assert code == 0
+    assert f"{n} of the 6 labels are of rows that were suggested" in err
+
+
 @pytest.mark.parametrize("column", ["y", None], ids=["named", "unnamed"])
 @pytest.mark.parametrize("key", [{"id_column": "name"}, {"drop": ("name",)}], ids=["id", "row"])
 def test_labels_that_were_given_are_fitted_to_the_same_answers(
@@ -68,7 +85,8 @@ def test_labels_that_were_given_are_fitted_to_the_same_answers(
             browser.post("api/batch", {"rows": [k], "label": truth(rows[k])})
         words = take_along(browser, "labels.csv", "predictions.csv", "model", "report.html")
     given = read("labels.csv")
-    assert list(given[0]) == ["name" if "id_column" in key else "row", column or "label"]
+    key_name = "name" if "id_column" in key else "row"
+    assert list(given[0]) == [key_name, column or "label", "chosen"]
     assert len(given) == 6
     made = Path("predictions.csv").read_bytes()
     assert words[1:3] == ["t.csv", "labels.csv"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing
+from lapwing._app.labelling import labeled
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Estimate
 from lapwing._label.server import read_target
@@ -109,6 +110,24 @@ def test_a_step_says_what_was_drawn_only_after_the_answer() -> None:
         said = [step["checked"] for step in found.state()["history"]]
         assert said[0] == "drawn at random"
         assert said[-1] == "drawn at random, as the model said"
+
+
+def test_labels_say_how_their_rows_were_chosen(tmp_path: Path) -> None:
+    """Of rows of the queue, check rows among them, and of one that the user picked."""
+    with session(X, tmp_path, check_every=2) as found:
+        asked = answer(found, 6)
+        drawn = set(found._checks.rows)
+        own = next(row for row in range(60) if row not in {*asked, *drawn, *found._offered})
+        found.give([own], TRUTH[own])
+        found.give([asked[0]], None)
+        expected = dict.fromkeys(range(60), "")
+        expected |= {row: "random" if row in drawn else "suggested" for row in asked[1:]}
+        assert set(expected.values()) == {"", "random", "suggested"}
+        assert found.chosen().tolist() == [expected[row] for row in range(60)]
+        chosen = found.chosen()
+    with session(X, tmp_path, check_every=2) as again:
+        assert again.chosen().tolist() == chosen.tolist()
+        assert labeled(again).n_suggested == chosen.tolist().count("suggested")
 
 
 def test_labels_of_the_table_count_only_if_they_were_drawn_at_random() -> None:

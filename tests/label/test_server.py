@@ -105,7 +105,7 @@ def test_labels_come_back_as_they_were_given(browser: Browser, server: LabelServ
     browser.post("api/batch", {"rows": [4, 5], "label": "7"})
     assert server.labels()[:6].tolist() == [None, None, None, None, "7", "7"]
     csv = browser.ask("GET", "api/export/labels.csv")
-    assert csv.content == b"index,label\n4,7\n5,7\n"
+    assert csv.content == b"index,label,chosen\n4,7,\n5,7,\n"
     assert csv.headers["content-disposition"] == 'attachment; filename="labels.csv"'
     assert browser.ask("GET", "api/export/labels.txt").content == b"\n" * 4 + b"7\n7\n" + b"\n" * 54
     answer = browser.ask("GET", "api/export/predictions.csv")

@@ -39,7 +39,7 @@ from lapwing._report.page import collect
 from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
 from lapwing._tables.coding import code_labels
-from lapwing._tables.columns import Keys, split_names
+from lapwing._tables.columns import SUGGESTED, Keys, split_names
 from lapwing._tables.predictions import write_predictions
 from lapwing._tables.tables import Table
 from lapwing._words import quoted
@@ -470,6 +470,7 @@ def labeled(session: Session) -> Table:
         y=coded.y,
         labeled=coded.labeled,
         unlabeled=coded.unlabeled,
+        n_suggested=int(np.count_nonzero(session.chosen() == SUGGESTED)),
     )
 
 

@@ -21,7 +21,7 @@ from lapwing._label.material import Material
 from lapwing._label.words import RequestError
 from lapwing._report.text import plural
 
-SUGGESTED = 20  # whoever labels fast must not wait for the next row
+QUEUED = 20  # whoever labels fast must not wait for the next row
 _GRASP = 0.05  # for the page to fetch the colours before anything else is worked out
 
 T = TypeVar("T")
@@ -209,7 +209,7 @@ class Model:
         if answers is not None and not self._advising.pause(_GRASP):
             return
         try:
-            rows = tuple(self.suggest(answers, codes, SUGGESTED))
+            rows = tuple(self.suggest(answers, codes, QUEUED))
             with single_blas_thread():
                 suspicious_labels = () if answers is None else tuple(answers.suspicious_labels())
                 estimate = None if answers is None else answers.estimate(task.checked)

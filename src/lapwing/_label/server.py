@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from lapwing._host.modules import require
 from lapwing._label.finding import Wish
 from lapwing._label.journal import JournalError
-from lapwing._label.model import SUGGESTED
+from lapwing._label.model import QUEUED
 from lapwing._label.session import CLOSED, Event, Session
 from lapwing._label.words import RequestError
 
@@ -171,7 +171,7 @@ class _Handlers:
         return self._responses.Response(content, media_type=kind)
 
     async def suggest(self, request: Request) -> Any:
-        k = whole(request.query_params.get("k", str(SUGGESTED)), "k")
+        k = whole(request.query_params.get("k", str(QUEUED)), "k")
         skipped = whole_text(request.query_params.get("skip", ""), "skip")
         return self._json(await self._call(self._session.suggest, k, skipped))
 

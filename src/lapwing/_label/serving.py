@@ -236,7 +236,8 @@ def _listen(port: int) -> socket.socket:
 def labels_csv(session: Session) -> Export:
     """The labelled rows by name or number, to be given to ``fit`` behind the table.
 
-    The columns are those of ``lapwing suggest``; see `lapwing._tables.answers`.
+    The columns are those of ``lapwing suggest``, so that a fit knows which rows were suggested;
+    see `lapwing._tables.answers`.
     """
     table, labels = session.material.table, session.labels()
     rows = np.flatnonzero(labels != "")
@@ -244,6 +245,7 @@ def labels_csv(session: Session) -> Export:
     columns = {
         table.id_name or table.keys.row: table.ids[rows].astype(str).astype(object),
         table.keys.label: labels[rows],
+        table.keys.chosen: session.chosen()[rows],
     }
     with tempfile.TemporaryDirectory() as folder, heard():
         path = Path(folder) / "labels.csv"

@@ -37,9 +37,10 @@ from lapwing._label.journal import (
 )
 from lapwing._label.learner import Answers, Estimate
 from lapwing._label.material import Maps, Material
-from lapwing._label.model import SUGGESTED, Model, Task
+from lapwing._label.model import QUEUED, Model, Task
 from lapwing._label.view import Moment, colours_of, rows_of, state_of, volumes
 from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
+from lapwing._tables.columns import RANDOM, SUGGESTED
 
 CLOSED = "closed"  # the part of the last event
 MOST_SUGGESTED = 100
@@ -128,7 +129,7 @@ class Session:
         with self._lock:
             learnt, history = self._model.learnt, self._history
             advised = [row for row in learnt.advice.suggestions if history.codes[row] == NO_CODE]
-            queue = self._queue(advised, SUGGESTED) if advised else []
+            queue = self._queue(advised, QUEUED) if advised else []
             checks_alone = looks_done(self._target, learnt.advice.estimate)
             moment = Moment(
                 self._version, history, learnt, dict(self._curve), self._target, checks_alone
@@ -222,6 +223,18 @@ class Session:
     def labels(self) -> NDArray[Any]:
         """The label of each row as text, empty where there is none."""
         return self._history.names()
+
+    def chosen(self) -> NDArray[Any]:
+        """How the row of each label was chosen; empty for the user's choice and without a label."""
+        with self._lock:
+            history, checks = self._history, self._checks
+        found = np.full(self.material.n, "", dtype=object)
+        for batch in history.batches:
+            if batch.asked and batch.number not in history.taken_back:
+                found[batch.rows] = SUGGESTED
+        found[checks.answered(history.codes)] = RANDOM
+        found[history.codes == NO_CODE] = ""
+        return found
 
     # What is done
 

@@ -56,7 +56,7 @@ class FileAnswers:
     difference: str = ""
 
 
-SUGGESTED = "suggested"  # in `Keys.chosen`
+SUGGESTED, RANDOM = "suggested", "random"  # in `Keys.chosen`
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Keys:
     label : str
         The label, where the table has no column of that name.
     chosen : str
-        How the row was chosen: `SUGGESTED`, or anything else.
+        How the row was chosen: `SUGGESTED`, `RANDOM`, or anything else.
     """
 
     row: str
