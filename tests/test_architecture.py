@@ -74,6 +74,7 @@ OPTIONAL = frozenset(
         "jinja2",
         "matplotlib",
         "onnx",
+        "openTSNE",
         "pandas",
         "polars",
         "rich",

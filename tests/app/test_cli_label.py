@@ -27,6 +27,12 @@ pytest.importorskip("uvicorn")
 __all__ = ["main"]
 
 
+@pytest.fixture(autouse=True)
+def _no_neighbour_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that nobody waits for."""
+    monkeypatch.setattr(labelling, "can_map", lambda: False)
+
+
 @contextmanager
 def page(*data: str, **options: Any) -> Iterator[tuple[LabelServer, Browser]]:
     request = LabelRequest(data=tuple(map(Path, data)), **options)

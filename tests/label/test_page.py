@@ -461,6 +461,57 @@ def test_other_eyes_and_hands(scheme: str, open_tab: Callable[..., Tab]) -> None
         tab.page.close()
 
 
+def test_the_neighbour_map_comes_by_itself_and_the_choice_is_kept(
+    server: Any, open_tab: Callable[..., Tab]
+) -> None:
+    tab = open_tab(server)
+    shown = "() => document.querySelector('#which-map').value"
+    assert tab.ask(shown) == "components"
+    server.session._take_map(blobs(120)[:, ::-1])
+    tab.until(lambda: tab.ask(shown) == "neighbours")
+    tab.page.select_option("#which-map", "components")
+    tab.page.reload()
+    tab.until(lambda: tab.page.locator("#which-map option").count() == 3)
+    assert tab.ask(shown) == "components"
+
+
+def test_axe_finds_nothing_to_mend(open_tab: Callable[..., Tab]) -> None:
+    """Before and after labels, with a dialog, with found rows, in the dark and on a phone."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    texts = [f"Row {row} " + "many words " * 60 for row in range(60)]
+    with lapwing.label(
+        blobs(60), classes=["left", "right"], texts=texts, journal=None, browser=False
+    ) as server:
+        tab = open_tab(server)
+
+        def check() -> None:
+            found = axe.run(tab.page).response["violations"]
+            assert [(one["id"], len(one["nodes"])) for one in found] == []
+
+        tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+        check()
+        server.session.give([0, 2, 4], "left")
+        server.session.give([1, 3, 5], "right")
+        assert server.session.rest()
+        tab.until(lambda: tab.page.locator("#queue .says").count() == 5)
+        tab.press("n")
+        tab.until(lambda: tab.page.locator("#card .candidates li").count() == 2)
+        check()
+        tab.press("?")
+        tab.until(lambda: tab.page.locator("#keys").is_visible())
+        check()
+        tab.press("Escape")
+        tab.page.select_option("#find-state", "doubtful")
+        tab.page.click("#find button")
+        tab.until(lambda: tab.selected() != 1)
+        check()
+        tab.page.emulate_media(color_scheme="dark")
+        check()
+        tab.page.set_viewport_size({"width": 390, "height": 844})
+        check()
+        tab.page.close()
+
+
 def test_two_tabs_show_the_same(server: Any, open_tab: Callable[..., Tab]) -> None:
     first, second = open_tab(server), open_tab(server)
     first.page.bring_to_front()

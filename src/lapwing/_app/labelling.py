@@ -29,6 +29,7 @@ from lapwing._host.modules import require
 from lapwing._host.warn import heard
 from lapwing._label.history import History
 from lapwing._label.journal import Journal
+from lapwing._label.mapping import can_map
 from lapwing._label.material import Material, PictureArrays, PictureFiles
 from lapwing._label.server import Export
 from lapwing._label.serving import LabelServer, labels_csv, labels_txt
@@ -358,7 +359,7 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
     if journal is not None:
         opened = Journal(check_writable(journal), material.subject(), material.table.source)
     try:
-        session = Session(material, opened)
+        session = Session(material, opened, neighbour_map=can_map())
     except BaseException:
         if opened is not None:
             opened.close()

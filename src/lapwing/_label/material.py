@@ -179,7 +179,7 @@ class MapKind(NamedTuple):
 
     Attributes
     ----------
-    key : {'own', 'components', 'graph'}
+    key : {'own', 'neighbours', 'components', 'graph'}
     title : str
         What its axes are.
     """
@@ -188,9 +188,11 @@ class MapKind(NamedTuple):
     title: str
 
 
-def kinds_of_map(own: tuple[str, ...]) -> tuple[MapKind, ...]:
+def kinds_of_map(own: tuple[str, ...], *, neighbours: bool = False) -> tuple[MapKind, ...]:
     """The maps of a table whose own coordinates have these names, the best first."""
     found = [MapKind("own", f"{own[0]} and {own[1]}")] if own else []
+    if neighbours:
+        found.append(MapKind("neighbours", "Neighbour map"))
     return (
         *found,
         MapKind("components", "Principal components"),
@@ -235,16 +237,24 @@ class Maps:
     ----------
     shown : ndarray of int
         The rows that are drawn.
-    kinds : tuple of MapKind
     """
 
     def __init__(self, material: Material, eigenmap: Callable[[], NDArray[Any]]) -> None:
         self.shown = even_sample(material.n)
-        own = material.table.layout is not None
-        self.kinds = kinds_of_map(material.layout_names if own else ())
         self._material, self._eigenmap = material, eigenmap
         self._made: dict[str, bytes] = {}
         self._lock = threading.Lock()
+        self._neighbours: NDArray[Any] | None = None
+
+    @property
+    def kinds(self) -> tuple[MapKind, ...]:
+        """The maps that there are by now."""
+        own = () if self._material.table.layout is None else self._material.layout_names
+        return kinds_of_map(own, neighbours=self._neighbours is not None)
+
+    def take(self, neighbours: NDArray[Any]) -> None:
+        """Take the neighbour map of all rows, which is ready now."""
+        self._neighbours = neighbours
 
     def draw(self, key: str) -> bytes:
         """The places of the rows that are drawn, as `as_bytes` writes them.
@@ -267,6 +277,9 @@ class Maps:
             return np.asarray(self._material.table.layout[self.shown])
         if key == "components":
             return principal(self._material.points, self.shown)
+        if key == "neighbours":
+            assert self._neighbours is not None
+            return self._neighbours[self.shown]
         return self._eigenmap()[self.shown]
 
 

@@ -36,6 +36,7 @@ from lapwing._label.journal import (
     undo_record,
 )
 from lapwing._label.learner import Answers, Estimate
+from lapwing._label.mapping import MapJob
 from lapwing._label.material import Maps, Material
 from lapwing._label.model import QUEUED, Model, Task
 from lapwing._label.view import Moment, colours_of, rows_of, state_of, volumes
@@ -71,6 +72,8 @@ class Session:
     material : Material
     journal : Journal or None
         Where the labels are kept; None keeps them in memory alone.
+    neighbour_map : bool, default=False
+        Whether a map of neighbours is made beside, see `lapwing._label.mapping`.
 
     Raises
     ------
@@ -78,7 +81,9 @@ class Session:
         If the journal holds what this table cannot have.
     """
 
-    def __init__(self, material: Material, journal: Journal | None) -> None:
+    def __init__(
+        self, material: Material, journal: Journal | None, *, neighbour_map: bool = False
+    ) -> None:
         self.material = material
         self._journal = journal
         self._lock = threading.RLock()
@@ -103,7 +108,8 @@ class Session:
         if material.target is not None and material.target != self._target:
             self.aim(material.target)
         n_classes = len(self._history.classes)
-        self._model = Model(material, n_classes, self._lock, self._emit, self._keep_point)
+        self._model = Model(material, n_classes, self._lock, self._heard, self._keep_point)
+        self._mapping = MapJob(self._take_map) if neighbour_map else None
         self._maps = Maps(material, lambda: self._model.point_graph.eigenmap())
         self._model.learn(self._task())
 
@@ -450,7 +456,9 @@ class Session:
 
     def rest(self, seconds: float = 60.0) -> bool:
         """Wait until nothing is left to be worked out; whether that was in time."""
-        return self._model.rest(seconds)
+        if not self._model.rest(seconds):
+            return False
+        return self._mapping is None or self._mapping.wait(seconds)
 
     def say_goodbye(self) -> None:
         """Tell all listeners that nothing comes any more."""
@@ -458,6 +466,8 @@ class Session:
 
     def close(self) -> None:
         """End the threads and let others open the journal."""
+        if self._mapping is not None:
+            self._mapping.close()
         self._model.close()
         with self._lock:
             if self._journal is not None:
@@ -526,6 +536,16 @@ class Session:
             self._offered.update(rows)
             self._queued = rows
             return rows
+
+    def _heard(self, part: str, version: int) -> None:
+        """Pass on what the model tells; the map of neighbours begins as soon as it has a graph."""
+        if part == "ready" and self._mapping is not None:
+            self._mapping.begin(self._model.point_graph, self.material.points)
+        self._emit(part, version)
+
+    def _take_map(self, places: NDArray[Any]) -> None:
+        self._maps.take(places)
+        self._emit("map", self._version)
 
     def _emit(self, part: str, version: int) -> None:
         with self._lock:

@@ -49,6 +49,7 @@ class Page {
     this.rows = new Int32Array();
     this.pointOf = new Int32Array();
     this.mapKey = '';
+    this.mapWanted = remembered();
     this.wanted = { state: false, colours: false };
     this.refreshing = false;
     this.saving = 0;
@@ -143,7 +144,7 @@ class Page {
 
   async showMap() {
     const { maps } = this.state;
-    if (!this.mapKey) this.mapKey = maps[0].key;
+    if (!this.mapKey) this.mapKey = this.#bestMap();
     try {
       const places = await api.places(this.mapKey);
       this.rows = places.rows;
@@ -515,7 +516,13 @@ class Page {
     this.state = await api.state();
     if (before.version !== this.state.version || before.model.version !== this.state.model.version) this.shelf.clear();
     this.showState();
-    if (before.maps.length !== this.state.maps.length && !this.rows.length) this.showMap();
+    if (before.maps.length === this.state.maps.length) return;
+    // A map that has come takes the place of the first one, but not below a hand that draws.
+    const best = this.#bestMap();
+    if (this.rows.length && (best === this.mapKey || this.scatter.line.length)) return;
+    this.mapKey = best;
+    /** @type {HTMLSelectElement} */ (byId('which-map')).value = best;
+    await this.showMap();
   }
 
   // Saying
@@ -593,7 +600,8 @@ class Page {
     colouring.addEventListener('change', () => this.colour(/** @type {any} */ (colouring.value)));
     const map = /** @type {HTMLSelectElement} */ (byId('which-map'));
     map.addEventListener('change', () => {
-      this.mapKey = map.value;
+      this.mapKey = this.mapWanted = map.value;
+      remember(map.value);
       this.showMap();
     });
     for (const select of [colouring, map]) {
@@ -658,7 +666,13 @@ class Page {
     const { maps } = this.state;
     if (select.options.length === maps.length) return;
     select.replaceChildren(...maps.map(({ key, title }) => make('option', { value: key }, title)));
-    select.value = this.mapKey || maps[0].key;
+    select.value = this.mapKey || this.#bestMap();
+  }
+
+  /** The map that was chosen last, if there is one, else the first. */
+  #bestMap() {
+    const { maps } = this.state;
+    return (maps.find(({ key }) => key === this.mapWanted) ?? maps[0]).key;
   }
 
   #showFilter() {
@@ -713,6 +727,26 @@ class Page {
 
 /** @param {number} milliseconds */
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+const MAP = 'lapwing-map';
+
+/** The map that was chosen last. Notebooks may forbid to keep anything. */
+function remembered() {
+  try {
+    return localStorage.getItem(MAP) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** @param {string} key */
+function remember(key) {
+  try {
+    localStorage.setItem(MAP, key);
+  } catch {
+    // The choice is kept as long as the page.
+  }
+}
 
 async function open() {
   const [state, colours] = await Promise.all([api.state(), api.colours()]);

@@ -1,0 +1,104 @@
+"""Neighbour map of the rows, made in a process of its own beside the page.
+
+It takes a minute of 100,000 rows, and holds Python's lock for much of it: in a thread, labels and
+colours would wait. The process has the lowest priority.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, load_npz, save_npz
+
+from lapwing._label.learner import PointGraph
+from lapwing._label.material import principal
+from lapwing._label.model import LatestJob
+from lapwing.graphs.layout import neighbour_map
+
+_AFFINITY, _START, _PLACES = "affinity.npz", "start.npy", "places.npy"
+_MOST = 200_000  # points; of a million it would take a quarter of an hour
+_LOWEST = 19  # of priorities; a process that only draws must not slow the page down
+
+
+def can_map() -> bool:
+    """Whether what makes the map is installed; programs that embed Python have no executable."""
+    return bool(sys.executable) and find_spec("openTSNE") is not None
+
+
+class MapJob:
+    """A neighbour map that is being made; any thread may ask.
+
+    Parameters
+    ----------
+    done : callable
+        Called with the coordinates of the rows, in a thread of this job. Never called if the map
+        could not be made: the page has others.
+    """
+
+    def __init__(self, done: Callable[[NDArray[np.float64]], None]) -> None:
+        self._done = done
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+        self._job: LatestJob[tuple[PointGraph, Any]] = LatestJob(self._make, "lapwing label: map")
+
+    def begin(self, graph: PointGraph, points: Any) -> None:
+        """Make the map of the rows `points`, whose graph is there."""
+        self._job.offer((graph, points))
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until nothing is being made; whether in time."""
+        return self._job.wait(seconds)
+
+    def close(self) -> None:
+        """End the process and the thread."""
+        self._closed = True
+        if self._process is not None:
+            self._process.kill()
+        self._job.close()
+
+    def _make(self, given: tuple[PointGraph, Any]) -> None:
+        prepared, points = given[0].prepared, given[1]
+        problem = prepared.problem
+        if problem.n_points > _MOST:
+            return
+        # Without room for its files there is no map.
+        with suppress(OSError), tempfile.TemporaryDirectory(prefix="lapwing-") as name:
+            folder = Path(name)
+            save_npz(folder / _AFFINITY, prepared.laplacian.affinity, compressed=False)
+            np.save(folder / _START, principal(points, problem.rows))
+            path = os.pathsep.join(filter(None, sys.path))
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, name],
+                env={**os.environ, "PYTHONPATH": path},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            if self._closed:  # meanwhile
+                self._process.kill()
+            if self._process.wait() == 0:
+                # Equal rows are one point of the graph.
+                self._done(np.load(folder / _PLACES)[problem.vertex])
+
+
+def main(folder: Path) -> None:
+    """Make the map of the graph in a folder; what the process does."""
+    if hasattr(os, "nice"):
+        os.nice(_LOWEST)
+    affinity = csr_array(load_npz(folder / _AFFINITY))
+    places = neighbour_map(affinity, np.load(folder / _START))
+    np.save(folder / _PLACES, places)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
