@@ -36,6 +36,8 @@ from lapwing import (
     AnchorGraph,
     AnchorGraphClassifier,
     EigenfunctionClassifier,
+    FewLabelClassifier,
+    FewLabelRegressor,
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
@@ -119,6 +121,8 @@ OF_THE_FAMILY = {
     *("check_sample_weights_pandas_series", "check_sample_weights_not_an_array"),
     *("check_sample_weights_list", "check_sample_weights_shape"),
 }
+# Not among `EVERY`, as they try other estimators.
+CHOICES = (FewLabelClassifier, FewLabelRegressor)
 # With parameters that take other ways, beside the defaults.
 VARIANTS = [
     LapSVC(solver="pcg", gamma_A=1e-2),
@@ -148,6 +152,7 @@ CHECKS = [
         for known in EVERY
         for case in checks(quick(known), whole=known.__name__ not in RELATIVES)
     ),
+    *(case for tries in CHOICES for case in checks(quick(tries), whole=True)),
     *(case for variant in VARIANTS for case in checks(variant, whole=False)),
 ]
 
