@@ -25,7 +25,7 @@ from benchmarks.cluster.watch import peaks, traffic, watch
 from benchmarks.shared.log import told
 from benchmarks.shared.output import RESULTS, say, write_results
 from benchmarks.shared.tables import Table
-from lapwing.dask._plan import Plan
+from lapwing.dask._plan import BARE_BYTES, Plan
 
 T = TypeVar("T")
 
@@ -223,10 +223,7 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
         of_workers = [after[name] - seconds for name, seconds in before.items()]
         found = model.transduction_.map_blocks(_as_bytes, dtype=np.int8).compute()
         error = 100 * float((found != truth).mean())
-        planned = None
-        if method == "landmarks":
-            plan = Plan(n, X.shape[1], n_workers, dimensions=dimensions(kind, n, n_workers))
-            planned = {one.name: (plan.bare_bytes + one.held, one.moved) for one in plan.stages()}
+        planned = _planned(kind, n, X.shape[1], n_workers) if method == "landmarks" else None
         return Use(
             method,
             kind,
@@ -243,6 +240,12 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
             error,
             planned,
         )
+
+
+def _planned(kind: str, n: int, d: int, n_workers: int) -> dict[str, tuple[float, float]]:
+    """Forecast bytes of a worker and bytes moved by stage."""
+    plan = Plan(n, d, n_workers, dimensions=dimensions(kind, n, n_workers))
+    return {stage.name: (BARE_BYTES + stage.held, stage.moved) for stage in plan.stages()}
 
 
 def _labelled(truth: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -275,7 +275,13 @@ How to fit them is on the pages of the guide on [data larger than memory](../gui
             "A process that takes more memory than the table says is ended. Passes are bytes "
             "that were read, over the size of the file.",
         ),
-        Section("Points on a Dask cluster of two processes", ("cluster", "cluster-ten-million")),
+        Section(
+            "Points on a Dask cluster of processes of one machine",
+            (
+                *("cluster", "cluster-ten-million", "cluster-one", "cluster-images"),
+                *("cluster-blobs", "cluster-documents", "cluster-ten-million-graph"),
+            ),
+        ),
         Section("S3VC by landmarks", ("qn-scaling", "s3vm-landmarks")),
         Section("Fits, and what fits the same points again", ("refits",)),
         Section("Many classes", ("s3vm-many",)),

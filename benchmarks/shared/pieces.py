@@ -130,6 +130,17 @@ PIECES: tuple[Piece, ...] = (
     Piece("disk-ten-million", "disk --points 1e7 --limit 6 --methods laperls", 13),
     Piece("cluster", "cluster", 10),
     Piece("cluster-ten-million", "cluster --points 10000000 --methods anchors eigenfunctions", 4),
+    Piece("cluster-one", "cluster --workers 1 --methods landmarks --points 1000000", 10),
+    Piece(
+        "cluster-images", "cluster --kind images --methods landmarks --points 100000 1000000", 20
+    ),
+    Piece("cluster-blobs", "cluster --kind blobs --methods landmarks --points 100000", 10),
+    Piece("cluster-documents", "cluster --kind documents --methods s3vc --points 1000000", 20),
+    Piece(
+        "cluster-ten-million-graph",
+        "cluster --methods landmarks --points 10000000 --memory 5GB",
+        40,
+    ),
 )
 
 # Within a quarter of an hour together: that all runs, not what it measures.

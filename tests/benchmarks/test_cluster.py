@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.cluster.command import Use, _beside_plan, _cells, _planned
 from benchmarks.cluster.data import CHUNK, KINDS, N_TERMS, WORDS, classes, documents
 from lapwing.dask._plan import BLOCK_BYTES, Plan, count_of_blocks
 
@@ -27,6 +28,21 @@ def test_a_worker_holds_less_the_more_there_are() -> None:
     assert Plan(10**6, 64, 20, dimensions=64).border == 1
     assert Plan(10**6, 64, 3).border == pytest.approx(2 * (10**5) ** (2 / 3) / (10**6 / 3))
     assert Plan(10**6, 64, 1).moved < Plan(10**6, 64, 2).moved
+
+
+def test_a_fit_is_shown_beside_its_plan() -> None:
+    planned = _planned("sheets", 10**5, 64, 2)
+    sizes = {"search": 3 * 10**8, "features": 4 * 10**8}
+    use = Use(
+        *("landmarks", "sheets", 10**5, 20.0, 30.0, {"graph": 4.0}, 10**8, 5 * 10**8, 2 * 10**8),
+        *(0.5, sizes, {"placement": 2 * 10**7, "other": 10**7}, 0.0, planned),
+    )
+    rows = {row[2]: row[3:] for row in _beside_plan(use)}
+    assert rows["search"][0] == "0.30"
+    assert rows["read"][0] == "-"
+    assert rows["placement"][2:] == ["0.02", "0.02"]
+    assert rows["all"] == ["0.50", rows["features"][1], "0.03", "0.07"]
+    assert "50%" in _cells(use)
 
 
 def test_the_number_of_blocks() -> None:

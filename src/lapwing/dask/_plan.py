@@ -12,9 +12,12 @@ from lapwing.graphs.ann import count_of_lists
 from lapwing.graphs.chebyshev import block_width
 
 BLOCK_BYTES = 2**29  # of the points of a block, at most
-_PROCESS_BYTES = 3e8  # of a worker with the library and its imports
+BARE_BYTES = 2.5e8  # of a process with the library, after its first tasks
 _PRODUCTS = 350  # of the Laplacian with a block of vectors, in all iterations
 _EDGES = 7  # of a row after both directions are merged, with 5 neighbours
+_READ = 8  # lists that a row reads
+_MERGED = 4  # copies of the edges of a block while both directions are merged
+_SUMS = 12  # sums of normal equations that wait to be added
 
 
 class Stage(NamedTuple):
@@ -62,7 +65,7 @@ class Plan:
         Of the surface that the points of a cluster fill: 3 for sheets, and as many as there are
         features for balls. 0 where whole clusters fit into the blocks.
     clusters : int
-        Parts of the graph that no edge joins, of even size.
+        Parts of the graph that no edge joins, of even size; as many classes.
     """
 
     n: int
@@ -104,45 +107,67 @@ class Plan:
         """Forecast each stage in turn."""
         n, row, g, pairs = self.n, self.d * self.itemsize, self.blocks, self.neighbors
         chunks, away, b = -(-n // self.chunk), 1 - 1 / self.workers, n / self.workers
+        w = n / g  # rows that a thread works on
         width, q = block_width(self.r), self.border
         asked = min(1.0, 2 * q)  # rows with a list of another block among the nearest
-        points = row * b
-        edges = 12.0 * _EDGES * b
+        points, chunk = row * b, row * self.chunk
+        edges, weights = 12.0 * self.k, 12.0 * _EDGES  # of a row: as found, and W
+        laplacian = (4.0 + self.itemsize) * _EDGES
+        # Vectors before and after a step: of all blocks if they wait for one another.
+        vectors = 4.0 * width * (3 * b if q else 2 * b + 2 * w) + 4.0 * self.r * b
         sums = 8.0 * (self.m + self.r) ** 2
+        found = (4.0 + self.itemsize) * (self.k + 9)  # candidates of a row
+        values = 8.0 * self.clusters  # decision values of a row
         return [
-            Stage("read", 2 * chunks, 0, points),
+            Stage("read", 2 * chunks, 0, points + 2 * chunk),
             Stage(
                 "placement",
                 3 * chunks + chunks * g + 2 * g,
                 (row + 12) * n * away + 39.0 * count_of_lists(n) * row,
-                2 * points + 12 * b,
+                2 * points + 24 * b + (2 - 1 / self.workers) * row * w,
             ),
             Stage(
                 "search",
                 20 * g + 3 * pairs,
-                asked * n * (row + 16 + 16 * (self.k + 9)),
-                (3 * row + 16 * (self.k + 9) + 16 * _EDGES) * b,
+                asked * n * (row + 4 * _READ + found),
+                2 * points + (self.d + 20 + 4 * _READ + edges) * b + (found + 2 * edges) * w,
             ),
-            Stage("graph", 5 * g + 2 * pairs, 24 * q * n * self.k, points + 3 * edges),
+            Stage(
+                "graph",
+                5 * g + 2 * pairs,
+                24 * q * n * self.k,
+                points + (2 * edges + weights) * b + _MERGED * weights * w,
+            ),
             Stage(
                 "eigenpairs",
                 _PRODUCTS * (g + pairs) + 500 * g,
                 4.0 * width * q * n * _PRODUCTS,
-                points + edges + 4 * 4.0 * width * b,
+                points + (weights + laplacian) * b + vectors,
             ),
             Stage(
                 "back",
                 chunks * g + 2 * g,
-                (4.0 * self.r + 8) * n * away,
-                points + 3 * 4.0 * self.r * b,
+                3 * (4.0 * self.r + 8) * n * away,  # and again to where the chunk of X is
+                points + weights * b + 3 * 4.0 * self.r * b,
             ),
-            Stage("features", 2 * chunks, sums * self.workers, points + 12 * sums),
+            Stage(
+                "features",
+                2 * chunks,
+                sums * (chunks + self.workers) * away,
+                points + (weights + 4.0 * self.r) * b + _SUMS * sums,
+            ),
+            Stage(
+                "answers",
+                12 * chunks,
+                4 * values * n * away,
+                points + (4.0 * self.r + 4 * values) * b + 4 * sums,
+            ),
         ]
 
     @property
     def worker_bytes(self) -> float:
         """Peak memory of a worker in bytes."""
-        return _PROCESS_BYTES + max(stage.held for stage in self.stages())
+        return BARE_BYTES + max(stage.held for stage in self.stages())
 
     @property
     def moved(self) -> float:
