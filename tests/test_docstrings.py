@@ -11,6 +11,7 @@ import enum
 import importlib
 import inspect
 import pkgutil
+import pydoc
 import re
 import sys
 import textwrap
@@ -25,13 +26,16 @@ import pandas as pd
 import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
 from numpydoc.validate import validate
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.model_selection import BaseCrossValidator
 
 import lapwing
 from lapwing.graphs import GRAPHS
 from lapwing.kernels import KERNELS
 from lapwing.losses import TargetKind
+from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.losses.registry import loss_names
+from lapwing.plotting.drawing import Display
 from lapwing.solvers.manifold.registry import SOLVERS
 from tests.test_package import PUBLIC
 
@@ -166,6 +170,22 @@ def told_elsewhere(name: str) -> set[str]:
 def test_what_users_meet_is_documented_in_full(part: str) -> None:
     met = names(part, for_users=True)
     assert [text for name in met for text in failures(name, COMPLETE - told_elsewhere(name))] == []
+
+
+def test_help_shows_parameters_without_internals() -> None:
+    classes = [found_at(name)[0] for part in PARTS for name in names(part, for_users=True)]
+    classes = [one for one in classes if inspect.isclass(one)]
+    kinds, losses = (BaseEstimator, BaseCrossValidator, Display), (Loss, UnlabeledLoss)
+    # Losses are frozen values, dataclasses to their users as well.
+    made = [one for one in classes if issubclass(one, kinds) and not issubclass(one, losses)]
+    made.remove(lapwing.AffinityGraph)  # whose parameter has the name of its method
+    assert len(made) > 20
+    for cls in made:
+        signature = inspect.signature(cls)
+        assert "dataclass" not in pydoc.plain(pydoc.render_doc(cls)), cls
+        for name, one in signature.parameters.items():
+            assert one.annotation is one.empty, (cls, name)
+            assert name not in vars(cls), (cls, name)
 
 
 def raising(name: str) -> bool:

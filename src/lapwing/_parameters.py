@@ -1,15 +1,38 @@
-"""Checks of constructor parameters; each message names the parameter, its value and what to do."""
+"""Constructor parameters: declared as fields, and checked.
+
+Each message of a check names the parameter, its value and what to do.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
+T = TypeVar("T", bound=type)
+
 Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
 """(holds, wanted): whether a value is allowed, and how the message ends: 'must be ...'."""
+
+
+@dataclass_transform(eq_default=False)
+def parameters(cls: T) -> T:
+    """Make annotated attributes the parameters of `__init__`, which stores them.
+
+    A dataclass to type checkers. `help` and signatures show what scikit-learn's estimators have:
+    defaults without annotations, and no attributes of the class.
+    """
+    before = set(vars(cls))
+    dataclass(eq=False, repr=False, match_args=False)(cls)
+    init = vars(cls)["__init__"]
+    made = {*(vars(cls).keys() - before), *init.__annotations__, "__annotations__"} - {"__init__"}
+    for name in made & vars(cls).keys():
+        delattr(cls, name)
+    init.__annotations__ = {}
+    return cls
 
 
 def check(parameters: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:

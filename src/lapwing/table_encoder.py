@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from lapwing._parameters import parameters
 from lapwing._rows import PointData, PointsLike
 from lapwing._tables.assembly import encode, encode_again
 from lapwing._tables.checks import feature_errors, warn_of_bad_cells
@@ -34,7 +35,7 @@ from lapwing._tables.words import join_messages
 from lapwing._words import quoted
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@parameters
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode the columns of a data frame as points.
 
@@ -117,6 +118,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     [1.5, 0.0, 1.0]
     """
 
+    _: KW_ONLY
     text: Sequence[str] = ()
     keep: Sequence[str] = ()
     drop: Sequence[str] = ()

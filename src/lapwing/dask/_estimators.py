@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, TypeVar
 
+from lapwing._parameters import parameters
 from lapwing.classes.volumes import PriorLike
 from lapwing.dask._base import DaskClassifier, DaskRegressor, lazily
 from lapwing.dask._baselines import AnchorEngine, EigenfunctionEngine
@@ -78,7 +79,7 @@ def document(cls: T) -> T:
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class DaskAnchorGraphClassifier(DaskClassifier):
     """Classifier by anchor graph regularisation, of points on a Dask cluster.
 
@@ -131,7 +132,7 @@ class DaskAnchorGraphClassifier(DaskClassifier):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class DaskEigenfunctionClassifier(DaskClassifier):
     """Classifier by eigenfunctions of the density's smoothness operator, on a Dask cluster.
 
@@ -192,7 +193,7 @@ class DaskEigenfunctionClassifier(DaskClassifier):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class DaskS3VC(DaskClassifier):
     """Linear semi-supervised support vector machine, of points on a Dask cluster.
 
@@ -263,7 +264,7 @@ class DaskS3VC(DaskClassifier):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class DaskLapERLSClassifier(DaskClassifier):
     """Laplacian embedded regularised least squares classifier, of points on a Dask cluster.
 
@@ -346,7 +347,7 @@ class DaskLapERLSClassifier(DaskClassifier):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class DaskLapERLSRegressor(DaskRegressor):
     """Laplacian embedded regularised least squares regression, of points on a Dask cluster.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
-from lapwing._parameters import Rule
+from lapwing._parameters import Rule, parameters
 from lapwing._rows import PointData
 from lapwing.classes.decoding import electing, n_columns, of_each_class, predict_codes
 from lapwing.classes.volumes import PriorLike
@@ -97,6 +97,7 @@ class BalancedRefits(Refits[BalancedPrepared, BalancedSolution]):
 
 
 @document
+@parameters
 class BalancedGraphClassifier(
     Updatable[BalancedPrepared, BalancedSolution],
     SemiSupervisedClassifier[BalancedPrepared, BalancedSolution],
@@ -232,34 +233,19 @@ class BalancedGraphClassifier(
         ),
     }
 
-    def __init__(
-        self,
-        graph: GraphLike = None,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        C: float = 10.0,
-        space: SpaceRecipe | str | None = "auto",
-        n_votes: int = 10,
-        class_prior: PriorLike = "unknown",
-        method: str = "flow",
-        unlabeled: object = "auto",
-        updatable: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.space = space
-        self.n_votes = n_votes
-        self.class_prior = class_prior
-        self.method = method
-        self.unlabeled = unlabeled
-        self.updatable = updatable
+    graph: GraphLike = None
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    C: float = 10.0
+    space: SpaceRecipe | str | None = "auto"
+    n_votes: int = 10
+    class_prior: PriorLike = "unknown"
+    method: str = "flow"
+    unlabeled: object = "auto"
+    updatable: bool = False
 
     def _check_wishes(self) -> None:
         check_space_or_auto(self.space)

@@ -11,6 +11,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._host.warn import warn
+from lapwing._parameters import parameters
 from lapwing._rows import Rows, rows_of
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
@@ -67,7 +68,7 @@ def _as_they_are(values: Array) -> Array:
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolution]):
     r"""Classifier by anchor graph regularisation.
 
@@ -269,7 +270,7 @@ def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class EigenfunctionClassifier(
     SemiSupervisedClassifier[EigenfunctionPrepared, EigenfunctionSolution]
 ):

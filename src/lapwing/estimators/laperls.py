@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 from joblib import Memory
 
+from lapwing._parameters import parameters
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -27,7 +28,7 @@ class _SquaredEstimator(EmbeddedEstimator):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapERLSClassifier(
     Updatable[EmbeddedPrepared, EmbeddedSolution],
     SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution],
@@ -147,7 +148,7 @@ class LapERLSClassifier(
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapERLSRegressor(
     GaussianRegressor[EmbeddedPrepared, EmbeddedSolution],
     _SquaredEstimator,
@@ -261,7 +262,7 @@ class _TubeEstimator(EmbeddedEstimator):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector classifier.
 
@@ -378,7 +379,7 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector regression.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from itertools import product
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Memory
 
 from lapwing._arrays import Array
-from lapwing._parameters import Rule, grid, is_count
+from lapwing._parameters import Rule, grid, is_count, parameters
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
@@ -229,7 +229,7 @@ _N_EIGENVECTORS = (25, "auto", 100)
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapERLSClassifierCV(
     SemiSupervisedClassifier[EmbeddedPathPrepared, PathSolution], EmbeddedPath
 ):

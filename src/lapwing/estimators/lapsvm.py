@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 from lapwing._arrays import RandomSource
+from lapwing._parameters import parameters
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
@@ -19,7 +20,7 @@ from lapwing.losses.registry import as_loss
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapSVC(ManifoldClassifier):
     r"""Laplacian support vector machine.
 
@@ -148,7 +149,7 @@ class LapSVC(ManifoldClassifier):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapSVR(ManifoldRegressor):
     r"""Laplacian support vector regression.
 
@@ -254,7 +255,7 @@ class LapSVR(ManifoldRegressor):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapRLSClassifier(ManifoldClassifier):
     r"""Laplacian regularised least squares classifier.
 
@@ -362,7 +363,7 @@ class LapRLSClassifier(ManifoldClassifier):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapRLSRegressor(
     GaussianRegressor[ManifoldPrepared, ManifoldSolution],
     StoppableRegressor,

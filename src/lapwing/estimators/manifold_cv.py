@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from itertools import product
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._parameters import parameters
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
@@ -216,7 +217,7 @@ _USUAL_WIDTH_OF_VALUES = 0.2
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapRLSClassifierCV(
     SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution], ManifoldPath
 ):
@@ -326,7 +327,7 @@ class LapRLSClassifierCV(
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapRLSRegressorCV(
     GaussianRegressor[ManifoldPathPrepared, PathSolution],
     ManifoldPath,
@@ -435,7 +436,7 @@ class LapRLSRegressorCV(
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class LapSVCCV(
     SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution],
     ManifoldPath,

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
+from lapwing._parameters import parameters
 from lapwing._rows import PointsLike, Rows, is_rows
 from lapwing.classes.decoding import n_columns, predict_codes, votes
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
@@ -129,7 +130,7 @@ class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     r"""Semi-supervised support vector machine: a boundary where there are few points.
 

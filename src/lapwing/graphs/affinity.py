@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
-from lapwing._parameters import named
+from lapwing._parameters import named, parameters
 from lapwing._rows import PointData
 from lapwing.graphs.base import CSR, check_affinity, check_points, check_recipe
 from lapwing.graphs.weights import (
@@ -120,7 +120,7 @@ class AffinityGraph(BaseEstimator):
         return check_affinity(self._matrix, n_points)
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class TransformerGraph(BaseEstimator):
     """Graph of the edges that a scikit-learn neighbours transformer finds.
 

@@ -29,7 +29,7 @@ from sklearn.utils import check_array, check_random_state
 from lapwing._arrays import Array, Matrix, RandomSource, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
-from lapwing._parameters import named, one_of
+from lapwing._parameters import named, one_of, parameters
 from lapwing._rows import PointData, blocks_of, rows_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import CSR, check_magnitude, check_points, check_recipe, tidy
@@ -249,7 +249,7 @@ ANCHORS: dict[str, _Choice] = {
 }
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class AnchorGraph(BaseEstimator):
     r"""Graph of points that share anchors.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,7 +15,7 @@ from sklearn.neighbors import VALID_METRICS
 
 from lapwing._arrays import Array, RandomSource
 from lapwing._host.memory import require_memory
-from lapwing._parameters import named, one_of
+from lapwing._parameters import named, one_of, parameters
 from lapwing._rows import PointData, Rows, is_rows
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
 from lapwing.graphs.base import CSR, check_points, check_recipe
@@ -42,7 +42,7 @@ _TREE_FEATURES = 15
 _FLAT_OPERATIONS = 1e12
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class KNNGraph(BaseEstimator):
     r"""Graph of the k nearest neighbours.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lapwing._arrays import Array
 from lapwing._features import reading_features, refuse_gaps
+from lapwing._parameters import parameters
 from lapwing._rows import PointsLike, header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
@@ -128,7 +129,7 @@ def _weights_of(estimator: BaseEstimator) -> str:
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
     """Chooses among the families of methods, fits the one it chose, and says how far to trust it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
-from lapwing._parameters import FLAG, check
+from lapwing._parameters import FLAG, check, parameters
 from lapwing.classes.labels import as_targets, read_targets
 from lapwing.estimators._docs import document
 from lapwing.estimators.multioutput import SeveralTargets, keep_several, split_targets
@@ -29,7 +29,7 @@ from lapwing.model_selection.relevance_scaler import correct_left_out
 
 
 @document
-@dataclass(eq=False, repr=False)
+@parameters
 class FewLabelRegressor(SeveralTargets, RegressorMixin, FewLabelEstimator):
     """Chooses among regressions, on the targets alone or by all rows, and says how far to trust it.
 

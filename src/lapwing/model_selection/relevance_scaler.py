@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lapwing._arrays import Array
+from lapwing._parameters import parameters
 from lapwing._rows import all_of, is_rows, rows_else
 from lapwing.classes.labels import read_targets
 from lapwing.estimators.prepared import check_one_entry_a_row
@@ -25,7 +25,7 @@ _MOST_TARGETS = 200
 _LEAST = 1e-3
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Divides each column by its length scale, which the targets tell (relevance determination).
 

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array
 from lapwing._host.warn import warn
+from lapwing._parameters import parameters
 from lapwing._words import quoted
 from lapwing.classes.labels import as_targets, code_classes
 from lapwing.classes.markers import is_auto, missing_mask, read_column, settle, unlabeled_mask
@@ -128,13 +129,9 @@ class LabeledFolds(LabeledSplitter):
     shuffle: bool
     random_state: Any
 
-    def __init__(
-        self, n_splits: int, shuffle: bool, random_state: int | np.random.RandomState | None
-    ) -> None:
-        KFold(n_splits, shuffle=shuffle, random_state=random_state)  # its checks and messages
-        self.n_splits = n_splits
-        self.shuffle = shuffle
-        self.random_state = random_state
+    def __post_init__(self) -> None:
+        # scikit-learn's checks and messages.
+        KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
 
     def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
         """Number of splits.
@@ -190,6 +187,7 @@ class LabeledFolds(LabeledSplitter):
             )
 
 
+@parameters
 class LabeledKFold(LabeledFolds):
     """K folds of the labelled rows; unlabelled rows are in every training side.
 
@@ -232,18 +230,12 @@ class LabeledKFold(LabeledFolds):
     [0 2 1 3] [4 5]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        shuffle: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        unlabeled: object = "auto",
-        regression: bool | str = "auto",
-    ) -> None:
-        super().__init__(n_splits, shuffle, random_state)
-        self.unlabeled = unlabeled
-        self.regression = regression
+    n_splits: int = 5
+    _: KW_ONLY
+    shuffle: bool = False
+    random_state: int | np.random.RandomState | None = None
+    unlabeled: object = "auto"
+    regression: bool | str = "auto"
 
     def _deal(self, codes: Array, n_folds: int) -> Array:
         cut = KFold(n_folds, shuffle=self.shuffle, random_state=self.random_state)
@@ -257,6 +249,7 @@ class LabeledKFold(LabeledFolds):
         return folds
 
 
+@parameters
 class LabeledStratifiedKFold(LabeledFolds):
     """K folds of the labelled rows with the same shares of the classes in each.
 
@@ -293,16 +286,11 @@ class LabeledStratifiedKFold(LabeledFolds):
     [0 2 1 3] [4 5]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        shuffle: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        unlabeled: object = "auto",
-    ) -> None:
-        super().__init__(n_splits, shuffle, random_state)
-        self.unlabeled = unlabeled
+    n_splits: int = 5
+    _: KW_ONLY
+    shuffle: bool = False
+    random_state: int | np.random.RandomState | None = None
+    unlabeled: object = "auto"
 
     def _deal(self, codes: Array, n_folds: int) -> Array:
         # Sorted by class and dealt out like cards: shares differ by one label at most, sizes too,
@@ -324,7 +312,7 @@ class LabeledStratifiedKFold(LabeledFolds):
         return folds
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class LabeledShuffleSplit(LabeledSplitter):
     """Labelled rows drawn at random for the test side; unlabelled rows are all in training.
 
@@ -428,7 +416,7 @@ class LabeledShuffleSplit(LabeledSplitter):
             yield train, np.sort(test)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@parameters
 class LeaveOneLabelOut(LabeledSplitter):
     """Each label held out by itself; unlabelled rows are in every training side.
 
@@ -461,6 +449,7 @@ class LeaveOneLabelOut(LabeledSplitter):
     [0 2 4 1 3] [5]
     """
 
+    _: KW_ONLY
     unlabeled: object = "auto"
     regression: bool | str = "auto"
 

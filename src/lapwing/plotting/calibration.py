@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
 from lapwing.classes.markers import find_unlabeled, read_column
 from lapwing.plotting.drawing import (
@@ -30,7 +31,7 @@ _STRATEGIES = ("uniform", "quantile")
 _ROUNDING = 1e-6  # float32 probabilities may be as far beyond 0 and 1
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@parameters
 class CalibrationDisplay(Display):
     """Reliability diagram: observed frequencies over predicted probabilities.
 
@@ -90,6 +91,7 @@ class CalibrationDisplay(Display):
     [3, 2]
     """
 
+    _: KW_ONLY
     prob_pred: NDArray[Any]
     prob_true: NDArray[Any]
     counts: NDArray[Any]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from lapwing._parameters import parameters
 from lapwing.plotting.drawing import (
     MARKERS,
     PALETTE,
@@ -32,7 +33,7 @@ _QUANTITIES = {
 _STYLES = ("-", "--", ":", "-.")
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@parameters
 class ConvergenceDisplay(Display):
     """Objective of a fit by iteration or by start.
 
@@ -76,6 +77,7 @@ class ConvergenceDisplay(Display):
     True
     """
 
+    _: KW_ONLY
     values: NDArray[Any]
     quantity: str = "objective"
     step: str = "iteration"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from lapwing._host.modules import require
+from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
 from lapwing.classes.decoding import as_columns, n_columns, of_each_class
 from lapwing.plotting.drawing import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@parameters
 class DecisionMapDisplay(Display):
     """Map of predicted classes in the plane, with the confidence of the classifier.
 
@@ -90,6 +91,7 @@ class DecisionMapDisplay(Display):
 
     xx0: NDArray[Any]
     xx1: NDArray[Any]
+    _: KW_ONLY
     scores: NDArray[Any]
     classes: NDArray[Any]
     points: NDArray[Any]

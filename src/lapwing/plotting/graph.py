@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.modules import require
+from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
 from lapwing.plotting.drawing import (
     PALE,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@parameters
 class GraphDisplay(Display):
     """Graph of a fit in two coordinates, with edges by weight and labelled points.
 
@@ -79,6 +80,7 @@ class GraphDisplay(Display):
     (200, 200)
     """
 
+    _: KW_ONLY
     layout: NDArray[Any]
     affinity: Any
     codes: NDArray[Any]

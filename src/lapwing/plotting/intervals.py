@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from lapwing._parameters import is_number
+from lapwing._parameters import is_number, parameters
 from lapwing._rows import PointsLike
 from lapwing.classes.labels import as_targets
 from lapwing.plotting.drawing import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@parameters
 class PredictionIntervalDisplay(Display):
     """Prediction intervals of rows, with the true values where they are known.
 
@@ -77,6 +77,7 @@ class PredictionIntervalDisplay(Display):
     0.5
     """
 
+    _: KW_ONLY
     y_pred: NDArray[Any]
     lower: NDArray[Any]
     upper: NDArray[Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from lapwing._host.modules import require
+from lapwing._parameters import parameters
 from lapwing.plotting.drawing import (
     PALETTE,
     Display,
@@ -84,7 +85,7 @@ class Path:
         return cls(chosen, values, np.where(np.isinf(errors), np.nan, errors), best)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@parameters
 class PathDisplay(Display):
     """Leave-one-out errors of an estimator that chooses its own parameters.
 
@@ -133,6 +134,7 @@ class PathDisplay(Display):
     (('gamma_A', 'gamma_I'), (2, 3))
     """
 
+    _: KW_ONLY
     parameters: Sequence[str]
     values: Sequence[Sequence[Any]]
     errors: NDArray[Any]

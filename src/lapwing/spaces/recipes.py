@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import RandomSource, is_sparse
-from lapwing._parameters import COUNT, check, one_of
+from lapwing._parameters import COUNT, check, one_of, parameters
 from lapwing._rows import PointData, is_rows, rows_of
 from lapwing.kernels import Kernel
 from lapwing.spaces.base import Space
@@ -30,7 +30,7 @@ class SpaceRecipe(Protocol):
         """The space of the training points X; the kernel is None for ``kernel='linear'``."""
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class Landmarks(BaseEstimator):
     """Expansions over a few landmarks instead of all points: the subset of regressors.
 
