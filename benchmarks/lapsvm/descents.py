@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,10 @@ from benchmarks.lapsvm.setting import Setting
 from lapwing.classes.decoding import coded_columns
 from lapwing.graphs import Laplacian
 from lapwing.losses.labeled import SquaredHinge
-from lapwing.objectives.manifold import Objective
-from lapwing.solvers.base import Iteration
+from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
-from lapwing.solvers.manifold.protocol import Settings
+from lapwing.solvers.manifold.protocol import ManifoldSettings
 from lapwing.spaces.full import FullKernelSpace
 
 # The recorded quantities, in the notation of Figures 4, 13 and 14.
@@ -91,13 +91,15 @@ def follow(
         Of the iteration's number, its values (n, c) on the points and its coefficients.
     """
 
-    def watch(iteration: Iteration) -> bool:
-        state = iteration.state()
-        look(iteration.number, state.values, state.coef)
+    numbers = count(1)
+
+    def watch(known: Callable[[], State]) -> bool:
+        state = known()
+        look(next(numbers), state.values, state.coef)
         return False
 
     # A tolerance no arithmetic reaches: the figures show all iterations asked for.
-    return pcg(objective, Settings(tol=0.0, max_iter=n_iter, on_iteration=watch)).history
+    return pcg(objective, ManifoldSettings(tol=0.0, max_iter=n_iter, on_iteration=watch)).history
 
 
 def optimum(objective: Objective) -> NDArray[Any]:

@@ -22,12 +22,13 @@ from sklearn.svm import SVC
 
 from benchmarks.shared.labels import UNLABELED, IndexArray
 from lapwing.losses import GaussianBump, Hinge, SymmetricHinge, UnlabeledLoss
-from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
-from lapwing.solvers.low_density.methods import DescentSettings, minimize_low_density
+from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
+from lapwing.solvers.base import Settings
+from lapwing.solvers.low_density.methods import minimize_low_density
 
 FloatArray = NDArray[np.float64]
 
-EXACT = DescentSettings(tol=1e-6, max_iter=20_000)  # a hundredth of S3VC's default tolerance
+EXACT = Settings[Function](tol=1e-6, max_iter=20_000)  # a hundredth of S3VC's default tolerance
 # S3VM-light and CCCP are for the symmetric hinge, the others for exp(-3 f^2) (errata X1).
 _COMBINATORIAL = ("cccp", "switching")
 
@@ -106,17 +107,17 @@ def uncentered(objective: LowDensityObjective, coef: FloatArray, intercept: floa
 
 
 def solve(
-    task: Task, method: str, weights: LossWeights, settings: DescentSettings = EXACT
+    task: Task, method: str, weights: LossWeights, settings: Settings[Function] = EXACT
 ) -> LinearFit:
     """Fit by a method of `S3VC`."""
     start = time.perf_counter()
     loss = SymmetricHinge() if method in _COMBINATORIAL else GaussianBump()
     objective = s3vm_objective(task, weights, loss)
     found = minimize_low_density(objective, method, settings).minimum
-    coef, intercept = found.function
+    coef, intercept = found.state
     seconds = time.perf_counter() - start
     bias = uncentered(objective, coef, intercept)
-    return LinearFit(coef, bias, found.value, seconds, found.n_evaluations)
+    return LinearFit(coef, bias, found.objective, seconds, found.n_evaluations)
 
 
 class LinearSVC(NamedTuple):

@@ -31,10 +31,17 @@ from benchmarks.s3vm.fits import (
 )
 from benchmarks.s3vm.partitions import Partition
 from benchmarks.shared.labels import IndexArray
-from lapwing.solvers.low_density.schedules import ScheduleStage, quasi_newton, run_stages
+from lapwing.objectives.low_density import Function
+from lapwing.solvers.base import Settings
+from lapwing.solvers.low_density.schedules import (
+    STAGE_TOL,
+    ScheduleStage,
+    quasi_newton,
+    run_stages,
+)
 
 N_FOLDS = 5
-MAX_ITER = 2000
+SETTINGS = Settings[Function](STAGE_TOL, 2000)
 
 
 class Grid(NamedTuple):
@@ -83,9 +90,9 @@ def _quasi_newton_candidates(grid: Grid) -> Candidates:
                 stages = quasi_newton(objective)
                 if start is None:
                     supervised = ScheduleStage(0.0, stages[0].objective.supervised())
-                    start = run_stages([supervised], objective.zero(), max_iter=MAX_ITER)
-                found = run_stages(stages, start.function, max_iter=MAX_ITER)
-                coef, intercept = found.function
+                    start = run_stages([supervised], objective.zero(), SETTINGS).state
+                found = run_stages(stages, start, SETTINGS)
+                coef, intercept = found.state
                 bias = uncentered(objective, coef, intercept)
                 yield (lam, lam_prime), _linear(coef, bias)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def test_the_choice_of_embedded_systems(
     monkeypatch.setattr(choice, "_OPERATOR_POINTS", 100)
     problem = embedding(n, space, few=few)
     for loss, expected in ((SQUARED, squared), (INSENSITIVE, insensitive)):
-        found = choice.choose_embedding(loss, problem)
+        found = choice.choose_embedding(replace(problem, loss=loss))
         assert (found.solver, found.stored) == expected
         assert (loss.name, found.solver) in EMBEDDED_METHODS
         assert found.reason
@@ -189,13 +190,13 @@ def test_the_points_from_which_conjugate_gradient_is_taken(
     for name, value in limits.items():
         monkeypatch.setattr(choice, name, value)
     problem = embedding(60, "landmarks", few=False)
-    assert choice.choose_embedding(SQUARED, problem).solver == solver
+    assert choice.choose_embedding(problem).solver == solver
 
 
 def test_reasons_name_the_sizes() -> None:
-    found = choice.choose_embedding(SQUARED, embedding(60, "landmarks", few=True))
+    found = choice.choose_embedding(embedding(60, "landmarks", few=True))
     assert found.reason == "normal equations of 20 features"
-    found = choice.choose_embedding(SQUARED, embedding(60, "full", few=True))
+    found = choice.choose_embedding(embedding(60, "full", few=True))
     assert found.reason == "n = 60 points are fewer than coordinates"
 
 

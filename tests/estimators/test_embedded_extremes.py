@@ -6,6 +6,7 @@ Truth is the same problem in other units: targets shifted or scaled by powers of
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from lapwing.objectives.embedded import (
     limited_weights,
     spectral_side,
 )
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
     FeatureSystem,
@@ -90,7 +91,7 @@ def test_a_kernel_matrix_with_the_rounding_of_float32() -> None:
 
     side = spectral_side(np.eye(60)[:, :3], np.ones(3), np.arange(3), np.ones(3), np.ones((3, 1)))
     found = least_squares(DenseSystem(K.astype(np.float64), side, False), 1e12)
-    assert np.isfinite(found.virtual).all()
+    assert np.isfinite(found.state.virtual).all()
 
 
 def test_the_kernel_matrix_of_float32_points_is_not_rounded() -> None:
@@ -313,7 +314,7 @@ def test_conjugate_gradient_on_what_is_no_number_has_not_converged() -> None:
 
     space, term = LinearSpace(np.eye(6)[:, :2]), Nothing(np.full((6, 6), np.nan))
     objective = EmbeddedObjective(space, np.arange(3), np.ones(3), np.ones((3, 1)), term, 1.0)
-    result = graph_least_squares(objective)
+    result = graph_least_squares(objective, Settings())
     assert result.status == Status.PRECISION
     assert result.n_iter == 1
     with pytest.warns(ConvergenceWarning, match="relative optimality of nan"):
@@ -325,7 +326,8 @@ def test_answers_that_are_no_numbers_are_refused(monkeypatch: pytest.MonkeyPatch
 
     def overflowing(self: KernelSide, side: Any) -> Any:
         result = minimize(self, side)
-        return result._replace(virtual=result.virtual * np.inf)
+        state = result.state._replace(virtual=result.state.virtual * np.inf)
+        return replace(result, state=state)
 
     monkeypatch.setattr(KernelSide, "minimize", overflowing)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="The solution is not finite"):

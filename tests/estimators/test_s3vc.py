@@ -959,11 +959,11 @@ def test_a_minimum_worse_than_the_supervised_solution_is_not_returned(
 
     def mirrored(objective: Any, *given: Any) -> Any:
         """To the basin of the wrong labels, which the unlabelled points hold."""
-        found = usual.run(objective, *given)
-        wrong = Function(-found.function.coef, found.function.intercept)
-        return replace(found, function=wrong)
+        found = usual.solve(objective, *given)
+        wrong = Function(-found.state.coef, found.state.intercept)
+        return replace(found, state=wrong)
 
-    monkeypatch.setitem(s3vm.METHODS, "gradient", replace(usual, run=mirrored))
+    monkeypatch.setitem(s3vm.METHODS, "gradient", replace(usual, solve=mirrored))
     options = {"kernel": "linear", "C": 0.5, "method": "gradient", "multi_class": "ovr"}
     which = {2: "The", 3: "In [123] of 3 columns the"}[n_classes]
     message = f"{which} minimum found by method='gradient' has a higher objective than the superv"

@@ -9,9 +9,8 @@ import numpy as np
 
 from lapwing.losses import Kind, Loss, TargetKind, UnlabeledLoss
 from lapwing.objectives.low_density import Function, LowDensityObjective
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density.lbfgs import Minimum
-from lapwing.solvers.low_density.methods import DescentSettings
 from lapwing.solvers.low_density.schedules import ScheduleStage
 
 
@@ -141,8 +140,8 @@ def halving(objective: LowDensityObjective) -> list[ScheduleStage]:
 
 
 def flipped(
-    objective: LowDensityObjective, start: Function, settings: DescentSettings, random: bool
+    objective: LowDensityObjective, start: Function, settings: Settings[Function], random: bool
 ) -> Minimum:
     """A method: the start itself if it is lower than its mirror image, else that."""
     best = min((start, start._replace(coef=-start.coef)), key=objective.value)
-    return Minimum(best, objective.value(best), 0, 2, Status.CONVERGED, 0.0)
+    return Minimum(best, objective.value(best), 0.0, 0, Status.CONVERGED, n_evaluations=2)

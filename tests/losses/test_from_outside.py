@@ -391,7 +391,7 @@ LABELING = ("cccp", "switching")
 
 
 def name_of(method: Any) -> str:
-    return method if isinstance(method, str) else f"own {method.run.__name__}"
+    return method if isinstance(method, str) else f"own {method.solve.__name__}"
 
 
 def low_density(
@@ -603,8 +603,8 @@ def test_own_solvers_come_before_general_ones(monkeypatch: pytest.MonkeyPatch) -
         seen.append(type(objective.loss))
         return reduced.newton(objective)
 
-    general = [reduced.Reduced(solver.name, solver.takes, never) for solver in reduced.REDUCED]
-    mine = reduced.Reduced("own", lambda loss: type(loss) is RoundedHinge, own)
+    general = [replace(solver, solve=never) for solver in reduced.REDUCED]
+    mine = reduced.ReducedSolver(own, "own", takes=lambda loss: type(loss) is RoundedHinge)
     monkeypatch.setattr(reduced, "REDUCED", [mine, *general])
     X, y, _ = blobs(2)
     svc(RoundedHinge(0.5), solver="dual").fit(X, y)

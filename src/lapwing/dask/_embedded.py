@@ -104,9 +104,10 @@ class _EmbeddedOnCluster(OnCluster):
     def _checked(
         self: Any, objective: EmbeddedObjective, result: EmbeddedResult, prepared: EmbeddedPrepared
     ) -> EmbeddedResult:
-        virtual = cast("RowBlocks", result.virtual)
+        state = result.state
+        virtual = cast("RowBlocks", state.virtual)
         summary = np.zeros(1) if virtual.finite() else np.full(1, np.nan)
-        diagnostics.check_finite_answers(result.coef, result.intercept, summary)
+        diagnostics.check_finite_answers(state.coef, state.intercept, summary)
         return result
 
     def _diagnose(self: Any, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> None:

@@ -243,21 +243,22 @@ def seconds_of_columns(
     return math.ceil(n_columns / n_threads) * operations / speed
 
 
-def choose_embedding(loss: Loss, objective: EmbeddedObjective) -> EmbeddingChoice:
+def choose_embedding(objective: EmbeddedObjective) -> EmbeddingChoice:
     """How to solve an embedded regression: by the kernel matrix, features or an operator.
 
     Parameters
     ----------
-    loss : Loss
     objective : EmbeddedObjective
     """
     space, n = objective.space, objective.n_points
-    once = loss.name == "squared"
+    once = objective.loss.name == "squared"
     if isinstance(space, FullKernelSpace) or space.n_coef > n:
         return EmbeddingChoice("matrix", False, f"n = {n} points are fewer than coordinates")
     if objective.basis is not None:
         return EmbeddingChoice("features", not once, f"normal equations of {space.n_coef} features")
-    many = n > min(_MATRIX_POINTS[loss.name], max(_OPERATOR_POINTS, _OPERATOR_RATIO * space.n_coef))
+    many = n > min(
+        _MATRIX_POINTS[objective.loss.name], max(_OPERATOR_POINTS, _OPERATOR_RATIO * space.n_coef)
+    )
     if once and many:
         return EmbeddingChoice("operator", True, f"n = {n}: products instead of a factorisation")
     return EmbeddingChoice("matrix", True, "virtual labels of all points, in one matrix")

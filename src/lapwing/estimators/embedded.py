@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,17 +47,21 @@ from lapwing.graphs.registry import graph_reads_rows
 from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
-from lapwing.solvers.base import Covariance, Posterior, Status
+from lapwing.solvers.base import Covariance, Posterior, Settings, Status
 from lapwing.solvers.embedded.methods import (
     COPIES,
     EMBEDDED_METHODS,
     EXACT_COPIES,
     EmbeddedMethod,
-    EmbeddedSettings,
     require_matrices,
 )
 from lapwing.solvers.embedded.posterior import covariance, left_out_coefficients, posterior
-from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, left_out_values
+from lapwing.solvers.embedded.systems import (
+    EmbeddedResult,
+    FeatureSide,
+    in_units,
+    left_out_values,
+)
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces import (
@@ -342,6 +346,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             bool(self.fit_intercept),
             None if pairs is None else pairs.vectors,
             None if pairs is None else mu * pairs.values**laplacian.power,
+            self._loss(),
         )
 
     def _limited_weights(self, weights: Array) -> Array:
@@ -375,9 +380,9 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         return ScaledProblem(objective, units, objective.measured(units))
 
     def _plan(self, scaled_problem: ScaledProblem) -> tuple[EmbeddingChoice, EmbeddedMethod]:
-        loss = self._loss()
-        plan = choose_embedding(loss, scaled_problem.measured)
-        return plan, EMBEDDED_METHODS[loss.name, plan.solver]
+        objective = scaled_problem.measured
+        plan = choose_embedding(objective)
+        return plan, EMBEDDED_METHODS[objective.loss.name, plan.solver]
 
     def _form(self, scaled_problem: ScaledProblem) -> tuple[ScaledProblem, PreparedSolver]:
         """Form the system of the kernel side, which takes memory and passes over the points."""
@@ -397,12 +402,12 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         formed: PreparedSolver,
         on_iteration: Callable[[], bool] = lambda: False,
     ) -> EmbeddedSolution:
-        problem, units, loss = scaled_problem.measured, scaled_problem.units, self._loss()
-        settings = EmbeddedSettings(loss, units, self.tol, self.max_iter, on_iteration)
-        result = formed.method.minimize(problem, formed.system, settings)
-        if result.alpha is not None:
-            self._warn_empty(problem, result.alpha, loss)
-        result = result.in_units(units.level, units.scale)
+        problem = scaled_problem.measured
+        settings = Settings[None](self.tol, self.max_iter, lambda state: on_iteration())
+        result = formed.method.solve(problem, formed.system, settings)
+        if result.state.alpha is not None:
+            self._warn_empty(problem, result.state.alpha)
+        result = in_units(result, scaled_problem.units)
         result = self._checked(scaled_problem.objective, result, prepared)
         return self._solution(prepared, result, scaled_problem, formed)
 
@@ -439,19 +444,20 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             matrix = f"The matrix of kernel={self.kernel!r}"
             diagnostics.check_kernel_matrix(space.gram(), matrix)
 
-    def _warn_empty(self, objective: EmbeddedObjective, alpha: Array, loss: Loss) -> None:
-        vary = np.ptp(objective.targets, axis=0) > 0
-        diagnostics.warn_empty_expansion(vary & np.all(alpha == 0, axis=0), float(loss.epsilon))
+    def _warn_empty(self, objective: EmbeddedObjective, alpha: Array) -> None:
+        empty = (np.ptp(objective.targets, axis=0) > 0) & np.all(alpha == 0, axis=0)
+        diagnostics.warn_empty_expansion(empty, float(self.epsilon))
 
     def _checked(
         self, objective: EmbeddedObjective, result: EmbeddedResult, prepared: EmbeddedPrepared
     ) -> EmbeddedResult:
-        diagnostics.check_finite_answers(result.coef, result.intercept, result.virtual)
+        state = result.state
+        diagnostics.check_finite_answers(state.coef, state.intercept, state.virtual)
         weight = float(objective.weights.sum()) / objective.n_points
         bound = prepared.laplacian.norm_bound
         if objective.basis is None and diagnostics.drowned(float(self.mu), bound, weight):
             diagnostics.warn_drowned_labels(float(self.mu))
-            return result._replace(status=Status.PRECISION)
+            return replace(result, status=Status.PRECISION)
         return result
 
     def _solution(
@@ -461,21 +467,17 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         scaled_problem: ScaledProblem,
         formed: PreparedSolver,
     ) -> EmbeddedSolution:
-        function = prepared.space.function(result.coef, result.intercept)
+        state = result.state
+        function = prepared.space.function(state.coef, state.intercept)
         # The tube leaves points without a multiplier; new points need no kernel value with them.
         if isinstance(function, KernelExpansion) and formed.method.knows_labels:
             function = function.pruned()
         pairs = prepared.eigenpairs
         return EmbeddedSolution(
             function,
-            result.virtual.astype(prepared.problem.X.dtype, copy=False),
+            state.virtual.astype(prepared.problem.X.dtype, copy=False),
             {
-                "objective_": result.objective,
-                "optimality_": result.optimality,
-                # scikit-learn's checks want one iteration at the least, and a factorisation has
-                # none.
-                "n_iter_": max(1, result.n_iter),
-                "status_": str(result.status),
+                **result.attributes,
                 "solver_": formed.method.name,
                 "affinity_": prepared.laplacian.affinity,
                 **({} if pairs is None else {"eigenvalues_": pairs.values}),

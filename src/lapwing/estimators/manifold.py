@@ -7,7 +7,7 @@ class says what its loss is, how it reads y, and which parameters it has.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -51,7 +51,7 @@ from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
-from lapwing.solvers import Iteration, Result, Status, dual, newton, pcg
+from lapwing.solvers import Status, dual, newton, pcg
 from lapwing.solvers.base import Covariance, Posterior
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
 from lapwing.solvers.manifold.dual import solve_reduced
@@ -61,7 +61,7 @@ from lapwing.solvers.manifold.leave_one_out import (
     ridge_left_out_solutions,
 )
 from lapwing.solvers.manifold.posterior import covariance, posterior
-from lapwing.solvers.manifold.protocol import Settings, StoppingRule
+from lapwing.solvers.manifold.protocol import ManifoldResult, ManifoldSettings, StoppingRule
 from lapwing.solvers.manifold.registry import SOLVERS
 from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
 
@@ -90,7 +90,7 @@ class ManifoldSolution(Solution):
         Of the deformed kernel at the labelled points; None if the solver needed none.
     """
 
-    result: Result[State]
+    result: ManifoldResult
     solver: str
     objective: Objective
     columns: Representers | None
@@ -220,8 +220,8 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         return _TOL if self.tol is None else float(self.tol)
 
     @property
-    def _settings(self) -> Settings:
-        return Settings(tol=self._tolerance, max_iter=self.max_iter)
+    def _settings(self) -> ManifoldSettings:
+        return ManifoldSettings(tol=self._tolerance, max_iter=self.max_iter)
 
     def _stops_early(self) -> bool:
         return False
@@ -312,10 +312,10 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             if solver.reduces:
                 columns = DeformedKernel.of(objective).at(objective.index)
 
-            def on_iteration(iteration: Iteration[State]) -> bool:
+            def on_iteration(known: Callable[[], State]) -> bool:
                 # A function, as making the attributes takes copies that few callbacks ask for.
                 def attributes() -> Mapping[str, Any]:
-                    state = iteration.state()
+                    state = known()
                     return objective.space.function(state.coef, state.intercept).attributes
 
                 return tick(attributes)
@@ -330,7 +330,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         self,
         prepared: ManifoldPrepared,
         objective: Objective,
-        result: Result[State],
+        result: ManifoldResult,
         choice: SolverChoice,
         columns: Representers | None,
     ) -> ManifoldSolution:
@@ -342,11 +342,8 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             state.values,
             {
                 "solver_": choice.shown,
-                "n_iter_": max(1, result.n_iter),
-                "status_": str(result.status),
-                "optimality_": result.optimality,
+                **result.attributes,
                 "history_": history,
-                "objective_": objective.reported(state),
                 **graph,
             },
             result,
@@ -375,7 +372,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         # All points have values, so the labelled-size dual is none. The size alone decides.
         full = isinstance(space, FullKernelSpace)
         large = full and choose_for_kernel_matrix(problem.n_points, 1).solver == "pcg"
-        settings = Settings(tol=_FOLLOWED, max_iter=self.max_iter)
+        settings = ManifoldSettings(tol=_FOLLOWED, max_iter=self.max_iter)
         state = (pcg if large else newton)(objective, settings).state
         function: FittedFunction = space.function(state.coef, state.intercept)
         return function

@@ -34,7 +34,7 @@ from lapwing.kernels import Kernel
 from lapwing.losses.base import Loss
 from lapwing.problem import Problem
 from lapwing.solvers.manifold.path import DeformedPath, design_of, n_ratios
-from lapwing.solvers.manifold.protocol import Settings
+from lapwing.solvers.manifold.protocol import ManifoldSettings
 from lapwing.solvers.regression import Observations
 from lapwing.spaces import FullKernelSpace, LinearSpace
 
@@ -153,7 +153,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
             np.asarray(gamma_Is, dtype=np.float64),
             Observations(problem.index, problem.targets, problem.weights, wanted),
             self._estimator()._loss(),
-            Settings(tol=self.tol, max_iter=self.max_iter),
+            ManifoldSettings(tol=self.tol, max_iter=self.max_iter),
         )
         return [
             (

@@ -42,7 +42,7 @@ from lapwing.kernels import Kernel, make_kernel
 from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import as_loss, as_unlabeled_loss
 from lapwing.problem import Problem, check_weight_sizes
-from lapwing.solvers import Status
+from lapwing.solvers import Settings, Status
 from lapwing.solvers.low_density.machines import (
     BalanceConstraint,
     ClassObservations,
@@ -51,7 +51,7 @@ from lapwing.solvers.low_density.machines import (
     one_vs_one,
     one_vs_rest,
 )
-from lapwing.solvers.low_density.methods import DescentSettings, Method, as_method, check_losses
+from lapwing.solvers.low_density.methods import Method, as_method, check_losses
 from lapwing.solvers.low_density.shares import Contradiction
 from lapwing.spaces import (
     FittedFunction,
@@ -454,7 +454,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
             choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s)),
             balance,
             self.method,
-            DescentSettings(float(self.tol), int(self.max_iter)),
+            Settings(float(self.tol), int(self.max_iter)),
             int(self.n_init),
             check_random_state(self.random_state),
         )
@@ -488,13 +488,10 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         results = [machine.result for machine in machines.columns]
         return {
             "C_star_": recipe.C_star,
-            "objective_": np.array([result.minimum.value for result in results]),
-            "objectives_": [result.values for result in results],
-            "supervised_objective_": np.array([result.supervised_value for result in results]),
-            "optimality_": np.array([result.minimum.optimality for result in results]),
+            **machines.result.attributes,
+            "objectives_": [result.objectives for result in results],
+            "supervised_objective_": np.array([result.supervised.objective for result in results]),
             "balance_": np.array([machine.mean for machine in machines.columns]),
-            "n_iter_": max(1, *(result.minimum.n_iter for result in results)),
-            "status_": str(worst([result.minimum.status for result in results])),
         }
 
     def _diagnose(self, prepared: LowDensityPrepared, solution: LowDensitySolution) -> None:
@@ -725,11 +722,3 @@ def seconds_of_pairs(n_points: int, n_classes: int) -> float:
     """About how long machines of pairs take by one thread."""
     n_pairs, of_pair = n_classes * (n_classes - 1) / 2, 2.0 * n_points / n_classes
     return n_pairs * _EVALUATIONS * (_OVERHEAD + 4 * of_pair**2 / _SPEED)
-
-
-def worst(statuses: Sequence[Status]) -> Status:
-    """Return the status of a fit of several columns."""
-    for status in (Status.CALLBACK, Status.MAX_ITER, Status.PRECISION):
-        if status in statuses:
-            return status
-    return Status.CONVERGED

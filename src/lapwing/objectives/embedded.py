@@ -28,11 +28,14 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot, product
+from lapwing.losses.base import Loss
+from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.spaces.base import Space
 
 # Half the digits of float64: the other half is left to the least weight.
 _DIGITS = 1e8
 _ALL = slice(None)
+_SQUARED = Squared()
 
 
 class GraphTerm(Protocol):
@@ -77,7 +80,7 @@ class Units(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedObjective:
-    """The problem but for its loss; see the module.
+    """The problem; see the module.
 
     Attributes
     ----------
@@ -97,6 +100,8 @@ class EmbeddedObjective:
         Eigenvectors that g is sought in the span of; None for any g.
     penalties : ndarray of shape (r,) or None
         mu sigma^p of each of them.
+    loss : Loss, default=Squared()
+        Between f and g.
     """
 
     space: Space
@@ -108,6 +113,7 @@ class EmbeddedObjective:
     fit_intercept: bool = False
     basis: Array | None = None
     penalties: Array | None = None
+    loss: Loss = _SQUARED
 
     @property
     def n_points(self) -> int:
@@ -129,7 +135,12 @@ class EmbeddedObjective:
 
     def measured(self, units: Units) -> EmbeddedObjective:
         """The same problem with its targets in other units."""
-        return replace(self, targets=units.measure(self.targets))
+        loss, C = self.loss, self.C
+        if isinstance(loss, EpsilonInsensitive):
+            # It grows with the first power of the residual, the rest with the second: both of its
+            # numbers are divided.
+            loss, C = replace(loss, epsilon=loss.epsilon / units.scale), C / units.scale
+        return replace(self, targets=units.measure(self.targets), C=C, loss=loss)
 
 
 @dataclass(frozen=True, eq=False)

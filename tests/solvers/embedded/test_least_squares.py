@@ -130,8 +130,8 @@ def test_no_digits_are_lost_beside_the_whole_system(
     expected, f = exact(side, C, bias=bias)
     scale = float(np.abs(expected).max())
     atol = max(1e-8 * scale, 10 * np.abs(side.values(whole.graph_coef) - expected).max())
-    np.testing.assert_allclose(found.virtual, expected, atol=atol, rtol=0)
-    h = Z @ (found.coef if features else Z.T @ found.coef) + found.intercept
+    np.testing.assert_allclose(found.state.virtual, expected, atol=atol, rtol=0)
+    h = Z @ (found.state.coef if features else Z.T @ found.state.coef) + found.state.intercept
     its = Z @ (whole.coef if features else Z.T @ whole.coef) + whole.intercept
     np.testing.assert_allclose(h, f, atol=max(1e-8 * scale, 10 * np.abs(its - f).max()), rtol=0)
 
@@ -145,9 +145,10 @@ def test_one_elimination_serves_all_labels_and_smoothness(features: bool, bias: 
     side = graph(0.2, normalized=False, targets=targets, index=np.array([1, 9, 30, 2, 17]))
     expected = kernel_of(system_of(side, features=features, bias=bias), 5.0).minimize(side)
     found = kernel.minimize(side)
-    for mine, its in zip(found, expected, strict=True):
+    for mine, its in zip(found.state[:3], expected.state[:3], strict=True):
         np.testing.assert_array_equal(mine, its)
-    np.testing.assert_array_equal(side.values(kernel.graph_coef(side)), expected.virtual)
+    np.testing.assert_array_equal(found.objective, expected.objective)
+    np.testing.assert_array_equal(side.values(kernel.graph_coef(side)), expected.state.virtual)
 
 
 def test_a_wrong_solution_is_told_of() -> None:
@@ -185,7 +186,7 @@ def test_left_out_values_are_those_of_the_rest(
 def test_what_one_label_holds_alone_is_not_told() -> None:
     side = graph(0.0, normalized=False, lam=1e9)
     kernel = kernel_of(system_of(side, features=False, bias=False), 1e-3)
-    assert not left_out_values(kernel, side).told[1:-1].any()
+    assert not left_out_values(kernel, side).reliable[1:-1].any()
     # Two observations of one point hold it together; of equal weights, each for a half.
     pair = spectral_side(side.basis, np.ones(R), INDEX[[0, -1]], np.full(2, 1e9), TARGETS[:2])
     found = left_out_values(kernel, pair)
@@ -203,7 +204,7 @@ def test_many_observations_leave_few_untold() -> None:
     targets = np.random.default_rng(2).standard_normal((N, 1))
     side = spectral_side(basis, np.ones(R), np.arange(N), weights, targets)
     kernel = kernel_of(system_of(side, features=True, bias=True), 1.0)
-    np.testing.assert_array_equal(np.flatnonzero(~left_out_values(kernel, side).told), heavy)
+    np.testing.assert_array_equal(np.flatnonzero(~left_out_values(kernel, side).reliable), heavy)
 
 
 @every_bias

@@ -11,10 +11,9 @@ import pytest
 from lapwing.kernels import make_kernel
 from lapwing.losses.labeled import EpsilonInsensitive, Loss, Squared
 from lapwing.objectives.embedded import EmbeddedObjective, Units
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.embedded.methods import (
     EMBEDDED_METHODS,
-    EmbeddedSettings,
     require_matrices,
 )
 from lapwing.solvers.embedded.systems import (
@@ -23,6 +22,7 @@ from lapwing.solvers.embedded.systems import (
     FeatureSide,
     FeatureSystem,
     MatrixSide,
+    in_units,
 )
 from lapwing.spaces import FullKernelSpace, LinearSpace, full_map, landmark_map
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
@@ -51,31 +51,34 @@ SPACES: dict[str, Any] = {
 }
 
 
-def objective(space: Any, *, few: bool, bias: bool = True) -> EmbeddedObjective:
+def objective(
+    space: Any, *, few: bool, bias: bool = True, loss: str = "squared"
+) -> EmbeddedObjective:
     basis = (VECTORS[:, :9], MU * VALUES[:9]) if few else (None, None)
     parts = INDEX, WEIGHTS, TARGETS, DenseTerm(MU * L), C, bias
-    return EmbeddedObjective(space, *parts, *basis)
+    return EmbeddedObjective(space, *parts, *basis, loss=LOSSES[loss])
 
 
-def settings(loss: str, units: Units = PLAIN, **options: Any) -> EmbeddedSettings:
-    given = {"tol": 1e-10, "max_iter": 2000} | options
-    return EmbeddedSettings(LOSSES[loss], units, **given)
+def settings(**options: Any) -> Settings[None]:
+    return Settings(**{"tol": 1e-10, "max_iter": 2000} | options)
 
 
-def run(problem: EmbeddedObjective, loss: str, held: str, **options: Any) -> EmbeddedResult:
-    method = EMBEDDED_METHODS[loss, held]
-    return method.minimize(problem, method.form(problem), settings(loss, **options))
+def run(problem: EmbeddedObjective, held: str, **options: Any) -> EmbeddedResult:
+    method = EMBEDDED_METHODS[problem.loss.name, held]
+    return method.solve(problem, method.form(problem), settings(**options))
 
 
-def value(problem: EmbeddedObjective, loss: str, result: EmbeddedResult) -> Any:
+def value(problem: EmbeddedObjective, result: EmbeddedResult) -> Any:
     """(14) and (33) at a result, a column, f by the coefficients of the space."""
     space = problem.space
-    h = space.values(result.coef)
-    g, r = result.virtual, h + result.intercept - result.virtual
-    norm = space.dot(result.coef, result.coef, h)
+    h = space.values(result.state.coef)
+    g, r = result.state.virtual, h + result.state.intercept - result.state.virtual
+    norm = space.dot(result.state.coef, result.state.coef, h)
     misfit = (WEIGHTS[:, None] * (g[INDEX] - problem.targets) ** 2).sum(axis=0)
     smooth = MU * np.einsum("ij,ij->j", g, L @ g)
-    of_loss = C / 2 * r**2 if loss == "squared" else C * np.maximum(np.abs(r) - 0.05, 0)
+    of_loss = (
+        C / 2 * r**2 if problem.loss.name == "squared" else C * np.maximum(np.abs(r) - 0.05, 0)
+    )
     return (norm + misfit + smooth) / 2 + of_loss.sum(axis=0)
 
 
@@ -105,30 +108,32 @@ def test_results_are_in_the_coefficients_of_the_space(
     loss: str, held: str, name: str, few: bool
 ) -> None:
     """The reported objective is that of the function they stand for; all ways find the least."""
-    problem = objective(SPACES[name](), few=few)
-    result = run(problem, loss, held)
-    assert result.coef.shape == (problem.space.n_coef, 2)
-    np.testing.assert_allclose(result.objective, value(problem, loss, result), rtol=1e-7)
+    problem = objective(SPACES[name](), few=few, loss=loss)
+    result = run(problem, held)
+    assert result.state.coef.shape == (problem.space.n_coef, 2)
+    np.testing.assert_allclose(result.objective, value(problem, result), rtol=1e-7)
     assert result.status == Status.CONVERGED
-    reference = run(problem, loss, "matrix")
+    reference = run(problem, "matrix")
     np.testing.assert_allclose(result.objective, reference.objective, rtol=1e-7)
     # |f - f*|^2 <= 2 gap of a loss with kinks
     tolerance = 1e-7 if loss == "squared" else 1e-3
-    np.testing.assert_allclose(result.virtual, reference.virtual, atol=tolerance)
-    f, expected = (problem.space.values(r.coef) + r.intercept for r in (result, reference))
+    np.testing.assert_allclose(result.state.virtual, reference.state.virtual, atol=tolerance)
+    f, expected = (
+        problem.space.values(r.state.coef) + r.state.intercept for r in (result, reference)
+    )
     np.testing.assert_allclose(f, expected, atol=tolerance)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_multipliers_are_told_where_the_method_knows_them(loss: str) -> None:
-    problem = objective(SPACES["full"](), few=True)
-    result = run(problem, loss, "matrix")
+    problem = objective(SPACES["full"](), few=True, loss=loss)
+    result = run(problem, "matrix")
     if loss == "squared":
-        assert result.alpha is None
+        assert result.state.alpha is None
     else:
-        assert result.alpha is not None
-        np.testing.assert_array_equal(result.alpha, result.coef)
-        assert np.abs(result.alpha).max() <= C
+        assert result.state.alpha is not None
+        np.testing.assert_array_equal(result.state.alpha, result.state.coef)
+        assert np.abs(result.state.alpha).max() <= C
 
 
 def test_what_is_formed() -> None:
@@ -159,16 +164,15 @@ def test_what_is_formed() -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_measured_problems_have_the_minimum_of_the_plain_ones(loss: str, scale: float) -> None:
     """D - W and a bias leave constants free; the insensitive loss is measured too."""
-    problem = objective(SPACES["full"](), few=False)
+    problem = objective(SPACES["full"](), few=False, loss=loss)
     units = Units(np.array([2.0, -1.0]), scale)
-    plain = run(problem, loss, "matrix")
-    found = run(problem.measured(units), loss, "matrix", units=units)
-    found = found.in_units(units.level, units.scale)
+    plain = run(problem, "matrix")
+    found = in_units(run(problem.measured(units), "matrix"), units)
     tolerance = 1e-8 if loss == "squared" else 1e-4
     np.testing.assert_allclose(found.objective, plain.objective, rtol=1e-7)
-    np.testing.assert_allclose(found.virtual, plain.virtual, atol=tolerance)
-    np.testing.assert_allclose(found.intercept, plain.intercept, atol=tolerance * 10)
-    np.testing.assert_allclose(found.objective, value(problem, loss, found), rtol=1e-6)
+    np.testing.assert_allclose(found.state.virtual, plain.state.virtual, atol=tolerance)
+    np.testing.assert_allclose(found.state.intercept, plain.state.intercept, atol=tolerance * 10)
+    np.testing.assert_allclose(found.objective, value(problem, found), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -180,17 +184,17 @@ def test_measured_problems_have_the_minimum_of_the_plain_ones(loss: str, scale: 
     ],
 )
 def test_iterations_are_limited_and_told(loss: str, held: str, few: bool) -> None:
-    problem = replace(objective(SPACES["linear"](), few=few), targets=TARGETS[:, :1])
+    problem = replace(objective(SPACES["linear"](), few=few, loss=loss), targets=TARGETS[:, :1])
     ticks: list[int] = []
 
-    def tick() -> bool:
+    def tick(state: Any) -> bool:
         ticks.append(1)
         return len(ticks) == 3
 
-    stopped = run(problem, loss, held, on_iteration=tick)
+    stopped = run(problem, held, on_iteration=tick)
     assert stopped.status == Status.CALLBACK
     assert (stopped.n_iter, len(ticks)) == (3, 3)
-    assert run(problem, loss, held, max_iter=2).n_iter == 2
+    assert run(problem, held, max_iter=2).n_iter == 2
 
 
 def test_matrices_are_forecast(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,14 +21,15 @@ from sklearn.svm import SVR
 from lapwing._host.threads import single_blas_thread
 from lapwing.kernels import make_kernel
 from lapwing.linalg import pivoted_cholesky
-from lapwing.objectives.embedded import EmbeddedObjective, graph_side, spectral_side
-from lapwing.solvers.base import Status
+from lapwing.objectives.embedded import EmbeddedObjective, Units, graph_side, spectral_side
+from lapwing.solvers.base import Result, Settings, Status
 from lapwing.solvers.embedded import tube
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
-    EmbeddedResult,
+    EmbeddedState,
     FeatureSystem,
     graph_least_squares,
+    in_units,
 )
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
 from lapwing.spaces import LinearSpace, landmark_map
@@ -169,16 +170,16 @@ def test_least_squares_is_the_papers_dual(name: str, C: float, bias: bool) -> No
     alpha, b, g = bordered(case, C, case.graph_kernel, bias=bias)
     result = least_squares(case.dense(bias=bias), C)
     scale = np.abs(alpha).max() * max(1.0, C / 100)  # alpha is C times a difference
-    np.testing.assert_allclose(result.coef, alpha, atol=1e-9 * scale)
-    np.testing.assert_allclose(case.K @ result.coef, case.K @ alpha, atol=1e-9)
-    np.testing.assert_allclose(result.intercept, b, atol=1e-9)
-    np.testing.assert_allclose(result.virtual, g, atol=1e-9)
+    np.testing.assert_allclose(result.state.coef, alpha, atol=1e-9 * scale)
+    np.testing.assert_allclose(case.K @ result.state.coef, case.K @ alpha, atol=1e-9)
+    np.testing.assert_allclose(result.state.intercept, b, atol=1e-9)
+    np.testing.assert_allclose(result.state.virtual, g, atol=1e-9)
     residual = case.K @ alpha + b - g
     expected = case.energy(alpha, g) + C / 2 * (residual**2).sum(axis=0)
     np.testing.assert_allclose(result.objective, expected, rtol=1e-9)
     assert result.status == Status.CONVERGED
     assert result.optimality.max() < 1e-11
-    np.testing.assert_allclose(case.null.T @ result.coef, 0, atol=1e-9 * scale)
+    np.testing.assert_allclose(case.null.T @ result.state.coef, 0, atol=1e-9 * scale)
 
 
 @every_bias
@@ -187,8 +188,8 @@ def test_least_squares_is_stationary_in_the_primal(name: str, bias: bool) -> Non
     """The gradient of (33) in alpha, g and b, from its own formula; mu = 0 included."""
     case, C = TOYS[name](), 7.0
     result = least_squares(case.dense(bias=bias), C)
-    alpha, g = result.coef, result.virtual
-    r = case.K @ alpha + result.intercept - g
+    alpha, g = result.state.coef, result.state.virtual
+    r = case.K @ alpha + result.state.intercept - g
     np.testing.assert_allclose(case.K @ (alpha + C * r), 0, atol=1e-9)
     gradient = (case.held + case.mu * case.L) @ g - case.pull - C * r
     np.testing.assert_allclose(gradient, 0, atol=1e-9)
@@ -206,8 +207,8 @@ def test_a_subspace_is_the_papers(k: int) -> None:
     kernel = basis @ np.linalg.solve(S, basis.T)
     alpha, _, g = bordered(case, C, kernel, bias=False)
     result = least_squares(DenseSystem(case.K, case.spectral(k), False), C)
-    np.testing.assert_allclose(result.coef, alpha, atol=1e-9 * np.abs(alpha).max())
-    np.testing.assert_allclose(result.virtual, g, atol=1e-9)
+    np.testing.assert_allclose(result.state.coef, alpha, atol=1e-9 * np.abs(alpha).max())
+    np.testing.assert_allclose(result.state.virtual, g, atol=1e-9)
 
 
 @every_bias
@@ -216,8 +217,8 @@ def test_all_eigenvectors_are_the_exact_graph_kernel(name: str, bias: bool) -> N
     case, C = TOYS[name](), 5.0
     exact = least_squares(case.dense(bias=bias), C)
     whole = least_squares(DenseSystem(case.K, case.spectral(case.n), bias), C)
-    np.testing.assert_allclose(whole.coef, exact.coef, atol=1e-9)
-    np.testing.assert_allclose(whole.virtual, exact.virtual, atol=1e-9)
+    np.testing.assert_allclose(whole.state.coef, exact.state.coef, atol=1e-9)
+    np.testing.assert_allclose(whole.state.virtual, exact.state.virtual, atol=1e-9)
     np.testing.assert_allclose(whole.objective, exact.objective, rtol=1e-9)
 
 
@@ -228,9 +229,9 @@ def test_features_are_the_kernel_matrix(name: str, bias: bool) -> None:
     features, side = case.features(), case.spectral(12)
     dense = least_squares(DenseSystem(case.K, side, bias), C)
     result = least_squares(FeatureSystem(features, side, bias), C)
-    np.testing.assert_allclose(features.X @ result.coef, case.K @ dense.coef, atol=1e-9)
-    np.testing.assert_allclose(result.virtual, dense.virtual, atol=1e-9)
-    np.testing.assert_allclose(result.intercept, dense.intercept, atol=1e-9)
+    np.testing.assert_allclose(features.X @ result.state.coef, case.K @ dense.state.coef, atol=1e-9)
+    np.testing.assert_allclose(result.state.virtual, dense.state.virtual, atol=1e-9)
+    np.testing.assert_allclose(result.state.intercept, dense.state.intercept, atol=1e-9)
     np.testing.assert_allclose(result.objective, dense.objective, rtol=1e-9)
 
 
@@ -263,10 +264,10 @@ def test_conjugate_gradient_is_the_exact_graph_kernel(name: str, bias: bool) -> 
     case, C = TOYS[name](), 5.0
     dense = least_squares(case.dense(bias=bias), C)
     features = case.features()
-    result = graph_least_squares(case.objective(C, bias=bias), tol=1e-12)
-    np.testing.assert_allclose(features.X @ result.coef, case.K @ dense.coef, atol=1e-8)
-    np.testing.assert_allclose(result.virtual, dense.virtual, atol=1e-8)
-    np.testing.assert_allclose(result.intercept, dense.intercept, atol=1e-8)
+    result = graph_least_squares(case.objective(C, bias=bias), Settings(1e-12))
+    np.testing.assert_allclose(features.X @ result.state.coef, case.K @ dense.state.coef, atol=1e-8)
+    np.testing.assert_allclose(result.state.virtual, dense.state.virtual, atol=1e-8)
+    np.testing.assert_allclose(result.state.intercept, dense.state.intercept, atol=1e-8)
     np.testing.assert_allclose(result.objective, dense.objective, rtol=1e-8)
     assert result.status == Status.CONVERGED
     assert (result.optimality <= 1e-12).all()
@@ -275,10 +276,10 @@ def test_conjugate_gradient_is_the_exact_graph_kernel(name: str, bias: bool) -> 
 def test_conjugate_gradient_says_when_it_is_stopped() -> None:
     case = toy()
     objective = case.objective(5.0)
-    cut = graph_least_squares(objective, max_iter=2)
+    cut = graph_least_squares(objective, Settings(max_iter=2))
     assert (cut.status, cut.n_iter) == (Status.MAX_ITER, 2)
     assert cut.optimality.max() > 1e-8
-    asked = graph_least_squares(objective, on_iteration=lambda: True)
+    asked = graph_least_squares(objective, Settings(on_iteration=lambda state: True))
     assert (asked.status, asked.n_iter) == (Status.CALLBACK, 1)
 
 
@@ -296,8 +297,8 @@ def test_much_loss_is_laprls() -> None:
     a = np.linalg.solve(J @ K + np.eye(30) / lam + mu / lam * L @ K, J[:, index] @ y)
     case = Toy(K, L, index, np.full(6, lam), y, mu, np.zeros((30, 0)))
     result = least_squares(case.dense(), 1e13)
-    np.testing.assert_allclose(result.coef, a, atol=1e-9 * np.abs(a).max())
-    np.testing.assert_allclose(result.virtual, K @ a, atol=1e-9)
+    np.testing.assert_allclose(result.state.coef, a, atol=1e-9 * np.abs(a).max())
+    np.testing.assert_allclose(result.state.virtual, K @ a, atol=1e-9)
 
 
 def test_no_smoothness_is_ridge_regression_on_the_labels() -> None:
@@ -310,7 +311,7 @@ def test_no_smoothness_is_ridge_regression_on_the_labels() -> None:
     expected = np.zeros((case.n, 2))
     expected[labels] = np.linalg.solve(inner, mean)
     result = least_squares(case.dense(), C)
-    np.testing.assert_allclose(result.coef, expected, atol=1e-10)
+    np.testing.assert_allclose(result.state.coef, expected, atol=1e-10)
 
 
 # ---- LapESVR -----------------------------------------------------------------------------------
@@ -339,21 +340,21 @@ PARAMETERS = [(0.05, 0.02), (0.05, 0.0), (1.0, 0.05), (1.0, 0.0), (30.0, 0.1), (
 def test_strong_duality(name: str, C: float, epsilon: float, bias: bool) -> None:
     """Primal = dual proves the optimum, whatever found it; feasibility is checked with it."""
     case = TOYS[name]()
-    fit = fit_tube(case.dense(bias=bias), 0, C, epsilon, tol=1e-9)
+    fit = fit_tube(case.dense(bias=bias), 0, C, epsilon, Settings(1e-9, 200))
     assert fit.status == Status.CONVERGED
-    alpha = fit.alpha
+    alpha = fit.state.alpha
     assert np.abs(alpha).max() <= C
     scale = np.abs(alpha).max() + 1e-12
     np.testing.assert_allclose(case.null.T @ alpha, 0, atol=1e-6 * scale)
     if bias:
         assert abs(alpha.sum()) < 1e-6 * scale
     else:
-        assert fit.fit.intercept == 0
-    primal, dual = duality(case, case.graph_kernel, fit.fit, alpha, C, epsilon)
+        assert fit.state.fit.intercept == 0
+    primal, dual = duality(case, case.graph_kernel, fit.state.fit, alpha, C, epsilon)
     assert primal - dual < 1e-7 * primal
     assert primal - dual > -1e-7 * primal
     assert fit.objective == pytest.approx(primal, rel=1e-7)
-    np.testing.assert_allclose(fit.fit.coef[:, 0], alpha, atol=1e-6 * scale)
+    np.testing.assert_allclose(fit.state.fit.coef[:, 0], alpha, atol=1e-6 * scale)
 
 
 def test_the_dual_solved_by_a_general_method() -> None:
@@ -379,9 +380,9 @@ def test_the_dual_solved_by_a_general_method() -> None:
         method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 1000},
     )
-    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, tol=1e-10)
+    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, Settings(1e-10, 200))
     # Errata E4: alpha = beta* - beta.
-    np.testing.assert_allclose(fit.alpha, found.x[n:] - found.x[:n], atol=1e-5)
+    np.testing.assert_allclose(fit.state.alpha, found.x[n:] - found.x[:n], atol=1e-5)
 
 
 def test_libsvm_finds_the_same_and_its_signs_are_kept() -> None:
@@ -391,11 +392,11 @@ def test_libsvm_finds_the_same_and_its_signs_are_kept() -> None:
     machine.fit(case.K + case.graph_kernel, case.virtual[:, 0])
     expected = np.zeros(case.n)
     expected[machine.support_] = machine.dual_coef_[0]
-    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, tol=1e-10)
-    np.testing.assert_allclose(fit.alpha, expected, atol=1e-6)
-    np.testing.assert_array_equal(np.flatnonzero(fit.alpha), np.sort(machine.support_))
-    assert fit.fit.intercept[0] == pytest.approx(machine.intercept_[0], abs=1e-6)
-    assert 0 < np.count_nonzero(fit.alpha) < case.n
+    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, Settings(1e-10, 200))
+    np.testing.assert_allclose(fit.state.alpha, expected, atol=1e-6)
+    np.testing.assert_array_equal(np.flatnonzero(fit.state.alpha), np.sort(machine.support_))
+    assert fit.state.fit.intercept[0] == pytest.approx(machine.intercept_[0], abs=1e-6)
+    assert 0 < np.count_nonzero(fit.state.alpha) < case.n
 
 
 def test_no_smoothness_and_certain_labels_are_svr() -> None:
@@ -409,8 +410,8 @@ def test_no_smoothness_and_certain_labels_are_svr() -> None:
     machine.fit(case.K[np.ix_(labels, labels)], mean)
     expected = np.zeros(case.n)
     expected[labels[machine.support_]] = machine.dual_coef_[0]
-    fit = fit_tube(case.dense(bias=True), 0, 2.0, 0.1, tol=1e-10)
-    np.testing.assert_allclose(fit.alpha, expected, atol=1e-6)
+    fit = fit_tube(case.dense(bias=True), 0, 2.0, 0.1, Settings(1e-10, 200))
+    np.testing.assert_allclose(fit.state.alpha, expected, atol=1e-6)
 
 
 @every_bias
@@ -418,26 +419,28 @@ def test_no_smoothness_and_certain_labels_are_svr() -> None:
 def test_features_find_what_the_kernel_matrix_finds(C: float, epsilon: float, bias: bool) -> None:
     case = toy(3, lone=8)
     features, side = case.features(), case.spectral(15)
-    dense = fit_tube(DenseSystem(case.K, side, bias), 1, C, epsilon, tol=1e-9)
-    other = fit_tube(FeatureSystem(features, side, bias), 1, C, epsilon, tol=1e-9)
+    dense = fit_tube(DenseSystem(case.K, side, bias), 1, C, epsilon, Settings(1e-9, 200))
+    other = fit_tube(FeatureSystem(features, side, bias), 1, C, epsilon, Settings(1e-9, 200))
     assert (dense.status, other.status) == (Status.CONVERGED, Status.CONVERGED)
     assert other.objective == pytest.approx(dense.objective, rel=1e-7)
-    f, expected = features.X @ other.fit.coef, case.K @ dense.fit.coef
+    f, expected = features.X @ other.state.fit.coef, case.K @ dense.state.fit.coef
     np.testing.assert_allclose(f, expected, atol=2e-4)  # |f - f*|^2 <= 2 gap
     np.testing.assert_allclose(
-        case.features().X.T @ other.alpha, other.fit.coef[:, 0], atol=1e-5 * C
+        case.features().X.T @ other.state.alpha, other.state.fit.coef[:, 0], atol=1e-5 * C
     )
 
 
 def test_points_strictly_inside_the_tube_have_no_coefficient() -> None:
     case, epsilon = toy(n=80, c=1), 0.15
     fit = fit_tube(case.dense(bias=True), 0, 1.0, epsilon)
-    r = (case.K @ fit.alpha + fit.fit.intercept - fit.fit.graph_coef[:, 0]) / epsilon
+    r = (
+        case.K @ fit.state.alpha + fit.state.fit.intercept - fit.state.fit.graph_coef[:, 0]
+    ) / epsilon
     inside = np.abs(r) < 1 - 1e-6
     assert inside.sum() > 10
-    assert (fit.alpha[inside] == 0).all()
+    assert (fit.state.alpha[inside] == 0).all()
     outside = np.abs(r) > 1 + 1e-6
-    assert (fit.alpha[outside] == -np.sign(r[outside])).all()
+    assert (fit.state.alpha[outside] == -np.sign(r[outside])).all()
 
 
 @pytest.mark.parametrize("C", [0.02, 0.3, 3.0])
@@ -445,11 +448,13 @@ def test_points_strictly_inside_the_tube_have_no_coefficient() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_alpha_is_exact_on_every_active_set(seed: int, C: float, epsilon: float) -> None:
     case = toy(seed, n=120, c=1, mu=0.5)
-    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, tol=1e-5)
-    assert fit.gap < 1e-10  # though only 1e-5 was asked for
-    r = (case.K @ fit.alpha + fit.fit.intercept - fit.fit.graph_coef[:, 0]) / epsilon
-    assert (fit.alpha[np.abs(r) < 1 - 1e-5] == 0).all()
-    assert (np.abs(fit.alpha[np.abs(r) > 1 + 1e-5]) == C).all()
+    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, Settings(1e-5, 200))
+    assert fit.optimality < 1e-10  # though only 1e-5 was asked for
+    r = (
+        case.K @ fit.state.alpha + fit.state.fit.intercept - fit.state.fit.graph_coef[:, 0]
+    ) / epsilon
+    assert (fit.state.alpha[np.abs(r) < 1 - 1e-5] == 0).all()
+    assert (np.abs(fit.state.alpha[np.abs(r) > 1 + 1e-5]) == C).all()
 
 
 class Unpruned(DenseSystem):
@@ -461,12 +466,12 @@ class Unpruned(DenseSystem):
 def test_without_an_active_set_small_alpha_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tube, "_REVISIONS", 0)
     case = toy(n=80, c=1)
-    fit = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, tol=1e-8)
-    exact = fit_tube(Unpruned(case.K, case.side(), True), 0, 1.0, 0.15, tol=1e-8)
-    assert (exact.alpha != 0).all()
-    assert 0 < np.count_nonzero(fit.alpha) < 80
-    np.testing.assert_allclose(fit.alpha, exact.alpha, atol=1e-6)
-    assert fit.gap <= 1e-6
+    fit = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, Settings(1e-8, 200))
+    exact = fit_tube(Unpruned(case.K, case.side(), True), 0, 1.0, 0.15, Settings(1e-8, 200))
+    assert (exact.state.alpha != 0).all()
+    assert 0 < np.count_nonzero(fit.state.alpha) < 80
+    np.testing.assert_allclose(fit.state.alpha, exact.state.alpha, atol=1e-6)
+    assert fit.optimality <= 1e-6
 
 
 @every_bias
@@ -504,16 +509,16 @@ def test_without_need_alpha_is_not_made_sparse() -> None:
     features = FeatureSystem(case.features(), case.spectral(80), True)
     for system in (Unpruned(case.K, case.side(), True), features):
         fit = fit_tube(system, 0, 1.0, 0.15)
-        assert (fit.alpha != 0).all()
-        assert fit.gap <= 1e-6
-    assert (fit_tube(case.dense(bias=True), 0, 1.0, 0.15).alpha == 0).any()
+        assert (fit.state.alpha != 0).all()
+        assert fit.optimality <= 1e-6
+    assert (fit_tube(case.dense(bias=True), 0, 1.0, 0.15).state.alpha == 0).any()
 
 
 def test_targets_of_zero_are_met_at_once() -> None:
     case = toy(c=1)
     zero = Toy(case.K, case.L, case.index, case.weights, 0 * case.y, case.mu, case.null)
     fit = fit_tube(zero.dense(bias=True), 0, 1.0, 0.1)
-    assert not fit.alpha.any()
+    assert not fit.state.alpha.any()
     assert (fit.objective, fit.status) == (0.0, Status.CONVERGED)
 
 
@@ -529,23 +534,23 @@ def test_extreme_parameters_end_in_finite_answers(
     singular = Toy(np.ones_like(case.K), case.L, case.index, case.weights, case.y, mu, case.null)
     for system in (case.dense(bias=True), singular.dense(bias=False)):
         fit = fit_tube(system, 0, C, epsilon)
-        assert np.isfinite(fit.alpha).all()
-        assert np.abs(fit.alpha).max() <= C
+        assert np.isfinite(fit.state.alpha).all()
+        assert np.abs(fit.state.alpha).max() <= C
         assert np.isfinite(fit.objective)
-        assert (fit.gap <= 1e-6) == (fit.status == Status.CONVERGED)
+        assert (fit.optimality <= 1e-6) == (fit.status == Status.CONVERGED)
 
 
 def test_columns_are_fitted_one_by_one() -> None:
     case = toy()
     system = case.dense(bias=True)
     result = tube_regression(system, 1.0, 0.05)
-    assert result.alpha is not None
+    assert result.state.alpha is not None
     for j in range(2):
         alone = fit_tube(system, j, 1.0, 0.05)
-        np.testing.assert_array_equal(result.alpha[:, j], alone.alpha)
-        np.testing.assert_array_equal(result.coef[:, j], alone.fit.coef[:, 0])
-        assert result.intercept[j] == alone.fit.intercept[0]
-        np.testing.assert_array_equal(result.virtual[:, j], alone.fit.graph_coef[:, 0])
+        np.testing.assert_array_equal(result.state.alpha[:, j], alone.state.alpha)
+        np.testing.assert_array_equal(result.state.coef[:, j], alone.state.fit.coef[:, 0])
+        assert result.state.intercept[j] == alone.state.fit.intercept[0]
+        np.testing.assert_array_equal(result.state.virtual[:, j], alone.state.fit.graph_coef[:, 0])
         assert result.objective[j] == alone.objective
 
 
@@ -555,17 +560,16 @@ def test_the_interior_point_method_says_when_it_is_stopped(
     system = toy().dense(bias=True)
     with monkeypatch.context() as context:
         context.setattr(tube, "_REVISIONS", 0)  # which may well find the optimum
-        cut = tube_regression(system, 1.0, 0.05, max_iter=1)
+        cut = tube_regression(system, 1.0, 0.05, Settings(1e-6, 1))
     assert cut.status == Status.MAX_ITER
     assert cut.optimality.max() > 1e-6
     calls = []
-    asked = tube_regression(
-        system, 1.0, 0.05, on_iteration=lambda: bool(calls.append(1)) or len(calls) == 3
-    )
+    stopping = Settings(1e-6, 200, lambda state: bool(calls.append(1)) or len(calls) == 3)
+    asked = tube_regression(system, 1.0, 0.05, stopping)
     assert asked.status == Status.CALLBACK
     assert len(calls) == 3  # the second column is started all the same
-    assert asked.alpha is not None
-    assert asked.alpha.shape == (40, 2)
+    assert asked.state.alpha is not None
+    assert asked.state.alpha.shape == (40, 2)
 
 
 @pytest.mark.parametrize("features", [False, True])
@@ -577,30 +581,31 @@ def test_threads_that_share_the_columns_change_nothing(features: bool) -> None:
     with single_blas_thread():
         alone = tube_regression(system, 1.0, 0.05)
         shared = tube_regression(system, 1.0, 0.05, n_threads=2)
-    for one, other in zip(alone, shared, strict=True):
+    for one, other in zip(alone.state, shared.state, strict=True):
         np.testing.assert_array_equal(other, one)
+    np.testing.assert_array_equal(shared.objective, alone.objective)
 
 
 def test_threads_are_stopped_together_and_told_of_one_iteration_at_a_time() -> None:
     system = toy().dense(bias=True)
     telling, calls = Lock(), []
 
-    def third() -> bool:
+    def third(state: Any) -> bool:
         assert telling.acquire(blocking=False)
         calls.append(1)
         telling.release()
         return len(calls) == 3
 
-    asked = tube_regression(system, 1.0, 0.05, on_iteration=third, n_threads=2)
+    asked = tube_regression(system, 1.0, 0.05, Settings(1e-6, 200, third), n_threads=2)
     assert asked.status == Status.CALLBACK
     assert len(calls) == 3
 
-    def fail() -> bool:
+    def fail(state: Any) -> bool:
         calls.append(1)
         raise RuntimeError("no disk")
 
     with pytest.raises(RuntimeError, match=r"no disk"):
-        tube_regression(system, 1.0, 0.05, on_iteration=fail, n_threads=2)
+        tube_regression(system, 1.0, 0.05, Settings(1e-6, 200, fail), n_threads=2)
     assert len(calls) < 3 + 2 * 2
 
 
@@ -635,25 +640,29 @@ def test_results_in_other_units_are_those_of_the_other_targets(C: float) -> None
     case = toy(2, normalized=False)
     level, scale = np.array([3.0, -1.0]), 4.0
     moved = replace(case, y=level + scale * case.y)
-    found = least_squares(case.dense(bias=True), C).in_units(level, scale)
+    found = in_units(least_squares(case.dense(bias=True), C), Units(level, scale))
     expected = least_squares(moved.dense(bias=True), C)
-    for name in ("coef", "intercept", "virtual", "objective"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9)
-    residual = case.K @ found.coef + found.intercept - found.virtual
-    total = moved.energy(found.coef, found.virtual) + C / 2 * (residual**2).sum(axis=0)
+    coef, intercept, virtual, _ = found.state
+    for mine, its in zip(found.state[:3], expected.state[:3], strict=True):
+        np.testing.assert_allclose(mine, its, atol=1e-9)
+    np.testing.assert_allclose(found.objective, expected.objective, atol=1e-9)
+    residual = case.K @ coef + intercept - virtual
+    total = moved.energy(coef, virtual) + C / 2 * (residual**2).sum(axis=0)
     np.testing.assert_allclose(found.objective, total, rtol=1e-9)
 
 
 def test_units_leave_the_rest_of_a_result_alone() -> None:
     one = np.ones((1, 1))
-    result = EmbeddedResult(one, one[0], one, one[0], one[0] / 7, 3, Status.EARLY, one / 2)
-    found = result.in_units(np.array([5.0]), 2.0)
+    state = EmbeddedState(one, one[0], one, one / 2)
+    found = in_units(
+        Result(state, one[0], one[0] / 7, 3, Status.EARLY), Units(np.array([5.0]), 2.0)
+    )
     assert (found.n_iter, found.status) == (3, Status.EARLY)
-    assert found.optimality is result.optimality
-    assert found.alpha is result.alpha  # multipliers belong to the problem that was solved
-    assert [found.coef.item(), found.intercept.item(), found.virtual.item()] == [2.0, 7.0, 7.0]
+    assert found.optimality.item() == 1 / 7
+    assert found.state.alpha is state.alpha  # multipliers belong to the problem that was solved
+    assert [part.item() for part in found.state[:3]] == [2.0, 7.0, 7.0]
     assert found.objective.item() == 4.0
-    assert result.coef.item() == 1.0
+    assert state.coef.item() == 1.0
 
 
 def test_the_oracle_has_null_vectors_where_it_says() -> None:

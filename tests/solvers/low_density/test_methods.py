@@ -11,7 +11,7 @@ import pytest
 
 from lapwing.losses import Hinge, SquaredHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density import methods as s3vm
 from lapwing.solvers.low_density.cccp import (
     assign,
@@ -24,7 +24,6 @@ from lapwing.solvers.low_density.cccp import (
 from lapwing.solvers.low_density.methods import (
     METHODS,
     RAMP,
-    DescentSettings,
     Method,
     local_minimum,
     minimize_low_density,
@@ -33,7 +32,7 @@ from lapwing.spaces import LinearSpace
 from tests.helpers.low_density import global_optimum, make_tiny, value_of
 from tests.solvers.low_density.test_multipliers import violation
 
-SETTINGS = DescentSettings(tol=1e-8, max_iter=20_000)
+SETTINGS = Settings(tol=1e-8, max_iter=20_000)
 COMBINATORIAL = ("cccp", "switching")
 SEEDS = range(4)
 FOR_ALL = pytest.mark.parametrize("method", METHODS)
@@ -63,52 +62,54 @@ def test_every_end_is_a_local_minimum(method):
 
 
 def check_local_minimum(tiny, minimum):
-    objective, (w, b) = tiny.objective(), minimum.function
-    assert minimum.value == pytest.approx(value_of(tiny, w[None], b)[0], rel=1e-12)
-    f = objective.values(minimum.function)[objective.unlabeled]
+    objective, (w, b) = tiny.objective(), minimum.state
+    assert minimum.objective == pytest.approx(value_of(tiny, w[None], b)[0], rel=1e-12)
+    f = objective.values(minimum.state)[objective.unlabeled]
     convex = objective
     if tiny.unlabeled_loss.name == "symmetric_hinge":
         # optimal for the SVM of its own signs: no label disagrees with its score
         convex = labeled_by(objective, np.where(f >= 0, 1.0, -1.0), tiny.C_star)
-        assert convex.value(minimum.function) == pytest.approx(minimum.value, rel=1e-12)
-    assert violation(convex, minimum.function) < 1e-5
+        assert convex.value(minimum.state) == pytest.approx(minimum.objective, rel=1e-12)
+    assert violation(convex, minimum.state) < 1e-5
     rng = np.random.default_rng(0)
     for size in (1e-5, 1e-4):
         W = w + size * rng.standard_normal((300, len(w)))
-        assert value_of(tiny, W, b).min() >= minimum.value * (1 - 1e-7)
+        assert value_of(tiny, W, b).min() >= minimum.objective * (1 - 1e-7)
 
 
 @FOR_ALL
 def test_never_above_the_supervised_solution(method):
     for seed in SEEDS:
         tiny, result = tiny_for(method, seed), fitted(method, seed)
-        (w, b) = result.supervised.function
-        assert result.supervised_value == pytest.approx(value_of(tiny, w[None], b)[0], rel=1e-12)
-        assert result.minimum.value <= result.supervised_value
-        assert len(result.values) == 1
-        assert violation(tiny.objective().supervised(), result.supervised.function) < 1e-5
+        (w, b) = result.supervised.state
+        assert result.supervised.objective == pytest.approx(
+            value_of(tiny, w[None], b)[0], rel=1e-12
+        )
+        assert result.minimum.objective <= result.supervised.objective
+        assert len(result.objectives) == 1
+        assert violation(tiny.objective().supervised(), result.supervised.state) < 1e-5
 
 
 def test_a_method_that_went_up_is_not_returned(monkeypatch):
     """A start that ends in a bad basin leaves the supervised solution, with its value in J."""
     tiny = make_tiny(0)
     objective = tiny.objective()
-    bad = minimize(objective.supervised(), objective.zero(), tol=1e-8, max_iter=1000)
-    far = Function(-8 * bad.function.coef, bad.function.intercept)
+    bad = minimize(objective.supervised(), objective.zero(), Settings(1e-8, 1000))
+    far = Function(-8 * bad.state.coef, bad.state.intercept)
 
     def astray(objective, start, settings, random):
-        return replace(bad, function=far)
+        return replace(bad, state=far)
 
     def stay(objective, start, settings):
-        return replace(bad, function=start, value=objective.value(start))
+        return replace(bad, state=start, objective=objective.value(start))
 
     monkeypatch.setitem(METHODS, "astray", Method(astray))
     monkeypatch.setattr(s3vm, "local_minimum", stay)
     result = fit(tiny, "astray")
     assert not result.improved
-    assert result.values[0] == objective.value(far) > result.supervised_value
-    assert result.minimum.value == result.supervised_value
-    np.testing.assert_array_equal(result.minimum.function.coef, result.supervised.function.coef)
+    assert result.objectives[0] == objective.value(far) > result.supervised.objective
+    assert result.minimum.objective == result.supervised.objective
+    np.testing.assert_array_equal(result.minimum.state.coef, result.supervised.state.coef)
 
 
 @pytest.mark.parametrize("method", COMBINATORIAL)
@@ -118,7 +119,7 @@ def test_a_supervised_solution_that_is_the_minimum_is_no_failure(method):
     X = tiny.X * np.array([0.05, 1.0])
     X[:, 1] += 6 * np.sign(tiny.X[:, 0])
     result = fit(replace(tiny, X=X), method)
-    assert result.values[0] == pytest.approx(result.supervised_value, rel=1e-6)
+    assert result.objectives[0] == pytest.approx(result.supervised.objective, rel=1e-6)
     assert result.improved
 
 
@@ -129,8 +130,8 @@ def test_without_weight_it_is_the_svm(method):
     result = fit(tiny, method, n_init=3)
     assert result.minimum is result.supervised
     assert result.improved
-    assert violation(tiny.objective(), result.minimum.function) < 1e-5
-    assert result.supervised_value == result.minimum.value
+    assert violation(tiny.objective(), result.minimum.state) < 1e-5
+    assert result.supervised.objective == result.minimum.objective
 
 
 @FOR_ALL
@@ -148,11 +149,11 @@ def test_order_of_the_points_is_no_matter(method):
 
 
 def same_function(result, expected, turn=None, sign=1.0):
-    assert result.minimum.value == pytest.approx(expected.minimum.value, rel=1e-6)
-    w = expected.minimum.function.coef
+    assert result.minimum.objective == pytest.approx(expected.minimum.objective, rel=1e-6)
+    w = expected.minimum.state.coef
     w = w if turn is None else turn @ w
-    np.testing.assert_allclose(result.minimum.function.coef, sign * w, atol=1e-4)
-    assert result.minimum.function.intercept == sign * expected.minimum.function.intercept
+    np.testing.assert_allclose(result.minimum.state.coef, sign * w, atol=1e-4)
+    assert result.minimum.state.intercept == sign * expected.minimum.state.intercept
 
 
 @FOR_ALL
@@ -177,11 +178,11 @@ def test_rotations_turn_the_solution(method):
 def test_the_same_random_numbers_give_the_same_answer(method):
     tiny = tiny_for(method, 3)
     one, two = (fit(tiny, method, n_init=4, random=np.random.RandomState(5)) for _ in range(2))
-    np.testing.assert_array_equal(one.minimum.function.coef, two.minimum.function.coef)
-    np.testing.assert_array_equal(one.values, two.values)
-    assert one.values[0] == fitted(method, 3).values[0]
-    assert len(one.values) == 4
-    assert one.minimum.value == min(one.values.min(), one.supervised_value)
+    np.testing.assert_array_equal(one.minimum.state.coef, two.minimum.state.coef)
+    np.testing.assert_array_equal(one.objectives, two.objectives)
+    assert one.objectives[0] == fitted(method, 3).objectives[0]
+    assert len(one.objectives) == 4
+    assert one.minimum.objective == min(one.objectives.min(), one.supervised.objective)
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "switching"])
@@ -202,9 +203,9 @@ def test_weights_are_repetitions(method):
     )
     one = minimize_low_density(weighted, method, SETTINGS)
     two = fit(more, method)
-    assert one.minimum.value == pytest.approx(two.minimum.value, rel=1e-6)
+    assert one.minimum.objective == pytest.approx(two.minimum.objective, rel=1e-6)
     np.testing.assert_allclose(
-        one.minimum.function.coef, two.minimum.function.coef, atol=1e-4 * np.sqrt(d)
+        one.minimum.state.coef, two.minimum.state.coef, atol=1e-4 * np.sqrt(d)
     )
 
 
@@ -215,14 +216,14 @@ def test_a_bias_to_find(method, bias):
     for seed in range(3):
         tiny = tiny_for(method, seed, bias=bias)
         objective, result = tiny.objective(), fit(tiny, method)
-        assert bias[0] <= result.minimum.function.intercept <= bias[1]
-        assert result.minimum.value <= result.supervised_value
-        f = objective.values(result.minimum.function)[objective.unlabeled]
+        assert bias[0] <= result.minimum.state.intercept <= bias[1]
+        assert result.minimum.objective <= result.supervised.objective
+        f = objective.values(result.minimum.state)[objective.unlabeled]
         if not result.improved:
             continue
         if method in COMBINATORIAL:
             objective = labeled_by(objective, np.where(f >= 0, 1.0, -1.0), tiny.C_star)
-        assert violation(objective, result.minimum.function) < 1e-5
+        assert violation(objective, result.minimum.state) < 1e-5
 
 
 @pytest.mark.parametrize("method", ["continuation", "quasi-newton", "gradient"])
@@ -231,10 +232,10 @@ def test_the_squared_hinge(method):
         tiny = replace(tiny_for(method, seed), loss=SquaredHinge())
         result = fit(tiny, method)
         objective = tiny.objective()
-        _, of_w, _ = objective.value_and_gradient(result.minimum.function)
+        _, of_w, _ = objective.value_and_gradient(result.minimum.state)
         _, at_zero, _ = objective.value_and_gradient(objective.zero())
         assert np.linalg.norm(of_w) < 1e-6 * np.linalg.norm(at_zero)
-        assert result.minimum.value <= result.supervised_value
+        assert result.minimum.objective <= result.supervised.objective
 
 
 @FOR_ALL
@@ -242,16 +243,18 @@ def test_a_callback_stops_a_method_with_the_value_of_the_objective(method):
     tiny, seen = tiny_for(method, 0), []
     supervised = fitted(method, 0).supervised
 
-    def on_step(function):
-        seen.append(function)
+    def on_iteration(known):
+        seen.append(known())
         return len(seen) > supervised.n_iter + 3
 
     result = minimize_low_density(
-        tiny.objective(), method, SETTINGS._replace(on_step=on_step), n_init=5
+        tiny.objective(), method, replace(SETTINGS, on_iteration=on_iteration), n_init=5
     )
-    assert len(result.values) == 1
-    assert result.values[0] == tiny.objective().value(seen[-1])
-    assert result.minimum.value == result.values[0]  # as it is, whatever the supervised one is
+    assert len(result.objectives) == 1
+    assert result.objectives[0] == tiny.objective().value(seen[-1])
+    assert (
+        result.minimum.objective == result.objectives[0]
+    )  # as it is, whatever the supervised one is
     assert result.minimum.status == Status.CALLBACK
     assert result.improved
 
@@ -261,8 +264,8 @@ def test_a_single_unlabelled_point(method):
     tiny = tiny_for(method, 0)
     tiny = replace(tiny, X=tiny.X[: tiny.l + 1], C_star=tiny.C_star[:1])
     result = fit(tiny, method)
-    assert np.isfinite(result.minimum.value)
-    assert result.minimum.value <= result.supervised_value
+    assert np.isfinite(result.minimum.objective)
+    assert result.minimum.objective <= result.supervised.objective
 
 
 # --- the global optimum ---------------------------------------------------------------------------
@@ -275,14 +278,14 @@ def optimum(seed, symmetric) -> float:
 
 def hit_rate(method, *, problems, n_init) -> float:
     """Share of problems whose best start is the optimum."""
-    settings, hits = DescentSettings(tol=1e-5, max_iter=20_000), 0
+    settings, hits = Settings(tol=1e-5, max_iter=20_000), 0
     for seed in range(problems):
         tiny = tiny_for(method, seed)
         random = np.random.RandomState(0)
         result = minimize_low_density(
             tiny.objective(), method, settings, n_init=n_init, random=random
         )
-        gap = result.minimum.value / optimum(seed, method in COMBINATORIAL) - 1
+        gap = result.minimum.objective / optimum(seed, method in COMBINATORIAL) - 1
         assert gap > -1e-6  # below the optimum: a wrong objective (errata X3)
         hits += gap < 1e-4
     return hits / problems
@@ -325,12 +328,12 @@ def test_concave_convex_steps_never_go_up(ramp):
             f = objective.values(at)[objective.unlabeled]
             weights = np.where(np.abs(f) >= ramp, objective.unlabeled_weights, 0.0)
             svm = labeled_by(objective, np.where(f >= 0, 1.0, -1.0), weights)
-            at = minimize(svm, at, tol=1e-8, max_iter=5000).function
+            at = minimize(svm, at, Settings(1e-8, 5000)).state
             heights.append(height(at))
         assert (np.diff(heights) <= 1e-6 * heights[0]).all()
-        end = concave_convex(objective, start, ramp=ramp, tol=1e-8, max_iter=20_000)
-        assert height(end.function) <= heights[-1] * (1 + 1e-6)
-        assert end.value == objective.value(end.function)
+        end = concave_convex(objective, start, Settings(1e-8, 20_000), ramp=ramp)
+        assert height(end.state) <= heights[-1] * (1 + 1e-6)
+        assert end.objective == objective.value(end.state)
 
 
 def test_labelled_by():
@@ -387,13 +390,12 @@ def test_switching_keeps_the_ratio_throughout(doublings, monkeypatch):
 
     monkeypatch.setattr(switching, "labeled_by", spy)
     objective = make_tiny(1, symmetric=True).objective()
-    start = minimize(objective.supervised(), objective.zero(), tol=1e-8, max_iter=5000).function
-    end = switch_labels(
-        objective, start, n_positive=3, tol=1e-6, max_iter=20_000, doublings=doublings
-    )
+    start = minimize(objective.supervised(), objective.zero(), Settings(1e-8, 5000)).state
+    settings = Settings(1e-6, 20_000)
+    end = switch_labels(objective, start, settings, n_positive=3, doublings=doublings)
     assert set(counts) == {3}
     assert sorted(set(weights)) == [2.0**k for k in range(-doublings, 1)]
-    assert end.value == objective.value(end.function)
+    assert end.objective == objective.value(end.state)
 
 
 @pytest.mark.parametrize(

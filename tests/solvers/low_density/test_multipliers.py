@@ -14,7 +14,7 @@ from lapwing.kernels import make_kernel
 from lapwing.losses import GaussianBump, Hinge, SquaredHinge
 from lapwing.losses.augmented import ShiftedHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density.cccp import minimize
 from lapwing.solvers.low_density.lbfgs import descend, projected_gradient, reference
 from lapwing.spaces import LinearSpace, full_map
@@ -40,8 +40,8 @@ def svm(X, y, C, bias, *, K=None, center=False):
     )
 
 
-def solve(objective, *, tol=1e-8, max_iter=50_000, **options):
-    return minimize(objective, objective.zero(), tol=tol, max_iter=max_iter, **options)
+def solve(objective, tol=1e-8, max_iter=50_000, **options):
+    return minimize(objective, objective.zero(), Settings(tol, max_iter, **options))
 
 
 def violation(objective, function, near=1e-5):
@@ -123,7 +123,7 @@ def test_a_free_bias_is_libsvm(C, kernel, center):
     objective = svm(X, y, C, FREE, K=K, center=center)
     found = solve(objective)
     assert found.status in (Status.CONVERGED, Status.PRECISION)
-    f = objective.values(found.function)
+    f = objective.values(found.state)
     libsvm = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
     reference_f = libsvm.decision_function(K)
     h, h_ref = f - f.mean(), reference_f - reference_f.mean()
@@ -131,9 +131,9 @@ def test_a_free_bias_is_libsvm(C, kernel, center):
     beta_y = np.zeros(len(y))
     beta_y[libsvm.support_] = libsvm.dual_coef_[0]
     dual = np.abs(beta_y).sum() - 0.5 * beta_y @ K @ beta_y
-    check_gap(found.value, dual, C * len(y))
-    assert found.value == objective.value(found.function)
-    assert violation(objective, found.function) < 1e-5
+    check_gap(found.objective, dual, C * len(y))
+    assert found.objective == objective.value(found.state)
+    assert violation(objective, found.state) < 1e-5
 
 
 @pytest.mark.parametrize("b", [0.0, 0.4, -2.0])
@@ -145,14 +145,14 @@ def test_a_fixed_bias_is_the_dense_dual(C, kernel, b):
     K = X @ X.T if kernel == "linear" else rbf(X, X, 0.5)
     objective = svm(X, y, C, (b, b), K=K)
     found = solve(objective)
-    assert found.function.intercept == b
+    assert found.state.intercept == b
     f, dual = dense_dual(K, y, C, b)
-    check_gap(found.value, dual, C * len(y))
+    check_gap(found.objective, dual, C * len(y))
     if C <= 100:  # the dual's own digits
         np.testing.assert_allclose(
-            objective.values(found.function), f, atol=1e-4 * max(1.0, np.abs(f).max())
+            objective.values(found.state), f, atol=1e-4 * max(1.0, np.abs(f).max())
         )
-    assert violation(objective, found.function) < 1e-5
+    assert violation(objective, found.state) < 1e-5
 
 
 @pytest.mark.parametrize("bias", [(0.3, 0.3), FREE, (-0.1, 0.1), (0.2, 5.0)])
@@ -161,23 +161,23 @@ def test_conditions_hold_whatever_the_bias(bias):
     for C in (0.01, 1.0, 50.0):
         objective = svm(X + 0.4, y, C, bias)
         found = solve(objective)
-        assert bias[0] <= found.function.intercept <= bias[1]
+        assert bias[0] <= found.state.intercept <= bias[1]
         assert found.optimality <= 1e-8 or found.status == Status.PRECISION
-        assert violation(objective, found.function) < 1e-5
+        assert violation(objective, found.state) < 1e-5
 
 
 def test_a_bounded_bias_is_the_free_one_or_its_bound():
     X, y = two_clouds()
     X = X + 0.4
     free = solve(svm(X, y, 1.0, FREE))
-    b = free.function.intercept
+    b = free.state.intercept
     inside = solve(svm(X, y, 1.0, (b - 1, b + 1)))
     # Margins off by tol cost up to tol times the sum of the weights.
-    assert inside.value == pytest.approx(free.value, rel=1e-7)
+    assert inside.objective == pytest.approx(free.objective, rel=1e-7)
     bound = solve(svm(X, y, 1.0, (b + 0.5, b + 2)))
     fixed = solve(svm(X, y, 1.0, (b + 0.5, b + 0.5)))
-    assert bound.function.intercept == pytest.approx(b + 0.5, abs=1e-9)
-    assert bound.value == pytest.approx(fixed.value, rel=1e-7)
+    assert bound.state.intercept == pytest.approx(b + 0.5, abs=1e-9)
+    assert bound.objective == pytest.approx(fixed.objective, rel=1e-7)
 
 
 @pytest.mark.parametrize("bias", [(0.0, 0.0), FREE])
@@ -188,7 +188,7 @@ def test_a_point_with_both_labels(bias):
     for C in (0.1, 10.0, 1000.0):
         objective = svm(X, y, C, bias)
         found = solve(objective)
-        assert violation(objective, found.function) < 1e-5
+        assert violation(objective, found.state) < 1e-5
 
 
 def test_observations_of_one_point_are_their_sum():
@@ -196,8 +196,8 @@ def test_observations_of_one_point_are_their_sum():
     doubled = svm(np.vstack([X, X]), np.tile(y, 2), 1.0, FREE)
     heavy = svm(X, y, 2.0, FREE)
     one, two = solve(doubled), solve(heavy)
-    assert one.value == pytest.approx(two.value, rel=1e-7)
-    np.testing.assert_allclose(one.function.coef, two.function.coef, atol=1e-6)
+    assert one.objective == pytest.approx(two.objective, rel=1e-7)
+    np.testing.assert_allclose(one.state.coef, two.state.coef, atol=1e-6)
 
 
 @pytest.mark.parametrize("bias", [(0.0, 0.0), FREE])
@@ -207,11 +207,11 @@ def test_singular_kernels(bias):
     X[10:] = X[:10]
     objective = svm(X, y, 3.0, bias, K=X @ X.T)
     assert objective.features.n_coef == 2
-    assert violation(objective, solve(objective).function) < 1e-5
+    assert violation(objective, solve(objective).state) < 1e-5
     nothing = svm(0 * X, y, 3.0, bias)
     found = solve(nothing)
-    assert found.value == pytest.approx(3.0 * len(y))
-    np.testing.assert_array_equal(found.function.coef, 0)
+    assert found.objective == pytest.approx(3.0 * len(y))
+    np.testing.assert_array_equal(found.state.coef, 0)
 
 
 def test_weights_of_the_observations():
@@ -220,8 +220,8 @@ def test_weights_of_the_observations():
     objective = svm(X, y, C, FREE)
     found = solve(objective)
     libsvm = SVC(C=1.0, kernel="linear", tol=1e-10).fit(X, y, sample_weight=C)
-    np.testing.assert_allclose(found.function.coef, libsvm.coef_[0], atol=1e-5)
-    assert violation(objective, found.function) < 1e-6
+    np.testing.assert_allclose(found.state.coef, libsvm.coef_[0], atol=1e-5)
+    assert violation(objective, found.state) < 1e-6
 
 
 @pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
@@ -230,7 +230,7 @@ def test_units_are_no_matter(size):
     X, y = two_clouds()
     one = svm(X, y, 0.5, (0.2, 0.2))
     other = svm(X * size, y, 0.5 / size**2, (0.2, 0.2))
-    f, g = (objective.values(solve(objective).function) for objective in (one, other))
+    f, g = (objective.values(solve(objective).state) for objective in (one, other))
     np.testing.assert_allclose(g, f, atol=1e-5)
 
 
@@ -239,10 +239,10 @@ def test_a_hard_margin_is_as_exact_as_was_asked(C):
     """The pull of all labels is 1e5 |w| here: a gradient small beside it may leave w 40 % off."""
     X, y = two_clouds(apart=1.5)
     objective = svm(X, y, C, FREE)
-    found = minimize(objective, objective.zero(), tol=1e-6, max_iter=20_000)
+    found = minimize(objective, objective.zero(), Settings(1e-6, 20_000))
     assert found.status == Status.CONVERGED
     hard = SVC(C=1e6, kernel="linear", tol=1e-12).fit(X, y).coef_[0]
-    assert np.linalg.norm(found.function.coef - hard) < 1e-5 * np.linalg.norm(hard)
+    assert np.linalg.norm(found.state.coef - hard) < 1e-5 * np.linalg.norm(hard)
 
 
 # --- stops ----------------------------------------------------------------------------------------
@@ -263,16 +263,16 @@ def test_too_few_iterations_are_told():
 def test_a_callback_stops():
     objective, seen = svm(*two_clouds(), 100.0, FREE), []
 
-    def on_step(function):
-        seen.append(function)
+    def on_iteration(known):
+        seen.append(known())
         return len(seen) == 4
 
-    found = solve(objective, on_step=on_step)
+    found = solve(objective, on_iteration=on_iteration)
     assert found.status == Status.CALLBACK
     assert len(seen) == 4
     assert 4 <= found.n_iter < solve(objective).n_iter
-    np.testing.assert_array_equal(found.function.coef, seen[-1].coef)
-    assert found.value == objective.value(found.function)
+    np.testing.assert_array_equal(found.state.coef, seen[-1].coef)
+    assert found.objective == objective.value(found.state)
 
 
 def test_known_multipliers_save_iterations():
@@ -280,22 +280,22 @@ def test_known_multipliers_save_iterations():
     objective = svm(X, y, 1.0, (0.0, 0.0))
     cold = solve(objective)
     # the duals, from the end point
-    margin = y * objective.values(cold.function)
+    margin = y * objective.values(cold.state)
     low = np.where(margin < 1 - 1e-6, 1.0, 0.0)
     high = np.where(margin > 1 + 1e-6, 0.0, 1.0)
-    beta = bounded_least_squares((X * y[:, None]).T, cold.function.coef, low, high)
-    warm = minimize(objective, cold.function, tol=1e-8, max_iter=1000, multipliers=-y * beta)
+    beta = bounded_least_squares((X * y[:, None]).T, cold.state.coef, low, high)
+    warm = minimize(objective, cold.state, Settings(1e-8, 1000), multipliers=-y * beta)
     assert warm.n_iter < cold.n_iter / 2
-    assert warm.value == pytest.approx(cold.value, rel=1e-9)
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", [SquaredHinge()])
 def test_differentiable_losses_are_descended_as_they_are(loss):
     objective = replace(svm(*two_clouds(), 2.0, FREE), loss=loss)
     found = solve(objective)
-    same = descend(objective, objective.zero(), tol=1e-8, max_iter=50_000)
-    np.testing.assert_array_equal(found.function.coef, same.function.coef)
-    _, of_w, of_b = objective.value_and_gradient(found.function)
+    same = descend(objective, objective.zero(), Settings(1e-8, 50_000))
+    np.testing.assert_array_equal(found.state.coef, same.state.coef)
+    _, of_w, of_b = objective.value_and_gradient(found.state)
     assert np.hypot(np.linalg.norm(of_w), of_b) < 1e-7 * reference(objective)
 
 
@@ -311,15 +311,15 @@ def test_local_minima_of_the_non_convex_objective(bias):
         objective = tiny.objective()
         rng = np.random.default_rng(seed)
         start = Function(rng.standard_normal(tiny.X.shape[1]), objective.zero().intercept)
-        found = minimize(objective, start, tol=1e-8, max_iter=20_000)
-        assert found.value <= objective.value(start)
-        assert violation(objective, found.function) < 1e-5
-        w, b = found.function
+        found = minimize(objective, start, Settings(1e-8, 20_000))
+        assert found.objective <= objective.value(start)
+        assert violation(objective, found.state) < 1e-5
+        w, b = found.state
         for size in (1e-5, 1e-4, 1e-3):
             W = w + size * rng.standard_normal((300, len(w)))
             move = size * rng.standard_normal(300) if objective.free_bias else np.zeros(300)
             B = np.clip(b + move, *objective.bias)
-            assert value_of(tiny, W, B).min() >= found.value - 1e-7 * found.value
+            assert value_of(tiny, W, B).min() >= found.objective - 1e-7 * found.objective
 
 
 # --- the shifted hinge ----------------------------------------------------------------------------
@@ -352,7 +352,7 @@ def smooth_problem(bias: tuple[float, float] = FREE) -> Any:
 @pytest.mark.parametrize("bias", [FREE, (0.0, 0.0), (0.3, 0.9)])
 def test_descend_against_another_minimiser(bias):
     objective = smooth_problem(bias)
-    found = descend(objective, objective.zero(), tol=1e-9, max_iter=1000)
+    found = descend(objective, objective.zero(), Settings(1e-9, 1000))
     assert found.status == Status.CONVERGED
     assert found.optimality <= 1e-9
     other = scipy_minimize(
@@ -361,7 +361,7 @@ def test_descend_against_another_minimiser(bias):
         method="Nelder-Mead",
         options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000, "maxfev": 8000},
     )
-    assert found.value == pytest.approx(other.fun, rel=1e-7)
+    assert found.objective == pytest.approx(other.fun, rel=1e-7)
 
 
 def test_the_projected_gradient_leaves_out_what_a_bound_holds():
@@ -379,13 +379,13 @@ def test_the_projected_gradient_leaves_out_what_a_bound_holds():
 def test_descend_tells_why_it_stopped():
     objective = smooth_problem()
     start = objective.zero()
-    assert descend(objective, start, tol=1e-9, max_iter=2).status == Status.MAX_ITER
-    assert descend(objective, start, tol=0.0, max_iter=5000).status == Status.PRECISION
-    stopped = descend(objective, start, tol=1e-9, max_iter=100, on_step=lambda function: True)
+    assert descend(objective, start, Settings(1e-9, 2)).status == Status.MAX_ITER
+    assert descend(objective, start, Settings(0.0, 5000)).status == Status.PRECISION
+    stopped = descend(objective, start, Settings(1e-9, 100, lambda known: True))
     assert stopped.status == Status.CALLBACK
     assert stopped.n_iter == 1
-    found = descend(objective, start, tol=1e-9, max_iter=100)
-    again = descend(objective, found.function, tol=1e-9, max_iter=100)
+    found = descend(objective, start, Settings(1e-9, 100))
+    again = descend(objective, found.state, Settings(1e-9, 100))
     assert again.status == Status.CONVERGED
     assert again.after(found).n_iter == again.n_iter + found.n_iter
     assert again.after(found).n_evaluations == again.n_evaluations + found.n_evaluations

@@ -11,10 +11,13 @@ from lapwing.losses.labeled import SquaredHinge
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
 from lapwing.losses.unlabeled import GaussianBump, SmoothedSymmetricHinge
 from lapwing.objectives.low_density import Function
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density import schedules
 from lapwing.solvers.low_density.lbfgs import descend
 from tests.helpers.low_density import make_tiny, translated
+
+STAGES = Settings(schedules.STAGE_TOL, 1000)
+
 
 SEEDS = range(12)
 
@@ -84,7 +87,7 @@ def test_the_minimiser_at_the_first_smoothing_is_unique():
         for _ in range(4):
             w = 3 * rng.standard_normal(objective.features.n_coef)
             start = Function(w, objective.bias[0])
-            ends.append(descend(first, start, tol=1e-9, max_iter=5000).function.coef)
+            ends.append(descend(first, start, Settings(1e-9, 5000)).state.coef)
         np.testing.assert_allclose(ends[1:], np.broadcast_to(ends[0], (3, len(w))), atol=1e-6)
 
 
@@ -262,31 +265,27 @@ def test_stages_keep_all_else(make, loss, smoothed):
 def test_stages_start_where_the_one_before_ended():
     objective = make_tiny(0).objective()
     stages = schedules.gradient(objective)
-    found = schedules.run_stages(stages, objective.zero(), max_iter=1000)
+    found = schedules.run_stages(stages, objective.zero(), STAGES)
     one, n_iter = objective.zero(), 0
     for stage in stages:
-        minimum = descend(
-            stage.objective,
-            one,
-            tol=schedules.STAGE_TOL,
-            max_iter=1000,
-            scale=schedules.reference(stages[0].objective),
-        )
-        one, n_iter = minimum.function, n_iter + minimum.n_iter
-    np.testing.assert_array_equal(found.function.coef, one.coef)
+        scale = schedules.reference(stages[0].objective)
+        minimum = descend(stage.objective, one, STAGES, scale=scale)
+        one, n_iter = minimum.state, n_iter + minimum.n_iter
+    np.testing.assert_array_equal(found.state.coef, one.coef)
     assert found.n_iter == n_iter
-    assert found.value == stages[-1].objective.value(one)
+    assert found.objective == stages[-1].objective.value(one)
 
 
 def test_a_callback_stops_the_schedule():
     objective, seen = make_tiny(0).objective(), []
 
-    def on_step(function):
-        seen.append(function)
+    def on_iteration(known):
+        seen.append(known())
         return len(seen) == 5
 
     stages = schedules.continuation(objective)
-    found = schedules.run_stages(stages, objective.zero(), max_iter=1000, on_step=on_step)
+    settings = replace(STAGES, on_iteration=on_iteration)
+    found = schedules.run_stages(stages, objective.zero(), settings)
     assert found.status == Status.CALLBACK
     assert len(seen) == 5
-    np.testing.assert_array_equal(found.function.coef, seen[-1].coef)
+    np.testing.assert_array_equal(found.state.coef, seen[-1].coef)

@@ -11,7 +11,7 @@ import pytest
 from lapwing.losses.labeled import Squared, SquaredHinge
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers import Status, dual, newton, pcg
-from lapwing.solvers.manifold.protocol import Settings
+from lapwing.solvers.manifold.protocol import ManifoldSettings
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.problems import (
     DenseTerm,
@@ -104,7 +104,7 @@ def test_full_steps_alternate_from_a_one_class_error_set():
 @pytest.mark.parametrize("b", [-3.0, -1.0, 1.0, 3.0, 1e6])
 def test_a_start_whose_error_set_has_one_class(b, solve):
     problem = supervised(FullKernelSpace(TWO), [1, -1], 0.1)
-    result = solve(problem, Settings(problem.state(np.zeros((2, 1)), np.array([b]))))
+    result = solve(problem, ManifoldSettings(start=problem.state(np.zeros((2, 1)), np.array([b]))))
     assert result.status == Status.CONVERGED
     # By symmetry b = 0 and alpha = (a, -a): both gradients by hand, 0.8 a - 1 + gamma_A a = 0.
     assert result.state.intercept[0] == pytest.approx(0, abs=2e-6)
@@ -144,7 +144,7 @@ def test_any_start_leads_to_the_optimum(start, graph, fit_intercept, solve):
     begun = problem.state(coef, intercept * fit_intercept)
     if start == "empty E":
         assert not problem.active(begun).any()
-    result = solve(problem, Settings(begun))
+    result = solve(problem, ManifoldSettings(start=begun))
     assert result.status == Status.CONVERGED
     assert relative_gradient(case, result.state) < (1e-8 if solve is newton else 1e-5)
     optimum = newton(problem).state
@@ -172,7 +172,7 @@ def test_an_empty_error_set_where_the_graph_sees_the_bias(solve):
     problem = case.objective()
     start = problem.state(np.zeros((case.n, 2)), np.array([5.0, 2.0]))
     assert not problem.active(start).any()
-    result = solve(problem, Settings(start))
+    result = solve(problem, ManifoldSettings(start=start))
     assert relative_gradient(case, result.state) < 1e-5
     optimum = problem.value(dual(problem).state)
     assert (optimum < 0.1 * problem.value(start)).all()
@@ -199,7 +199,7 @@ def test_random_tiny_problems_all_converge():
             start = problem.state(
                 scale * rng.standard_normal((2, 1)), scale * rng.standard_normal(1)
             )
-        result = newton(problem, Settings(start=start))
+        result = newton(problem, ManifoldSettings(start=start))
         S = np.zeros((n, n)) if problem.graph_term is None else problem.graph_term.matrix
         f = X @ result.state.coef + result.state.intercept
         v = S @ f + np.where(y[:, None] * f < 1, f - y[:, None], 0)
@@ -243,7 +243,8 @@ def test_with_a_singular_kernel_only_the_mixed_norm_vanishes():
     X = np.random.default_rng(0).standard_normal((30, 3))
     y = np.sign(X[:20, 0] + 0.5 * np.sin(np.arange(20)))
     result = pcg(
-        supervised(FullKernelSpace(X @ X.T), y, 1e-2, fit_intercept=False), Settings(tol=1e-9)
+        supervised(FullKernelSpace(X @ X.T), y, 1e-2, fit_intercept=False),
+        ManifoldSettings(tol=1e-9),
     )
     assert result.status == Status.CONVERGED
     first, last = ({k: v[i][0] for k, v in result.history.items()} for i in (0, -1))
@@ -264,7 +265,7 @@ def test_the_first_direction_with_unbalanced_labels(y):
     problem = supervised(FullKernelSpace(K), y, 0.1)
     printed_slope = y.sum() ** 2 - y @ K @ y
     assert (printed_slope > 0) == (abs(y.sum()) == 3)  # the misprint shows in these only
-    result = pcg(problem, Settings(max_iter=1))
+    result = pcg(problem, ManifoldSettings(max_iter=1))
     step = result.state.coef[0, 0] * y[0]
     assert step > 0
     np.testing.assert_allclose(result.state.coef[:, 0], step * y, rtol=1e-12)
@@ -283,7 +284,7 @@ def test_on_a_quadratic_conjugate_gradient_ends_after_the_rank(fit_intercept):
     case = make_case(
         graph="no graph", loss=Squared(), fit_intercept=fit_intercept, n=60, n_labels=6, c=1
     )
-    result = pcg(case.objective(), Settings(tol=1e-8))
+    result = pcg(case.objective(), ManifoldSettings(tol=1e-8))
     assert result.status == Status.CONVERGED
     assert result.n_iter <= 6 + 2 * fit_intercept + 1
 
@@ -291,7 +292,7 @@ def test_on_a_quadratic_conjugate_gradient_ends_after_the_rank(fit_intercept):
 def test_the_metric_of_the_space_is_worth_its_iterations():
     """Ill-conditioned in the Euclidean metric only: 32 iterations against 188 in the errata."""
     case = make_case(graph="normalized", n=60, n_labels=20, c=1, gamma_A=0.1, gamma_I=0.01, seed=2)
-    result = pcg(case.objective(), Settings(tol=1e-9))
+    result = pcg(case.objective(), ManifoldSettings(tol=1e-9))
     assert result.status == Status.CONVERGED
     assert result.n_iter < 60
 
@@ -319,7 +320,7 @@ def test_an_iteration_costs_one_product_with_the_kernel_and_one_with_the_graph()
     case = make_case(n=30, n_labels=12, c=3, fit_intercept=True)
     problem = case.objective()
     space, graph = Counting(problem.space), Counting(problem.graph_term)
-    result = pcg(replace(problem, space=space, graph_term=graph), Settings(tol=1e-8))
+    result = pcg(replace(problem, space=space, graph_term=graph), ManifoldSettings(tol=1e-8))
     assert result.n_iter > 10
     for calls in (space.calls, graph.calls):
         assert len(calls) <= result.n_iter + 6  # the start, the end, and checks at restarts

@@ -13,7 +13,7 @@ from lapwing.solvers.manifold import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
-from lapwing.solvers.manifold.protocol import Settings
+from lapwing.solvers.manifold.protocol import ManifoldSettings
 from tests.helpers.outside import Logistic, RoundedHinge
 from tests.helpers.problems import GRAPHS, make_case
 
@@ -48,9 +48,9 @@ class TwoParabolas(Loss):
 def left_out(objective, wanted=None):
     columns = DeformedKernel.of(objective).at(objective.index)
     reduced = columns.reduce(objective)
-    solution = solve_reduced(reduced, Settings(max_iter=100, tol=1e-10))
+    solution = solve_reduced(reduced, ManifoldSettings(max_iter=100, tol=1e-10))
     wanted = np.ones(len(objective.index), dtype=bool) if wanted is None else wanted
-    return left_out_values(reduced, solution.state, wanted, Settings(tol=1e-10))
+    return left_out_values(reduced, solution.state, wanted, ManifoldSettings(tol=1e-10))
 
 
 def by_refits(objective):
@@ -63,7 +63,7 @@ def by_refits(objective):
             targets=objective.targets[kept],
             weights=objective.weights[kept],
         )
-        rows.append(dual(rest, Settings(tol=1e-10)).state.values[objective.index[i]])
+        rows.append(dual(rest, ManifoldSettings(tol=1e-10)).state.values[objective.index[i]])
     return np.array(rows)
 
 

@@ -10,7 +10,7 @@ from lapwing.solvers.manifold import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values, one_step_values
-from lapwing.solvers.manifold.protocol import Settings
+from lapwing.solvers.manifold.protocol import ManifoldSettings
 from tests.helpers.outside import Logistic, RoundedHinge
 from tests.helpers.problems import GRAPHS, make_case
 
@@ -21,7 +21,7 @@ def both(loss, graph="normalized", fit_intercept=False):
     objective = case.objective()
     columns = DeformedKernel.of(objective).at(objective.index)
     reduced = columns.reduce(objective)
-    state = solve_reduced(reduced, Settings(max_iter=100, tol=1e-10)).state
+    state = solve_reduced(reduced, ManifoldSettings(max_iter=100, tol=1e-10)).state
     every = np.ones(len(objective.index), dtype=bool)
     scores = reduced.labeled(state.values)
     return (

@@ -20,7 +20,7 @@ from lapwing.solvers.manifold.pcg import (
     check_interval,
     relative_change,
 )
-from lapwing.solvers.manifold.protocol import DEFAULTS, Settings
+from lapwing.solvers.manifold.protocol import DEFAULTS, ManifoldSettings
 from lapwing.spaces import FullKernelSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
@@ -59,11 +59,11 @@ def metric_norm(case, state):
 def test_a_start_at_the_optimum_ends_at_once(loss, fit_intercept):
     problem = make_case(loss=loss, fit_intercept=fit_intercept).objective()
     optimum = newton(problem).state
-    again = pcg(problem, Settings(start=optimum, tol=1e-6))
+    again = pcg(problem, ManifoldSettings(start=optimum, tol=1e-6))
     assert again.n_iter == 0
     assert again.status == Status.CONVERGED
     np.testing.assert_array_equal(again.state.coef, optimum.coef)
-    once = newton(problem, Settings(start=optimum))
+    once = newton(problem, ManifoldSettings(start=optimum))
     assert once.n_iter == 1
     np.testing.assert_allclose(once.state.values, optimum.values, atol=1e-10)
 
@@ -73,7 +73,10 @@ def test_a_near_start_is_shorter_and_ends_where_a_cold_one_does(loss):
     case = make_case(loss=loss, fit_intercept=True)
     problem, nearby = case.objective(), replace(case, gamma_A=case.gamma_A * 1.01).objective()
     start = problem.state(*newton(nearby).state[:2])
-    cold, warm = pcg(problem, Settings(tol=1e-6)), pcg(problem, Settings(start=start, tol=1e-6))
+    cold, warm = (
+        pcg(problem, ManifoldSettings(tol=1e-6)),
+        pcg(problem, ManifoldSettings(start=start, tol=1e-6)),
+    )
     assert warm.n_iter < cold.n_iter
     np.testing.assert_allclose(warm.state.values, newton(problem).state.values, atol=1e-3)
     # The tolerance is relative to the gradient at zero, not at the start.
@@ -86,7 +89,7 @@ def test_starts_are_not_written_to(solve):
     rng = np.random.default_rng(0)
     start = problem.state(rng.standard_normal((40, 2)), rng.standard_normal(2))
     before = [part.copy() for part in start]
-    solve(problem, Settings(start))
+    solve(problem, ManifoldSettings(start=start))
     for part, copy in zip(start, before, strict=True):
         np.testing.assert_array_equal(part, copy)
 
@@ -125,7 +128,7 @@ def test_results_are_frozen(solve):
 def test_optimality_is_the_relative_norm_of_the_gradient(solve, space, graph, fit_intercept):
     """Stopped short of the optimum, where the norm has digits."""
     case = make_case(space=space, graph=graph, fit_intercept=fit_intercept)
-    result = solve(case.objective(), Settings(max_iter=1))
+    result = solve(case.objective(), ManifoldSettings(max_iter=1))
     zero = case.objective().zero()
     expected = metric_norm(case, result.state) / metric_norm(case, zero)
     assert expected.max() > 1e-3
@@ -135,7 +138,7 @@ def test_optimality_is_the_relative_norm_of_the_gradient(solve, space, graph, fi
 @pytest.mark.parametrize("loss", KINKED_LOSSES, **BY_NAME)
 def test_optimality_of_the_dual_is_its_gap(loss):
     problem = make_case(loss=loss, fit_intercept=True).objective()
-    exact, rough = dual(problem), dual(problem, Settings(tol=1e-1))
+    exact, rough = dual(problem), dual(problem, ManifoldSettings(tol=1e-1))
     assert (exact.optimality < 1e-8).all()
     excess = 1 - problem.value(exact.state) / problem.value(rough.state)
     # The gap bounds how much better the optimum can be.
@@ -146,7 +149,7 @@ def test_optimality_of_the_dual_is_its_gap(loss):
 @pytest.mark.parametrize("n_iter", [0, 1, 2])
 def test_the_limit_of_iterations(n_iter, solve):
     case = make_case(fit_intercept=True)
-    result = solve(case.objective(), Settings(max_iter=n_iter))
+    result = solve(case.objective(), ManifoldSettings(max_iter=n_iter))
     assert result.status == Status.MAX_ITER
     assert result.n_iter == n_iter
     f = case.design @ result.state.coef + result.state.intercept
@@ -156,7 +159,7 @@ def test_the_limit_of_iterations(n_iter, solve):
 
 def test_the_limit_of_iterations_of_the_dual():
     problem = make_case(fit_intercept=True).objective()
-    result = dual(problem, Settings(max_iter=1))
+    result = dual(problem, ManifoldSettings(max_iter=1))
     assert result.status == Status.MAX_ITER
     assert result.n_iter == 1
     assert dual(problem).n_iter > 1
@@ -165,7 +168,7 @@ def test_the_limit_of_iterations_of_the_dual():
 @pytest.mark.parametrize("tol", [0.0, 1e-30])
 def test_more_precision_than_the_arithmetic_has(tol):
     problem = make_case(fit_intercept=True).objective()
-    result = pcg(problem, Settings(tol=tol, max_iter=5000))
+    result = pcg(problem, ManifoldSettings(tol=tol, max_iter=5000))
     assert result.status == Status.PRECISION
     assert result.n_iter < 5000
     np.testing.assert_allclose(
@@ -182,12 +185,11 @@ def test_the_history_never_rises_and_tells_the_truth(graph, fit_intercept, loss)
     case = make_case(graph=graph, fit_intercept=fit_intercept, loss=loss, n=24, n_labels=12)
     seen: list[State] = [case.objective().zero()]
 
-    def look(iteration):
-        assert iteration.number == len(seen)
-        seen.append(iteration.state())
+    def look(known):
+        seen.append(known())
         return False
 
-    result = pcg(case.objective(), Settings(tol=1e-8, on_iteration=look))
+    result = pcg(case.objective(), ManifoldSettings(tol=1e-8, on_iteration=look))
     assert len(seen) == result.n_iter + 1
     history = {name: np.array(rows) for name, rows in result.history.items()}
     assert all(rows.shape == (result.n_iter, 2) for rows in history.values())
@@ -212,8 +214,8 @@ def test_the_history_never_rises_and_tells_the_truth(graph, fit_intercept, loss)
 def test_columns_that_are_done_leave_the_run():
     """Their history is NaN from there on, their solution stays."""
     case = make_case(fit_intercept=True, c=3)
-    together = pcg(case.objective(), Settings(tol=1e-6))
-    alone = [pcg(column(case, j).objective(), Settings(tol=1e-6)) for j in range(3)]
+    together = pcg(case.objective(), ManifoldSettings(tol=1e-6))
+    alone = [pcg(column(case, j).objective(), ManifoldSettings(tol=1e-6)) for j in range(3)]
     lengths = [result.n_iter for result in alone]
     assert len(set(lengths)) > 1  # else nothing leaves before the end
     assert together.n_iter == max(lengths)
@@ -227,9 +229,9 @@ def test_columns_that_are_done_leave_the_run():
 
 
 def stop_after(number, record):
-    def on_iteration(iteration):
-        record.append(iteration)
-        return iteration.number >= number
+    def on_iteration(known):
+        record.append(known)
+        return len(record) >= number
 
     return on_iteration
 
@@ -238,22 +240,22 @@ def stop_after(number, record):
 def test_a_callback_stops_pcg(number):
     case = make_case(fit_intercept=True)
     record: list[Any] = []
-    result = pcg(case.objective(), Settings(on_iteration=stop_after(number, record)))
+    result = pcg(case.objective(), ManifoldSettings(on_iteration=stop_after(number, record)))
     assert result.status == Status.CALLBACK
     assert result.n_iter == number
-    assert [iteration.number for iteration in record] == [*range(1, number + 1)]
-    np.testing.assert_array_equal(record[-1].state().coef, result.state.coef)
-    limited = pcg(case.objective(), Settings(max_iter=number))
+    assert len(record) == number
+    np.testing.assert_array_equal(record[-1]().coef, result.state.coef)
+    limited = pcg(case.objective(), ManifoldSettings(max_iter=number))
     np.testing.assert_array_equal(result.state.coef, limited.state.coef)
 
 
 def test_a_callback_stops_newton():
     case = make_case(fit_intercept=True)
     record: list[Any] = []
-    result = newton(case.objective(), Settings(on_iteration=stop_after(1, record)))
+    result = newton(case.objective(), ManifoldSettings(on_iteration=stop_after(1, record)))
     assert result.status == Status.CALLBACK
     assert result.n_iter == 1
-    np.testing.assert_array_equal(record[0].state().coef, result.state.coef)
+    np.testing.assert_array_equal(record[0]().coef, result.state.coef)
 
 
 @pytest.mark.parametrize("loss", [SquaredHinge(), Hinge()], **BY_NAME)
@@ -262,21 +264,22 @@ def test_a_callback_of_the_dual_sees_functions_on_all_points(graph, loss):
     """Not the reduced problem: its coefficients mean nothing to whoever asked."""
     case = make_case(graph=graph, fit_intercept=True, loss=loss)
     record: list[Any] = []
-    result = dual(case.objective(), Settings(on_iteration=stop_after(100, record)))
-    for iteration in record:
-        state = iteration.state()
+    result = dual(case.objective(), ManifoldSettings(on_iteration=stop_after(100, record)))
+    for known in record:
+        state = known()
         f = case.design @ state.coef + state.intercept
         np.testing.assert_allclose(state.values, f, atol=1e-8)
         np.testing.assert_allclose(state.smooth, case.penalty @ f, atol=1e-8)
-    np.testing.assert_allclose(record[-1].state().values, result.state.values, atol=1e-6)
+    np.testing.assert_allclose(record[-1]().values, result.state.values, atol=1e-6)
     assert (
-        dual(case.objective(), Settings(on_iteration=stop_after(1, []))).status == Status.CALLBACK
+        dual(case.objective(), ManifoldSettings(on_iteration=stop_after(1, []))).status
+        == Status.CALLBACK
     )
 
 
 def test_a_callback_at_the_last_step_does_not_unmake_convergence():
     problem = make_case(loss=Squared()).objective()
-    assert newton(problem, Settings(on_iteration=lambda _: True)).status == Status.CONVERGED
+    assert newton(problem, ManifoldSettings(on_iteration=lambda _: True)).status == Status.CONVERGED
 
 
 @pytest.mark.parametrize("loss", KINKED_LOSSES, **BY_NAME)
@@ -407,19 +410,19 @@ class After:
 
 def test_pcg_asks_a_rule_every_theta_iterations():
     problem = make_case(fit_intercept=True).objective()
-    full = pcg(problem, Settings(tol=1e-12))
+    full = pcg(problem, ManifoldSettings(tol=1e-12))
     assert full.n_iter > 12
-    stopped = pcg(problem, Settings(tol=1e-12, rule=After(every=3, looks=4)))
+    stopped = pcg(problem, ManifoldSettings(tol=1e-12, rule=After(every=3, looks=4)))
     assert stopped.status == Status.EARLY
     assert stopped.n_iter == 12
-    limited = pcg(problem, Settings(tol=1e-12, max_iter=12))
+    limited = pcg(problem, ManifoldSettings(tol=1e-12, max_iter=12))
     np.testing.assert_array_equal(stopped.state.coef, limited.state.coef)
     assert (stopped.optimality > 1e-12).any()
 
 
 def test_the_tolerance_goes_before_a_rule_that_never_stops():
     problem = make_case(fit_intercept=True).objective()
-    result = pcg(problem, Settings(tol=1e-6, rule=After(every=1, looks=10**9)))
+    result = pcg(problem, ManifoldSettings(tol=1e-6, rule=After(every=1, looks=10**9)))
     assert result.status == Status.CONVERGED
 
 
@@ -435,7 +438,7 @@ def test_a_rule_sees_all_columns_also_those_that_are_done():
             seen.append(state.values.shape)
             return False
 
-    result = pcg(case.objective(), Settings(tol=1e-6, rule=Look(every=1, looks=0)))
+    result = pcg(case.objective(), ManifoldSettings(tol=1e-6, rule=Look(every=1, looks=0)))
     assert seen == [(40, 3)] * result.n_iter
 
 
@@ -469,7 +472,7 @@ def test_pcg_in_float32(loss, fit_intercept):
 
 def test_pcg_in_float32_says_when_it_has_no_more_digits():
     case = make_case(fit_intercept=True, n=80, n_labels=30, c=3, gamma_A=1e-3)
-    single = pcg(cast(case, np.float32), Settings(tol=1e-12, max_iter=5000))
+    single = pcg(cast(case, np.float32), ManifoldSettings(tol=1e-12, max_iter=5000))
     assert single.status == Status.PRECISION
     exact = newton(case.objective())
     scale = np.abs(exact.state.values).max()

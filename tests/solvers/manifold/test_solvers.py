@@ -19,7 +19,7 @@ from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers import Status, dual, newton, pcg
 from lapwing.solvers.manifold.deformed import DeformedKernel
-from lapwing.solvers.manifold.protocol import Settings
+from lapwing.solvers.manifold.protocol import ManifoldSettings
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
@@ -37,7 +37,11 @@ from tests.helpers.problems import (
     sweep,
 )
 
-SOLVERS = {"newton": newton, "pcg": partial(pcg, settings=Settings(tol=1e-10)), "dual": dual}
+SOLVERS = {
+    "newton": newton,
+    "pcg": partial(pcg, settings=ManifoldSettings(tol=1e-10)),
+    "dual": dual,
+}
 FOR_ALL_SOLVERS = pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS)
 BY_NAME = {"ids": lambda loss: loss.name}
 
@@ -202,7 +206,7 @@ def test_columns_of_the_deformed_kernel_serve_other_labels_losses_and_weights(lo
         targets=-case.y[:, :1],
         weights=np.linspace(0.5, 2, len(case.y)),
     )
-    again, fresh = dual(other, Settings(columns=columns)), dual(other)
+    again, fresh = dual(other, ManifoldSettings(columns=columns)), dual(other)
     np.testing.assert_allclose(again.state.values, fresh.state.values, atol=1e-9)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from lapwing._host.memory import require_memory
 from lapwing._host.threads import available_threads
-from lapwing.losses import EpsilonInsensitive, Loss
-from lapwing.objectives.embedded import EmbeddedObjective, Units
+from lapwing.losses.labeled import EpsilonInsensitive
+from lapwing.objectives.embedded import EmbeddedObjective
+from lapwing.solvers.base import Settings, Solver
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
     EmbeddedResult,
@@ -30,35 +31,21 @@ _SUM_COPIES, _BLOCK_BYTES = 4, 2**26
 COPIES, EXACT_COPIES = 4, 8
 
 
-class EmbeddedSettings(NamedTuple):
-    """Settings of all methods."""
-
-    loss: Loss
-    units: Units  # of the problem's targets
-    tol: float
-    max_iter: int
-    on_iteration: Callable[[], bool] = lambda: False
-
-
-@dataclass(frozen=True)
-class EmbeddedMethod:
-    """A way to the minimum.
+@dataclass(frozen=True, kw_only=True)
+class EmbeddedMethod(Solver[Callable[[EmbeddedObjective, Any, Settings[None]], EmbeddedResult]]):
+    """A solver with the system that it stands on.
 
     Attributes
     ----------
-    name : str
-        As `solver_` tells it.
-    form : function (EmbeddedObjective) -> system
+    solve : callable (objective, system, settings) -> Result
+        In the coefficients of the space.
+    form : callable (objective) -> system
         What takes memory and passes over the points, once.
-    minimize : function (EmbeddedObjective, system, EmbeddedSettings) -> EmbeddedResult
-        In the coefficients of the space, for the problem's targets.
-    knows_labels : bool
+    knows_labels : bool, default=True
         Whether the system does; if not, it is a `KernelSide` and serves other labels too.
     """
 
-    name: str
     form: Callable[[EmbeddedObjective], Any]
-    minimize: Callable[[EmbeddedObjective, Any, EmbeddedSettings], EmbeddedResult]
     knows_labels: bool = True
 
 
@@ -106,62 +93,49 @@ def _in_space(objective: EmbeddedObjective, system: Any, result: EmbeddedResult)
     """Convert the coefficients of a result from alpha, of a dense system, to the space."""
     if not system.expands:
         return result
-    return result._replace(coef=objective.space.represent(result.coef))
+    coef = objective.space.represent(result.state.coef)
+    return replace(result, state=result.state._replace(coef=coef))
 
 
 def _least_squares(
-    objective: EmbeddedObjective, kernel: KernelSide, settings: EmbeddedSettings
+    objective: EmbeddedObjective, kernel: KernelSide, settings: Settings[None]
 ) -> EmbeddedResult:
     return _in_space(objective, kernel, kernel.minimize(objective.side))
 
 
 def _conjugate_gradient(
-    objective: EmbeddedObjective, system: None, settings: EmbeddedSettings
+    objective: EmbeddedObjective, system: None, settings: Settings[None]
 ) -> EmbeddedResult:
-    return graph_least_squares(
-        objective,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        on_iteration=settings.on_iteration,
-    )
+    return graph_least_squares(objective, settings)
 
 
 def _tube(
-    objective: EmbeddedObjective, system: DenseSystem | FeatureSystem, settings: EmbeddedSettings
+    objective: EmbeddedObjective, system: DenseSystem | FeatureSystem, settings: Settings[None]
 ) -> EmbeddedResult:
-    assert isinstance(settings.loss, EpsilonInsensitive)
-    scale = settings.units.scale
-    # The loss grows with the first power of the residual, the rest with the second: in the units
-    # of the targets both of its numbers are divided.
-    result = tube_regression(
-        system,
-        objective.C / scale,
-        settings.loss.epsilon / scale,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        on_iteration=settings.on_iteration,
-        n_threads=column_threads(system.side.n_columns, _column_bytes(objective, system)),
-    )
+    assert isinstance(objective.loss, EpsilonInsensitive)
+    n_threads = column_threads(system.side.n_columns, _column_bytes(objective, system))
+    C, epsilon = objective.C, objective.loss.epsilon
+    result = tube_regression(system, C, epsilon, settings, n_threads=n_threads)
     return _in_space(objective, system, result)
 
 
 EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
     ("squared", "matrix"): EmbeddedMethod(
-        "cholesky",
-        lambda one: MatrixSide.of(_dense(one), one.C),
         _least_squares,
+        "cholesky",
+        form=lambda one: MatrixSide.of(_dense(one), one.C),
         knows_labels=False,
     ),
     ("squared", "features"): EmbeddedMethod(
-        "normal equations",
-        lambda one: FeatureSide.of(_features(one), one.C),
         _least_squares,
+        "normal equations",
+        form=lambda one: FeatureSide.of(_features(one), one.C),
         knows_labels=False,
     ),
     ("squared", "operator"): EmbeddedMethod(
-        "conjugate gradient", lambda one: None, _conjugate_gradient
+        _conjugate_gradient, "conjugate gradient", form=lambda one: None
     ),
-    ("epsilon_insensitive", "matrix"): EmbeddedMethod("interior point", _dense, _tube),
-    ("epsilon_insensitive", "features"): EmbeddedMethod("interior point", _features, _tube),
+    ("epsilon_insensitive", "matrix"): EmbeddedMethod(_tube, "interior point", form=_dense),
+    ("epsilon_insensitive", "features"): EmbeddedMethod(_tube, "interior point", form=_features),
 }
 """Methods by the name of the loss, and by how the function side is held."""

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
 
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot, spd_factor, spd_halves
-from lapwing.objectives.embedded import EmbeddedObjective, GraphSide
-from lapwing.solvers.base import Status, verdict
+from lapwing.objectives.embedded import EmbeddedObjective, GraphSide, Units
+from lapwing.solvers.base import Result, Settings, Status, no_state, verdict
 from lapwing.solvers.conjugate_gradient import conjugate_gradient
 from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces.base import Space
@@ -34,26 +34,31 @@ from lapwing.spaces.block_operator import Sums
 _HELD_ALONE = 0.99  # leverages beyond cost more than two digits
 
 
-class EmbeddedResult(NamedTuple):
-    """Outcome of a solver, all columns."""
+class EmbeddedState(NamedTuple):
+    """A function with its virtual labels, all columns."""
 
     coef: Array  # (m, c): alpha of a dense system, coordinates w with f = Z w of features
     intercept: Array  # (c,)
     virtual: Array  # (n, c): g
-    objective: Array  # (c,)
-    optimality: Array  # (c,): relative residual of the linear equations, or relative duality gap
-    n_iter: int
-    status: Status
     alpha: Array | None = None  # (n, c): multipliers, where the method knows them
 
-    def in_units(self, level: Array, scale: float) -> EmbeddedResult:
-        """The result for the targets level + scale y, y those that were solved for."""
-        return self._replace(
-            coef=self.coef * scale,
-            intercept=self.intercept * scale + level,
-            virtual=self.virtual * scale + level,
-            objective=self.objective * scale * scale,
-        )
+
+EmbeddedResult: TypeAlias = Result[EmbeddedState, Array]
+
+
+def in_units(result: EmbeddedResult, units: Units) -> EmbeddedResult:
+    """The result for level + scale y, y the targets that were solved for."""
+    coef, intercept, virtual, alpha = result.state
+    return replace(
+        result,
+        state=EmbeddedState(
+            coef * units.scale,
+            intercept * units.scale + units.level,
+            virtual * units.scale + units.level,
+            alpha,
+        ),
+        objective=result.objective * units.scale * units.scale,
+    )
 
 
 class Fit(NamedTuple):
@@ -390,15 +395,9 @@ class KernelSide(ABC):
         z = self.graph_coef(side)
         fit = Fit(self.eliminated.coef @ z, self.eliminated.intercept @ z, z)
         cost, optimality = self._measure(fit, side)
-        return EmbeddedResult(
-            fit.coef,
-            fit.intercept,
-            side.values(z),
-            cost / 2 + side.energy(z),
-            optimality,
-            1,
-            verdict(Status.CONVERGED, optimality),
-        )
+        state = EmbeddedState(fit.coef, fit.intercept, side.values(z))
+        value, status = cost / 2 + side.energy(z), verdict(Status.CONVERGED, optimality)
+        return Result(state, value, optimality, 1, status)
 
     @abstractmethod
     def rows_at(self, points: Array, space: Any, X: Any) -> Array:
@@ -512,24 +511,15 @@ def _relative(defect: Array, reference: Array) -> Array:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
-def graph_least_squares(
-    objective: EmbeddedObjective,
-    *,
-    tol: float = 1e-8,
-    max_iter: int = 20_000,
-    on_iteration: Callable[[], bool] = lambda: False,
-) -> EmbeddedResult:
+def graph_least_squares(objective: EmbeddedObjective, settings: Settings[None]) -> EmbeddedResult:
     """Minimise (33) by conjugate gradient, the graph as an operator.
 
     Parameters
     ----------
     objective : EmbeddedObjective
         Without a basis of g, in a space with G = I.
-    tol : float, default=1e-8
-        Of the residual, relative to the right-hand side.
-    max_iter : int, default=20000
-    on_iteration : callable, optional
-        Called after every iteration; True stops.
+    settings : Settings
+        `tol` is of the residual, relative to the right-hand side.
     """
     C, n = objective.C, objective.n_points
     index, weights, targets = objective.index, objective.weights, objective.targets
@@ -545,7 +535,12 @@ def graph_least_squares(
     # would take another pass over the features.
     diagonal = C + held + np.maximum(objective.smoothness.diagonal(), 0)
     g, optimality, n_iter, status, _ = conjugate_gradient(
-        apply, right, diagonal, tol=tol, max_iter=max_iter, on_iteration=on_iteration
+        apply,
+        right,
+        diagonal,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        on_iteration=lambda: settings.on_iteration(no_state),
     )
     w, b = kernel.regress(g)
     loss = C * kernel.squares(g, w, b)
@@ -553,7 +548,7 @@ def graph_least_squares(
     # g'L^p g is not negative: below 0 it is rounding.
     smooth = np.maximum(column_dot(g, objective.smoothness(g)), 0)
     value = (column_dot(w, w) + loss + weights @ misfit**2 + smooth) / 2
-    return EmbeddedResult(w, b, g, value, optimality, n_iter, status)
+    return Result(EmbeddedState(w, b, g), value, optimality, n_iter, status)
 
 
 class LeftOutLabels(NamedTuple):

@@ -23,17 +23,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
-from lapwing.solvers.base import Status
-from lapwing.solvers.embedded.systems import EmbeddedResult, EmbeddedSystem, Fit, Move, StepSolver
+from lapwing.solvers.base import Result, Settings, Status, join_columns, no_state
+from lapwing.solvers.embedded.systems import (
+    EmbeddedResult,
+    EmbeddedState,
+    EmbeddedSystem,
+    Fit,
+    Move,
+    StepSolver,
+)
 
 _REGULAR = 1e-12
 _STALLED = 5  # steps that lower complementarity by less than a tenth: there are no more digits
@@ -44,15 +51,16 @@ _BACK_OFF = 0.995  # of the way to the boundary
 _SIGNS = np.array([[1.0], [-1.0]])  # of r in the two constraints
 
 
-class TubeFit(NamedTuple):
-    """Outcome for one column."""
+class TubeState(NamedTuple):
+    """A column with its multipliers."""
 
     fit: Fit
     alpha: Array  # (n,) inside [-C, C]
-    objective: float
-    gap: float  # duality gap over the objective
-    n_iter: int
-    status: Status
+
+
+TubeResult: TypeAlias = Result[TubeState, float]
+
+DEFAULTS = Settings[None](tol=1e-6, max_iter=200)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,28 +92,24 @@ def tube_regression(
     system: EmbeddedSystem,
     C: float,
     epsilon: float,
+    settings: Settings[None] = DEFAULTS,
     *,
-    tol: float = 1e-6,
-    max_iter: int = 200,
-    on_iteration: Callable[[], bool] = lambda: False,
     n_threads: int = 1,
 ) -> EmbeddedResult:
     """LapESVR of all columns; see `fit_tube` for the parameters.
 
     Only the first factorisation, at equal weights, is of all columns. The weights of all others are
     made of the column's own multipliers, so that nothing of them could be shared: threads share the
-    columns instead, with BLAS at one thread. `on_iteration` is then called from any of them, one at
-    a time.
+    columns instead, with BLAS at one thread. `settings.on_iteration` is then called from any of
+    them, one at a time.
     """
     n_columns = system.side.n_columns
-    told = _Once(on_iteration)
+    told = _Once(settings.on_iteration)
+    own = replace(settings, on_iteration=told)
     start = _start(system, float(C))
 
-    def fit(j: int) -> TubeFit:
-        first = start.column(j)
-        return fit_tube(
-            system, j, C, epsilon, tol=tol, max_iter=max_iter, on_iteration=told, start=first
-        )
+    def fit(j: int) -> TubeResult:
+        return fit_tube(system, j, C, epsilon, own, start=start.column(j))
 
     try:
         with single_blas_thread() if n_threads > 1 else nullcontext():
@@ -113,20 +117,11 @@ def tube_regression(
     except BaseException:
         told.stop()  # an interrupt reaches this thread alone
         raise
-    order = [Status.CALLBACK, Status.MAX_ITER, Status.PRECISION, Status.CONVERGED]
-    found = {fit.status for fit in fits}
-    parts = zip(*(fit.fit for fit in fits), strict=True)
+    parts = zip(*(one.state.fit for one in fits), strict=True)
     joined = Fit(*(np.concatenate(columns, axis=-1) for columns in parts))
-    return EmbeddedResult(
-        joined.coef,
-        joined.intercept,
-        system.side.values(joined.graph_coef),
-        np.array([fit.objective for fit in fits]),
-        np.array([fit.gap for fit in fits]),
-        max(fit.n_iter for fit in fits),
-        next(status for status in order if status in found),
-        np.column_stack([fit.alpha for fit in fits]),
-    )
+    virtual = system.side.values(joined.graph_coef)
+    alpha = np.column_stack([one.state.alpha for one in fits])
+    return join_columns(fits, EmbeddedState(joined.coef, joined.intercept, virtual, alpha))
 
 
 def column_threads(n_columns: int, n_bytes: float = 0.0) -> int:
@@ -151,14 +146,14 @@ def column_threads(n_columns: int, n_bytes: float = 0.0) -> int:
 class _Once:
     """Tells of one iteration at a time, until somebody wants to stop."""
 
-    def __init__(self, on_iteration: Callable[[], bool]) -> None:
+    def __init__(self, on_iteration: Callable[[Callable[[], None]], bool]) -> None:
         self._on_iteration = on_iteration
         self._telling = Lock()
         self._stopped = False
 
-    def __call__(self) -> bool:
+    def __call__(self, state: Callable[[], None]) -> bool:
         with self._telling:
-            self._stopped = self._stopped or self._on_iteration()
+            self._stopped = self._stopped or self._on_iteration(state)
             return self._stopped
 
     def stop(self) -> None:
@@ -172,12 +167,10 @@ def fit_tube(
     column: int,
     C: float,
     epsilon: float,
+    settings: Settings[None] = DEFAULTS,
     *,
-    tol: float = 1e-6,
-    max_iter: int = 200,
-    on_iteration: Callable[[], bool] = lambda: False,
     start: Move | None = None,
-) -> TubeFit:
+) -> TubeResult:
     """Minimise one column.
 
     Parameters
@@ -189,24 +182,21 @@ def fit_tube(
         Weight of the loss, and the bound of alpha.
     epsilon : float
         Half width of the tube, >= 0.
-    tol : float, default=1e-6
-        Of the duality gap, relative to the objective.
-    max_iter : int, default=200
-        Most steps.
-    on_iteration : callable, optional
-        Called after every step; True stops.
+    settings : Settings, optional
+        `tol` is of the duality gap, relative to the objective; 1e-6 and 200 steps by default.
     start : Move, optional
         The solution for the squared loss with the weight C, where it is known.
     """
-    problem = Column(system, column, float(C), float(epsilon))
+    problem, tol = Column(system, column, float(C), float(epsilon)), settings.tol
     start = _inside(problem, _start(system, float(C)).column(column) if start is None else start)
     if not start.residual.any():
         energy = problem.energy(start.fit)
-        return TubeFit(start.fit, start.alpha[:, 0], energy, 0.0, 1, Status.CONVERGED)
+        state = TubeState(start.fit, start.alpha[:, 0])
+        return Result(state, energy, 0.0, 1, Status.CONVERGED)
     best = point = _first_point(problem, start)
     status, n_iter, gap, stalled = Status.MAX_ITER, 0, np.inf, 0
     floor = _REGULAR * system.trace()
-    while n_iter < max_iter and status == Status.MAX_ITER:
+    while n_iter < settings.max_iter and status == Status.MAX_ITER:
         point = _step(problem, point, floor)
         n_iter += 1
         level = point.complementarity(problem.C)
@@ -216,7 +206,7 @@ def fit_tube(
             gap, best = level, point
         reference = problem.reference(problem.energy(best.fit), _loss(problem, best), best.fit)
         relative = gap / reference
-        if on_iteration():
+        if settings.on_iteration(no_state):
             status = Status.CALLBACK
         # Where complementarity is small, what rounding has left of the other conditions counts.
         elif relative <= tol and candidate(problem, best.fit, best.alpha).gap <= tol:
@@ -227,7 +217,7 @@ def fit_tube(
     if status != Status.CALLBACK and relative <= tol:
         status = Status.CONVERGED
     alpha = np.clip(move.alpha[:, 0], -problem.C, problem.C)
-    return TubeFit(move.fit, alpha, primal, relative, n_iter, status)
+    return Result(TubeState(move.fit, alpha), primal, relative, n_iter, status)
 
 
 def _loss(problem: Column, at: _Iterate) -> float:

@@ -14,8 +14,8 @@ from lapwing._arrays import Array
 from lapwing.losses.augmented import Augmented, augmented
 from lapwing.losses.base import Loss
 from lapwing.objectives.low_density import Function, LowDensityObjective
-from lapwing.solvers.base import Status
-from lapwing.solvers.low_density.lbfgs import Minimum, OnStep, descend, reference
+from lapwing.solvers.base import Settings, Status
+from lapwing.solvers.low_density.lbfgs import Minimum, descend, reference
 
 RAMP = 0.3  # S, UniverSVM's option -S as the QN-S3VM paper sets it (Section 4.1.4)
 _CCCP_ROUNDS = 100
@@ -53,11 +53,9 @@ def labeled_by(
 def concave_convex(
     objective: LowDensityObjective,
     start: Function,
+    settings: Settings[Function],
     *,
     ramp: float,
-    tol: float,
-    max_iter: int,
-    on_step: OnStep | None = None,
 ) -> Minimum:
     """Concave-convex steps until no label changes.
 
@@ -67,13 +65,10 @@ def concave_convex(
         Its loss is that of all labels; its unlabelled loss is not used.
     start : Function
         Initial function, whose signs are the first labels.
+    settings : Settings
+        `tol` is of every SVM, `max_iter` of all together.
     ramp : float
         S >= 0: unlabelled points of |f| < S have weight 0.
-    tol : float
-        Of every SVM.
-    max_iter : int
-        L-BFGS iterations in all.
-    on_step : function, optional
     """
     minimum: Minimum | None = None
     function = start
@@ -88,18 +83,18 @@ def concave_convex(
             break
         seen.append(present)
         machine = labeled_by(objective, labels, weights)
-        minimum = minimize(
-            machine,
-            function,
-            tol=tol,
-            max_iter=max(1, max_iter - (minimum.n_iter if minimum else 0)),
-            on_step=on_step,
-        ).after(minimum)
-        function = minimum.function
+        minimum = minimize(machine, function, _rest(settings, minimum)).after(minimum)
+        function = minimum.state
         if minimum.status in (Status.CALLBACK, Status.MAX_ITER):
             break
     assert minimum is not None
-    return replace(minimum, value=objective.value(function))
+    return replace(minimum, objective=objective.value(function))
+
+
+def _rest(settings: Settings[Function], done: Minimum | None) -> Settings[Function]:
+    """Settings of the next problem, as `max_iter` bounds the whole fit."""
+    n_iter = settings.max_iter - (done.n_iter if done else 0)
+    return replace(settings, max_iter=max(1, n_iter))
 
 
 def assign(scores: Array, n_positive: int) -> Array:
@@ -127,12 +122,10 @@ def switch(loss: Loss, labels: Array, scores: Array, weights: Array) -> Array:
 def switch_labels(
     objective: LowDensityObjective,
     start: Function,
+    settings: Settings[Function],
     *,
     n_positive: int,
-    tol: float,
-    max_iter: int,
     doublings: int = DOUBLINGS,
-    on_step: OnStep | None = None,
 ) -> Minimum:
     """Anneal the weight of the switched labels up to C*.
 
@@ -142,15 +135,12 @@ def switch_labels(
         Its loss is that of all labels; its unlabelled loss is not used.
     start : Function
         The supervised solution, which gives the first labels.
+    settings : Settings
+        `tol` is of every SVM, `max_iter` of all together.
     n_positive : int
         Number of unlabelled points that are positive, the same in all rounds.
-    tol : float
-        Of every SVM.
-    max_iter : int
-        L-BFGS iterations in all.
     doublings : int
         Doublings of the weight up to C*; 0 starts at C*.
-    on_step : function, optional
     """
     minimum: Minimum | None = None
     function = start
@@ -158,17 +148,11 @@ def switch_labels(
     for doubling in range(-doublings, 1):
         weights = 2.0**doubling * objective.unlabeled_weights
         for _ in range(_REFITS):
-            minimum = minimize(
-                labeled_by(objective, labels, weights),
-                function,
-                tol=tol,
-                # `max_iter` bounds the whole fit, not each of its SVMs.
-                max_iter=max(1, max_iter - (minimum.n_iter if minimum else 0)),
-                on_step=on_step,
-            ).after(minimum)
-            function = minimum.function
+            machine = labeled_by(objective, labels, weights)
+            minimum = minimize(machine, function, _rest(settings, minimum)).after(minimum)
+            function = minimum.state
             if minimum.status in (Status.CALLBACK, Status.MAX_ITER):
-                return replace(minimum, value=objective.value(function))
+                return replace(minimum, objective=objective.value(function))
             switched = switch(
                 objective.loss, labels, objective.values(function)[objective.unlabeled], weights
             )
@@ -176,17 +160,15 @@ def switch_labels(
                 break
             labels = switched
     assert minimum is not None
-    return replace(minimum, value=objective.value(function))
+    return replace(minimum, objective=objective.value(function))
 
 
 def minimize(
     objective: LowDensityObjective,
     start: Function,
+    settings: Settings[Function],
     *,
-    tol: float,
-    max_iter: int,
     multipliers: Array | None = None,
-    on_step: OnStep | None = None,
 ) -> Minimum:
     """Find a local minimum of an objective whose loss may have kinks.
 
@@ -196,17 +178,15 @@ def minimize(
         A differentiable loss is minimised by L-BFGS directly, one with kinks by the method of
         multipliers. The loss on unlabelled points must be differentiable.
     start : Function
-    tol : float
-        Stop at this relative norm of the gradient, and, of losses with kinks, at this violation of
-        the constraints in scores.
-    max_iter : int
-        L-BFGS iterations in all.
+    settings : Settings
+        Stop at `tol`, the relative norm of the gradient, and, of losses with kinks, the violation
+        of the constraints in scores; `max_iter` is of all descents together.
     multipliers : ndarray of shape (l,), optional
         Initial ones: estimates of the slopes of the losses at the solution. None means 0.
-    on_step : function, optional
     """
     if objective.loss.kind.differentiable:
-        return descend(objective, start, tol=tol, max_iter=max_iter, on_step=on_step)
+        return descend(objective, start, settings)
+    tol = settings.tol
     scale = reference(objective)
     loss = _augmented(objective, multipliers)
     # the weights are in the loss
@@ -214,21 +194,15 @@ def minimize(
     minimum: Minimum | None = None
     violation, tolerance, exhausted = np.inf, 1e-2, 0
     for _ in range(_ROUNDS):
-        budget = max_iter - (minimum.n_iter if minimum else 0)
-        minimum = descend(
-            smooth,
-            minimum.function if minimum else start,
-            tol=max(tolerance, _INNER * tol),
-            max_iter=max(1, budget),
-            scale=scale,
-            on_step=on_step,
-        ).after(minimum)
-        slopes = loss.updated(smooth.targets, objective.labeled_values(minimum.function))
+        begin = minimum.state if minimum else start
+        inner = replace(_rest(settings, minimum), tol=max(tolerance, _INNER * tol))
+        minimum = descend(smooth, begin, inner, scale=scale).after(minimum)
+        slopes = loss.updated(smooth.targets, objective.labeled_values(minimum.state))
         before = violation
         violation = float(np.max(np.abs(slopes - loss.multipliers), initial=0.0)) / loss.penalty
         left = minimum.optimality
         if max(left, violation) <= tol:  # relative to the gradients of all labels: a rough measure
-            size = min(_size(objective, minimum.function), scale)
+            size = min(_size(objective, minimum.state), scale)
             left, scale = left * scale / size, size
         minimum = replace(minimum, optimality=max(left, violation))
         if minimum.status == Status.CALLBACK:
@@ -239,7 +213,7 @@ def minimize(
         exhausted += minimum.status == Status.PRECISION and violation > _SLOW * before
         if exhausted == _EXHAUSTED:
             break
-        if minimum.n_iter >= max_iter:
+        if minimum.n_iter >= settings.max_iter:
             minimum = replace(minimum, status=Status.MAX_ITER)
             break
         stiffer = violation > _SLOW * before and loss.penalty < _STIFFEST * _penalty(objective)
@@ -250,7 +224,7 @@ def minimize(
     else:
         minimum = replace(minimum, status=Status.MAX_ITER) if minimum else None
     assert minimum is not None
-    return replace(minimum, value=objective.value(minimum.function))
+    return replace(minimum, objective=objective.value(minimum.state))
 
 
 def _augmented(objective: LowDensityObjective, multipliers: Array | None) -> Augmented:

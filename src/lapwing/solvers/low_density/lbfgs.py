@@ -8,19 +8,16 @@ condition that a non-convex objective would break (errata Q9). Bounds on the bia
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from lapwing._arrays import Array
 from lapwing.objectives.low_density import Function, LowDensityObjective
-from lapwing.solvers.base import Status
-
-OnStep: TypeAlias = Callable[[Function], bool]
-"""Called after every iteration; True asks to stop."""
+from lapwing.solvers.base import Result, Settings, Status
 
 # Pairs kept. Measured on Text and Uspst pairs: 5 need a quarter more evaluations, 50 (the QN paper)
 # hardly fewer, at a recursion that costs as much as the products of a sparse X.
@@ -28,27 +25,16 @@ _PAIRS = 15
 
 
 @dataclass(frozen=True)
-class Minimum:
-    """Result of a minimisation.
+class Minimum(Result[Function, float]):
+    """Result of a minimisation of one column.
 
     Attributes
     ----------
-    function : Function
-    value : float
-        Of the objective that was minimised.
-    n_iter, n_evaluations : int
-    status : Status
-    optimality : float
-        Norm of the (projected) gradient over that at zero; for kinked losses the largest of this
-        and of the violations of the margins.
+    n_evaluations : int
+        Of the objective and its gradient.
     """
 
-    function: Function
-    value: float
-    n_iter: int
-    n_evaluations: int
-    status: Status
-    optimality: float
+    n_evaluations: int = 0
 
     def after(self, earlier: Minimum | None) -> Minimum:
         """The same, with an earlier one's iterations counted in."""
@@ -116,11 +102,9 @@ class _Problem:
 def descend(
     objective: LowDensityObjective,
     start: Function,
+    settings: Settings[Function],
     *,
-    tol: float,
-    max_iter: int,
     scale: float | None = None,
-    on_step: OnStep | None = None,
 ) -> Minimum:
     """Go down to a local minimum of a differentiable objective.
 
@@ -128,26 +112,25 @@ def descend(
     ----------
     objective : LowDensityObjective
     start : Function
-    tol : float
-        Norm of the projected gradient to stop at, relative to `scale`.
-    max_iter : int
+    settings : Settings
+        `tol` is the norm of the projected gradient to stop at, relative to `scale`.
     scale : float, optional
         `reference(objective)`, if it is known.
-    on_step : function, optional
     """
+    tol = settings.tol
     problem = _Problem(objective, start)
     z = problem.pack(start)
     scale = reference(objective) if scale is None else scale
     left = problem.left_at(z) / scale
     if left <= tol:
-        return Minimum(start, problem.value_at(z), 0, 1, Status.CONVERGED, left)
+        return Minimum(start, problem.value_at(z), left, 0, Status.CONVERGED, n_evaluations=1)
     state = {"status": Status.CONVERGED}
 
     def watch(intermediate_result: Any) -> None:
         if problem.left_at(intermediate_result.x) <= tol * scale:
             # The one way out that SciPy takes for an end and not for an error.
             raise StopIteration
-        if on_step is not None and on_step(problem.unpack(intermediate_result.x)):
+        if settings.on_iteration(partial(problem.unpack, intermediate_result.x)):
             state["status"] = Status.CALLBACK
             raise StopIteration
 
@@ -160,8 +143,8 @@ def descend(
         callback=watch,
         options={
             "maxcor": _PAIRS,
-            "maxiter": max_iter,
-            "maxfun": 10 * max_iter,
+            "maxiter": settings.max_iter,
+            "maxfun": 10 * settings.max_iter,
             # SciPy's own tolerances are off: they are relative to the value (ftol) or to no scale
             # at all (gtol). `watch` stops by the gradient relative to the pull of the labels.
             "ftol": 0.0,
@@ -175,7 +158,8 @@ def descend(
         # SciPy stops by itself at max_iter, or where rounding ends the line search
         status = Status.MAX_ITER if found.status == 1 else Status.PRECISION
     function, value = problem.unpack(z), problem.value_at(z)
-    return Minimum(function, value, int(found.nit), problem.n_evaluations, status, left)
+    n_evaluations = problem.n_evaluations
+    return Minimum(function, value, left, int(found.nit), status, n_evaluations=n_evaluations)
 
 
 def projected_gradient(

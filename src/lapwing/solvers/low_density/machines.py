@@ -28,10 +28,8 @@ from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing.classes.decoding import class_pairs, n_columns, posteriors, votes
 from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
-from lapwing.solvers.base import Status
-from lapwing.solvers.low_density.lbfgs import OnStep
+from lapwing.solvers.base import Result, Settings, Status, join_columns
 from lapwing.solvers.low_density.methods import (
-    DescentSettings,
     LowDensityResult,
     Method,
     approach,
@@ -59,8 +57,11 @@ _FEW = 10  # unlabelled points: one of them is a tenth of the share that is held
 BiasBounds: TypeAlias = tuple[float, float] | None
 """Of the bias of a column; None: there is none."""
 
-Tell: TypeAlias = Callable[[int, Callable[[], tuple[Array, float]]], bool]
-"""(column, its coef (r,) and intercept when asked for), every iteration; True asks to stop."""
+Known: TypeAlias = Callable[[], tuple[Array, float]]
+"""Present coef (m,) and intercept of a column, computed when asked for."""
+
+Tell: TypeAlias = Callable[[int, Known], bool]
+"""Called with the number of a column after every iteration; True asks to stop."""
 
 
 class BalanceConstraint(NamedTuple):
@@ -193,7 +194,7 @@ class MachineSettings:
     balance : BalanceConstraint
     method : str or Method
         A name in `lapwing.solvers.low_density.methods.METHODS`, or an object.
-    settings : DescentSettings
+    settings : Settings
     n_init : int
     random : RandomState
     rough : bool, default=False
@@ -206,7 +207,7 @@ class MachineSettings:
     unlabeled_loss: UnlabeledLoss
     balance: BalanceConstraint
     method: str | Method
-    settings: DescentSettings
+    settings: Settings[Function]
     n_init: int
     random: np.random.RandomState
     rough: bool = False
@@ -241,6 +242,11 @@ class Machines:
         return any(one.result.minimum.status == Status.CALLBACK for one in self.columns)
 
     @property
+    def result(self) -> Result[Machines, Array]:
+        """The minima of all columns together."""
+        return join_columns([one.result.minimum for one in self.columns], self)
+
+    @property
     def coef(self) -> Array:
         """Coefficients (m, n_columns)."""
         return np.stack([machine.coef for machine in self.columns], axis=1)
@@ -270,14 +276,9 @@ def one_vs_rest(
         sides = classes[classes != positive], classes[[positive]]
         objective = _objective(whole.space, observations, targets, sides, recipe)
 
-        def on_step(
-            function: Function, number: int = number, objective: LowDensityObjective = objective
-        ) -> bool:
-            intercept = partial(_intercept, objective, function)
-            return tell(number, lambda: (whole.embed(function.coef), intercept()))
-
-        machine = _fit(objective, observations, recipe, len(positives), on_step)
-        columns.append(machine._replace(coef=whole.embed(machine.coef)))
+        watched = partial(tell, number)
+        machine = _fit(whole, objective, observations, recipe, len(positives), watched)
+        columns.append(machine)
     return Machines(columns)
 
 
@@ -347,7 +348,7 @@ def _in_turn(tell: Tell) -> Tell:
     """The same, called by one thread at a time."""
     lock = Lock()
 
-    def told(column: int, known: Callable[[], tuple[Array, float]]) -> bool:
+    def told(column: int, known: Known) -> bool:
         with lock:
             return tell(column, known)
 
@@ -359,7 +360,7 @@ def _fit_pair(
     observations: ClassObservations,
     pair: Array,
     recipe: MachineSettings,
-    tell: Callable[[Callable[[], tuple[Array, float]]], bool],
+    tell: Callable[[Known], bool],
 ) -> Machine:
     """One pair, in the space of its own points."""
     rows, position = np.unique(
@@ -371,12 +372,8 @@ def _fit_pair(
     part: Restriction = space.restrict(rows)
     objective = _objective(part.space, own, targets, (pair[[0]], pair[[1]]), recipe)
 
-    def on_step(function: Function) -> bool:
-        return tell(lambda: (part.embed(function.coef), _intercept(objective, function)))
-
     tests = ROUNDS * n_columns(own.n_classes, paired=True)
-    machine = _fit(objective, own, recipe, tests, on_step)
-    return machine._replace(coef=part.embed(machine.coef))
+    return _fit(part, objective, own, recipe, tests, tell)
 
 
 def _objective(
@@ -412,11 +409,12 @@ def _mean_of(n_points: int, observations: ClassObservations) -> Array:
 
 
 def _fit(
+    part: Restriction,
     objective: LowDensityObjective,
     observations: ClassObservations,
     recipe: MachineSettings,
     n_tests: int,
-    on_step: OnStep,
+    tell: Callable[[Known], bool],
 ) -> Machine:
     contradicted = None
     if recipe.balance.kind == "labels" and not objective.free_bias:
@@ -424,18 +422,21 @@ def _fit(
     if contradicted is not None and contradicted.sure:
         level = 2 * contradicted.unlabeled - 1
         objective = replace(objective, bias=(level, level))
-    settings = recipe.settings._replace(on_step=on_step)
+
+    def in_space(function: Function) -> tuple[Array, float]:
+        return part.embed(function.coef), _intercept(objective, function)
+
+    settings = replace(recipe.settings, on_iteration=lambda known: tell(lambda: in_space(known())))
     if recipe.rough:
-        rough = settings._replace(tol=max(settings.tol, _ROUGH))
+        rough = replace(settings, tol=max(settings.tol, _ROUGH))
         result = approach(objective, recipe.method, rough)
     else:
         result = minimize_low_density(
             objective, recipe.method, settings, n_init=recipe.n_init, random=recipe.random
         )
-    function = result.minimum.function
+    function = result.minimum.state
     mean = observations.mean(objective, function)
-    bias = _intercept(objective, function)
-    return Machine(function.coef, bias, mean, 1.0, result, _reach(objective), contradicted)
+    return Machine(*in_space(function), mean, 1.0, result, _reach(objective), contradicted)
 
 
 def _reach(objective: LowDensityObjective) -> float:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from lapwing.losses.labeled import Hinge
 from lapwing.losses.registry import same_loss, shown
 from lapwing.losses.smoothed import smooth
 from lapwing.objectives.low_density import Function, LowDensityObjective
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Settings, Solver, Status, registry
 from lapwing.solvers.low_density import schedules
 from lapwing.solvers.low_density.cccp import (
     DOUBLINGS,
@@ -34,20 +34,12 @@ from lapwing.solvers.low_density.cccp import (
     minimize,
     switch_labels,
 )
-from lapwing.solvers.low_density.lbfgs import Minimum, OnStep
+from lapwing.solvers.low_density.lbfgs import Minimum
 
 # Tolerance of the supervised start over that of the solution: where two basins meet, its error
 # decides. It costs little, being about the labelled points alone.
 _SHARP = 1e-2
 _ROUGH = 1e-3  # of the SVMs inside the combinatorial methods: only signs are asked of them
-
-
-class DescentSettings(NamedTuple):
-    """Settings of all methods."""
-
-    tol: float
-    max_iter: int
-    on_step: OnStep | None = None
 
 
 @dataclass(frozen=True)
@@ -59,36 +51,31 @@ class LowDensityResult:
     minimum : Minimum
         What is returned: the lowest minimum, or the supervised solution below it.
     supervised : Minimum
-        The supervised solution.
-    supervised_value : float
-        Of the whole objective there.
-    values : ndarray of shape (n_init,)
-        Of the objective at the end of every start.
+        The supervised solution, with the whole objective there.
+    objectives : ndarray of shape (n_init,)
+        At the end of every start.
     improved : bool
         Whether a start ended no higher than the supervised solution, to the tolerance.
     """
 
     minimum: Minimum
     supervised: Minimum
-    supervised_value: float
-    values: Array
+    objectives: Array
     improved: bool
 
 
-Run: TypeAlias = Callable[[LowDensityObjective, Function, DescentSettings, bool], Minimum]
+Run: TypeAlias = Callable[[LowDensityObjective, Function, Settings[Function], bool], Minimum]
 """(objective, start, settings, random): near a minimum; `random` says that the start is one."""
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(Solver[Run]):
     """A way to a good basin, and what it needs of the losses.
 
     Attributes
     ----------
-    run : callable (objective, start, settings, random) -> Minimum
+    solve : callable (objective, start, settings, random) -> Minimum
         To a point near a minimum; `random` says that the start is a random one.
-    summary : str, default=""
-        What it does, to follow its name in docstrings.
     unlabeled_loss : str, default="gaussian"
         The one that ``unlabeled_loss='auto'`` stands for, a name in `UNLABELED_LOSSES`.
     labels_by : Loss or None, default=None
@@ -99,8 +86,6 @@ class Method:
         Whether the loss on unlabelled scores must have `smoothed` and `bend`.
     """
 
-    run: Run
-    summary: str = ""
     unlabeled_loss: str = "gaussian"
     labels_by: Loss | None = None
     smooths: bool = False
@@ -126,11 +111,11 @@ def scheduled(
     Returns
     -------
     callable
-        For `Method.run`.
+        For `Method.solve`.
     """
 
     def run(
-        objective: LowDensityObjective, start: Function, settings: DescentSettings, random: bool
+        objective: LowDensityObjective, start: Function, settings: Settings[Function], random: bool
     ) -> Minimum:
         stages = make(objective.in_single())  # they end long before its rounding
         if random:
@@ -138,43 +123,32 @@ def scheduled(
         # At the first smoothing there is one minimum (errata C11): any start will do.
         elif not supervised:
             start = objective.zero()
-        return schedules.run_stages(
-            stages,
-            start,
-            max_iter=settings.max_iter,
-            tol=max(schedules.STAGE_TOL, settings.tol),
-            on_step=settings.on_step,
-        )
+        return schedules.run_stages(stages, start, _no_sharper(settings, schedules.STAGE_TOL))
 
     return run
 
 
 def _cccp(
-    objective: LowDensityObjective, start: Function, settings: DescentSettings, random: bool
+    objective: LowDensityObjective, start: Function, settings: Settings[Function], random: bool
 ) -> Minimum:
-    return concave_convex(
-        objective,
-        start,
-        ramp=RAMP,
-        tol=max(_ROUGH, settings.tol),
-        max_iter=settings.max_iter,
-        on_step=settings.on_step,
-    )
+    return concave_convex(objective, start, _no_sharper(settings, _ROUGH), ramp=RAMP)
 
 
 def _switching(
-    objective: LowDensityObjective, start: Function, settings: DescentSettings, random: bool
+    objective: LowDensityObjective, start: Function, settings: Settings[Function], random: bool
 ) -> Minimum:
     return switch_labels(
         objective,
         start,
+        _no_sharper(settings, _ROUGH),
         n_positive=_n_positive(objective, start if random else None),
-        tol=max(_ROUGH, settings.tol),
-        max_iter=settings.max_iter,
         # A tiny weight leaves the labels to the labelled points: every start would end alike.
         doublings=0 if random else DOUBLINGS,
-        on_step=settings.on_step,
     )
+
+
+def _no_sharper(settings: Settings[Function], tol: float) -> Settings[Function]:
+    return replace(settings, tol=max(tol, settings.tol))
 
 
 def _n_positive(objective: LowDensityObjective, start: Function | None) -> int:
@@ -193,38 +167,43 @@ def _n_positive(objective: LowDensityObjective, start: Function | None) -> int:
     return int(np.clip(wanted, min(1, u - 1), max(1, u - 1)))
 
 
-METHODS: dict[str, Method] = {
-    "continuation": Method(
+METHODS = registry(
+    Method(
         scheduled(schedules.continuation, kept=2, supervised=False),
+        "continuation",
         "follows the minimum of the objective from a smoothing under which it is convex "
         "(Chapelle, Chi and Zien 2006): the lowest minima, and the least errors where every class "
         "is a cluster; far off where classes are not (it splits the largest principal component)",
         smooths=True,
     ),
-    "quasi-newton": Method(
+    Method(
         scheduled(schedules.quasi_newton),
+        "quasi-newton",
         "raises the unlabelled term in three steps on a differentiable loss (Gieseke, Airola, "
         "Pahikkala and Kramer 2012): the fastest",
     ),
-    "gradient": Method(
+    Method(
         scheduled(schedules.gradient),
+        "gradient",
         "raises the unlabelled term in eleven steps from the supervised solution, on a slightly "
         "smoothed loss (Chapelle and Zien 2005): near the best of the others on every set tried",
     ),
-    "cccp": Method(
+    Method(
         _cccp,
+        "cccp",
         "alternates between the signs of the ramp loss and a convex SVM (Collobert, Sinz, Weston "
         "and Bottou 2006)",
         unlabeled_loss="symmetric_hinge",
         labels_by=Hinge(),
     ),
-    "switching": Method(
+    Method(
         _switching,
+        "switching",
         "labels all points in a fixed class ratio and swaps labels (Joachims 1999)",
         unlabeled_loss="symmetric_hinge",
         labels_by=Hinge(),
     ),
-}
+)
 
 
 def as_method(method: object) -> Method:
@@ -299,26 +278,13 @@ def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss
 
 
 def local_minimum(
-    objective: LowDensityObjective, start: Function, settings: DescentSettings
+    objective: LowDensityObjective, start: Function, settings: Settings[Function]
 ) -> Minimum:
     """Down from a start to a local minimum of the objective itself, kinks and all."""
     if not objective.unlabeled_loss.kind.differentiable:
-        return concave_convex(
-            objective,
-            start,
-            ramp=0.0,
-            tol=settings.tol,
-            max_iter=settings.max_iter,
-            on_step=settings.on_step,
-        )
-    return minimize(
-        objective,
-        start,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        multipliers=_first_multipliers(objective, start),
-        on_step=settings.on_step,
-    )
+        return concave_convex(objective, start, settings, ramp=0.0)
+    multipliers = _first_multipliers(objective, start)
+    return minimize(objective, start, settings, multipliers=multipliers)
 
 
 def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array:
@@ -333,7 +299,7 @@ def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array
 def minimize_low_density(
     objective: LowDensityObjective,
     method: str | Method,
-    settings: DescentSettings,
+    settings: Settings[Function],
     *,
     n_init: int = 1,
     random: np.random.RandomState | None = None,
@@ -345,7 +311,7 @@ def minimize_low_density(
     objective : LowDensityObjective
     method : str or Method
         A name in `METHODS`, or an object.
-    settings : DescentSettings
+    settings : Settings
     n_init : int, default=1
         Starts: the method's own, then random ones.
     random : RandomState, optional
@@ -355,38 +321,37 @@ def minimize_low_density(
     # The penalties of the last descents multiply the rounding of products: stages alone may be
     # descents in single precision.
     exact = objective.in_double()
-    sharp = settings.tol if _alone(exact) else _SHARP * settings.tol
-    supervised = _supervised(exact, settings, sharp)
+    tol = settings.tol if _alone(exact) else _SHARP * settings.tol
+    supervised = _supervised(exact, replace(settings, tol=tol))
     if _alone(exact) or supervised.status == Status.CALLBACK:
-        return _unchanged(exact, supervised)
-    value = exact.value(supervised.function)
+        return _unchanged(supervised)
     random = np.random.RandomState(0) if random is None else random
-    best, values = None, []
+    found: list[Minimum] = []
     for number in range(n_init):
-        start = supervised.function
+        start = supervised.state
         if number:
-            start = _random_start(objective, supervised.function, random)
-        near = way.run(objective, start, settings, number > 0)
+            start = _random_start(objective, start, random)
+        near = way.solve(objective, start, settings, number > 0)
         if near.status == Status.CALLBACK:  # within a schedule its value is that of a stage
-            found = replace(near, value=exact.value(near.function))
-        else:
-            found = local_minimum(exact, near.function, settings).after(near)
-        values.append(found.value)
-        best = found if best is None or found.value < best.value else best
-        if found.status == Status.CALLBACK:
+            found.append(replace(near, objective=exact.value(near.state)))
             break
-    assert best is not None
+        found.append(local_minimum(exact, near.state, settings).after(near))
+        if found[-1].status == Status.CALLBACK:
+            break
+    best = min(found, key=lambda one: one.objective)
+    ends = np.array([one.objective for one in found])
     if best.status == Status.CALLBACK:  # asked for as it is
-        return LowDensityResult(best, supervised, value, np.array(values), True)
-    chosen = best if best.value <= value else replace(supervised, value=value)
+        return LowDensityResult(best, supervised, ends, True)
+    value = supervised.objective
     # The supervised solution may be the minimum itself, which rounding lets both sides find.
     # Margins off by tol cost tol times the weights.
-    improved = best.value <= value + settings.tol * (value + float(objective.weights.sum()))
-    return LowDensityResult(chosen, supervised, value, np.array(values), improved)
+    improved = best.objective <= value + settings.tol * (value + float(objective.weights.sum()))
+    chosen = best if best.objective <= value else supervised
+    return LowDensityResult(chosen, supervised, ends, improved)
 
 
 def approach(
-    objective: LowDensityObjective, method: str | Method, settings: DescentSettings
+    objective: LowDensityObjective, method: str | Method, settings: Settings[Function]
 ) -> LowDensityResult:
     """Go near a minimum by a method, without the last descent: its signs are there.
 
@@ -395,26 +360,21 @@ def approach(
     objective : LowDensityObjective
     method : str or Method
         A name in `METHODS`, or an object.
-    settings : DescentSettings
+    settings : Settings
     """
     with single_blas_thread():
-        supervised = _supervised(objective, settings, settings.tol)
+        supervised = _supervised(objective, settings)
         if _alone(objective) or supervised.status == Status.CALLBACK:
-            return _unchanged(objective, supervised)
-        near = as_method(method).run(objective, supervised.function, settings, False)
-        near = replace(near, value=objective.value(near.function))  # not that of a stage
-        value = objective.value(supervised.function)
-        return LowDensityResult(near, supervised, value, np.array([near.value]), True)
+            return _unchanged(supervised)
+        near = as_method(method).solve(objective, supervised.state, settings, False)
+        near = replace(near, objective=objective.value(near.state))  # not that of a stage
+        return LowDensityResult(near, supervised, np.array([near.objective]), True)
 
 
-def _supervised(objective: LowDensityObjective, settings: DescentSettings, tol: float) -> Minimum:
-    return minimize(
-        objective.supervised(),
-        objective.zero(),
-        tol=tol,
-        max_iter=settings.max_iter,
-        on_step=settings.on_step,
-    )
+def _supervised(objective: LowDensityObjective, settings: Settings[Function]) -> Minimum:
+    """The supervised solution, as one of the whole objective."""
+    found = minimize(objective.supervised(), objective.zero(), settings)
+    return replace(found, objective=objective.value(found.state))
 
 
 def _alone(objective: LowDensityObjective) -> bool:
@@ -422,11 +382,8 @@ def _alone(objective: LowDensityObjective) -> bool:
     return not objective.unlabeled_weights.any()
 
 
-def _unchanged(objective: LowDensityObjective, supervised: Minimum) -> LowDensityResult:
-    """The supervised solution as that of the whole objective."""
-    value = objective.value(supervised.function)
-    found = supervised if _alone(objective) else replace(supervised, value=value)
-    return LowDensityResult(found, supervised, value, np.array([value]), True)
+def _unchanged(supervised: Minimum) -> LowDensityResult:
+    return LowDensityResult(supervised, supervised, np.array([supervised.objective]), True)
 
 
 def _random_start(

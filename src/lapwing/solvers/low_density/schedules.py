@@ -23,8 +23,8 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from lapwing._arrays import Array
 from lapwing.losses.smoothed import differentiable
 from lapwing.objectives.low_density import Function, LowDensityObjective
-from lapwing.solvers.base import Status
-from lapwing.solvers.low_density.lbfgs import Minimum, OnStep, descend, reference
+from lapwing.solvers.base import Settings, Status
+from lapwing.solvers.low_density.lbfgs import Minimum, descend, reference
 
 ANNEALING = (0.01, 0.1, 1.0)  # alpha, QN-S3VM paper, Section 4.1.3
 # Continuation paper: Section 4 for the doublings, Section 3 for eleven values of gamma, both ends
@@ -135,10 +135,7 @@ def last_smoothing(objective: LowDensityObjective) -> float:
 def run_stages(
     stages: Sequence[ScheduleStage],
     start: Function,
-    *,
-    max_iter: int,
-    tol: float = STAGE_TOL,
-    on_step: OnStep | None = None,
+    settings: Settings[Function],
 ) -> Minimum:
     """Descend through the stages, each from where the one before ended.
 
@@ -146,23 +143,14 @@ def run_stages(
     ----------
     stages : sequence of ScheduleStage
     start : Function
-    max_iter : int
-        L-BFGS iterations of each stage.
-    tol : float, default=STAGE_TOL
-        Relative gradient that each is left at.
-    on_step : function, optional
+    settings : Settings
+        Of each stage; `tol` is the relative gradient that it is left at, usually `STAGE_TOL`.
     """
     minimum: Minimum | None = None
     scale = reference(stages[0].objective)
     for stage in stages:
-        minimum = descend(
-            stage.objective,
-            minimum.function if minimum else start,
-            tol=tol,
-            max_iter=max_iter,
-            scale=scale,
-            on_step=on_step,
-        ).after(minimum)
+        begin = minimum.state if minimum else start
+        minimum = descend(stage.objective, begin, settings, scale=scale).after(minimum)
         if minimum.status == Status.CALLBACK:
             break
     assert minimum is not None

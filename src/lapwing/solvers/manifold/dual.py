@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Iteration, Result, Status, verdict
+from lapwing.solvers.base import Solver, Status
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.kinks import (
     multipliers,
@@ -22,40 +22,42 @@ from lapwing.solvers.manifold.kinks import (
     solve_tube,
 )
 from lapwing.solvers.manifold.newton import closed_form, newton
-from lapwing.solvers.manifold.protocol import DEFAULTS, Settings
+from lapwing.solvers.manifold.protocol import (
+    DEFAULTS,
+    ManifoldResult,
+    ManifoldSettings,
+    exact_result,
+)
 
 
-@dataclass(frozen=True)
-class Reduced:
+@dataclass(frozen=True, kw_only=True)
+class ReducedSolver(Solver[Callable[[Objective, ManifoldSettings], ManifoldResult]]):
     """A solver of reduced problems.
 
     Attributes
     ----------
-    name : str
     takes : callable (loss) -> bool
-    solve : callable (objective, settings) -> Result
+        Whether it is made for a loss.
     """
 
-    name: str
     takes: Callable[[Loss], bool]
-    solve: Callable[[Objective, Settings], Result[State]]
 
 
-REDUCED: list[Reduced] = [
-    Reduced("libsvm, hinge", lambda loss: type(loss) is Hinge, solve_hinge),
-    Reduced("libsvm, tube", lambda loss: type(loss) is EpsilonInsensitive, solve_tube),
-    Reduced("closed form", lambda loss: type(loss) is Squared, closed_form),
-    Reduced("newton", lambda loss: loss.kind.differentiable, newton),
-    Reduced("multipliers", lambda loss: True, multipliers),
+REDUCED = [
+    ReducedSolver(solve_hinge, "libsvm, hinge", takes=lambda loss: type(loss) is Hinge),
+    ReducedSolver(solve_tube, "libsvm, tube", takes=lambda loss: type(loss) is EpsilonInsensitive),
+    ReducedSolver(closed_form, "closed form", takes=lambda loss: type(loss) is Squared),
+    ReducedSolver(newton, "newton", takes=lambda loss: loss.kind.differentiable),
+    ReducedSolver(multipliers, "multipliers", takes=lambda loss: True),
 ]
 
 
-def reduced_solver(loss: Loss) -> Reduced:
+def reduced_solver(loss: Loss) -> ReducedSolver:
     """The first solver that takes a loss."""
     return next(solver for solver in REDUCED if solver.takes(loss))
 
 
-def solve_reduced(objective: Objective, settings: Settings) -> Result[State]:
+def solve_reduced(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
     """Solve a reduced problem by the solver of its loss."""
     found = reduced_solver(objective.loss).solve(objective, settings)
     unsettled = found.status in (Status.PRECISION, Status.MAX_ITER)
@@ -66,13 +68,13 @@ def solve_reduced(objective: Objective, settings: Settings) -> Result[State]:
     return again if again.optimality.max() < found.optimality.max() else found
 
 
-def dual(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
+def dual(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
     """Minimise an objective with any loss by its problem of the size of the labels.
 
     Parameters
     ----------
     objective : Objective
-    settings : Settings, optional
+    settings : ManifoldSettings, optional
         All but `start` and `rule`.
 
     Returns
@@ -84,9 +86,8 @@ def dual(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
         columns = DeformedKernel.of(objective).at(objective.index)
     columns = columns.of(objective.index)
 
-    def lifted(iteration: Iteration[State]) -> bool:
-        number, reduced = iteration.number, iteration.state
-        return settings.on_iteration(Iteration(number, lambda: columns.lift(objective, reduced())))
+    def lifted(reduced: Callable[[], State]) -> bool:
+        return settings.on_iteration(lambda: columns.lift(objective, reduced()))
 
     of_reduced = replace(settings, start=None, on_iteration=lifted)
     inner = solve_reduced(columns.reduce(objective), of_reduced)
@@ -95,4 +96,4 @@ def dual(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
     # losses that have one.
     smooth = objective.loss.kind.differentiable
     measure = objective.optimality(state) if smooth else inner.optimality
-    return Result(state, inner.n_iter, verdict(inner.status, measure), measure, inner.history)
+    return exact_result(objective, state, measure, inner.n_iter, inner.status)

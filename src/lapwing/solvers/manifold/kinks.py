@@ -30,9 +30,9 @@ from lapwing.linalg import pivoted_cholesky
 from lapwing.losses.augmented import AugmentedLoss
 from lapwing.losses.labeled import EpsilonInsensitive
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Iteration, Result, Status, verdict
+from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.newton import newton
-from lapwing.solvers.manifold.protocol import Settings
+from lapwing.solvers.manifold.protocol import ManifoldResult, ManifoldSettings, exact_result
 from lapwing.spaces import LinearSpace
 
 _ROUNDS = 60
@@ -54,14 +54,14 @@ class _Certified(NamedTuple):
     gap: float
 
 
-def multipliers(objective: Objective, settings: Settings) -> Result[State]:
+def multipliers(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
     """Minimise an objective with any convex loss, one column after the other.
 
     Parameters
     ----------
     objective : Objective
         A supervised problem on a full-kernel space with gamma_A = 1, such as the dual's.
-    settings : Settings
+    settings : ManifoldSettings
         `tol`, the duality gap to stop at, relative to the objective, and `on_iteration`, called
         after every column.
 
@@ -81,10 +81,10 @@ def multipliers(objective: Objective, settings: Settings) -> Result[State]:
         if found.gap > settings.tol and not rounds_left:
             status = Status.MAX_ITER
         done += 1
-        if settings.on_iteration(Iteration(done, lambda: objective.state(coef, intercept))):
+        if settings.on_iteration(lambda: objective.state(coef, intercept)):
             status = Status.CALLBACK
             break
-    return Result(objective.state(coef, intercept), done, verdict(status, gap), gap)
+    return exact_result(objective, objective.state(coef, intercept), gap, done, status)
 
 
 def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
@@ -99,7 +99,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     before, without = np.inf, 0
     for _ in range(_ROUNDS):
         smooth = replace(inner, loss=loss, weights=np.ones(len(weights)))
-        state = newton(smooth, Settings(state, max_iter=_STEPS)).state
+        state = newton(smooth, ManifoldSettings(start=state, max_iter=_STEPS)).state
         scores = objective.labeled(state.values)
         slopes = loss.updated(objective.targets, scores)
         seen, _ = loss.nearest(objective.targets, scores)
@@ -170,7 +170,7 @@ class _End(NamedTuple):
         return cls(state.coef, state.intercept, float(gap / primal if primal > 0 else gap))
 
 
-def solve_hinge(objective: Objective, settings: Settings) -> Result[State]:
+def solve_hinge(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
     """Minimise with the hinge, one column after the other."""
     return _solve_columns(
         objective,
@@ -183,7 +183,7 @@ def solve_hinge(objective: Objective, settings: Settings) -> Result[State]:
     )
 
 
-def solve_tube(objective: Objective, settings: Settings) -> Result[State]:
+def solve_tube(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
     """Minimise with the epsilon-insensitive loss, one column after the other."""
     epsilon = cast(EpsilonInsensitive, objective.loss).epsilon
     return _solve_columns(
@@ -200,7 +200,9 @@ def solve_tube(objective: Objective, settings: Settings) -> Result[State]:
     )
 
 
-def _solve_columns(objective: Objective, dual: _MachineDual, settings: Settings) -> Result[State]:
+def _solve_columns(
+    objective: Objective, dual: _MachineDual, settings: ManifoldSettings
+) -> ManifoldResult:
     """Fit every column, and measure it by its duality gap."""
     c, tol = objective.n_columns, settings.tol
     T = objective.space.values(np.eye(objective.space.n_points))
@@ -220,17 +222,17 @@ def _solve_columns(objective: Objective, dual: _MachineDual, settings: Settings)
         if not min(end.gap for end in ends) <= tol:
             # Where the bound is wide, libsvm takes its steps in a matrix that is singular to
             # rounding: it stops far from the optimum or not at all.
-            found = multipliers(column, Settings(tol=tol))
+            found = multipliers(column, ManifoldSettings(tol=tol))
             ends.append(_End(*found.state[:2], float(found.optimality[0])))
             finished = found.status != Status.MAX_ITER
         best = min(ends, key=lambda end: end.gap)
         coef[:, j], intercept[j], gap[j] = best.coef[:, 0], best.intercept[0], best.gap
         status = status if finished or gap[j] <= tol else Status.MAX_ITER
         done += 1
-        if settings.on_iteration(Iteration(done, lambda: objective.state(coef, intercept))):
+        if settings.on_iteration(lambda: objective.state(coef, intercept)):
             status = Status.CALLBACK
             break
-    return Result(objective.state(coef, intercept), done, verdict(status, gap), gap)
+    return exact_result(objective, objective.state(coef, intercept), gap, done, status)
 
 
 def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array, float, bool]:
@@ -315,7 +317,7 @@ class CoordinateProblem:
         return coef
 
 
-def newton_in_coordinates(objective: Objective, *, max_iter: int) -> Result[State]:
+def newton_in_coordinates(objective: Objective, *, max_iter: int) -> ManifoldResult:
     """Newton in coordinates.
 
     Parameters
@@ -330,8 +332,8 @@ def newton_in_coordinates(objective: Objective, *, max_iter: int) -> Result[Stat
         Of the expansion.
     """
     coordinates = CoordinateProblem.of(objective)
-    inner = newton(coordinates.objective, Settings(max_iter=max_iter))
+    inner = newton(coordinates.objective, ManifoldSettings(max_iter=max_iter))
     coef = coordinates.expansion(inner.state.coef)
     state = objective.state(coef, inner.state.intercept)
     measure = objective.optimality(state)
-    return Result(state, inner.n_iter, verdict(inner.status, measure), measure)
+    return exact_result(objective, state, measure, inner.n_iter, inner.status)

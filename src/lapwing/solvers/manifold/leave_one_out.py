@@ -32,14 +32,14 @@ from lapwing.linalg import equal_columns
 from lapwing.losses.base import Kind
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.manifold.dual import solve_reduced
-from lapwing.solvers.manifold.protocol import DEFAULTS, Settings
+from lapwing.solvers.manifold.protocol import DEFAULTS, ManifoldSettings
 
 
 def left_out_values(
     reduced: Objective,
     solution: State,
     wanted: Array,
-    settings: Settings = DEFAULTS,
+    settings: ManifoldSettings = DEFAULTS,
 ) -> Array:
     """Score of every observation by the solution without it.
 
@@ -51,7 +51,7 @@ def left_out_values(
         Its minimum.
     wanted : ndarray of bool of shape (l,)
         Observations to be left out.
-    settings : Settings, optional
+    settings : ManifoldSettings, optional
         Of the solver, where a problem has to be solved again.
 
     Returns
@@ -69,7 +69,7 @@ def left_out_values(
     return np.where(wanted[:, None], values, np.nan)
 
 
-def _again(reduced: Objective, i: int, columns: Array, settings: Settings) -> Array:
+def _again(reduced: Objective, i: int, columns: Array, settings: ManifoldSettings) -> Array:
     kept = np.arange(len(reduced.index)) != i
     rest = replace(
         reduced,

@@ -18,9 +18,14 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.linalg import equal_columns
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Iteration, Result, Status, verdict
+from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.line_search import exact_line_search
-from lapwing.solvers.manifold.protocol import DEFAULTS, Settings
+from lapwing.solvers.manifold.protocol import (
+    DEFAULTS,
+    ManifoldResult,
+    ManifoldSettings,
+    exact_result,
+)
 from lapwing.spaces.base import QuadraticSystem
 
 _ROUNDING = 2e-15  # relative: nine roundings of float64
@@ -28,14 +33,14 @@ _IDLE = 2  # steps in a row that lower nothing
 _FLAT = 1e-6  # share of the chords' curvature below which a model says nothing about a bias
 
 
-def newton(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
+def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
     """Minimise an objective exactly.
 
     Parameters
     ----------
     objective : Objective
         With a loss without kinks (for the squared loss one step is the closed form).
-    settings : Settings, optional
+    settings : ManifoldSettings, optional
         `start`, `max_iter` and `on_iteration`.
 
     Returns
@@ -72,12 +77,12 @@ def newton(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]
         state = _replace_columns(state, open_columns, after)
         open_columns = open_columns[~(settled | (idle[open_columns] == _IDLE))]
         n_iter += 1
-        if settings.on_iteration(Iteration(n_iter, partial(State, *state))) and len(open_columns):
+        if settings.on_iteration(partial(State, *state)) and len(open_columns):
             stop = Status.CALLBACK
             break
     state = objective.state(state.coef, state.intercept)
     residual = objective.optimality(state)
-    return Result(state, n_iter, verdict(stop, residual), residual)
+    return exact_result(objective, state, residual, n_iter, stop)
 
 
 class _Parabolas(NamedTuple):
@@ -177,14 +182,14 @@ def _replace_columns(state: State, columns: Array, new: State) -> State:
     return State(*merged)
 
 
-def closed_form(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
+def closed_form(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
     """Minimise an objective with the squared loss, all columns in one system.
 
     Parameters
     ----------
     objective : Objective
         With the squared loss.
-    settings : Settings, optional
+    settings : ManifoldSettings, optional
         `on_iteration`, which is told of the one step.
 
     Returns
@@ -196,6 +201,6 @@ def closed_form(objective: Objective, settings: Settings = DEFAULTS) -> Result[S
     pull = objective.scatter(weights[:, None] * objective.targets.astype(np.float64))
     solution = objective.system().factor(on_points)(pull)
     state = objective.state(solution.coef, solution.intercept)
-    settings.on_iteration(Iteration(1, partial(State, *state)))
+    settings.on_iteration(partial(State, *state))
     residual = objective.optimality(state)
-    return Result(state, 1, verdict(Status.CONVERGED, residual), residual)
+    return exact_result(objective, state, residual, 1, Status.CONVERGED)

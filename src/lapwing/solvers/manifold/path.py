@@ -27,7 +27,7 @@ from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
-from lapwing.solvers.manifold.protocol import Settings
+from lapwing.solvers.manifold.protocol import ManifoldSettings
 from lapwing.solvers.regression import Observations, RidgePath, ridge_path
 from lapwing.spaces.base import Smoothness, Space
 from lapwing.spaces.full import FullKernelSpace
@@ -133,7 +133,7 @@ class DeformedPath:
         gamma_Is: Array,
         observations: Observations,
         loss: Loss,
-        settings: Settings,
+        settings: ManifoldSettings,
     ) -> RidgePath:
         """Left-out scores and likelihoods of every gamma_A with every gamma_I.
 
@@ -142,7 +142,7 @@ class DeformedPath:
         gamma_As, gamma_Is : ndarray of shape (a,) and (i,)
         observations : Observations
         loss : Loss
-        settings : Settings
+        settings : ManifoldSettings
             Of the solver of the problems of the labels.
 
         Returns
@@ -222,7 +222,7 @@ def _along_weights(
     gamma_As: Array,
     observations: Observations,
     loss: Loss,
-    settings: Settings,
+    settings: ManifoldSettings,
     *,
     bias: bool,
 ) -> Array:

@@ -21,23 +21,23 @@ from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.linalg import column_dot
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Iteration, Result, Status
+from lapwing.solvers.base import Result, Status
 from lapwing.solvers.manifold.line_search import exact_line_search
-from lapwing.solvers.manifold.protocol import DEFAULTS, Settings
+from lapwing.solvers.manifold.protocol import DEFAULTS, ManifoldResult, ManifoldSettings
 
 # A column counts as done if its gradient, computed afresh, is within this factor of the limit.
 _DRIFT = 2.0
 _NOISE = 4.0  # times the expected rounding
 
 
-def pcg(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
+def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
     """Minimise a differentiable objective by preconditioned conjugate gradient.
 
     Parameters
     ----------
     objective : Objective
         With a loss without kinks.
-    settings : Settings, optional
+    settings : ManifoldSettings, optional
         A column is done when its gradient has fallen to `tol` times its norm at zero. Where the
         arithmetic ends before, the run does too (`Status.PRECISION`).
 
@@ -79,7 +79,8 @@ def pcg(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
             break
         last, previous = state, norm
     optimality = norm / np.where(reference > 0, reference, 1.0)
-    return Result(state, run.n_iter, stop, optimality, run.history)
+    value = objective.reported(state)
+    return Result(state, value, optimality, run.n_iter, stop, run.history)
 
 
 @dataclass
@@ -87,7 +88,7 @@ class _Run:
     """State that lasts over the restarts of one call."""
 
     objective: Objective
-    settings: Settings
+    settings: ManifoldSettings
     n_iter: int = 0
     stretch: float = 0.0
     history: dict[str, list[Array]] = field(default_factory=dict)
@@ -95,7 +96,7 @@ class _Run:
     def interrupted(self, state: Callable[[], State]) -> Status | None:
         """Count an iteration and ask those who may stop the run."""
         self.n_iter += 1
-        asked = self.settings.on_iteration(Iteration(self.n_iter, state))
+        asked = self.settings.on_iteration(state)
         rule = self.settings.rule
         if rule is not None and self.n_iter % rule.every == 0 and rule.check(state()):
             return Status.EARLY

@@ -1,8 +1,7 @@
 """Registry of the solvers of manifold regularisation.
 
-Every solver is a function of an objective and `Settings`. A new one is one line in `SOLVERS`;
-names that users may write, messages and shared tests follow. When 'auto' should take it is said in
-`lapwing.estimators.choice`.
+A new one is one line in `SOLVERS`; names that users may write, messages and shared tests follow.
+When 'auto' should take it is said in `lapwing.estimators.choice`.
 """
 
 from __future__ import annotations
@@ -10,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Result
+from lapwing.objectives.manifold import Objective
+from lapwing.solvers.base import Solver, registry
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
-from lapwing.solvers.manifold.protocol import Settings
+from lapwing.solvers.manifold.protocol import ManifoldResult, ManifoldSettings
 
 
 @dataclass(frozen=True)
-class ManifoldSolver:
+class ManifoldSolver(Solver[Callable[[Objective, ManifoldSettings], ManifoldResult]]):
     """A solver and what it can do.
 
     Attributes
     ----------
-    solve : callable (objective, settings) -> Result
-    summary : str, default=""
-        How it works and what it is for, to follow its name in docstrings.
     kinks : bool, default=False
         Whether it takes losses with kinks.
     stops_early : bool, default=False
@@ -35,31 +31,32 @@ class ManifoldSolver:
         Whether it solves a problem of the labels alone, by columns of the deformed kernel.
     """
 
-    solve: Callable[[Objective, Settings], Result[State]]
-    summary: str = ""
     kinks: bool = False
     stops_early: bool = False
     reduces: bool = False
 
 
-SOLVERS: dict[str, ManifoldSolver] = {
-    "newton": ManifoldSolver(
+SOLVERS = registry(
+    ManifoldSolver(
         newton,
+        "newton",
         "is Newton's method on the primal, O(n^3) a step and class; for the linear kernel of the "
         "size of the features",
     ),
-    "pcg": ManifoldSolver(
+    ManifoldSolver(
         pcg,
+        "pcg",
         "is conjugate gradient preconditioned by the kernel, O(n^2) an iteration for all classes "
         "together, and only applies kernel and graph: for more points, sparse kernels, and early "
         "stopping",
         stops_early=True,
     ),
-    "dual": ManifoldSolver(
+    ManifoldSolver(
         dual,
+        "dual",
         "solves for the labelled columns of the deformed kernel once, O(n^3), then for all classes "
         "on problems of the size of the labels: the choice up to some 12000 points",
         kinks=True,
         reduces=True,
     ),
-}
+)
