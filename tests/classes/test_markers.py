@@ -141,7 +141,7 @@ def test_auto(y: Any, classes: list[Any], codes: list[int], found: tuple[Any, ..
     assert labels.codes.tolist() == codes
     assert labels.unlabeled == found
     assert [type(a) for a in labels.unlabeled] == [type(b) for b in found]
-    assert labels.doubt is None
+    assert labels.warning is None
     known, labeled = read_known(y, "auto", labels.classes)
     assert labeled.tolist() == labels.labeled.tolist()
     assert known.tolist() == labels.classes[labels.codes[labels.labeled]].tolist()
@@ -288,23 +288,23 @@ def test_a_class_that_is_called_unlabelled(word: str) -> None:
     # To ask for missing values is to say that every text is a class.
     labels = code_classes(y, None)
     assert word in labels.classes
-    assert isinstance(labels.doubt, NothingUnlabeledWarning)
-    assert f"If {word!r} means no label, pass unlabeled={word!r}." in str(labels.doubt)
+    assert isinstance(labels.warning, NothingUnlabeledWarning)
+    assert f"If {word!r} means no label, pass unlabeled={word!r}." in str(labels.warning)
     labels = code_classes([*y, None])
     assert word in labels.classes
-    assert isinstance(labels.doubt, UnlabeledMarkerWarning)
+    assert isinstance(labels.warning, UnlabeledMarkerWarning)
     assert (
         f"y holds the text {word!r}, which counts as a class, beside 1 rows that a missing value "
         "marks as unlabelled. If it means no label, mark its rows in the same way; if it is a "
         "class, another name is safer."
-    ) in str(labels.doubt)
+    ) in str(labels.warning)
 
 
 @pytest.mark.parametrize("word", ["un_known", "nano", "banana", "auto", "0", "u", "no", "nonesuch"])
 def test_other_words_are_classes(word: str) -> None:
     labels = code_classes(["a", "b", word, None])
     assert word in labels.classes
-    assert labels.doubt is None
+    assert labels.warning is None
 
 
 DOUBTS: dict[str, tuple[Any, Any, type[Warning], str]] = {
@@ -386,10 +386,10 @@ DOUBTS: dict[str, tuple[Any, Any, type[Warning], str]] = {
 
 @pytest.mark.parametrize(("y", "marker", "category", "message"), DOUBTS.values(), ids=DOUBTS.keys())
 def test_doubts(y: Any, marker: Any, category: type[Warning], message: str) -> None:
-    doubt = code_classes(y, marker).doubt
-    assert type(doubt) is category
+    warning = code_classes(y, marker).warning
+    assert type(warning) is category
     with pytest.raises(category, match=message):
-        raise doubt
+        raise warning
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ def test_doubts(y: Any, marker: Any, category: type[Warning], message: str) -> N
     ],
 )
 def test_no_doubt(y: Any, marker: Any) -> None:
-    assert code_classes(y, marker).doubt is None
+    assert code_classes(y, marker).warning is None
 
 
 # ---- any mix of types --------------------------------------------------------------------------
@@ -506,14 +506,14 @@ def test_nothing_becomes_a_class_or_is_hidden_in_silence(
     for value, hide in zip(values, hidden, strict=True):
         assert not hide or any(same(value, found) for found in labels.unlabeled)
     if not any(hidden):
-        assert isinstance(labels.doubt, NothingUnlabeledWarning)
+        assert isinstance(labels.warning, NothingUnlabeledWarning)
     if any(label in SUSPECT for label in classes) and set(classes) not in SIGNS:
-        assert labels.doubt is not None
+        assert labels.warning is not None
     numbers = kind(classes[0]) == "number"
-    if numbers and -1 in classes and labels.doubt is None:
+    if numbers and -1 in classes and labels.warning is None:
         # A class only where something else was said to mark, or as one of two signs.
         assert marker != "auto" or classes == [-1, 1]
-    if marker == "auto" and -1 in labels.unlabeled and numbers and labels.doubt is None:
+    if marker == "auto" and -1 in labels.unlabeled and numbers and labels.warning is None:
         assert min(classes) > -1
     known, labeled = read_known(y, marker, labels.classes)
     assert labeled.tolist() == labels.labeled.tolist()
@@ -564,16 +564,16 @@ def test_targets_are_missing_in_any_way(y: Any) -> None:
 
 def test_targets_of_which_all_are_known() -> None:
     targets = np.array([1.0, 2.5, 3.0, 4.0])
-    doubt = target_warning(targets, np.ones(4, dtype=bool))
-    assert type(doubt) is NothingUnlabeledWarning
-    assert "Set y to NaN where there is no target" in str(doubt)
+    warning = target_warning(targets, np.ones(4, dtype=bool))
+    assert type(warning) is NothingUnlabeledWarning
+    assert "Set y to NaN where there is no target" in str(warning)
     assert target_warning(targets, np.array([True, False, True, True])) is None
 
 
 def test_a_number_that_most_targets_are_may_mean_none() -> None:
     targets = np.array([-1.0, 2.5, -1.0, -1.0, 3.0])
-    doubt = target_warning(targets, np.ones(5, dtype=bool))
-    assert "most targets are -1. If -1 means no target, set y to NaN there" in str(doubt)
+    warning = target_warning(targets, np.ones(5, dtype=bool))
+    assert "most targets are -1. If -1 means no target, set y to NaN there" in str(warning)
     two = target_warning(np.array([0.0, 0.0, 1.0]), np.ones(3, dtype=bool))
     assert "Set y to NaN where there is no target" in str(two)
 
@@ -602,10 +602,10 @@ def test_labels_that_are_written_almost_alike(rare: str, usual: str, alike: bool
     assert near_miss([usual, rare, "other thing"], [10, 2, 1]) == ((rare, usual) if alike else None)
     assert near_miss([usual, rare], [9, 2]) is None  # too many for a slip
     y = np.array([usual] * 10 + [rare] * 2 + [None] * 5, dtype=object)
-    doubt = code_classes(y).doubt
-    assert isinstance(doubt, SimilarLabelsWarning) == alike
+    warning = code_classes(y).warning
+    assert isinstance(warning, SimilarLabelsWarning) == alike
     if alike:
-        assert f"{rare!r} in 2 rows and {usual!r} in 10 rows" in str(doubt)
+        assert f"{rare!r} in 2 rows and {usual!r} in 10 rows" in str(warning)
 
 
 @pytest.mark.parametrize("counts", [[4, 1], [2, 2], [1, 9]])
@@ -613,12 +613,12 @@ def test_labels_that_are_written_almost_alike(rare: str, usual: str, alike: bool
 def test_blanks_around_a_label_are_a_slip_of_any_word(slip: str, counts: list[int]) -> None:
     assert near_miss(["cat", slip], counts) == (slip, "cat")
     y = np.array(["cat"] * counts[0] + [slip] * counts[1] + ["dog", None], dtype=object)
-    assert isinstance(code_classes(y).doubt, SimilarLabelsWarning)
+    assert isinstance(code_classes(y).warning, SimilarLabelsWarning)
 
 
 def test_texts_of_which_most_are_there_once_may_be_no_classes() -> None:
     def doubt_of(labels: list[Any]) -> Any:
-        return code_classes(np.array([*labels, None], dtype=object)).doubt
+        return code_classes(np.array([*labels, None], dtype=object)).warning
 
     names = [f"{chr(97 + k)}-{100 + k}" for k in range(20)]
     doubt = doubt_of(names)

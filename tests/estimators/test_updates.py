@@ -39,7 +39,7 @@ from lapwing.estimators import template, updates
 from lapwing.estimators.template import is_fitted_name
 from lapwing.exceptions import ConstantFitWarning, SuggestedLabelsWarning
 from lapwing.graphs import build_laplacian, default_graph, smallest_eigenpairs
-from lapwing.graphs.design import cover, design_of, most_telling, spectral_prior
+from lapwing.graphs.design import cover, design_of, most_informative, spectral_prior
 from lapwing.model_selection import leave_one_out, sure_rows
 from lapwing.problem import value_order
 from lapwing.solvers.design import reduce_variance
@@ -393,7 +393,7 @@ def test_suggestions_reduce_the_variance_most(observed: list[int]) -> None:
     unsure, counts = rng.uniform(0.1, 1, 60), rng.integers(1, 4, 60).astype(float)
     allowed = np.ones(60, dtype=bool)
     allowed[observed] = False
-    found = most_telling(Z, np.array(observed, dtype=int), 6, unsure, allowed, counts)
+    found = most_informative(Z, np.array(observed, dtype=int), 6, unsure, allowed, counts)
     assert found.tolist() == by_inversion(Z, observed, 6, unsure, counts)
 
 
@@ -402,7 +402,7 @@ def test_without_a_label_a_batch_covers_the_graph() -> None:
     X = np.vstack([rng.normal(6 * k, 0.5, (30, 2)) for k in range(5)])
     Z = prior_of(X, 15)
     ones = np.ones(150)
-    found = most_telling(Z, np.empty(0, dtype=int), 5, ones, ones > 0, ones)
+    found = most_informative(Z, np.empty(0, dtype=int), 5, ones, ones > 0, ones)
     assert sorted(found // 30) == [0, 1, 2, 3, 4]
 
 
@@ -432,7 +432,7 @@ def test_neighbours_are_taken_where_nothing_else_is_left() -> None:
     ones = np.ones(3)
     all_joined = sp.csr_array(np.ones((3, 3)))
     nothing = np.empty(0, dtype=int)
-    found = most_telling(np.eye(3), nothing, 3, ones, ones > 0, ones, all_joined)
+    found = most_informative(np.eye(3), nothing, 3, ones, ones > 0, ones, all_joined)
     assert sorted(found) == [0, 1, 2]
 
 
@@ -600,7 +600,7 @@ def test_small_work_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(place, name, watched)
 
-    watch(updates, "most_telling")
+    watch(updates, "most_informative")
     watch(type(model._kept.refits), "solve")
     watch(template, "evaluate")
     with threadpool_limits(2, "blas"):
@@ -611,7 +611,7 @@ def test_small_work_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         model.predict(many)
     assert len(many) > 100
     found = dict(seen[:-1])
-    assert found == {"most_telling": {1}, "solve": {1}, "evaluate": {1}}
+    assert found == {"most_informative": {1}, "solve": {1}, "evaluate": {1}}
     assert seen[-1] == ("evaluate", {2})
 
 

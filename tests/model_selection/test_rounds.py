@@ -64,7 +64,7 @@ def test_each_round_is_a_fit_without_its_labels(estimator: Any, n_classes: int) 
         times[left] += 1
         missed[left] += answers != y[rows]
     told = times > 0
-    np.testing.assert_array_equal(found.told, told)
+    np.testing.assert_array_equal(found.judged, told)
     np.testing.assert_array_equal(found.missed[told], (missed / np.maximum(times, 1))[told])
     assert found.n_left_out(n_classes).tolist() == [3] * n_classes
     assert found.n_missed(n_classes).sum() == pytest.approx(found.missed[told].sum())

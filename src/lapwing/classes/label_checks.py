@@ -390,8 +390,8 @@ _DOUBTS = (
 def label_warnings_ignored() -> Iterator[None]:
     """Leave out what is warned of how labels were read: the caller has told it in other words."""
     with warnings.catch_warnings():
-        for doubt in _DOUBTS:
-            warnings.simplefilter("ignore", doubt)
+        for warning in _DOUBTS:
+            warnings.simplefilter("ignore", warning)
         yield
 
 

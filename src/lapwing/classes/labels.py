@@ -42,14 +42,14 @@ class ClassLabels:
     unlabeled : tuple
         What marked unlabelled rows: -1, None (missing values), '' (empty texts) or the marker that
         was asked for. Empty if every row is labelled.
-    doubt : LapwingWarning or None
+    warning : LapwingWarning or None
         What is to be told of how they were read.
     """
 
     classes: Array
     codes: Array
     unlabeled: tuple[Any, ...] = ()
-    doubt: LapwingWarning | None = None
+    warning: LapwingWarning | None = None
 
     @property
     def labeled(self) -> Array:

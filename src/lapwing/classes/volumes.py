@@ -29,7 +29,7 @@ from lapwing.classes.transport import Plan, transport
 from lapwing.problem import distinct_rows
 
 _NAMES = ("labels", "uniform", "unknown")
-PRIOR_WISHES = "'labels', 'uniform', 'unknown', None, a dict or an array of one number a class"
+PRIOR_FORMS = "'labels', 'uniform', 'unknown', None, a dict or an array of one number a class"
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +219,7 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
         an entry that is negative or no number, or 0 for a class that has labels.
     """
     if not is_prior_like(class_prior):
-        raise ValueError(f"class_prior={class_prior!r} must be {PRIOR_WISHES}.")
+        raise ValueError(f"class_prior={class_prior!r} must be {PRIOR_FORMS}.")
     if class_prior is None:
         return None
     counts = np.bincount(codes[codes >= 0], minlength=len(classes))

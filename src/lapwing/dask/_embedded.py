@@ -95,11 +95,11 @@ class _EmbeddedOnCluster(OnCluster):
         landmarks = _landmarks(recipe, problem.X)
         return _ClusterSpace.of(kernel, problem.X, landmarks)
 
-    def _form(self: Any, posed: ScaledProblem) -> tuple[ScaledProblem, PreparedSolver]:
-        problem = posed.measured
+    def _form(self: Any, scaled_problem: ScaledProblem) -> tuple[ScaledProblem, PreparedSolver]:
+        problem = scaled_problem.measured
         side = _feature_side(problem)
         method = EMBEDDED_METHODS[self._loss().name, "features"]
-        return posed, PreparedSolver(method, problem.space, side)
+        return scaled_problem, PreparedSolver(method, problem.space, side)
 
     def _checked(
         self: Any, objective: EmbeddedObjective, result: EmbeddedResult, prepared: EmbeddedPrepared

@@ -116,20 +116,20 @@ class OnCluster:
                 "block.toarray()), with fewer features if memory is short."
             )
         check_parameters(self)
-        self._check_wishes()
+        self._check_combination()
         self._refuse()
         self.n_features_in_ = X.shape[1]
         if X.names is not None:
             self.feature_names_in_ = X.names
         targets: Targets = self._read_targets(y.column)
-        diagnostics.warn_labels(targets.doubt)
+        diagnostics.warn_labels(targets.warning)
         self._set(targets.attributes)
         graph, stages = self._graph(), _LoggedStages()
         problem = self._problem(X, y, targets, weights)
         prepared = self._prepare(targets, problem, graph, stages)
         solution = self._solve(prepared, stages)
         with stages.stage("answers"):
-            values: RowBlocks = self._tell(X, prepared, solution)
+            values: RowBlocks = self._finish(X, prepared, solution)
         return values
 
     def _refuse(self) -> None:
@@ -153,7 +153,7 @@ class OnCluster:
         targets.check(targets, problem)  # type: ignore[arg-type]
         return problem
 
-    def _tell(self: Any, X: Points, prepared: Prepared[Any, Any], solution: Solution) -> Any:
+    def _finish(self: Any, X: Points, prepared: Prepared[Any, Any], solution: Solution) -> Any:
         self._set(solution.function.attributes)
         there = RowBlocks, HaloMatrix
         self._set({k: v for k, v in solution.attributes.items() if not isinstance(v, there)})

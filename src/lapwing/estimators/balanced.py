@@ -247,7 +247,7 @@ class BalancedGraphClassifier(
     unlabeled: object = "auto"
     updatable: bool = False
 
-    def _check_wishes(self) -> None:
+    def _check_combination(self) -> None:
         check_space_or_auto(self.space)
 
     def _default_graph(self, X: PointData) -> GraphRecipe:

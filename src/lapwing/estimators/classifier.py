@@ -94,7 +94,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
             attributes["class_prior_"] = prior
         columns = coded_columns(labels.codes, len(labels.classes))
         weights = self._class_weights(labels)
-        return Targets(columns, labels.labeled, weights, attributes, labels.doubt, check_classes)
+        return Targets(columns, labels.labeled, weights, attributes, labels.warning, check_classes)
 
     def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
         if not self._refines or self.refine is None:
@@ -308,8 +308,8 @@ class ManifoldClassifier(
     def _validation_targets(self, y: ArrayLike) -> Array:
         return code_known(y, self.classes_)
 
-    def _check_wishes(self, *, validation_data: object = None) -> None:
-        super()._check_wishes(validation_data=validation_data)
+    def _check_combination(self, *, validation_data: object = None) -> None:
+        super()._check_combination(validation_data=validation_data)
         if self.refine is not None and not self._wants_graph():
             raise ValueError(
                 f"refine={self.refine!r} walks on the graph, and gamma_I=0 leaves it out. Use "

@@ -52,10 +52,10 @@ _OUTLYING = 30
 _REACHED = 0.5
 
 
-def warn_labels(doubt: LapwingWarning | None) -> None:
+def warn_labels(warning: LapwingWarning | None) -> None:
     """Warn of how y was read, if there is anything to tell."""
-    if doubt is not None:
-        warn(str(doubt), type(doubt))
+    if warning is not None:
+        warn(str(warning), type(warning))
 
 
 def warn_calibrated_marker(n_unlabeled: int) -> None:

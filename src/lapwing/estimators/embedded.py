@@ -117,7 +117,7 @@ class EmbeddedSolution(Solution):
             return None
         found = left_out_values(self.formed.system, self.scaled_problem.measured.side)
         values = self.scaled_problem.units.plain(found.values)
-        return np.where(found.told[:, None], values, np.nan)
+        return np.where(found.reliable[:, None], values, np.nan)
 
     def left_out_fits(self) -> LeftOutFits | None:
         if self.formed.method.knows_labels:
@@ -150,14 +150,14 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
     formed: PreparedSolver
 
     def solve(self, prepared: EmbeddedPrepared) -> EmbeddedSolution:
-        scaled_problem = self.estimator._posed(prepared).on(self.formed.space)
+        scaled_problem = self.estimator._scaled_problem(prepared).on(self.formed.space)
         return self.estimator._solved(prepared, scaled_problem, self.formed)
 
     def values(self, prepared: EmbeddedPrepared) -> Array:
         return self._virtual_labels(prepared, slice(None))
 
     def posterior(self, X: PointsLike) -> Posterior:
-        scaled_problem, kernel = self.estimator._posed(self.prepared), self.formed.system
+        scaled_problem, kernel = self.estimator._scaled_problem(self.prepared), self.formed.system
         given = kernel.beyond(self.formed.space, X)
         found = posterior(kernel, scaled_problem.measured.side, given)
         unit = scaled_problem.units.scale**2
@@ -166,16 +166,16 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
 
     def left_out(self) -> Array:
         problem, wanted = self.prepared.problem, removable(self.prepared, self._regression)
-        scaled_problem = self.estimator._posed(self.prepared)
+        scaled_problem = self.estimator._scaled_problem(self.prepared)
         found = left_out_values(self.formed.system, scaled_problem.measured.side)
         values = np.where(wanted[:, None], scaled_problem.units.plain(found.values), np.nan)
-        again = wanted & ~found.told
+        again = wanted & ~found.reliable
         for i in np.flatnonzero(again).tolist():
             values[i] = self._virtual_labels(without(self.prepared, i), problem.index[[i]])[0]
         return values
 
     def covariance(self, points: Array) -> Covariance | None:
-        side = self.estimator._posed(self.prepared).measured.side
+        side = self.estimator._scaled_problem(self.prepared).measured.side
         return covariance(self.formed.system, side, points, float(self.estimator.lam))
 
     @property
@@ -183,7 +183,7 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
         return self.estimator._regression
 
     def _virtual_labels(self, prepared: EmbeddedPrepared, points: Any) -> Array:
-        scaled_problem = self.estimator._posed(prepared)
+        scaled_problem = self.estimator._scaled_problem(prepared)
         side = scaled_problem.measured.side
         values = scaled_problem.units.plain(
             side.values_at(points, self.formed.system.graph_coef(side))
@@ -202,7 +202,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
     def _loss(self) -> Loss:
         """The loss between the function and the virtual labels."""
 
-    def _check_wishes(self) -> None:
+    def _check_combination(self) -> None:
         check_space_or_auto(self.space)
 
     def _prepare(
@@ -359,19 +359,19 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         *,
         previous: Mapping[str, Any] | None = None,
     ) -> EmbeddedSolution:
-        scaled_problem = self._posed(prepared)
+        scaled_problem = self._scaled_problem(prepared)
         with progress.stage("features"):
             scaled_problem, formed = self._form(scaled_problem)
         with progress.stage("solve", None) as tick:
             return self._solved(prepared, scaled_problem, formed, lambda: tick(lambda: {}))
 
     def _refits(self, prepared: EmbeddedPrepared) -> Refits[EmbeddedPrepared, EmbeddedSolution]:
-        scaled_problem = self._posed(prepared)
+        scaled_problem = self._scaled_problem(prepared)
         if self._plan(scaled_problem)[1].knows_labels:
             return super()._refits(prepared)
         return EmbeddedRefits(self, prepared, self._form(scaled_problem)[1])
 
-    def _posed(self, prepared: EmbeddedPrepared) -> ScaledProblem:
+    def _scaled_problem(self, prepared: EmbeddedPrepared) -> ScaledProblem:
         objective = self._objective(prepared)
         free = self._levels_are_free(prepared)
         # Targets such as 1e6 + small ones lose their digits to the level; C, epsilon and the

@@ -63,8 +63,8 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         )
     }
 
-    def _check_wishes(self) -> None:
-        self._estimator()._check_wishes()
+    def _check_combination(self) -> None:
+        self._estimator()._check_combination()
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
@@ -145,7 +145,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         laplacian = prepared.laplacian[0].laplacian
         one = prepared.on(laplacian, space, every)
         plain = self._estimator(C=C)
-        curvature = plain._form(plain._posed(one))[1].system.eliminated.curvature
+        curvature = plain._form(plain._scaled_problem(one))[1].system.eliminated.curvature
         ends = np.cumsum([len(pairs.values) for pairs in distinct])
         place = {
             id(pairs): slice(end - len(pairs.values), end)

@@ -189,7 +189,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
     def _wants_graph(self) -> bool:
         return bool(self.gamma_I > 0)
 
-    def _check_wishes(self) -> None:
+    def _check_combination(self) -> None:
         check_solver(self.solver, self._loss(), early_stopping=False)
 
     def _prepare(
@@ -448,7 +448,7 @@ class StoppableEstimator(ManifoldEstimator):
         """
         return self._fit(X, y, sample_weight, validation_data=validation_data)
 
-    def _check_wishes(self, *, validation_data: object = None) -> None:
+    def _check_combination(self, *, validation_data: object = None) -> None:
         check_solver(self.solver, self._loss(), early_stopping=self._stops_early())
         if validation_data is not None and not self._validates():
             raise ValueError(

@@ -20,7 +20,7 @@ from lapwing._parameters import (
     one_of,
     optional,
 )
-from lapwing.classes.volumes import PRIOR_WISHES, is_prior_like
+from lapwing.classes.volumes import PRIOR_FORMS, is_prior_like
 from lapwing.estimators.choice import SOLVERS, STOPPING
 from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
@@ -95,7 +95,7 @@ _RULES: dict[str, Rule] = {
         lambda v: v == "balanced" if isinstance(v, str) else isinstance(v, dict),
         "'balanced', a dict from classes to their weights, or None",
     ),
-    "class_prior": (is_prior_like, PRIOR_WISHES),
+    "class_prior": (is_prior_like, PRIOR_FORMS),
     "refine": one_of("cut", None),
     "solver": one_of(*SOLVERS),
     "stopping": one_of(*STOPPING),

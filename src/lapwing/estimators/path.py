@@ -40,7 +40,7 @@ from lapwing.spaces import Space
 
 
 class KernelWidth(NamedTuple):
-    """Functions of a kernel, and what the plain estimator is told of it."""
+    """Functions of a kernel, and what the plain estimator needs to know of it."""
 
     params: Mapping[str, Any]
     kernel: Kernel | None  # None for linear functions
@@ -104,7 +104,7 @@ def nearest(values: ArrayLike, usual: float) -> float:
 
 
 _CLEAR = 1.645  # standard errors: what chance exceeds once in twenty times
-_TOLD = ("best_params_", "best_score_", "cv_results_")  # of the choice
+_CHOICE = ("best_params_", "best_score_", "cv_results_")  # of the choice
 
 
 class Scored(NamedTuple):
@@ -149,9 +149,9 @@ class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
     @classmethod
     def of_solution(cls, solution: PathSolution) -> ChosenRefits:
         """Return the refits of the chosen member of a path."""
-        told = {name: solution.attributes[name] for name in _TOLD}
+        choice = {name: solution.attributes[name] for name in _CHOICE}
         estimator, prepared = solution.estimator, solution.prepared
-        return cls(estimator, prepared, estimator._refits(prepared), told)
+        return cls(estimator, prepared, estimator._refits(prepared), choice)
 
     def covering(self, points: Array) -> ChosenRefits:
         return replace(self, chosen=self.chosen.covering(points))
@@ -187,8 +187,8 @@ def _of_choice(
     estimator: SemiSupervisedEstimator[Any, Any],
     prepared: Prepared[Any, Any],
 ) -> PathSolution:
-    told = {**solution.attributes, **attributes}
-    return PathSolution(solution.function, solution.values, told, estimator, prepared, solution)
+    merged = {**solution.attributes, **attributes}
+    return PathSolution(solution.function, solution.values, merged, estimator, prepared, solution)
 
 
 PathPrepared = TypeVar("PathPrepared", bound=Prepared[tuple[KernelWidth, ...], Any])
@@ -269,7 +269,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
     def _with_usual(
         self, widths: Sequence[KernelWidth], problem: Problem
     ) -> tuple[KernelWidth, ...]:
-        """The widths, with the one told that is nearest to the usual one."""
+        """The widths, with the one marked that is nearest to the usual one."""
         place = 0
         if widths[0].params:
             kernel = self._estimator(gamma="scale")._make_kernel(problem)
@@ -301,14 +301,14 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
                 score, results = float("nan"), {}
         chosen = self._of_setting(prepared, params)
         estimator = self._estimator(**params)
-        told = dict(zip(_TOLD, (dict(params), score, results), strict=True))
-        return _of_choice(estimator._solve(chosen, progress), told, estimator, chosen)
+        choice = dict(zip(_CHOICE, (dict(params), score, results), strict=True))
+        return _of_choice(estimator._solve(chosen, progress), choice, estimator, chosen)
 
     def _first_solution(
-        self, X: PointData, prepared: PathPrepared, progress: Stages, **wishes: Any
+        self, X: PointData, prepared: PathPrepared, progress: Stages, **options: Any
     ) -> PathSolution:
         self.__dict__.pop("_kept", None)  # of the fit before
-        solution = self._solve(prepared, progress, **wishes)
+        solution = self._solve(prepared, progress, **options)
         self._keep(self._refits(prepared), solution, X)
         return solution
 

@@ -146,7 +146,7 @@ class Targets(NamedTuple):
     labeled: Array  # (n_rows,) bool
     class_weights: Array  # (n_rows,) factors of the sample weights
     attributes: Mapping[str, Any]  # what decoding needs, as the fitted attributes that it is
-    doubt: LapwingWarning | None = None  # of how y was read
+    warning: LapwingWarning | None = None  # of how y was read
     # Refuses a problem whose weights leave too little to learn from.
     check: Callable[[Targets, Problem], None] = _check_nothing
 

@@ -45,22 +45,22 @@ class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEsti
     _regression = True
 
     def _fit(
-        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None, **wishes: Any
+        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None, **options: Any
     ) -> Any:
         columns = split_targets(y)
         if columns is None:
-            return super()._fit(X, y, sample_weight, **wishes)
-        return self._fit_several(X, columns, sample_weight, **wishes)
+            return super()._fit(X, y, sample_weight, **options)
+        return self._fit_several(X, columns, sample_weight, **options)
 
     def _fit_several(
-        self, X: PointsLike, columns: list[Any], sample_weight: ArrayLike | None, **wishes: Any
+        self, X: PointsLike, columns: list[Any], sample_weight: ArrayLike | None, **options: Any
     ) -> Any:
         """Prepare once, and solve for each target."""
         check_parameters(self)
-        self._check_wishes(**wishes)
-        if any(value is not None for value in wishes.values()):
+        self._check_combination(**options)
+        if any(value is not None for value in options.values()):
             raise ValueError(
-                f"{', '.join(wishes)} is of one target, and y has {len(columns)} columns. Fit one "
+                f"{', '.join(options)} is of one target, and y has {len(columns)} columns. Fit one "
                 "estimator for each column, or leave it out."
             )
         self._forget()
@@ -68,10 +68,10 @@ class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEsti
         points, first = self._begin(X, columns[0])
         each = [first, *map(self._read_targets, columns[1:])]
         for targets in each[1:]:
-            diagnostics.warn_labels(targets.doubt)
+            diagnostics.warn_labels(targets.warning)
         # Points are those of all targets: a row of weight 0 that has any is left out for all.
         together = first._replace(labeled=np.any([one.labeled for one in each], axis=0))
-        # One copy, which all fits may keep: `_tell` copies what shares memory with its points.
+        # One copy, which all fits may keep: `_finish` copies what shares memory with its points.
         own = points if is_rows(points) or self._pairwise() else points.copy()
         graph = self._graph()
         problem = self._make_problem(own, together, sample_weight, graph)
@@ -85,7 +85,7 @@ class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEsti
             solution = of_one.solve(of_one.prepared)
             one._set(targets.attributes)
             one._keep(of_one, solution, points)
-            one._tell(points, of_one.prepared, solution)
+            one._finish(points, of_one.prepared, solution)
         keep_several(self, fitted)
         progress.finish(lambda: {})
         return self
@@ -103,8 +103,8 @@ class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEsti
 
     def _read_targets(self, y: ArrayLike) -> Targets:
         targets, labeled = read_targets(y)
-        doubt = target_warning(targets, labeled)
-        return Targets(targets[:, None], labeled, np.ones(len(targets)), {}, doubt)
+        warning = target_warning(targets, labeled)
+        return Targets(targets[:, None], labeled, np.ones(len(targets)), {}, warning)
 
     def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
         values = super()._answer(X, problem, solution)

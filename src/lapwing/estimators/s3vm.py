@@ -324,7 +324,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     def _n_stages(self) -> int:  # type: ignore[override]
         return 2 + self._wants_graph()
 
-    def _check_wishes(self) -> None:
+    def _check_combination(self) -> None:
         check_space(self.space)
         check_combination(self)
 
@@ -425,8 +425,8 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         made = partial(self._fitted, space, classes if paired else None)
         with progress.stage("solve", None) as tick:
             n_machines = n_columns(len(classes), paired=paired)
-            tell = self._telling(made, tick, (space.n_coef, n_machines))
-            machines = fit_all(space, observations, recipe, tell)
+            report = self._reporter(made, tick, (space.n_coef, n_machines))
+            machines = fit_all(space, observations, recipe, report)
         values = machines.values(space)
         attributes = self._attributes(machines, recipe)
         if prepared.laplacian is not None:
@@ -459,20 +459,20 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
             check_random_state(self.random_state),
         )
 
-    def _telling(
+    def _reporter(
         self, made: Callable[[Array, Array], FittedFunction], tick: Tick, shape: tuple[int, int]
     ) -> Callable[[int, Callable[[], tuple[Array, float]]], bool]:
         """Tell callbacks of every iteration; columns still to come are zero."""
         coef, intercept = np.zeros(shape), np.zeros(shape[1])
 
-        def tell(column: int, known: Callable[[], tuple[Array, float]]) -> bool:
+        def report(column: int, known: Callable[[], tuple[Array, float]]) -> bool:
             def attributes() -> Mapping[str, Any]:
                 coef[:, column], intercept[column] = known()
                 return made(coef, intercept).attributes
 
             return tick(attributes)
 
-        return tell
+        return report
 
     def _fitted(
         self, space: Space, voting: Array | None, coef: Array, intercept: Array

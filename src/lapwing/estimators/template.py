@@ -90,7 +90,7 @@ def prepare(
     """
     estimator = copy(estimator)  # reading X sets its attributes
     check_parameters(estimator)
-    estimator._check_wishes()
+    estimator._check_combination()
     X, targets = estimator._begin(X, y)
     graph = estimator._graph()
     problem = estimator._make_problem(X, targets, sample_weight, graph)
@@ -106,7 +106,7 @@ def solve(estimator: SemiSupervisedEstimator[P, S], prepared: P) -> S:
         If they ask for a graph and none was prepared.
     """
     check_parameters(estimator)
-    estimator._check_wishes()
+    estimator._check_combination()
     if estimator._wants_graph() and prepared.laplacian is None:
         raise ValueError(
             "gamma_I > 0 asks for a graph, and the problem was prepared without one, with "
@@ -200,11 +200,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         return self._fit(X, y, sample_weight)
 
     def _fit(
-        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None, **wishes: Any
+        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None, **options: Any
     ) -> Any:
-        """Prepare, solve, answer; `wishes` go to `_solve`."""
+        """Prepare, solve, answer; `options` go to `_solve`."""
         check_parameters(self)
-        self._check_wishes(**wishes)
+        self._check_combination(**options)
         previous = self._forget()
         points, targets = self._begin(X, y)
         graph = self._graph()
@@ -212,16 +212,16 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         progress = Progress(self, self._n_stages, points, y)
         self._set(targets.attributes)
         prepared = self._prepare(targets, problem, graph, progress)
-        solution = self._first_solution(points, prepared, progress, previous=previous, **wishes)
-        self._tell(points, prepared, solution)
+        solution = self._first_solution(points, prepared, progress, previous=previous, **options)
+        self._finish(points, prepared, solution)
         progress.finish(lambda: {})
         return self
 
-    def _first_solution(self, X: PointData, prepared: P, progress: Stages, **wishes: Any) -> S:
+    def _first_solution(self, X: PointData, prepared: P, progress: Stages, **options: Any) -> S:
         """The solution of a fit; a family may keep what it is made of."""
-        return self._solve(prepared, progress, **wishes)
+        return self._solve(prepared, progress, **options)
 
-    def _tell(self, X: Any, prepared: P, solution: S) -> None:
+    def _finish(self, X: Any, prepared: P, solution: S) -> None:
         """Fitted attributes, answers, warnings."""
         problem = prepared.problem
         answer = self._refined(X, prepared, solution)
@@ -271,7 +271,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
     def _diagnose(self, prepared: P, solution: S) -> None:
         """Warn where the answer would mislead."""
 
-    def _check_wishes(self) -> None:
+    def _check_combination(self) -> None:
         """Refuse parameters that do not go together, before anything that takes time."""
         return
 
@@ -321,7 +321,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         X = self._read_points(X, reset=True)
         check_one_entry_a_row(X, y, regression=self._regression)
         targets = self._read_targets(y)
-        diagnostics.warn_labels(targets.doubt)
+        diagnostics.warn_labels(targets.warning)
         diagnostics.warn_calibrated_marker(len(targets.labeled) - int(targets.labeled.sum()))
         return X, targets
 

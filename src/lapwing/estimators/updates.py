@@ -25,7 +25,7 @@ from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
 from lapwing.estimators import diagnostics
 from lapwing.estimators.prepared import SILENT, P, Refits, S, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
-from lapwing.graphs.design import design_of, most_telling
+from lapwing.graphs.design import design_of, most_informative
 from lapwing.linalg import column_dot
 from lapwing.problem import value_order
 from lapwing.solvers.design import reduce_variance
@@ -125,7 +125,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         self._set({name: left[name] for name in left if name.endswith("_in_")})
         self._kept = replace(kept, refits=refits)
         self._set(targets.attributes)
-        self._tell(kept.X, prepared, solution)
+        self._finish(kept.X, prepared, solution)
         return self
 
     def suggest(self, k: int = 1) -> Array:
@@ -228,7 +228,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
             kept = replace(kept, design=design_of(prepared.laplacian, prepared.eigenpairs))
             self._kept = kept
         assert kept.design is not None
-        return most_telling(
+        return most_informative(
             kept.design,
             np.unique(prepared.problem.index),
             min(k, int(open_points.sum())),
@@ -293,10 +293,10 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         # What is kept must not change when the user writes into X later.
         return (X.copy() if self.updatable else X), targets
 
-    def _first_solution(self, X: PointData, prepared: P, progress: Stages, **wishes: Any) -> S:
+    def _first_solution(self, X: PointData, prepared: P, progress: Stages, **options: Any) -> S:
         self.__dict__.pop("_kept", None)  # of the fit before
         if not self.updatable:
-            return self._solve(prepared, progress, **wishes)
+            return self._solve(prepared, progress, **options)
         refits = self._refits(prepared)
         with progress.stage("solve"):
             solution = refits.solve(prepared)

@@ -107,7 +107,7 @@ def cover(
     """
     free = np.ones(laplacian.n_points, dtype=bool)
     free[observed] = False
-    return most_telling(
+    return most_informative(
         design_of(laplacian) if design is None else design,
         observed,
         min(k, int(free.sum())),
@@ -118,7 +118,7 @@ def cover(
     )
 
 
-def most_telling(
+def most_informative(
     Z: Array,
     observed: Array,
     k: int,
@@ -156,8 +156,8 @@ def most_telling(
         if not free.any():
             free = left.copy()
         gram = (rows.T * counts) @ rows
-        told = np.einsum("ij,jk,ik->i", rows, gram, rows, optimize=True)
-        gain = unsure * told / ((rows * rows).sum(axis=1) + _NOISE)
+        explained = np.einsum("ij,jk,ik->i", rows, gram, rows, optimize=True)
+        gain = unsure * explained / ((rows * rows).sum(axis=1) + _NOISE)
         gain[~free] = -1.0
         best = int(np.argmax(gain >= gain.max() - _ROUNDING * abs(gain.max())))  # the first of ties
         chosen[step], left[best], free[best] = best, False, False

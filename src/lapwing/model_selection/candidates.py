@@ -345,7 +345,7 @@ def quick_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(one for one in candidates if not fits_again(one))
 
 
-def sizes_told(estimator: BaseEstimator, codes: Array, classes: Array) -> Array | None:
+def given_sizes(estimator: BaseEstimator, codes: Array, classes: Array) -> Array | None:
     """Parts of the classes that an estimator was told by its user, be it to count the labels."""
     prior = read_prior(getattr(estimator, "class_prior", None), codes, classes)
     if prior is not None:
@@ -359,7 +359,7 @@ def known_sizes(estimator: BaseEstimator, codes: Array, classes: Array) -> Array
     by_labels = isinstance(prior := getattr(estimator, "class_prior", None), str)
     if by_labels and prior == "labels":
         return None
-    return sizes_told(estimator, codes, classes)
+    return given_sizes(estimator, codes, classes)
 
 
 def agreed_sizes(candidates: Sequence[Candidate], codes: Array, classes: Array) -> Array | None:
@@ -396,7 +396,7 @@ def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
     return np.asarray((1 - sizes) / guessing(n_classes, sizes))
 
 
-def told(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """Return the first line of an error, with its type where that alone may say little."""
     # scikit-learn's errors go on for lines with advice.
     said = str(error).strip().partition("\n")[0]
@@ -412,9 +412,9 @@ def refuse_if_all_failed(errors: Mapping[str, Exception], n_candidates: int) -> 
     if len(errors) < n_candidates:
         return
     first = next(iter(errors.values()))
-    if n_candidates > 1 and len({told(error) for error in errors.values()}) == 1:
+    if n_candidates > 1 and len({message_of(error) for error in errors.values()}) == 1:
         raise first
-    said = " ".join(f"{name!r}: {told(error)}" for name, error in errors.items())
+    said = " ".join(f"{name!r}: {message_of(error)}" for name, error in errors.items())
     raise ValueError(f"No candidate can be fitted. {said}") from first
 
 

@@ -45,9 +45,9 @@ from lapwing.model_selection.candidates import (
     fits_again,
     guessing,
     last_step,
+    message_of,
     quick_candidates,
     refuse_if_all_failed,
-    told,
     warn_of_failures,
     with_sizes,
 )
@@ -561,7 +561,7 @@ def _try_all(
                 continue
         _LOG.info("%s tried", one.name)
     refuse_if_all_failed(errors, len(candidates))
-    return tried, {name: told(error) for name, error in errors.items()}
+    return tried, {name: message_of(error) for name, error in errors.items()}
 
 
 def _bar(tried: Sequence[TrialResult]) -> float:

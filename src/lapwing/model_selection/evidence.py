@@ -22,10 +22,10 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.model_selection.candidates import (
     Candidate,
+    given_sizes,
     guessing,
     label_rows,
     last_step,
-    sizes_told,
 )
 from lapwing.model_selection.probabilities import (
     LeftOutRounds,
@@ -237,12 +237,12 @@ def try_out(
     against = None if predictive_check is None else partial(predictive_check.against, codes)
     found = look(trial, effort, bar, against, sizes)
     left_out = found.left_out
-    missed = left_out.missed[left_out.told]
+    missed = left_out.missed[left_out.judged]
     shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
     counts = np.bincount(labels, weights[given], n_classes)
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
-    told = sizes_told(last_step(candidate.estimator), labels, trial.classes)
-    objection = objection_to(shares, counts, fitted, trial.classes, told)
+    own_sizes = given_sizes(last_step(candidate.estimator), labels, trial.classes)
+    objection = objection_to(shares, counts, fitted, trial.classes, own_sizes)
     # That an answer of one class is repeated says nothing of it: there the labels speak alone.
     alone = estimate_error(math.nan, found.n_missed, found.n_left_out, sizes=sizes)
     estimate = alone if objection else found.estimate
@@ -305,7 +305,7 @@ def look(
 
 
 def objection_to(
-    shares: Array, counts: Array, fitted: float, classes: Array, told: Array | None = None
+    shares: Array, counts: Array, fitted: float, classes: Array, given: Array | None = None
 ) -> str:
     """Why an answer is not to be chosen, whatever else speaks for it; empty if nothing is wrong.
 
@@ -318,12 +318,12 @@ def objection_to(
     fitted : float
         Share of the given labels that the answer repeats.
     classes : ndarray of shape (n_classes,)
-    told : ndarray of shape (n_classes,), optional
-        Parts of the classes that the candidate was told: a class may be as rare as that.
+    given : ndarray of shape (n_classes,), optional
+        Parts of the classes that the user gave the candidate: a class may be as rare as that.
     """
     n_labels, even = counts.sum(), 1 / len(shares)
     rare = binom.cdf(np.round(counts), np.round(n_labels), even) < _SURPRISE
-    short = shares / (np.where(rare, counts / n_labels, even) if told is None else told)
+    short = shares / (np.where(rare, counts / n_labels, even) if given is None else given)
     least = np.where(counts < 2, _SMALLEST_UNTOLD, _SMALLEST_SHARE)
     worst = int(np.argmin(short / least))
     if short[worst] < least[worst]:

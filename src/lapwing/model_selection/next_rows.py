@@ -34,7 +34,7 @@ from lapwing.estimators.prepared import (
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import AffinityGraph, GraphRecipe, as_graph, build_laplacian, default_graph
 from lapwing.graphs.base import GraphLike, check_points
-from lapwing.graphs.design import design_of, most_telling
+from lapwing.graphs.design import design_of, most_informative
 from lapwing.graphs.registry import graph_reads_rows
 from lapwing.model_selection.candidates import chosen_by
 from lapwing.problem import distinct_rows, some_rows, value_order
@@ -196,7 +196,7 @@ def telling_rows(
     free[vertex[labeled]] = False
     # Of points that say the same the first by value is taken: their places mean nothing.
     order = np.arange(len(first)) if _is_of_rows(graph) else value_order(points)
-    chosen = most_telling(
+    chosen = most_informative(
         design_of(laplacian)[order],
         np.flatnonzero(~free[order]),
         min(k, int(free.sum())),
@@ -298,6 +298,6 @@ def _labeled_in(y: ArrayLike, points: PointData, marker: object, model: BaseEsti
     else:
         mask = unlabeled_among(column, model.unlabeled, model.classes_)
     if not mask.any():
-        doubt = nothing_unlabeled_warning(column, marker)
-        warn(str(doubt), type(doubt))
+        warning = nothing_unlabeled_warning(column, marker)
+        warn(str(warning), type(warning))
     return np.asarray(~mask)

@@ -172,7 +172,7 @@ def relative_sharpness(trial: Trial, left_out: LeftOutRounds) -> Sharpness:
     alone = fit_sharpness(prior, *scores)
     found = fit_sharpness(prior, *scores, left_out.scores, left_out.scored)
     # A label that was left out in several rounds is one label.
-    n_labels = int(left_out.told.sum()) if found.n_labels else 0
+    n_labels = int(left_out.judged.sum()) if found.n_labels else 0
     return Sharpness(found.value / alone.value, found.spread, n_labels)
 
 
@@ -364,17 +364,17 @@ class LeftOutRounds(NamedTuple):
     scored: Array
 
     @property
-    def told(self) -> Array:
+    def judged(self) -> Array:
         """Mask (l,) of the labels that were left out."""
         return np.asarray(~np.isnan(self.missed))
 
     def n_missed(self, n_classes: int) -> Array:
         """Labels of each class that were missed; a part of one that some rounds missed."""
-        return np.bincount(self.codes[self.told], self.missed[self.told], n_classes)
+        return np.bincount(self.codes[self.judged], self.missed[self.judged], n_classes)
 
     def n_left_out(self, n_classes: int) -> Array:
         """Labels of each class that were left out."""
-        return np.bincount(self.codes[self.told], minlength=n_classes)
+        return np.bincount(self.codes[self.judged], minlength=n_classes)
 
 
 def make_rounds(codes: Array, possible: Array, key: Array, n_rounds: int, seed: int) -> list[Array]:

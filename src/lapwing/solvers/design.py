@@ -40,8 +40,8 @@ def reduce_variance(covariance: Array, points: Array, noise: float, counts: Arra
     C, chosen = covariance, np.zeros(k, dtype=np.intp)
     free, places = np.ones(len(points), dtype=bool), np.arange(len(points))
     for step in range(k):
-        told = column_dot(C, C * counts[:, None])
-        gain = told / (np.maximum(C[points, places], 0) + noise)
+        explained = column_dot(C, C * counts[:, None])
+        gain = explained / (np.maximum(C[points, places], 0) + noise)
         gain[~free] = -1.0
         best = int(np.argmax(gain >= gain.max() * (1 - _ROUNDING)))
         chosen[step], free[best] = points[best], False

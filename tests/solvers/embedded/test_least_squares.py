@@ -175,8 +175,8 @@ def test_left_out_values_are_those_of_the_rest(
     side = graph(1.0, normalized=normalized, lam=lam)
     kernel = kernel_of(system_of(side, features=features, bias=bias), 5.0)
     found = left_out_values(kernel, side)
-    assert found.told.any() or lam == 1e4
-    for i in np.flatnonzero(found.told):
+    assert found.reliable.any() or lam == 1e4
+    for i in np.flatnonzero(found.reliable):
         rest = removed(side, i)
         expected = rest.values(kernel.graph_coef(rest))[side.index[i]]
         scale = max(1.0, np.abs(expected).max())
@@ -190,7 +190,7 @@ def test_what_one_label_holds_alone_is_not_told() -> None:
     # Two observations of one point hold it together; of equal weights, each for a half.
     pair = spectral_side(side.basis, np.ones(R), INDEX[[0, -1]], np.full(2, 1e9), TARGETS[:2])
     found = left_out_values(kernel, pair)
-    assert found.told.all()
+    assert found.reliable.all()
     np.testing.assert_allclose(found.values, TARGETS[[1, 0]], atol=1e-5)
 
 
@@ -227,5 +227,5 @@ def test_any_virtual_labels_are_left_out_too(bias: bool) -> None:
         left_out_values(kernel_of(system_of(side, features=False, bias=bias), 5.0), side)
         for side in (free, whole)
     )
-    assert found.told.all()
+    assert found.reliable.all()
     np.testing.assert_allclose(found.values, expected.values, atol=1e-9)

@@ -384,7 +384,7 @@ class KernelSide(ABC):
         """The matrix H + S (r, r)."""
         return np.asarray(self.eliminated.curvature + side.curvature)
 
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # seen in the optimality
     def graph_coef(self, side: GraphSide) -> Array:
         """The coefficients z (r, c) of the virtual labels."""
         return np.asarray(spd_factor(self.system(side))(side.pull))
@@ -510,7 +510,7 @@ def _relative(defect: Array, reference: Array) -> Array:
     return np.asarray(np.sqrt(column_dot(defect, defect)) / np.where(size > 0, size, 1.0))
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # seen in the optimality
 def graph_least_squares(objective: EmbeddedObjective, settings: Settings[None]) -> EmbeddedResult:
     """Minimise (33) by conjugate gradient, the graph as an operator.
 
@@ -555,16 +555,16 @@ class LeftOutLabels(NamedTuple):
     """Virtual labels at the observations by the solutions without them."""
 
     values: Array  # (l, c)
-    told: Array  # (l,) bool: whether digits are left
+    reliable: Array  # (l,) bool: whether digits are left
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is not told
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is not reliable
 def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOutLabels:
     """Leave every observation of a graph side out, in O(l r^2 + r^3)."""
     forward, backward = spd_halves(kernel.system(side))
     g = side.values_at(side.index, backward(forward(side.pull)))
     half = forward(side.rows(side.index).T * np.sqrt(side.weights))
     leverage = column_dot(half, half)
-    told = leverage <= _HELD_ALONE
-    ratio = np.where(told, leverage / (1 - leverage), 0.0)
-    return LeftOutLabels(g - ratio[:, None] * (side.targets - g), told)
+    reliable = leverage <= _HELD_ALONE
+    ratio = np.where(reliable, leverage / (1 - leverage), 0.0)
+    return LeftOutLabels(g - ratio[:, None] * (side.targets - g), reliable)

@@ -104,8 +104,8 @@ def tube_regression(
     them, one at a time.
     """
     n_columns = system.side.n_columns
-    told = _Once(settings.on_iteration)
-    own = replace(settings, on_iteration=told)
+    watched = _Once(settings.on_iteration)
+    own = replace(settings, on_iteration=watched)
     start = _start(system, float(C))
 
     def fit(j: int) -> TubeResult:
@@ -115,7 +115,7 @@ def tube_regression(
         with single_blas_thread() if n_threads > 1 else nullcontext():
             fits = share(n_threads, fit, range(n_columns))
     except BaseException:
-        told.stop()  # an interrupt reaches this thread alone
+        watched.stop()  # an interrupt reaches this thread alone
         raise
     parts = zip(*(one.state.fit for one in fits), strict=True)
     joined = Fit(*(np.concatenate(columns, axis=-1) for columns in parts))
@@ -148,11 +148,11 @@ class _Once:
 
     def __init__(self, on_iteration: Callable[[Callable[[], None]], bool]) -> None:
         self._on_iteration = on_iteration
-        self._telling = Lock()
+        self._lock = Lock()
         self._stopped = False
 
     def __call__(self, state: Callable[[], None]) -> bool:
-        with self._telling:
+        with self._lock:
             self._stopped = self._stopped or self._on_iteration(state)
             return self._stopped
 
@@ -295,8 +295,8 @@ def _direction(
     move = solve(load[:, None], np.zeros_like(problem.pull))
     # The change of r that alpha tells: with that of the values beta would drift away from alpha,
     # as rounding is divided by a stiffness that goes to zero.
-    told = (load - move.alpha[:, 0]) / (1 / stiffness).sum(axis=0)
-    beta = (_SIGNS * told + shift) / stiffness
+    change = (load - move.alpha[:, 0]) / (1 / stiffness).sum(axis=0)
+    beta = (_SIGNS * change + shift) / stiffness
     xi = (lower + at.xi * beta) / (problem.C - at.beta)
     dr = move.residual[:, 0]
     return _Iterate(move.fit, move.alpha, dr, xi, xi - _SIGNS * dr, beta)

@@ -60,7 +60,7 @@ BiasBounds: TypeAlias = tuple[float, float] | None
 Known: TypeAlias = Callable[[], tuple[Array, float]]
 """Present coef (m,) and intercept of a column, computed when asked for."""
 
-Tell: TypeAlias = Callable[[int, Known], bool]
+Report: TypeAlias = Callable[[int, Known], bool]
 """Called with the number of a column after every iteration; True asks to stop."""
 
 
@@ -264,7 +264,7 @@ class Machines:
 
 
 def one_vs_rest(
-    space: Space, observations: ClassObservations, recipe: MachineSettings, tell: Tell
+    space: Space, observations: ClassObservations, recipe: MachineSettings, report: Report
 ) -> Machines:
     """A column a class, or the only one of two classes, positive for the second."""
     whole: Restriction = observations.whole(space)
@@ -276,28 +276,28 @@ def one_vs_rest(
         sides = classes[classes != positive], classes[[positive]]
         objective = _objective(whole.space, observations, targets, sides, recipe)
 
-        watched = partial(tell, number)
+        watched = partial(report, number)
         machine = _fit(whole, objective, observations, recipe, len(positives), watched)
         columns.append(machine)
     return Machines(columns)
 
 
 def one_vs_one(
-    space: Space, observations: ClassObservations, recipe: MachineSettings, tell: Tell
+    space: Space, observations: ClassObservations, recipe: MachineSettings, report: Report
 ) -> Machines:
     """A column a pair of classes, in rounds; see the module."""
     total = float(observations.unlabeled_weights.sum())
     unused = recipe.C_star == 0 and recipe.balance.kind in ("free", "none")
     rough = 0 if total == 0 or unused else ROUNDS
     shares = np.zeros((len(observations.unlabeled), observations.n_classes))
-    told = _in_turn(tell)
+    in_turn = _in_turn(report)
     for _ in range(rough):
-        machines = _fit_pairs(space, observations, shares, replace(recipe, rough=True), told)
+        machines = _fit_pairs(space, observations, shares, replace(recipe, rough=True), in_turn)
         if machines.stopped:
             return machines
         scores = votes(machines.values(space), observations.n_classes)
         shares = posteriors(scores[observations.unlabeled], _SHARPNESS)
-    machines = _fit_pairs(space, observations, shares, recipe, told)
+    machines = _fit_pairs(space, observations, shares, recipe, in_turn)
     if total > 0:
         taken_by = ", ".join(f"{machine.share:.0%}" for machine in machines.columns)
         _LOG.info("one-vs-one: share of the unlabelled points in each pair: %s", taken_by)
@@ -309,7 +309,7 @@ def _fit_pairs(
     observations: ClassObservations,
     shares: Array,
     recipe: MachineSettings,
-    tell: Tell,
+    report: Report,
 ) -> Machines:
     """All pairs, with the unlabelled points by their shares (u, n_classes); threads share them."""
     pairs = class_pairs(observations.n_classes)
@@ -319,7 +319,7 @@ def _fit_pairs(
         pair = pairs[number]
         of_pair = observations.of_classes(pair, shares[:, pair].sum(axis=1))
         own = replace(recipe, random=random)
-        machine = _fit_pair(space, of_pair, pair, own, partial(tell, number))
+        machine = _fit_pair(space, of_pair, pair, own, partial(report, number))
         taken = float(of_pair.unlabeled_weights.sum()) / total if total > 0 else 0.0
         return machine._replace(share=taken)
 
@@ -344,15 +344,15 @@ def _generators(recipe: MachineSettings, count: int) -> list[np.random.RandomSta
     return [np.random.RandomState(seed) for seed in seeds]
 
 
-def _in_turn(tell: Tell) -> Tell:
+def _in_turn(report: Report) -> Report:
     """The same, called by one thread at a time."""
     lock = Lock()
 
-    def told(column: int, known: Known) -> bool:
+    def in_turn(column: int, known: Known) -> bool:
         with lock:
-            return tell(column, known)
+            return report(column, known)
 
-    return told
+    return in_turn
 
 
 def _fit_pair(
@@ -360,7 +360,7 @@ def _fit_pair(
     observations: ClassObservations,
     pair: Array,
     recipe: MachineSettings,
-    tell: Callable[[Known], bool],
+    report: Callable[[Known], bool],
 ) -> Machine:
     """One pair, in the space of its own points."""
     rows, position = np.unique(
@@ -373,7 +373,7 @@ def _fit_pair(
     objective = _objective(part.space, own, targets, (pair[[0]], pair[[1]]), recipe)
 
     tests = ROUNDS * n_columns(own.n_classes, paired=True)
-    return _fit(part, objective, own, recipe, tests, tell)
+    return _fit(part, objective, own, recipe, tests, report)
 
 
 def _objective(
@@ -414,7 +414,7 @@ def _fit(
     observations: ClassObservations,
     recipe: MachineSettings,
     n_tests: int,
-    tell: Callable[[Known], bool],
+    report: Callable[[Known], bool],
 ) -> Machine:
     contradicted = None
     if recipe.balance.kind == "labels" and not objective.free_bias:
@@ -426,7 +426,10 @@ def _fit(
     def in_space(function: Function) -> tuple[Array, float]:
         return part.embed(function.coef), _intercept(objective, function)
 
-    settings = replace(recipe.settings, on_iteration=lambda known: tell(lambda: in_space(known())))
+    def on_iteration(known: Callable[[], Function]) -> bool:
+        return report(lambda: in_space(known()))
+
+    settings = replace(recipe.settings, on_iteration=on_iteration)
     if recipe.rough:
         rough = replace(settings, tol=max(settings.tol, _ROUGH))
         result = approach(objective, recipe.method, rough)
