@@ -220,10 +220,10 @@ def test_the_public_surface_is_the_one_written_out(module: str) -> None:
 @pytest.mark.parametrize(
     ("parts", "registry"),
     [
-        (GRAPHS, "GRAPHS in lapwing.graphs.registry"),
+        (GRAPHS, "GRAPHS in lapwing.graphs"),
         (SPACES, "SPACES in lapwing.spaces.recipes"),
-        (LOSSES, "LOSSES in lapwing.losses.registry"),
-        (UNLABELED_LOSSES, "UNLABELED_LOSSES in lapwing.losses.registry"),
+        (LOSSES, "LOSSES in lapwing.losses"),
+        (UNLABELED_LOSSES, "UNLABELED_LOSSES in lapwing.losses"),
     ],
     ids=["graphs", "spaces", "losses", "unlabeled losses"],
 )

@@ -199,7 +199,7 @@ def test_every_unlabelled_loss_is_written_out() -> None:
     check_examples(
         UNLABELED_LOSS,
         UNLABELED_LOSSES,
-        registry="UNLABELED_LOSSES in lapwing.losses.registry",
+        registry="UNLABELED_LOSSES in lapwing.losses",
         place="UNLABELED_LOSS in tests/estimators/test_s3vc.py",
     )
 

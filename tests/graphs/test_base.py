@@ -97,7 +97,7 @@ def test_every_graph_has_an_example() -> None:
     check_examples(
         EXAMPLES,
         GRAPHS,
-        registry="GRAPHS in lapwing.graphs.registry",
+        registry="GRAPHS in lapwing.graphs",
         place="EXAMPLES in tests/graphs/test_base.py",
     )
     X = gaussian_points()

@@ -48,7 +48,7 @@ def test_the_registry_holds_all_by_name():
         check_examples(
             suite,
             LOSSES,
-            registry="LOSSES in lapwing.losses.registry",
+            registry="LOSSES in lapwing.losses",
             place=f"{name} in tests/helpers/problems.py",
         )
     assert examples == LOSSES

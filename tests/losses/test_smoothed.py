@@ -69,7 +69,7 @@ def test_every_loss_that_is_smoothed_is_tried():
     check_examples(
         SHARP,
         [name for name, loss in LOSSES.items() if loss().smoothed(1.0) is not None],
-        registry="LOSSES in lapwing.losses.registry",
+        registry="LOSSES in lapwing.losses",
         place="SHARP in tests/losses/test_smoothed.py",
     )
 

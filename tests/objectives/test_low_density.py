@@ -41,7 +41,7 @@ def test_every_unlabelled_loss_is_tried():
     check_examples(
         {loss.name for loss in UNLABELED if not loss.name.startswith("smoothed")},
         UNLABELED_LOSSES,
-        registry="UNLABELED_LOSSES in lapwing.losses.registry",
+        registry="UNLABELED_LOSSES in lapwing.losses",
         place="UNLABELED in tests/objectives/test_low_density.py",
     )
 

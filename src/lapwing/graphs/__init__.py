@@ -36,5 +36,10 @@ __all__ = [
     "smallest_eigenpairs",
 ]
 
+# The recipes of ``graph=``, in the order of messages.
+GRAPHS.update(
+    {one.__name__: one for one in (KNNGraph, AffinityGraph, TransformerGraph, AnchorGraph)}
+)
+
 # Model files name these; registries, in capitals, are no classes and have no module to set.
 _publish(__name__, globals(), [name for name in __all__ if not name.isupper()])

@@ -5,7 +5,7 @@ non-negative, sparse matrix W of shape (n, n) with an empty diagonal. It also sa
 made of it (`normalized`, `power`); `lapwing.graphs.laplacian` makes it.
 
 To add a graph, write one file with a class of these three members, name it in
-`lapwing.graphs.registry.GRAPHS`, and give the shared suite in ``tests/graphs/test_base.py`` an
+`lapwing.graphs.GRAPHS`, and give the shared suite in ``tests/graphs/test_base.py`` an
 example.
 """
 

@@ -33,9 +33,9 @@ A loss on labelled scores is one class derived from `Loss`, usually a dataclass:
         def breaks(self, y):
             return y, y * (1 - self.width)
 
-An object of it is a loss at once: ``LapSVC(loss=HuberHinge(0.2))``. One line in
-`lapwing.losses.registry` gives it a name, ``loss='huber_hinge'``; names that users may write,
-messages, docstrings and the shared tests are derived from the registry.
+An object of it is a loss at once: ``LapSVC(loss=HuberHinge(0.2))``. `register`, below, gives it a
+name, ``loss='huber_hinge'``; names that users may write, messages, docstrings and the shared tests
+are derived from the registry.
 
 `kind` is all that solvers look at:
 
@@ -71,6 +71,7 @@ from lapwing._host.modules import publish as _publish
 from lapwing.losses.base import Kind, Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared, SquaredHinge
 from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES, as_loss, as_unlabeled_loss
+from lapwing.losses.registry import register as _register
 from lapwing.losses.smoothed import ModifiedLogistic
 from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge
 
@@ -91,6 +92,9 @@ __all__ = [
     "as_loss",
     "as_unlabeled_loss",
 ]
+
+# Names for ``loss=`` and ``unlabeled_loss=``, in the order of messages.
+_register(SquaredHinge, Hinge, Squared, EpsilonInsensitive, GaussianBump, SymmetricHinge)
 
 # Model files name these; registries, in capitals, are no classes and have no module to set.
 _publish(__name__, globals(), [name for name in __all__ if not name.isupper()])

@@ -1,7 +1,7 @@
 """Registry of losses, and the values of ``loss=`` and ``unlabeled_loss=``.
 
-A new loss is one class and one line here; names, messages, docstrings and shared tests follow.
-`lapwing.losses` says what the class is to declare.
+`lapwing.losses` fills it, and says what a class is to declare; names, messages, docstrings and
+shared tests follow.
 
 Solvers fail silently on a wrong derivative or an undeclared break, so a loss from outside the
 library is checked against finite differences on a few hundred scores before any work
@@ -17,15 +17,18 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.losses.base import Kind, Loss, TargetKind, UnlabeledLoss
-from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared, SquaredHinge
-from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge
 
-LOSSES: dict[str, type[Loss]] = {
-    loss.name: loss for loss in (SquaredHinge, Hinge, Squared, EpsilonInsensitive)
-}
-UNLABELED_LOSSES: dict[str, type[UnlabeledLoss]] = {
-    loss.name: loss for loss in (GaussianBump, SymmetricHinge)
-}
+LOSSES: dict[str, type[Loss]] = {}
+UNLABELED_LOSSES: dict[str, type[UnlabeledLoss]] = {}
+
+
+def register(*losses: type[Loss] | type[UnlabeledLoss]) -> None:
+    """Let users write the names of losses."""
+    for loss in losses:
+        if issubclass(loss, UnlabeledLoss):
+            UNLABELED_LOSSES[loss.name] = loss
+        else:
+            LOSSES[loss.name] = loss
 
 
 def loss_names(targets: TargetKind) -> tuple[str, ...]:
