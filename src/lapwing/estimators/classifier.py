@@ -89,9 +89,10 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
             "classes_": labels.classes,
             "unlabeled_": labels.unlabeled,
         }
-        prior = self._prior(labels)
-        if prior is not None:
-            attributes["class_prior_"] = prior
+        if self._holds_prior:
+            prior = read_prior(self.class_prior, labels.codes, labels.classes)
+            if prior is not None:
+                attributes["class_prior_"] = prior
         columns = coded_columns(labels.codes, len(labels.classes))
         weights = self._class_weights(labels)
         return Targets(columns, labels.labeled, weights, attributes, labels.warning, check_classes)
@@ -105,12 +106,6 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
             values = values + prior_offsets(values, prior).offsets
         shown = predict_codes(values)[prepared.problem.rows]
         return refined(prepared, solution, shown, partial(self._follow, prepared, solution))
-
-    def _prior(self, labels: ClassLabels) -> Array | None:
-        """The class prior to be met; None: there is none."""
-        if not self._holds_prior:
-            return None
-        return read_prior(self.class_prior, labels.codes, labels.classes)
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Factors of the sample weights, a row."""

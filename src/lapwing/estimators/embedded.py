@@ -332,7 +332,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
     def _objective(self, prepared: EmbeddedPrepared) -> EmbeddedObjective:
         problem, laplacian, pairs = prepared.problem, prepared.laplacian, prepared.eigenpairs
         C, mu = float(self.C), float(self.mu)
-        weights = self._limited_weights(problem.weights)
+        weights = limited_weights(float(self.lam), problem.weights, C, mu)
         diagnostics.check_target_scale(problem.targets, weights, problem.X.dtype)
         # L^p has the eigenvectors of L. The pairs are of L itself, so that those once computed
         # serve every p and mu.
@@ -348,9 +348,6 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             None if pairs is None else mu * pairs.values**laplacian.power,
             self._loss(),
         )
-
-    def _limited_weights(self, weights: Array) -> Array:
-        return limited_weights(float(self.lam), weights, float(self.C), float(self.mu))
 
     def _solve(
         self,
