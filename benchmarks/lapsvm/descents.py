@@ -23,7 +23,7 @@ from lapwing.losses.labeled import SquaredHinge
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
-from lapwing.solvers.manifold.protocol import ManifoldSettings
+from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.spaces.full import FullKernelSpace
 
 # The recorded quantities, in the notation of Figures 4, 13 and 14.

@@ -30,7 +30,7 @@ from lapwing.solvers.graph.evidence import chance_cut
 from lapwing.solvers.graph.linear import believed_volumes
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.registry import PARTITIONS, partition_bytes
-from lapwing.solvers.regression import FunctionRegression
+from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces import (
     FittedFunction,
     KernelExpansion,

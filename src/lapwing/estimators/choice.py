@@ -26,7 +26,7 @@ from lapwing.solvers.manifold.pcg import (
     check_interval,
     relative_change,
 )
-from lapwing.solvers.manifold.protocol import StoppingRule
+from lapwing.solvers.manifold.settings import StoppingRule
 from lapwing.spaces import FullKernelSpace
 
 _LOG = logging.getLogger("lapwing")

@@ -63,7 +63,7 @@ from lapwing.solvers.embedded.systems import (
     left_out_values,
 )
 from lapwing.solvers.embedded.tube import column_threads
-from lapwing.solvers.regression import FunctionRegression
+from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces import (
     FittedFunction,
     FullKernelSpace,

@@ -32,7 +32,7 @@ from lapwing.estimators.prepared import Prepared, Stages, Targets, Tick, WantedG
 from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian, smallest_eigenpairs
 from lapwing.problem import Problem
 from lapwing.solvers.embedded.path import SpectralPath
-from lapwing.solvers.regression import Observations
+from lapwing.solvers.ridge import Observations
 from lapwing.spaces import FullKernelSpace, Space
 from lapwing.spaces.full import ComputedKernel
 from lapwing.spaces.recipes import SpaceRecipe

@@ -61,8 +61,8 @@ from lapwing.solvers.manifold.leave_one_out import (
     ridge_left_out_solutions,
 )
 from lapwing.solvers.manifold.posterior import covariance, posterior
-from lapwing.solvers.manifold.protocol import ManifoldResult, ManifoldSettings, StoppingRule
 from lapwing.solvers.manifold.registry import SOLVERS
+from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, StoppingRule
 from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
 
 # Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off

@@ -33,9 +33,9 @@ from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.kernels import Kernel
 from lapwing.losses.base import Loss
 from lapwing.problem import Problem
-from lapwing.solvers.manifold.path import DeformedPath, design_of, n_ratios
-from lapwing.solvers.manifold.protocol import ManifoldSettings
-from lapwing.solvers.regression import Observations
+from lapwing.solvers.manifold.path import DeformedPath, factor_of, n_ratios
+from lapwing.solvers.manifold.settings import ManifoldSettings
+from lapwing.solvers.ridge import Observations
 from lapwing.spaces import FullKernelSpace, LinearSpace
 
 ManifoldPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[RecipeGraph, ...] | None]
@@ -105,7 +105,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         for width in prepared.space:
             begun = perf_counter()
             width = self._held(width)
-            F = design_of(width.space)
+            F = factor_of(width.space)
             found: list[tuple[Mapping[str, Any], Array, float]] = []
             if 0 in self.gamma_Is:
                 path = DeformedPath.without_graph(F, fit_intercept=bool(self.fit_intercept))

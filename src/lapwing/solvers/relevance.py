@@ -7,7 +7,7 @@ Targets are values of a Gaussian process with a free mean, of covariance
 
 (Rasmussen and Williams 2006, section 5.1; MacKay 1994). The logarithms :math:`\theta_j` of the
 inverse length scales and of a maximise the restricted likelihood, with the variance in closed form
-(`lapwing.solvers.regression.ridge_path`), times a normal prior of the :math:`\theta_j` around
+(`lapwing.solvers.ridge.ridge_path`), times a normal prior of the :math:`\theta_j` around
 their common mean: with as many scales as targets, the likelihood alone finds columns that explain
 them by chance. O(l^3 + l^2 p) a step.
 """

@@ -13,7 +13,7 @@ from lapwing.objectives.manifold import Objective
 from lapwing.solvers import Status
 from lapwing.solvers.manifold.dual import reduced_solver, solve_reduced
 from lapwing.solvers.manifold.newton import closed_form, newton
-from lapwing.solvers.manifold.protocol import ManifoldSettings
+from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.spaces.full import FullKernelSpace
 
 

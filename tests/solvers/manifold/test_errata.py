@@ -11,7 +11,7 @@ import pytest
 from lapwing.losses.labeled import Squared, SquaredHinge
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers import Status, dual, newton, pcg
-from lapwing.solvers.manifold.protocol import ManifoldSettings
+from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.problems import (
     DenseTerm,

@@ -13,7 +13,7 @@ from lapwing.solvers.manifold import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
-from lapwing.solvers.manifold.protocol import ManifoldSettings
+from lapwing.solvers.manifold.settings import ManifoldSettings
 from tests.helpers.outside import Logistic, RoundedHinge
 from tests.helpers.problems import GRAPHS, make_case
 

@@ -20,7 +20,7 @@ from lapwing.solvers.manifold.pcg import (
     check_interval,
     relative_change,
 )
-from lapwing.solvers.manifold.protocol import DEFAULTS, ManifoldSettings
+from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldSettings
 from lapwing.spaces import FullKernelSpace
 from tests.helpers.problems import (
     ALL_LOSSES,

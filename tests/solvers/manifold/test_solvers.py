@@ -19,7 +19,7 @@ from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers import Status, dual, newton, pcg
 from lapwing.solvers.manifold.deformed import DeformedKernel
-from lapwing.solvers.manifold.protocol import ManifoldSettings
+from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.problems import (
     ALL_LOSSES,

@@ -20,7 +20,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.linalg import spd_factor
 from lapwing.objectives.embedded import limited_weights
-from lapwing.solvers.regression import Observations, ridge_path
+from lapwing.solvers.ridge import Observations, ridge_path
 
 _FREE = 1e-12  # relative: below this a bias takes constants for nothing
 

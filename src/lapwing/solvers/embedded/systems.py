@@ -27,7 +27,7 @@ from lapwing.linalg import column_dot, spd_factor, spd_halves
 from lapwing.objectives.embedded import EmbeddedObjective, GraphSide, Units
 from lapwing.solvers.base import Result, Settings, Status, no_state, verdict
 from lapwing.solvers.conjugate_gradient import conjugate_gradient
-from lapwing.solvers.regression import FunctionRegression
+from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.base import Space
 from lapwing.spaces.block_operator import Sums
 

@@ -22,7 +22,7 @@ from lapwing.solvers.manifold.kinks import (
     solve_tube,
 )
 from lapwing.solvers.manifold.newton import closed_form, newton
-from lapwing.solvers.manifold.protocol import (
+from lapwing.solvers.manifold.settings import (
     DEFAULTS,
     ManifoldResult,
     ManifoldSettings,

@@ -32,7 +32,7 @@ from lapwing.losses.labeled import EpsilonInsensitive
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.newton import newton
-from lapwing.solvers.manifold.protocol import ManifoldResult, ManifoldSettings, exact_result
+from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, exact_result
 from lapwing.spaces import LinearSpace
 
 _ROUNDS = 60

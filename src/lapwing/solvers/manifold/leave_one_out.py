@@ -32,7 +32,7 @@ from lapwing.linalg import equal_columns
 from lapwing.losses.base import Kind
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.manifold.dual import solve_reduced
-from lapwing.solvers.manifold.protocol import DEFAULTS, ManifoldSettings
+from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldSettings
 
 
 def left_out_values(

@@ -20,7 +20,7 @@ from lapwing.linalg import equal_columns
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.line_search import exact_line_search
-from lapwing.solvers.manifold.protocol import (
+from lapwing.solvers.manifold.settings import (
     DEFAULTS,
     ManifoldResult,
     ManifoldSettings,

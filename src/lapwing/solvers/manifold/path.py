@@ -27,8 +27,8 @@ from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
-from lapwing.solvers.manifold.protocol import ManifoldSettings
-from lapwing.solvers.regression import Observations, RidgePath, ridge_path
+from lapwing.solvers.manifold.settings import ManifoldSettings
+from lapwing.solvers.ridge import Observations, RidgePath, ridge_path
 from lapwing.spaces.base import Smoothness, Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.systems import Coordinates
@@ -38,7 +38,7 @@ _BLOCK = 2**22  # bytes of the products' blocks: a few hundred rows, half of who
 _COPIES = 4  # matrices of order n^2 in memory at once: F, L^j F, F'L^p F, a factor
 
 
-def design_of(space: Space) -> Array:
+def factor_of(space: Space) -> Array:
     """F (n, r), dense in float64, with the values F w and the norm |w|^2 of the space's functions.
 
     The features of a space in coordinates, if they are fewer than the points; else a pivoted

@@ -23,7 +23,7 @@ from lapwing.linalg import column_dot
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Result, Status
 from lapwing.solvers.manifold.line_search import exact_line_search
-from lapwing.solvers.manifold.protocol import DEFAULTS, ManifoldResult, ManifoldSettings
+from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldResult, ManifoldSettings
 
 # A column counts as done if its gradient, computed afresh, is within this factor of the limit.
 _DRIFT = 2.0

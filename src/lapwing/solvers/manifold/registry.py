@@ -14,7 +14,7 @@ from lapwing.solvers.base import Solver, registry
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
-from lapwing.solvers.manifold.protocol import ManifoldResult, ManifoldSettings
+from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings
 
 
 @dataclass(frozen=True)

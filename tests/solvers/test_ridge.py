@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from lapwing.solvers.regression import FunctionRegression
+from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces import mapped
 from tests.helpers.spaces import MAKERS, N, random
 

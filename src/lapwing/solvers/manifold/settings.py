@@ -1,4 +1,4 @@
-"""Settings and callbacks that the solvers of manifold regularisation share."""
+"""Settings of the solvers of manifold regularisation, and what their results have in common."""
 
 from __future__ import annotations
 
