@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from lapwing._arrays import Array
 from lapwing.losses.base import Kind, Loss
 from lapwing.losses.labeled import Hinge
 
+SLOW = 0.25  # a round that leaves more of the violation than this is slow
+_STIFFER = 5.0  # factor of the penalty after it
 _BESIDE = 16 * np.finfo(np.float64).eps  # of a break: where both of its sides can be told
 
 
@@ -56,8 +58,22 @@ class Augmented(Loss):
         return self.updated(y, f) / 2
 
     @abstractmethod
-    def moved(self, multipliers: Array, penalty: float) -> Augmented:
+    def moved(self, multipliers: Array, penalty: float) -> Self:
         """The same with other multipliers and penalty."""
+
+    def next_round(self, multipliers: Array, left: float, before: float, stiffest: float) -> Self:
+        """The loss of the next round, with a larger penalty after a slow one.
+
+        Parameters
+        ----------
+        multipliers : ndarray
+        left, before : float
+            Violations, or gaps, after this round and the one before.
+        stiffest : float
+            Largest penalty.
+        """
+        stiffer = left > SLOW * before and self.penalty < stiffest
+        return self.moved(multipliers, self.penalty * (_STIFFER if stiffer else 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +100,7 @@ class ShiftedHinge(Augmented):
     def updated(self, y: Array, f: Array) -> Array:
         return np.asarray(-y * self._dual(y, f))
 
-    def moved(self, multipliers: Array, penalty: float) -> ShiftedHinge:
+    def moved(self, multipliers: Array, penalty: float) -> Self:
         return replace(self, multipliers=multipliers, penalty=penalty)
 
     def value(self, y: Array, f: Array) -> Array:
@@ -119,7 +135,7 @@ class AugmentedLoss(Augmented):
         z, _ = self.nearest(y, f)
         return np.asarray(self.multipliers + self.penalty * (f - z))
 
-    def moved(self, multipliers: Array, penalty: float) -> AugmentedLoss:
+    def moved(self, multipliers: Array, penalty: float) -> Self:
         return replace(self, multipliers=multipliers, penalty=penalty)
 
     def value(self, y: Array, f: Array) -> Array:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.losses.augmented import Augmented, augmented
+from lapwing.losses.augmented import SLOW, Augmented, augmented
 from lapwing.losses.base import Loss
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Settings, Status
@@ -27,8 +27,6 @@ _GAIN = 1e-9  # relative: swaps that gain less are ties
 
 _ROUNDS = 60
 _FIRST_PENALTY = 10.0  # over the mean squared norm of the observations' points
-_SLOW = 0.25  # a round that leaves more than this share of the violation raises the penalty
-_STIFFER = 5.0  # factor of the penalty
 _STIFFEST = 1e6  # largest penalty, over the first
 _EXHAUSTED = 3  # slow rounds ended by rounding, after which the descent stops
 _INNER = 0.1  # least gradient of a round, relative to the one wanted: its error goes into beta
@@ -210,15 +208,13 @@ def minimize(
         if minimum.optimality <= tol:
             minimum = replace(minimum, status=Status.CONVERGED)
             break
-        exhausted += minimum.status == Status.PRECISION and violation > _SLOW * before
+        exhausted += minimum.status == Status.PRECISION and violation > SLOW * before
         if exhausted == _EXHAUSTED:
             break
         if minimum.n_iter >= settings.max_iter:
             minimum = replace(minimum, status=Status.MAX_ITER)
             break
-        stiffer = violation > _SLOW * before and loss.penalty < _STIFFEST * _penalty(objective)
-        penalty = loss.penalty * (_STIFFER if stiffer else 1.0)
-        loss = loss.moved(slopes, penalty)
+        loss = loss.next_round(slopes, violation, before, _STIFFEST * _penalty(objective))
         smooth = replace(smooth, loss=loss)
         tolerance = _LOOSE * min(tolerance, violation)
     else:

@@ -37,8 +37,6 @@ from lapwing.spaces import LinearSpace
 
 _ROUNDS = 60
 _STEPS = 100  # of Newton, a round
-_SLOW = 0.25  # a round that leaves more than this of the gap makes the next one stiffer
-_STIFFER = 5.0
 _STIFFEST = 1e8  # times the first penalty
 _EXHAUSTED = 5  # rounds without a lower gap: there are no more digits
 
@@ -108,9 +106,8 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
         best = found if found.gap < best.gap else best
         if best.gap <= tol or without == _EXHAUSTED:
             return best, True
-        stiffer = found.gap > _SLOW * before and loss.penalty < _STIFFEST * first
+        loss = loss.next_round(slopes, found.gap, before, _STIFFEST * first)
         before = found.gap
-        loss = loss.moved(slopes, loss.penalty * (_STIFFER if stiffer else 1.0))
     return best, False
 
 
