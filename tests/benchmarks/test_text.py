@@ -82,11 +82,11 @@ def test_what_several_classes_say_is_of_none() -> None:
 def test_every_method_answers(name: str, topics: tuple[Ground, np.ndarray]) -> None:
     ground, truth = topics
     y = drawn(truth, 3, np.random.default_rng(0))
-    error, seconds, failed = measured(ground, truth, 60, ON_WORDS[name], y)
-    assert failed == ""
-    assert error is not None
-    assert error < 20
-    assert seconds > 0
+    found = measured(ground, truth, 60, ON_WORDS[name], y)
+    assert found.failed == ""
+    assert found.error is not None
+    assert found.error < 20
+    assert found.seconds > 0
 
 
 def test_labels_come_in_equal_numbers() -> None:
@@ -148,10 +148,10 @@ def test_methods_answer_from_their_columns(name: str, mixed: tuple[Ground, np.nd
         pytest.importorskip(package)
     ground, truth = mixed
     y = drawn(truth, 5, np.random.default_rng(0))
-    error, _, failed = measured(ground, truth, 60, ON_FRAMES[name], y)
-    assert failed == ""
-    assert error is not None
-    assert error < 50
+    found = measured(ground, truth, 60, ON_FRAMES[name], y)
+    assert found.failed == ""
+    assert found.error is not None
+    assert found.error < 50
 
 
 # Limits
@@ -171,8 +171,8 @@ def test_failures_are_told(topics: tuple[Ground, np.ndarray]) -> None:
 
     ground, truth = topics
     y = drawn(truth, 1, np.random.default_rng(0))
-    error, _, failed = measured(ground, truth, 60, Contender(broken), y)
-    assert (error, failed) == (None, "ValueError: no such graph")
+    found = measured(ground, truth, 60, Contender(broken), y)
+    assert (found.error, found.failed) == (None, "ValueError: no such graph")
 
 
 def test_slow_methods_are_left_out_and_a_stopped_run_goes_on(

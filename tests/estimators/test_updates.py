@@ -168,6 +168,7 @@ TestLapRLS = machine(LapRLSClassifier(gamma_A=0.01))
 TestLapERLS = machine(LapERLSClassifier())
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning")
 @pytest.mark.parametrize("name", ["LapSVC", "LapERLSClassifier", "BalancedGraphClassifier"])
 def test_a_class_may_be_new(name: str) -> None:
     X, y, truth = labeled_clusters(3, n_labels=4)

@@ -122,6 +122,7 @@ def test_the_graph_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made == [1]
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.ManyClassesWarning")
 @pytest.mark.parametrize("known", [False, True])
 def test_many_classes_are_learnt_as_a_fit_does(
     known: bool, monkeypatch: pytest.MonkeyPatch

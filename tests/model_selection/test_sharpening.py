@@ -97,6 +97,7 @@ def test_what_left_its_labels_out_stays_as_it_is() -> None:
     assert found.probability_sharpness_ == model.probability_sharpness_
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning")
 def test_a_pipeline_and_an_updatable_model() -> None:
     X, y, truth = labeled_clusters(2, n_labels=3)
     model = make_pipeline(StandardScaler(), BalancedGraphClassifier(updatable=True)).fit(X, y)

@@ -224,7 +224,7 @@ def chosen_by(estimator: Any) -> str:
     if not is_regressor(estimator):
         return "graph and answers"
     kept = getattr(estimator, "updatable", False)
-    return "variance" if kept and estimator._has_posterior else "graph"
+    return "variance" if kept and estimator._has_posterior() else "graph"
 
 
 def without_memory(estimator: Any) -> Any:

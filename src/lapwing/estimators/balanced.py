@@ -163,8 +163,8 @@ class BalancedGraphClassifier(
         Shares of the classes at every row, as the method has them; no calibrated probabilities.
         Those of 'flow' and 'cut' are of random walks of ten steps from a row: the fraction that
         ends in each class. With 'flow' and unknown volumes they are averaged over the candidate
-        answers by their likelihood; a `NoClassStructureWarning` tells if one that is at least half
-        as likely as the answer has a tenth of the rows in another class.
+        answers by their likelihood; a `NoClassStructureWarning` tells if one that is about as
+        likely as the answer has a tenth of the rows in another class.
     class_volumes_ : ndarray of shape (n_classes,)
         Parts of the classes in all rows by the answer, `transduction_`. Where 'flow' holds a known
         prior, a `ClassPriorWarning` tells if volumes that a tenth of the rows would have to move

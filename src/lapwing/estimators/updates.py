@@ -211,7 +211,6 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         diagnostics.warn_equal_candidates(reductions)
         return reduce_variance(found.values, points, found.noise, counts, min(k, len(points)))
 
-    @property
     def _has_posterior(self) -> bool:
         """Whether `suggest` goes by posterior variances; LapSVR has none, for example."""
         kept = self._what_was_kept("suggest")

@@ -60,7 +60,7 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
         elected = expected.argmax(axis=1) == partition.codes  # others are raised
         assert elected.mean() > 0.8
         assert_allclose(partition.shares[elected], expected[elected], atol=1e-9)
-        near = [end.codes for end, nat in zip(ends, nats, strict=True) if nat - nats.min() < 0.69]
+        near = [end.codes for end, nat in zip(ends, nats, strict=True) if nat - nats.min() <= 0.1]
         moved = max(np.mean(codes != partition.codes) for codes in near)
         assert_allclose(partition.in_doubt, moved)
         likely += best != 0

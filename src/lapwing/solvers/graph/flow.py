@@ -66,7 +66,7 @@ _VOLUMES = 1e-7  # tolerance of a balance
 # of twelve pairs of a set and a number of labels: 20.7 to 20.3 %, and where classes are thinned
 # tenfold no change (a tenth: 20.3, and 2 more there).
 _HANDICAP = 0.05
-_AS_LIKELY = float(np.log(2))  # nats: an answer that is half as likely is not ruled out
+_AS_LIKELY = 0.1  # nats: a cut of a tenth more does not rule an answer out
 _WALKS = (10, 6, 4, 2)  # steps: after a descent no longer ones are needed
 # Entries of the shares, of which a descent takes a dozen such arrays. Beyond, threads share every
 # product with the graph instead (`lapwing.graphs.laplacian.sparse_product`).
