@@ -18,22 +18,22 @@ from lapwing.classes.labels import read_targets
 from lapwing.estimators.prepared import check_one_entry_a_row
 from lapwing.solvers.relevance import column_scales
 
-# Targets that scales are found by: with more the scales hardly change, and the time of a step grows
-# with the third power of their number (eleven fits to 200 targets take some three seconds).
+# Targets used at most: with more the scales hardly change, and the time of a step grows with the
+# third power of their number (eleven fits to 200 targets take some three seconds).
 _MOST_TARGETS = 200
-# Of the largest: smaller inverse scales change squared distances by less than a millionth.
+# Smallest inverse scale over the largest: in squared distances a millionth.
 _LEAST = 1e-3
 
 
 @parameters
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Divides each column by its length scale, which the targets tell (relevance determination).
+    """Scaling of columns by their relevance to the targets (automatic relevance determination).
 
-    Targets are taken for values of a Gaussian process with a length scale for each column [1]_: how
-    far one has to go along it for the targets to change. Columns that they do not depend on get
-    long ones, and hardly count in distances, kernels and graphs afterwards. The scales are the
-    most likely ones under a prior that keeps them alike, so that few targets do not make columns
-    relevant by chance.
+    Targets are taken as values of a Gaussian process with a length scale for each column [1]_: the
+    distance along it over which the targets change. Each column is divided by its length scale.
+    Columns that the targets do not depend on get long ones, and hardly count in distances, kernels
+    and graphs. The scales are the most likely ones under a prior that keeps them similar, so that
+    with few targets no column becomes relevant by chance.
 
     Attributes
     ----------
@@ -41,10 +41,10 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Length scales, in the units of the columns. For the scaled columns, the kernel of the
         process is 'rbf' with ``gamma=0.5``.
     optimism_ : float
-        Root mean square error of targets that are left out in ten folds, each with scales of its
-        own, over that of targets left out with these scales. The scales have seen all targets:
-        errors of fits to scaled columns, targets left out one by one, are too small by about this
-        factor. At least 1.
+        Root mean square error of ten-fold cross-validation in which each fold finds its own
+        scales, over that of leave-one-out with `scale_`. As `scale_` has seen all targets,
+        leave-one-out errors of fits to scaled columns are too small by about this factor. At
+        least 1.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -56,8 +56,8 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Time is O(l^3 + l^2 p) for each of some thirty steps, eleven times over, with l targets and p
-    columns; of more than 200 targets 200 are looked at, evenly by their size.
+    The likelihood is maximised eleven times, in some thirty steps of O(l^3 + l^2 p) each, with l
+    targets and p columns. Of more than 200 targets 200 are used, evenly spaced in their order.
 
     References
     ----------
@@ -93,23 +93,22 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For points with gaps, or targets that are no numbers.
+            If X has missing values, or targets are not numbers.
         """
         X = validate_data(self, _in_memory(X), dtype=(np.float64, np.float32))
         check_one_entry_a_row(X, y, regression=True)
         targets, labeled = read_targets(y)
         deviations = np.asarray(X.std(axis=0), dtype=np.float64)
-        # Of a column that does not vary, nothing is scaled.
-        deviations[deviations == 0] = 1
+        deviations[deviations == 0] = 1  # constant columns stay as they are
         rows = np.flatnonzero(labeled)
         rows = rows[np.argsort(targets[rows], kind="stable")]
         if len(rows) > _MOST_TARGETS:
             rows = rows[np.linspace(0, len(rows) - 1, _MOST_TARGETS).astype(np.intp)]
         self.scale_, self.optimism_ = deviations, 1.0
-        if targets[rows[0]] < targets[rows[-1]]:  # else they depend on nothing
-            known = (X[rows] - X.mean(axis=0)) / deviations
-            around = targets[rows] - targets[rows].mean()
-            found = column_scales(known.astype(np.float64), around / around.std())
+        if targets[rows[0]] < targets[rows[-1]]:  # else there is nothing to depend on
+            points = (X[rows] - X.mean(axis=0)) / deviations
+            centered = targets[rows] - targets[rows].mean()
+            found = column_scales(points.astype(np.float64), centered / centered.std())
             inverse = np.maximum(found.inverse, _LEAST * found.inverse.max())
             self.scale_, self.optimism_ = deviations / inverse, found.optimism
         return self
@@ -143,9 +142,9 @@ def _in_memory(X: Any) -> Any:
 
 
 def optimism_of(steps: Iterable[tuple[str, Any]]) -> float:
-    """Factor by which errors after some fitted steps, targets left out one by one, are too small.
+    """Return the factor by which leave-one-out errors after some fitted steps are too small.
 
-    That of the scalers among the named steps; 1 without any.
+    The product over the scalers among the named steps; 1 without any.
     """
     return float(
         np.prod([step.optimism_ for _, step in steps if isinstance(step, RelevanceScaler)])
@@ -153,6 +152,6 @@ def optimism_of(steps: Iterable[tuple[str, Any]]) -> float:
 
 
 def correct_left_out(estimator: Any, steps: Iterable[tuple[str, Any]]) -> None:
-    """Correct the left-out residuals of a fit, which its intervals take, for the steps before."""
+    """Widen the left-out residuals of a fit, for its intervals, by `optimism_of` its steps."""
     if hasattr(estimator, "left_out_residuals_"):  # regressions without a closed form have none
         estimator.left_out_residuals_ = estimator.left_out_residuals_ * optimism_of(steps)

@@ -1,11 +1,10 @@
-"""One shape for all solvers: an objective and settings in, a result out.
+"""Common interface of solvers: settings, result, and entry in a registry.
 
-Every family has its objectives (`lapwing.objectives`) and a registry of `Solver`s, which are
-functions (objective, settings) -> `Result`, with what a family needs besides: low-density methods
-take a start, embedded regression a system that is formed once. A family adds fields to the three by
-inheritance. `Result.state` is the solution, with the coefficients of the columns as `coef` and
-their offsets as `intercept` in every family; `Result.attributes` are those that all estimators
-have.
+Each family has objectives (`lapwing.objectives`) and a registry of `Solver`s, which are functions
+(objective, settings) -> `Result`. Some families add an argument: low-density methods take a start,
+embedded regression a system that is formed once. Families add fields to `Settings`, `Result` and
+`Solver` by inheritance. The methods that partition a graph have no coefficients, and an interface
+of their own (`lapwing.solvers.graph.partition`).
 """
 
 from __future__ import annotations
@@ -42,19 +41,21 @@ class Result(Generic[S, V]):
     Attributes
     ----------
     state
-        The solution in the coefficients of the family, with `coef` and `intercept`.
+        The solution in the coefficients of the family; of solvers in a registry with `coef` and
+        `intercept`.
     objective : array of shape (c,)
-        Its value as the family's paper prints it. It and `optimality` are floats of solvers that
-        take one column.
+        Value of the objective, scaled as in the family's paper. It and `optimality` are floats for
+        solvers of a single column.
     optimality : array of shape (c,)
-        How far from optimal, relative: the norm of the gradient in the metric of the function
-        space over its norm at zero; the residual of linear equations; the duality gap over the
-        objective; of losses with kinks the violations of the margins, if they are larger.
+        Relative distance from the optimum, in the measure of the solver: the norm of the gradient
+        in the metric of the function space over its norm at zero, the residual of linear equations,
+        or the duality gap over the objective; for losses with kinks the violation of the margins
+        if that is larger.
     n_iter : int
-        Iterations done; the largest over the columns.
+        Number of iterations, the largest over the columns.
     status : Status
     history : mapping of str to list of arrays of shape (c,)
-        What was recorded an iteration; NaN for columns that had finished.
+        Values recorded at each iteration; NaN for columns that had finished.
     """
 
     state: S
@@ -70,22 +71,22 @@ class Result(Generic[S, V]):
         return {
             "objective_": self.objective,
             "optimality_": self.optimality,
-            # scikit-learn's checks want one iteration at the least.
+            # scikit-learn's checks require at least one iteration.
             "n_iter_": max(1, self.n_iter),
             "status_": str(self.status),
         }
 
 
 def join_columns(columns: Sequence[Result[Any, float]], state: S) -> Result[S, Array]:
-    """Join the results of single columns, of which the worst status counts."""
+    """Join the results of single columns; the status is the worst of them."""
     found = {column.status for column in columns}
-    worst = (Status.CALLBACK, Status.MAX_ITER, Status.PRECISION, Status.CONVERGED)
+    worst_first = (Status.CALLBACK, Status.MAX_ITER, Status.PRECISION, Status.CONVERGED)
     return Result(
         state,
         np.array([column.objective for column in columns]),
         np.array([column.optimality for column in columns]),
         max(column.n_iter for column in columns),
-        next(status for status in worst if status in found),
+        next(status for status in worst_first if status in found),
     )
 
 
@@ -95,22 +96,22 @@ def carry_on(_: Callable[[], Any]) -> bool:
 
 
 def no_state() -> None:
-    """State of solvers whose iterates are not in the coefficients of the result."""
+    """State for callbacks of solvers whose iterates are not coefficients of the result."""
 
 
 @dataclass(frozen=True)
 class Settings(Generic[S]):
-    """Settings of all solvers; each reads those that it uses.
+    """Settings of a solver; some solvers ignore some of them.
 
     Attributes
     ----------
     tol : float, default=1e-8
         Tolerance of `Result.optimality`.
     max_iter : int, default=20000
-        Most iterations.
+        Maximum number of iterations.
     on_iteration : callable, optional
-        Called after every iteration, or column, with a function that computes the present state;
-        True asks to stop.
+        Called after every iteration, or column, with a function that computes the current state.
+        The solver stops if it returns True.
     """
 
     tol: float = 1e-8
@@ -120,16 +121,16 @@ class Settings(Generic[S]):
 
 @dataclass(frozen=True)
 class Solver(Generic[F]):
-    """An entry of a registry; families add what their solvers need or can do.
+    """Solver in a registry; families add fields for its needs and abilities.
 
     Attributes
     ----------
     solve : callable
         (objective, settings) -> Result, or as the family says.
     name : str, default=""
-        As users write it, or `solver_` shows it.
+        The name that users write, or that the attribute `solver_` shows.
     summary : str, default=""
-        How it works and what it is for, to follow its name in docstrings.
+        How it works and when to use it; follows the name in docstrings.
     """
 
     solve: F
@@ -138,7 +139,7 @@ class Solver(Generic[F]):
 
 
 def registry(*solvers: Named) -> dict[str, Named]:
-    """Solvers by name."""
+    """Return solvers by their names."""
     return {solver.name: solver for solver in solvers}
 
 
@@ -172,11 +173,11 @@ class Covariance(NamedTuple):
     noise: float
 
 
-# Relative gradient up to which an exact solution may be called one.
+# Relative gradient up to which the solution of an exact solver counts as converged.
 _OPTIMAL = 1e-6
 
 
-def verdict(status: Status, optimality: Array) -> Status:
-    """The status of an exact solver, given how far from optimal its solution really is."""
-    exact = bool(np.max(optimality, initial=0.0) <= _OPTIMAL)  # NaN is not
-    return Status.PRECISION if status == Status.CONVERGED and not exact else status
+def checked_status(status: Status, optimality: Array) -> Status:
+    """Return the status of an exact solver: PRECISION if rounding keeps it off the optimum."""
+    optimal = bool(np.max(optimality, initial=0.0) <= _OPTIMAL)  # NaN is not
+    return Status.PRECISION if status == Status.CONVERGED and not optimal else status

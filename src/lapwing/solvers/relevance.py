@@ -1,15 +1,15 @@
 r"""Scales of columns by the likelihood of a Gaussian process (automatic relevance determination).
 
-Targets are values of a Gaussian process with a free mean, of covariance
+Targets are taken as values of a Gaussian process with a free mean and the covariance
 
 .. math:: \sigma^2 \Big(a \exp\big(-\tfrac12 \textstyle\sum_j e^{2 \theta_j} (x_j - z_j)^2\big)
           + \delta_{xz}\Big)
 
-(Rasmussen and Williams 2006, section 5.1; MacKay 1994). The logarithms :math:`\theta_j` of the
-inverse length scales and of a maximise the restricted likelihood, with the variance in closed form
-(`lapwing.solvers.ridge.ridge_path`), times a normal prior of the :math:`\theta_j` around
-their common mean: with as many scales as targets, the likelihood alone finds columns that explain
-them by chance. O(l^3 + l^2 p) a step.
+(Rasmussen and Williams 2006, section 5.1; MacKay 1994). The exponents are :math:`\theta_j`, the
+logarithms of the inverse length scales, and log a. They maximise the restricted likelihood, with
+:math:`\sigma^2` in closed form (as in `lapwing.solvers.ridge.ridge_path`), times a normal prior of
+the :math:`\theta_j` around their mean: with as many scales as targets, the likelihood alone finds
+columns that explain the targets by chance. A step takes O(l^3 + l^2 p).
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ from scipy.optimize import minimize
 
 from lapwing._arrays import Array
 
-# Deviation of the log inverse scales from their mean under the prior, a factor of e. On nine sets
-# of 600 rows, 20, 40 and 80 targets, draws 100 to 105, errors are 0.84 of those with one scale for
-# all columns in the geometric mean; by the likelihood alone they are 0.86, and worse with 20.
+# Standard deviation of theta under the prior, a factor of e in the scales. On nine sets of 600
+# rows, 20, 40 and 80 targets, draws 100 to 105, errors are 0.84 of those with one scale for all
+# columns in the geometric mean; by the likelihood alone they are 0.86, and worse with 20.
 _SPREAD = 1.0
-_START = 10.0  # signal over noise, in variances
+_START = 10.0  # a: variance of the signal over that of the noise
 _STEPS = 60  # of L-BFGS; most fits take 20 to 40
-# Of the exponents: columns of length scale e^-4 or e^8 deviations follow each target, or none.
+# Of theta: with a length scale of e^-4 standard deviations a column tells all targets apart, with
+# e^8 it tells none. Of log a: from noise alone to interpolation.
 _BOUNDS, _SIGNAL_BOUNDS = (-8.0, 4.0), (-7.0, 14.0)
 _TINY = np.finfo(np.float64).tiny
-_FOLDS = 10  # that leave targets out and find scales anew; the usual number
+_FOLDS = 10  # of cross-validation, the usual number
 
 
 class ColumnScales(NamedTuple):
-    """Scales of columns, and how far errors of targets left out with these scales mislead.
+    """Scales of columns, and the optimism of leave-one-out errors with them.
 
     Attributes
     ----------
     inverse : ndarray of shape (p,)
         Inverse length scales.
     optimism : float
-        Root mean square error of targets that are left out in folds, where each fold finds its own
-        scales, over that of leave-one-out with the scales of all targets; at least 1.
+        Root mean square error of cross-validation in which each fold finds its own scales, over
+        that of leave-one-out with the scales of all targets; at least 1.
     """
 
     inverse: Array
@@ -51,21 +52,21 @@ class ColumnScales(NamedTuple):
 
 
 class _Process(NamedTuple):
-    """The process of some exponents at points with targets, over sigma^2.
+    """Gaussian process at the points with targets, in units of sigma^2.
 
     Attributes
     ----------
     signal : ndarray of shape (l, l)
         Covariance of the values.
     precision : ndarray of shape (l, l)
-        Inverse of the covariance of the targets, beside a free mean.
-    log_volume : float
-        Log determinants of the restricted likelihood.
+        Inverse of the covariance of the targets, with the free mean eliminated.
+    log_determinant : float
+        Sum of the logarithms of the determinants in the restricted likelihood.
     """
 
     signal: Array
     precision: Array
-    log_volume: float
+    log_determinant: float
 
     @classmethod
     def at(cls, exponents: Array, X: Array) -> _Process:
@@ -74,19 +75,19 @@ class _Process(NamedTuple):
         inverse = sla.cho_solve(factor, np.eye(len(X)), check_finite=False)
         ones = inverse.sum(axis=1)
         precision = inverse - np.outer(ones, ones) / ones.sum()
-        volume = 2 * np.log(np.diag(factor[0])).sum() + np.log(ones.sum())
-        return cls(signal, precision, float(volume))
+        log_determinant = 2 * np.log(np.diag(factor[0])).sum() + np.log(ones.sum())
+        return cls(signal, precision, float(log_determinant))
 
 
 def covariance(exponents: Array, A: Array, B: Array) -> Array:
-    """Covariance (n, m) of the values at two sets of points, over sigma^2."""
+    """Compute the covariance (n, m) of the values at two sets of points, over sigma^2."""
     A, B = A * np.exp(exponents[:-1]), B * np.exp(exponents[:-1])
     squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
     return np.asarray(np.exp(exponents[-1] - 0.5 * np.maximum(squares, 0)))
 
 
 def objective(exponents: Array, X: Array, y: Array) -> tuple[float, Array]:
-    """Minus the log posterior of the exponents up to a constant, and its gradient.
+    """Compute minus the log posterior of the exponents, up to a constant, and its gradient.
 
     Parameters
     ----------
@@ -95,21 +96,23 @@ def objective(exponents: Array, X: Array, y: Array) -> tuple[float, Array]:
     X : ndarray of shape (l, p)
     y : ndarray of shape (l,)
     """
-    found, free = _Process.at(exponents, X), len(y) - 1
-    pull = found.precision @ y
-    power = float(y @ pull)
-    away = exponents[:-1] - exponents[:-1].mean()
-    value = free * np.log(power / free) + found.log_volume + away @ away / _SPREAD**2
-    # Of the covariance, whose entry falls by its square distance along a column times e^(2 theta).
-    slope = found.signal * (found.precision - free / power * np.outer(pull, pull))
+    process, dof = _Process.at(exponents, X), len(y) - 1
+    alpha = process.precision @ y
+    square = float(y @ alpha)
+    deviations = exponents[:-1] - exponents[:-1].mean()
+    prior = deviations @ deviations / _SPREAD**2
+    value = dof * np.log(square / dof) + process.log_determinant + prior
+    # The signal times the derivative by it. The derivative of an entry of the signal by theta_j is
+    # -e^(2 theta_j) (x_j - z_j)^2 times the entry.
+    slope = process.signal * (process.precision - dof / square * np.outer(alpha, alpha))
     points = X * np.exp(exponents[:-1])
-    along = slope.sum(axis=1) @ points**2 - (points * (slope @ points)).sum(axis=0)
-    gradient = np.append(-2 * along + 2 * away / _SPREAD**2, slope.sum())
+    by_column = slope.sum(axis=1) @ points**2 - (points * (slope @ points)).sum(axis=0)
+    gradient = np.append(-2 * by_column + 2 * deviations / _SPREAD**2, slope.sum())
     return value / 2, gradient / 2
 
 
 def _exponents(X: Array, y: Array) -> Array:
-    """The most likely exponents."""
+    """Find the most likely exponents."""
     start = np.append(np.full(X.shape[1], -np.log(X.shape[1]) / 2), np.log(_START))
     found = minimize(
         objective,
@@ -124,14 +127,14 @@ def _exponents(X: Array, y: Array) -> Array:
 
 
 def column_scales(X: Array, y: Array) -> ColumnScales:
-    """Find scales of columns by targets.
+    """Find the most likely scales of columns.
 
     Parameters
     ----------
     X : ndarray of shape (l, p)
-        Points with a target, columns of one scale.
+        Points with a target, columns standardised.
     y : ndarray of shape (l,)
-        Of which two differ.
+        Targets, at least two of them different.
 
     Returns
     -------
@@ -139,8 +142,9 @@ def column_scales(X: Array, y: Array) -> ColumnScales:
     """
     exponents = _exponents(X, y)
     precision = _Process.at(exponents, X).precision
-    known = precision @ y / np.diag(precision)  # left out (Rasmussen and Williams 2006, (5.12))
-    # Dealt in the order of the targets, so that each fold has small and large ones.
+    # Leave-one-out (Rasmussen and Williams 2006, (5.12)).
+    left_out = precision @ y / np.diag(precision)
+    # Dealt out in the order of the targets, so that each fold has small and large ones.
     fold = np.empty(len(y), dtype=np.intp)
     fold[np.argsort(y, kind="stable")] = np.arange(len(y)) % _FOLDS
     errors = np.empty(len(y))
@@ -150,16 +154,14 @@ def column_scales(X: Array, y: Array) -> ColumnScales:
             errors[out] = y[out] - y[rest][0]
             continue
         errors[out] = y[out] - _predictions(X[rest], y[rest], X[out])
-    squares = errors @ errors, known @ known
-    return ColumnScales(
-        np.exp(exponents[:-1]), float(np.sqrt(max(1.0, squares[0] / max(squares[1], _TINY))))
-    )
+    ratio = errors @ errors / max(left_out @ left_out, _TINY)
+    return ColumnScales(np.exp(exponents[:-1]), float(np.sqrt(max(1.0, ratio))))
 
 
 def _predictions(X: Array, y: Array, new: Array) -> Array:
-    """Values at new points by the process with its most likely exponents."""
+    """Predict the values at new points with the most likely exponents."""
     exponents = _exponents(X, y)
-    found = _Process.at(exponents, X)
-    pull = found.precision @ y
-    mean = np.mean(y - found.signal @ pull - pull)  # the same of every target
-    return np.asarray(covariance(exponents, new, X) @ pull + mean)
+    process = _Process.at(exponents, X)
+    alpha = process.precision @ y
+    mean = np.mean(y - process.signal @ alpha - alpha)  # equal for all targets up to rounding
+    return np.asarray(covariance(exponents, new, X) @ alpha + mean)

@@ -25,7 +25,7 @@ import scipy.linalg as sla
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot, spd_factor, spd_halves
 from lapwing.objectives.embedded import EmbeddedObjective, GraphSide, Units
-from lapwing.solvers.base import Result, Settings, Status, no_state, verdict
+from lapwing.solvers.base import Result, Settings, Status, checked_status, no_state
 from lapwing.solvers.conjugate_gradient import conjugate_gradient
 from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.base import Space
@@ -396,7 +396,7 @@ class KernelSide(ABC):
         fit = Fit(self.eliminated.coef @ z, self.eliminated.intercept @ z, z)
         cost, optimality = self._measure(fit, side)
         state = EmbeddedState(fit.coef, fit.intercept, side.values(z))
-        value, status = cost / 2 + side.energy(z), verdict(Status.CONVERGED, optimality)
+        value, status = cost / 2 + side.energy(z), checked_status(Status.CONVERGED, optimality)
         return Result(state, value, optimality, 1, status)
 
     @abstractmethod

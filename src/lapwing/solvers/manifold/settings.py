@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from lapwing._arrays import Array
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Result, Settings, Status, verdict
+from lapwing.solvers.base import Result, Settings, Status, checked_status
 from lapwing.solvers.manifold.deformed import Representers
 
 ManifoldResult: TypeAlias = Result[State, Array]
@@ -55,6 +55,6 @@ DEFAULTS = ManifoldSettings()
 def exact_result(
     objective: Objective, state: State, optimality: Array, n_iter: int, status: Status
 ) -> ManifoldResult:
-    """Result of an exact solver, whose status is corrected by how far from optimal it is."""
-    status = verdict(status, optimality)
+    """Make the result of an exact solver; the status follows from the optimality reached."""
+    status = checked_status(status, optimality)
     return Result(state, objective.reported(state), optimality, n_iter, status)
