@@ -1,4 +1,4 @@
-"""Several targets at once: y with a column for each, and an estimator for each."""
+"""Regression on several targets: y has a column for each, and the fit an estimator."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lapwing.classes.labels import as_targets
 
 
 def split_targets(y: Any) -> list[Any] | None:
-    """Columns of several targets, in the types of y; None where y is one target."""
+    """Return the columns of several targets, in the types of y; None if y is one target."""
     if isinstance(y, (list, tuple)):
-        # A list of lists; what is ragged, or a list of objects, is told of as one target.
+        # A list of lists. Ragged lists and lists of objects fail when they are read as one target.
         width = {len(row) if isinstance(row, (list, tuple)) else 0 for row in y}
         if len(width) != 1 or max(width) < 2:
             return None
@@ -28,7 +28,7 @@ def split_targets(y: Any) -> list[Any] | None:
 
 
 class SeveralTargets:
-    """Regression that has fitted an estimator to each of several targets.
+    """Mixin of regressions on several targets, with a fitted estimator for each.
 
     Attributes
     ----------
@@ -39,18 +39,18 @@ class SeveralTargets:
     estimators_: list[Any]
 
     def _of_each(self, answer: Callable[[Any], Any]) -> Array | None:
-        """Answers of all estimators, targets on the last axis; None where there is one target."""
+        """Stack the answers of all estimators along the last axis; None if there is one target."""
         if not hasattr(self, "estimators_"):
             return None
         return np.stack([answer(one) for one in self.estimators_], axis=-1)
 
     def _mean_score(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> float | None:
-        """Mean of R^2 over the targets that have a row; None where there is one target.
+        """Average R^2 over the targets with a known value; None if there is one target.
 
         Raises
         ------
         ValueError
-            If y has another number of columns, or no row has a target.
+            If y has another number of columns, or no known value.
         """
         if not hasattr(self, "estimators_"):
             return None
@@ -66,13 +66,13 @@ class SeveralTargets:
             np.mean(
                 [
                     self.estimators_[j].score(X, columns[j], sample_weight=sample_weight)
-                    for j in known or [0]  # which tells that nothing can be scored
+                    for j in known or [0]  # whose score raises the error
                 ]
             )
         )
 
     def _refuse_several(self, asking: str) -> None:
-        """Refuse what answers for one target only.
+        """Refuse a method that is for a single target.
 
         Raises
         ------
@@ -81,13 +81,13 @@ class SeveralTargets:
         """
         if hasattr(self, "estimators_"):
             raise ValueError(
-                f"{asking} is of one target, and this model was fitted to "
+                f"{asking} is for a single target, and this model was fitted to "
                 f"{len(self.estimators_)}. Use model.estimators_[j] for target j."
             )
 
 
 def keep_several(model: Any, estimators: Sequence[Any]) -> None:
-    """Set the fitted attributes of a model of several targets."""
+    """Set the fitted attributes of a model of several targets from its estimators."""
     model.estimators_ = list(estimators)
     model.labeled_ = np.stack([one.labeled_ for one in estimators], axis=-1)
     model.transduction_ = np.stack([one.transduction_ for one in estimators], axis=-1)

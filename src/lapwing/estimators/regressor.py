@@ -60,8 +60,8 @@ class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEsti
         self._check_combination(**options)
         if any(value is not None for value in options.values()):
             raise ValueError(
-                f"{', '.join(options)} is of one target, and y has {len(columns)} columns. Fit one "
-                "estimator for each column, or leave it out."
+                f"{', '.join(options)} is for a single target, and y has {len(columns)} columns. "
+                "Fit one estimator for each column, or leave it out."
             )
         self._forget()
         self.__dict__.pop("_kept", None)  # of the fit before
@@ -69,7 +69,7 @@ class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEsti
         each = [first, *map(self._read_targets, columns[1:])]
         for targets in each[1:]:
             diagnostics.warn_labels(targets.warning)
-        # Points are those of all targets: a row of weight 0 that has any is left out for all.
+        # All targets share the points: a row of weight 0 with any target is left out for all.
         together = first._replace(labeled=np.any([one.labeled for one in each], axis=0))
         # One copy, which all fits may keep: `_finish` copies what shares memory with its points.
         own = points if is_rows(points) or self._pairwise() else points.copy()
@@ -127,7 +127,7 @@ class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEsti
         return values[:, 0]
 
     def predict(self, X: Any) -> Array:
-        """Values of the fitted function at points.
+        """Compute the values of the fitted function at points.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
     """Regressor whose function is the posterior mean of a Gaussian process."""
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        r"""Values of the fitted function at points, and how uncertain they are.
+        r"""Compute the values of the fitted function at points, and their standard deviations.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ class ManifoldRegressor(
     SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
     ManifoldEstimator,
 ):
-    """A regression by manifold regularisation."""
+    """Regression by manifold regularisation."""
 
 
 class StoppableRegressor(
@@ -335,7 +335,7 @@ class StoppableRegressor(
     SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
     StoppableEstimator,
 ):
-    """One with the squared loss."""
+    """Regression by manifold regularisation with the squared loss."""
 
     def _validation_targets(self, y: ArrayLike) -> Array:
         targets, labeled = read_targets(y)

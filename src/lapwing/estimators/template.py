@@ -483,7 +483,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
             return evaluate(function, points)
 
     def _refuse_several(self, asking: str) -> None:
-        """Refuse what answers for one target, of estimators that may have several."""
+        """Refuse a method that is for a single target; see `SeveralTargets`."""
 
     def _function(self) -> FittedFunction:
         self._refuse_several("The fitted function")
