@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from lapwing.graphs.layout import neighbour_map
+from lapwing.graphs.layout import neighbor_map
 
 needs_tsne = pytest.mark.skipif(
     find_spec("openTSNE") is None, reason="openTSNE is not installed (extra 'map')"
@@ -25,7 +25,7 @@ def groups(*sizes: int) -> tuple[sp.csr_array, np.ndarray]:
 
 def test_small_components_are_apart_from_each_other() -> None:
     affinity, group = groups(1, 20, 7, 1, 12)
-    places = neighbour_map(affinity, np.zeros((41, 2)))
+    places = neighbor_map(affinity, np.zeros((41, 2)))
     distances = cdist(places, places)
     other = group[:, None] != group
     assert distances[other].min() > 1.0
@@ -35,14 +35,14 @@ def test_small_components_are_apart_from_each_other() -> None:
 def test_without_the_dependency_the_error_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openTSNE", None)
     with pytest.raises(ImportError, match=r"A map of neighbours needs 'openTSNE'.*\[map\]"):
-        neighbour_map(groups(30)[0], np.zeros((30, 2)))
+        neighbor_map(groups(30)[0], np.zeros((30, 2)))
 
 
 @needs_tsne
 def test_components_that_begin_at_one_place_are_parted() -> None:
     affinity, group = groups(30, 31, 4)
-    places = neighbour_map(affinity, np.zeros((65, 2)), seed=3)
-    assert np.array_equal(places, neighbour_map(affinity, np.zeros((65, 2)), seed=3))
+    places = neighbor_map(affinity, np.zeros((65, 2)), seed=3)
+    assert np.array_equal(places, neighbor_map(affinity, np.zeros((65, 2)), seed=3))
     distances = cdist(places, places)
     np.fill_diagonal(distances, np.inf)
     assert (group[distances.argmin(axis=1)] == group).all()

@@ -38,7 +38,7 @@ class Instant:
 def test_the_page_hears_of_the_map_and_shows_it_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "MapJob", Instant)
     events: list[Event] = []
-    found = Session(material(X), None, neighbour_map=True)
+    found = Session(material(X), None, neighbor_map=True)
     try:
         found.listen(events.append)
         assert found.rest()
@@ -61,7 +61,7 @@ def test_without_it_there_are_the_others() -> None:
 def test_a_process_of_its_own_makes_it() -> None:
     """Each group is a small component, and equal rows have one place."""
     doubled = np.vstack([X, X[:5]])
-    found = Session(material(doubled), None, neighbour_map=True)
+    found = Session(material(doubled), None, neighbor_map=True)
     try:
         assert found.rest()
         places = np.frombuffer(found.map("neighbours"), "<f4", 130, offset=4 * 66).reshape(2, 65)

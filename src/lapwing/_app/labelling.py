@@ -359,7 +359,7 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
     if journal is not None:
         opened = Journal(check_writable(journal), material.subject(), material.table.source)
     try:
-        session = Session(material, opened, neighbour_map=can_map())
+        session = Session(material, opened, neighbor_map=can_map())
     except BaseException:
         if opened is not None:
             opened.close()

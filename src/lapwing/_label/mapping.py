@@ -1,7 +1,7 @@
 """Neighbour map of the rows, made in a process of its own beside the page.
 
-It takes a minute of 100,000 rows, and holds Python's lock for much of it: in a thread, labels and
-colours would wait. The process has the lowest priority.
+It takes a minute for 100,000 rows, and holds Python's global lock for much of it: in a thread it
+would delay the answers to labels. The process has the lowest priority.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from scipy.sparse import csr_array, load_npz, save_npz
 from lapwing._label.learner import PointGraph
 from lapwing._label.material import principal
 from lapwing._label.model import LatestJob
-from lapwing.graphs.layout import neighbour_map
+from lapwing.graphs.layout import neighbor_map
 
 _AFFINITY, _START, _PLACES = "affinity.npz", "start.npy", "places.npy"
-_MOST = 200_000  # points; of a million it would take a quarter of an hour
-_LOWEST = 19  # of priorities; a process that only draws must not slow the page down
+_MOST = 200_000  # points; a million would take a quarter of an hour
+_LOWEST = 19  # lowest priority (niceness), so that the page is not slowed down
 
 
 def can_map() -> bool:
-    """Whether what makes the map is installed; programs that embed Python have no executable."""
+    """Return whether openTSNE is installed and Python can be started (not where it is embedded)."""
     return bool(sys.executable) and find_spec("openTSNE") is not None
 
 
 class MapJob:
-    """A neighbour map that is being made; any thread may ask.
+    """Computation of a neighbour map; methods may be called from any thread.
 
     Parameters
     ----------
     done : callable
-        Called with the coordinates of the rows, in a thread of this job. Never called if the map
-        could not be made: the page has others.
+        Called with the coordinates of the rows, in a thread of this job. Not called if the map
+        fails: the page has others.
     """
 
     def __init__(self, done: Callable[[NDArray[np.float64]], None]) -> None:
@@ -52,11 +52,11 @@ class MapJob:
         self._job: LatestJob[tuple[PointGraph, Any]] = LatestJob(self._make, "lapwing label: map")
 
     def begin(self, graph: PointGraph, points: Any) -> None:
-        """Make the map of the rows `points`, whose graph is there."""
+        """Start on the map of the rows `points` with this graph."""
         self._job.offer((graph, points))
 
     def wait(self, seconds: float) -> bool:
-        """Wait until nothing is being made; whether in time."""
+        """Wait until no map is being made; return whether that was within `seconds`."""
         return self._job.wait(seconds)
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class MapJob:
         problem = prepared.problem
         if problem.n_points > _MOST:
             return
-        # Without room for its files there is no map.
+        # If its files cannot be written, there is no map.
         with suppress(OSError), tempfile.TemporaryDirectory(prefix="lapwing-") as name:
             folder = Path(name)
             save_npz(folder / _AFFINITY, prepared.laplacian.affinity, compressed=False)
@@ -84,7 +84,7 @@ class MapJob:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-            if self._closed:  # meanwhile
+            if self._closed:  # while the process started
                 self._process.kill()
             if self._process.wait() == 0:
                 # Equal rows are one point of the graph.
@@ -92,11 +92,11 @@ class MapJob:
 
 
 def main(folder: Path) -> None:
-    """Make the map of the graph in a folder; what the process does."""
+    """Make the map of the graph in a folder; run by the process."""
     if hasattr(os, "nice"):
         os.nice(_LOWEST)
     affinity = csr_array(load_npz(folder / _AFFINITY))
-    places = neighbour_map(affinity, np.load(folder / _START))
+    places = neighbor_map(affinity, np.load(folder / _START))
     np.save(folder / _PLACES, places)
 
 

@@ -72,7 +72,7 @@ class Session:
     material : Material
     journal : Journal or None
         Where the labels are kept; None keeps them in memory alone.
-    neighbour_map : bool, default=False
+    neighbor_map : bool, default=False
         Whether a map of neighbours is made beside, see `lapwing._label.mapping`.
 
     Raises
@@ -82,7 +82,7 @@ class Session:
     """
 
     def __init__(
-        self, material: Material, journal: Journal | None, *, neighbour_map: bool = False
+        self, material: Material, journal: Journal | None, *, neighbor_map: bool = False
     ) -> None:
         self.material = material
         self._journal = journal
@@ -109,7 +109,7 @@ class Session:
             self.aim(material.target)
         n_classes = len(self._history.classes)
         self._model = Model(material, n_classes, self._lock, self._heard, self._keep_point)
-        self._mapping = MapJob(self._take_map) if neighbour_map else None
+        self._mapping = MapJob(self._take_map) if neighbor_map else None
         self._maps = Maps(material, lambda: self._model.point_graph.eigenmap())
         self._model.learn(self._task())
 
