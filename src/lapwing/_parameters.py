@@ -20,14 +20,15 @@ Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
 
 @dataclass_transform(eq_default=False)
 def parameters(cls: T) -> T:
-    """Make annotated attributes the parameters of `__init__`, which stores them.
+    """Generate an `__init__` that has the annotated attributes as parameters and stores them.
 
-    A dataclass to type checkers. `help` and signatures show what scikit-learn's estimators have:
-    defaults without annotations, and no attributes of the class.
+    Type checkers see a dataclass. `help` and signatures look like those of scikit-learn's
+    estimators: defaults without annotations, and no attributes of the class.
     """
     before = set(vars(cls))
     dataclass(eq=False, repr=False, match_args=False)(cls)
     init = vars(cls)["__init__"]
+    # All that dataclass needed or added: defaults as class attributes, dunders, annotations.
     made = {*(vars(cls).keys() - before), *init.__annotations__, "__annotations__"} - {"__init__"}
     for name in made & vars(cls).keys():
         delattr(cls, name)
@@ -94,7 +95,7 @@ def one_of(*allowed: str | None) -> Rule:
 
 
 def named(names: Callable[[], Iterable[str]], otherwise: str, also: Callable[[Any], bool]) -> Rule:
-    """Rule for a name in a registry, as it is when asked, or something else.
+    """Rule for a name in a registry, which is read at each check, or something else.
 
     Parameters
     ----------

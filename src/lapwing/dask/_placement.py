@@ -40,7 +40,7 @@ from lapwing.graphs.search import DIFFERENCE_BYTES
 PURPOSE = "KNNGraph of so many points on a cluster"
 _NEXT = 4  # nearest lists of a sample point, which become neighbours of one another
 _PARTS = 4  # a list of more than 1 / _PARTS of a block is split by row numbers
-_SLACK = 0.1  # of a block: how far a cut may lie from that into even parts
+_SLACK = 0.1  # of a block: distance of a cut from that into even parts, at most
 _PIECES = 20_000  # most pieces of chunks for blocks; with more, chunks are cut in groups
 
 
@@ -71,7 +71,8 @@ class Lists:
     def nearest(self, points: Array, n_lists: int) -> Array:
         """Find lists near to points: int32 of shape (b, n_lists), the nearest first.
 
-        Only the centres of the nearest groups of them are compared; -1 where these are fewer.
+        Centres are grouped, and only those of the nearest groups are compared; -1 where these are
+        fewer.
         """
         faiss = load_faiss(PURPOSE)
         places = ListPlaces.of(faiss, self.centers, 0)

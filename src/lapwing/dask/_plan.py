@@ -1,6 +1,7 @@
 """Forecast of a fit by `DaskLapERLSClassifier`: blocks, tasks, traffic and memory.
 
-The formulas are those of the notes on the cluster, from the sizes of what tasks hold and send.
+The formulas are explained in the notes (``docs/notes/cluster.md``). They count the bytes that tasks
+hold and send, and the tasks of each stage.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import NamedTuple
 from lapwing.graphs.ann import count_of_lists
 from lapwing.graphs.chebyshev import block_width
 
-BLOCK_BYTES = 2**29  # of the points of a block, at most
-BARE_BYTES = 2.5e8  # of a process with the library, after its first tasks
+BLOCK_BYTES = 2**29  # largest size of the points of a block
+BARE_BYTES = 2.5e8  # memory of a process with the library, after its first tasks
 _PRODUCTS = 350  # of the Laplacian with a block of vectors, in all iterations
 _EDGES = 7  # of a row after both directions are merged, with 5 neighbours
 _READ = 8  # lists that a row reads
@@ -40,7 +41,7 @@ class Stage(NamedTuple):
 
 
 def count_of_blocks(n: int, row_bytes: int, n_threads: int) -> int:
-    """Return the number of blocks: as many for each thread, and as their size takes."""
+    """Return the number of blocks, equal for each thread, such that none exceeds `BLOCK_BYTES`."""
     a_thread = -(-n * row_bytes // (BLOCK_BYTES * n_threads))
     return min(max(a_thread, 1) * n_threads, n)
 
