@@ -1,6 +1,6 @@
 """Neighbour map of the rows, made in a process of its own beside the page.
 
-It takes a minute for 100,000 rows, and holds Python's global lock for much of it: in a thread it
+It takes some 20 s for 100,000 rows, and holds Python's global lock for much of it: in a thread it
 would delay the answers to labels. The process has the lowest priority.
 """
 
@@ -26,7 +26,7 @@ from lapwing._label.model import LatestJob
 from lapwing.graphs.layout import neighbor_map
 
 _AFFINITY, _START, _PLACES = "affinity.npz", "start.npy", "places.npy"
-_MOST = 200_000  # points; a million would take a quarter of an hour
+_MOST = 200_000  # points; more were not tried
 _LOWEST = 19  # lowest priority (niceness), so that the page is not slowed down
 
 

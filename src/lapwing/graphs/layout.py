@@ -1,9 +1,9 @@
 """Layout of a graph in the plane, for maps: neighbours in the graph are neighbours on the map.
 
 t-SNE usually computes affinities of neighbours from distances and a perplexity. Here they are those
-of the graph, and no neighbours are searched again. On 2,000 digits of MNIST 83 % of the ten nearest
-rows on the map are of the same class with the default graph of five neighbours, as many as in the
-784 pixels, and 39 % on two principal components.
+of the graph, and no neighbours are searched again. On 2,000 digits of MNIST 85 % of the ten nearest
+rows on the map are of the same class with the default graph of five neighbours (83 % in the 784
+pixels, 39 % on two principal components), on 20,000 digits 94 %.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from lapwing.graphs.base import CSR
 # Fewest points of a component for t-SNE. No attraction holds smaller ones in place: they would
 # drift among unrelated points.
 _LEAST = 30
-_BARNES_HUT = 10_000  # points; interpolation is faster from there on
-_EARLY, _LATE = 250, 500  # iterations with and without exaggeration, the usual ones
-_EXAGGERATION = 12.0
+# Iterations, exaggeration and momentum; the first stage is the usual one. Exaggeration in the second
+# is advised for many points [2]_ and keeps the map compact, so that interpolation is fast: 20,000
+# digits of MNIST take 8.6 s of a processor in place of 108 (500 iterations without it), and as many
+# neighbours are right.
+_STAGES = ((250, 12.0, 0.5), (250, 4.0, 0.8))
 _SMALL = 1e-4  # standard deviation of the start, the usual one
 _GOLDEN = np.pi * (3 - np.sqrt(5))  # angle between points of a spiral of even density
 
@@ -80,13 +82,13 @@ def _tsne(affinity: CSR, start: NDArray[np.float64], seed: int) -> NDArray[np.fl
     embedding = openTSNE.TSNEEmbedding(
         first,
         affinities.PrecomputedAffinities(affinity),
-        negative_gradient_method="bh" if n < _BARNES_HUT else "fft",
+        negative_gradient_method="fft",
         n_jobs=1,
         random_state=seed,
     )
-    # The momenta are the usual ones.
-    embedding = embedding.optimize(n_iter=_EARLY, exaggeration=_EXAGGERATION, momentum=0.5)
-    return np.array(embedding.optimize(n_iter=_LATE, momentum=0.8), dtype=np.float64)
+    for n_iter, exaggeration, momentum in _STAGES:
+        embedding = embedding.optimize(n_iter=n_iter, exaggeration=exaggeration, momentum=momentum)
+    return np.array(embedding, dtype=np.float64)
 
 
 def _place_beside(
