@@ -18,7 +18,7 @@ from lapwing.graphs.base import CSR
 # Fewest points of a component for t-SNE. No attraction holds smaller ones in place: they would
 # drift among unrelated points.
 _LEAST = 30
-# Iterations, exaggeration and momentum; the first stage is the usual one. Exaggeration in the second
+# Iterations, exaggeration and momentum; the first stage is the usual one. Exaggeration in the other
 # is advised for many points [2]_ and keeps the map compact, so that interpolation is fast: 20,000
 # digits of MNIST take 8.6 s of a processor in place of 108 (500 iterations without it), and as many
 # neighbours are right.
