@@ -1,7 +1,7 @@
 """Make `docs/label.png`: the page to label on, as Chromium shows it, with digits that are labelled.
 
 Run it in the folder of the project: ``python docs/make_label_picture.py``. It needs the extra
-``label``, Playwright, Pillow and Chromium.
+``label`` and ``map``, Playwright, Pillow and Chromium.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 from sklearn.datasets import load_digits
-from sklearn.manifold import TSNE
 
 import lapwing
 
@@ -30,6 +29,7 @@ WIDTH = 1000  # of the file
 def label_some(server: Any, digits: np.ndarray) -> None:
     """Label what the page suggests, five rows at a time, as a user would."""
     session = server.session
+    session.rest(300.0)  # the map of neighbours is there
     for _ in range(ROUNDS):
         session.rest()
         for row in session.suggest(5):
@@ -60,11 +60,9 @@ def picture(url: str) -> bytes:
 
 def main() -> None:
     digits = load_digits()
-    plane = TSNE(init="pca", random_state=0).fit_transform(digits.data)
     with lapwing.label(
         digits.data,
         images=255 - 15.9 * digits.images,
-        embedding=plane,
         classes=NAMES,
         journal=None,
         browser=False,
