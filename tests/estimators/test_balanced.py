@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, LapERLSClassifier, Linear
-from lapwing.estimators.balanced import _posed
+from lapwing.estimators.balanced import _volume_problem
 from lapwing.estimators.template import prepare
 from lapwing.exceptions import (
     ClassPriorWarning,
@@ -368,7 +368,7 @@ def test_all_rows_labelled_and_few_points() -> None:
         ({"class_prior": [1, 0, 1]}, "class_prior is 0 for the class 1"),
         (
             {"class_prior": [1000, 1, 1000]},
-            "leaves the class 1 0.1 of all 120 rows, and 1 are label",
+            "leaves 0.1 of all 120 rows for the class 1, which has 1 la",
         ),
         ({"n_votes": -1}, "n_votes=-1 must be a whole number >= 0"),
         ({"C": 0}, "C=0 must be a finite number > 0"),
@@ -448,7 +448,7 @@ def test_candidates_for_volumes_and_threads_that_share_them_take_more_memory(
 ) -> None:
     X, y, _ = blobs()
     prepared = [prepare(BalancedGraphClassifier(class_prior=p), X, y) for p in ("uniform", None)]
-    known, unknown = (_posed(each) for each in prepared)
+    known, unknown = (_volume_problem(each) for each in prepared)
     needs = {1: (partition_bytes(known), partition_bytes(unknown))}  # of few points: one thread
     monkeypatch.setattr(flow_module, "_SMALL", 0)
     for n_threads in (2, 4, 16):

@@ -75,22 +75,22 @@ BalancedPrepared: TypeAlias = Prepared[GraphContext, Laplacian]
 
 @dataclass(frozen=True, eq=False)
 class BalancedSolution(Solution):
-    """With the partition and the problem that it solves."""
+    """Solution with the partition and the problem that it solves."""
 
     partition: Partition
-    posed: VolumeProblem
+    problem: VolumeProblem
 
 
 @dataclass(frozen=True, eq=False)
 class BalancedRefits(Refits[BalancedPrepared, BalancedSolution]):
-    """With the regression on the points factored once."""
+    """Refits that factor the regression on the points once."""
 
     estimator: BalancedGraphClassifier
     regression: FunctionRegression
 
     def solve(self, prepared: BalancedPrepared) -> BalancedSolution:
-        partition, posed = self.estimator._parted(prepared)
-        return self.estimator._solution(prepared, partition, posed, self.regression)
+        partition, problem = self.estimator._parted(prepared)
+        return self.estimator._solution(prepared, partition, problem, self.regression)
 
     def values(self, prepared: BalancedPrepared) -> Array:
         return _values(self.estimator._parted(prepared)[0], prepared.problem.X.dtype)
@@ -301,9 +301,9 @@ class BalancedGraphClassifier(
         previous: Mapping[str, Any] | None = None,
     ) -> BalancedSolution:
         with progress.stage("partition"):
-            partition, posed = self._parted(prepared)
+            partition, problem = self._parted(prepared)
         with progress.stage("function"):
-            return self._solution(prepared, partition, posed, self._regression_on(prepared))
+            return self._solution(prepared, partition, problem, self._regression_on(prepared))
 
     def _refits(self, prepared: BalancedPrepared) -> Refits[BalancedPrepared, BalancedSolution]:
         return BalancedRefits(self, prepared, self._regression_on(prepared))
@@ -312,19 +312,19 @@ class BalancedGraphClassifier(
         return FunctionRegression.factor(prepared.space.space, float(self.C), True)
 
     def _parted(self, prepared: BalancedPrepared) -> tuple[Partition, VolumeProblem]:
-        posed = _posed(prepared)
+        problem = _volume_problem(prepared)
         require_memory(
-            partition_bytes(posed),
-            f"Parting {posed.n_points} points into {posed.n_classes} classes",
+            partition_bytes(problem),
+            f"Parting {problem.n_points} points into {problem.n_classes} classes",
             "Fit to fewer rows and predict the others, or use float32 features.",
         )
-        return PARTITIONS[self.method].solve(posed), posed
+        return PARTITIONS[self.method].solve(problem), problem
 
     def _solution(
         self,
         prepared: BalancedPrepared,
         partition: Partition,
-        posed: VolumeProblem,
+        problem: VolumeProblem,
         regression: FunctionRegression,
     ) -> BalancedSolution:
         dtype = prepared.problem.X.dtype
@@ -340,10 +340,10 @@ class BalancedGraphClassifier(
             "history_": _history(partition),
             "n_iter_": max(1, partition.n_iter),
             "status_": str(partition.status),
-            "edge_cut_": chance_cut(posed.graph, partition.codes, posed.n_classes),
+            "edge_cut_": chance_cut(problem.graph, partition.codes, problem.n_classes),
             "affinity_": prepared.laplacian.affinity,
         }
-        return BalancedSolution(function, values, attributes, partition, posed)
+        return BalancedSolution(function, values, attributes, partition, problem)
 
     def _shift(self, values: Array) -> Array:
         # Known volumes are met by the methods themselves: no offsets are left for new points.
@@ -365,34 +365,36 @@ class BalancedGraphClassifier(
         diagnostics.warn_partition_not_at_rest(
             self.method, str(solution.partition.status), solution.partition.optimality
         )
-        posed, partition = solution.posed, solution.partition
-        told = [
-            diagnostics.warn_outvoted_classes(posed.codes, self.classes_),
+        problem, partition = solution.problem, solution.partition
+        warned = [
+            diagnostics.warn_outvoted_classes(problem.codes, self.classes_),
             diagnostics.warn_unlabeled_components(
                 prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
             ),
         ]
-        # Where volumes are wrong, what the cut says of the graph is no finding.
-        if self._prior_contradicted(posed, partition):
+        # With wrong volumes the cut is no evidence about the graph.
+        if self._prior_contradicted(problem, partition):
             return
-        if len(posed.free):
+        if len(problem.free):
             cut = float(solution.attributes["edge_cut_"])
-            told.append(diagnostics.warn_no_class_structure(cut, len(self.classes_)))
+            warned.append(diagnostics.warn_no_class_structure(cut, len(self.classes_)))
         if partition.left_out is not None:
-            told.append(diagnostics.warn_labels_not_found_again(partition.left_out))
-        if not any(told):  # each of these leaves many answers about as likely
+            warned.append(diagnostics.warn_labels_not_found_again(partition.left_out))
+        if not any(warned):  # each of these leaves many answers about as likely
             diagnostics.warn_two_answers(partition.in_doubt)
 
-    def _prior_contradicted(self, posed: VolumeProblem, partition: Partition) -> bool:
+    def _prior_contradicted(self, problem: VolumeProblem, partition: Partition) -> bool:
         """Warn of a known prior that was missed, or that the graph contradicts."""
-        if not posed.exact:
+        if not problem.exact:
             return False
-        volumes = np.bincount(partition.codes, posed.sizes, posed.n_classes)
-        targets = posed.sizes.sum() * posed.prior
+        volumes = np.bincount(partition.codes, problem.sizes, problem.n_classes)
+        targets = problem.sizes.sum() * problem.prior
         if diagnostics.warn_missed_prior(volumes, targets, self.classes_):
             return False
         evidence = partition.prior_evidence
-        return evidence is not None and diagnostics.warn_contradicted_prior(*evidence, posed.prior)
+        return evidence is not None and diagnostics.warn_contradicted_prior(
+            *evidence, problem.prior
+        )
 
 
 def _check_weights(diffusion: Diffusion) -> None:
@@ -406,37 +408,38 @@ def _check_weights(diffusion: Diffusion) -> None:
         )
 
 
-def _posed(prepared: BalancedPrepared) -> VolumeProblem:
+def _volume_problem(prepared: BalancedPrepared) -> VolumeProblem:
     attributes, graph = prepared.targets.attributes, prepared.space.diffusion
     known = attributes.get("class_prior_")
     n_classes = len(attributes["classes_"])
     prior = np.full(n_classes, 1 / n_classes) if known is None else known
-    posed = volume_problem(prepared.problem, graph, prior, exact=known is not None)
+    problem = volume_problem(prepared.problem, graph, prior, exact=known is not None)
     if known is None:
-        return posed.with_prior(believed_volumes(posed.labels), exact=False)
-    return _with_room(posed, attributes["classes_"])
+        return problem.with_prior(believed_volumes(problem.labels), exact=False)
+    return _with_room(problem, attributes["classes_"])
 
 
-def _with_room(posed: VolumeProblem, classes: Array) -> VolumeProblem:
-    """The problem whose prior leaves every class its labels; refused where it is a row or more off.
+def _with_room(problem: VolumeProblem, classes: Array) -> VolumeProblem:
+    """Raise the prior of classes to their labelled rows; refuse one that is a row or more short.
 
-    A class may have all of its rows labelled: what then decides, a last digit of the prior, or the
-    fraction of a row that the user rounded, is no mistake.
+    If all rows of a class are labelled, the prior may be short by a last digit, or by the fraction
+    of a row that the user rounded off, which is no mistake.
     """
-    total = float(posed.sizes.sum())
-    lacking = posed.known - total * posed.prior
-    if len(posed.free) and float(lacking.max()) >= _ROW:
+    total = float(problem.sizes.sum())
+    lacking = problem.known - total * problem.prior
+    if len(problem.free) and float(lacking.max()) >= _ROW:
         k = int(lacking.argmax())
         raise ValueError(
-            f"class_prior leaves the class {classes.tolist()[k]!r} {total * posed.prior[k]:.1f} of "
-            f"all {total:g} rows, and {posed.known[k]:g} are labelled so. Give it a larger part."
+            f"class_prior leaves {total * problem.prior[k]:.1f} of all {total:g} rows for the "
+            f"class {classes.tolist()[k]!r}, which has {problem.known[k]:g} labelled. Give it a "
+            "larger part."
         )
     full = lacking > 0
     if not full.any() or full.all():
-        return posed
-    prior = np.where(full, posed.known / total, posed.prior)
+        return problem
+    prior = np.where(full, problem.known / total, problem.prior)
     prior[~full] *= (1 - prior[full].sum()) / prior[~full].sum()
-    return posed.with_prior(prior, exact=True)
+    return problem.with_prior(prior, exact=True)
 
 
 def _values(partition: Partition, dtype: np.dtype[Any]) -> Array:
