@@ -65,7 +65,7 @@ class SimilarLabelsWarning(LapwingWarning):
 class ManyClassesWarning(LapwingWarning):
     """Most labels are texts of their own: perhaps they are names of rows and no classes.
 
-    Give the column of the classes, or leave this warning aside if there are so many.
+    Give the column of the classes, or ignore this warning if there really are so many.
     """
 
 

@@ -203,7 +203,7 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
     Warns
     -----
     LapwingWarning
-        If it takes longer than anyone waits without having been told.
+        If it takes so long that users should know before.
     """
     seconds = _seconds_of_comparison(table, request.effort)
     if seconds > _LONG:

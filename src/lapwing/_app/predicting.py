@@ -86,8 +86,8 @@ def answer(
 def _check_encoder(model: Model, fitted: Fitted, request: PredictRequest) -> None:
     """Check that a model and a command agree on whether there is an encoder.
 
-    A model file names its encoder to be told, and it is never looked up by that name: whoever
-    wrote the file would choose what is imported.
+    A model file names its encoder for messages alone. It is never imported by that name: whoever
+    wrote the file would choose the code that runs.
 
     Raises
     ------
@@ -205,4 +205,4 @@ def _height(path: Path) -> int:
     try:
         return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        return 0  # told where the file is read
+        return 0  # the error is raised where the file is read

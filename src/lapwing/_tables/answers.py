@@ -72,9 +72,9 @@ def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None
 
 
 def _finder_of_ids(ids: NDArray[Any] | None) -> Callable[[str], int | None]:
-    """Give the row of an id, also where a spreadsheet has changed how it is written.
+    """Return a function that finds the row of an id, also one that a spreadsheet has respelled.
 
-    It takes 007 for the number 7, and lapwing itself guards it from what begins like a formula.
+    Spreadsheets turn 007 into 7, and lapwing itself writes a quote before possible formulas.
     """
     exact = {text: row for row, text in enumerate([] if ids is None else ids.tolist())}
     bare = Counter(text.lstrip("0") for text in exact)
@@ -88,7 +88,7 @@ def _finder_of_ids(ids: NDArray[Any] | None) -> Callable[[str], int | None]:
 
 
 def _finder_of_numbers(n: int) -> Callable[[str], int | None]:
-    """Give the row of a number that is counted from 1."""
+    """Return a function that finds the row of a number that is counted from 1."""
 
     def row_of(text: str) -> int | None:
         number = _ROW_NUMBER.fullmatch(text)

@@ -325,7 +325,7 @@ def warn_of_counts(features: Features) -> None:
     """Warn of features that are probably not meant so."""
     if features.X.shape[0] <= 2 or is_sparse(features.X):
         return
-    # Days that follow each other are no slip, and what has a unit is measured.
+    # Consecutive dates are meant, and numbers with a unit are measurements.
     measured = {
         name
         for reading in features.readings

@@ -1,11 +1,11 @@
 """Reader of CSV files.
 
-Python's own parser and not a data frame library's. Polars fills short lines with nulls without a
-word (in a table whose last column is the label, a cut line would become an unlabelled row), renames
-repeated columns, and cannot say in which line it failed. pyarrow tells short lines and keeps names,
-but counts rows and not lines. It read 60,000 rows of 20 numbers, all cells as texts, in a fifth of
-the processor time and with a peak of ten times the size of the numbers, where this reader has two
-(three with a column of text), and takes 170 MB on the disk.
+It uses Python's own parser and not a data frame library's. Polars fills short lines with nulls
+without a word (in a table whose last column is the label, a cut line would become an unlabelled
+row), renames repeated columns, and cannot say in which line it failed. pyarrow reports short lines
+and keeps names, but counts rows and not lines. It read 60,000 rows of 20 numbers, all cells as
+texts, in a fifth of the processor time and with a peak of ten times the size of the numbers, where
+this reader has two (three with a column of text), and takes 170 MB on the disk.
 
 Numbers go straight to a flat array, so that the peak of memory is little above the numbers' own
 size; other cells are kept as texts.
@@ -105,12 +105,12 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
     encoding = find_encoding(source, utf8_only=options.strict)
     with source.open() as opened:
         marked = opened.read(3) == codecs.BOM_UTF8
-    told, first, filled = SEPARATORS[options.separator], options.skip_lines or 0, []
+    asked, first, filled = SEPARATORS[options.separator], options.skip_lines or 0, []
     with open_text(source, encoding) as lines:
         for before, line in enumerate(lines):
             said = _SEPARATOR_LINE.fullmatch(line) if before == 0 else None
             if said is not None:
-                told = told or said[1]
+                asked = asked or said[1]
             elif before >= first and line.strip(_EMPTY):
                 filled.append((before, line))
                 if len(filled) == _LOOK:
@@ -121,13 +121,13 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
         raise ValueError(f"{source} is empty{rest}.")
     place = 0
     if options.skip_lines is None and not options.strict:
-        place = _place_of_names([line for _, line in filled], told)
+        place = _place_of_names([line for _, line in filled], asked)
     header, line = filled[place]
-    separator = told or max(_SEPARATORS, key=line.count)
+    separator = asked or max(_SEPARATORS, key=line.count)
     return _Layout(encoding, separator, header, marked, place > 0)
 
 
-def _place_of_names(lines: Sequence[str], told: str) -> int:
+def _place_of_names(lines: Sequence[str], asked: str) -> int:
     """Find the line of the names; titles above it fill at most half of the columns."""
 
     def cells(line: str, separator: str) -> list[str]:
@@ -143,7 +143,7 @@ def _place_of_names(lines: Sequence[str], told: str) -> int:
         return (widths.count(usual) if usual > 1 else 0), usual
 
     # The most cells are no sign: decimal commas divide the rows, but not the names.
-    separator = max(told or _SEPARATORS, key=fit)
+    separator = max(asked or _SEPARATORS, key=fit)
     _, width = fit(separator)
     rows = [[cell.strip() for cell in cells(line, separator)] for line in lines]
     place = next((k for k, row in enumerate(rows) if 2 * sum(map(bool, row)) > width), 0)

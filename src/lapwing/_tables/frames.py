@@ -33,7 +33,7 @@ _USABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
 
 
 def cells_of_frame(X: Any) -> dict[str, Cells]:
-    """Take a data frame apart, or an array, whose columns are called x0, x1 and so on.
+    """Return the columns of a data frame, or of an array, named x0, x1 and so on.
 
     Parameters
     ----------

@@ -196,7 +196,7 @@ def _holds_numbers(cells: Cells) -> bool:
 
 
 def _of_later_files(first: RawTable, selection: Selection) -> Selection:
-    """An option that names a column of the first file is about the others too."""
+    """Return the selection for later files, which must have the columns of the first."""
     return replace(
         selection,
         # A file that was filled in has no titles, whatever the first one has.

@@ -41,7 +41,7 @@ _GUARD = re.compile(r"'(?=[=+\-@\t\r])")
 
 
 def without_guard(text: str) -> str:
-    """Take away what was written in front of a text so that no spreadsheet runs it."""
+    """Remove the quote in front of a text that keeps spreadsheets from running it."""
     return _GUARD.sub("", text, count=1) if text.startswith("'") else text
 
 
@@ -100,7 +100,7 @@ def text_error(
     *,
     new: bool = False,
 ) -> str:
-    """Say that cells of a numeric column hold text; new rows cannot go without the column."""
+    """Return the message for text in a numeric column, which `new` rows cannot do without."""
     cure = "Correct it" if new else f"Correct it, or leave the column out with --drop {column}"
     rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
     return (

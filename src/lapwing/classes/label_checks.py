@@ -57,8 +57,9 @@ _DOMINANT, _FEW = 0.8, 0.1  # of the rows
 MANY_NUMBERS = 10  # fewer different ones may be grades or scores
 _TIMES_AS_MANY, _LETTERS = 5, 5  # of a label that another one is a slip of
 _MOST_COMPARED = 200  # classes
-# From so many on texts of which most occur once are probably none: scikit-learn warns of classes
-# that exceed half of the labels, however few; one label each of ten is what this library is for.
+# Number of different texts from which on they are probably no classes, if most occur once.
+# scikit-learn warns of any number of classes above half of the labels; but ten classes of one label
+# each are usual here.
 _MANY_TEXTS = 20
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
@@ -377,8 +378,7 @@ def _rows(n: int) -> str:
     return f"{n} row{'s' * (n > 1)}"
 
 
-# Of how labels were read.
-_DOUBTS = (
+_READING_WARNINGS = (
     ManyClassesWarning,
     NothingUnlabeledWarning,
     SimilarLabelsWarning,
@@ -388,9 +388,9 @@ _DOUBTS = (
 
 @contextmanager
 def label_warnings_ignored() -> Iterator[None]:
-    """Leave out what is warned of how labels were read: the caller has told it in other words."""
+    """Ignore warnings about how labels were read, which the caller gives in other words."""
     with warnings.catch_warnings():
-        for warning in _DOUBTS:
+        for warning in _READING_WARNINGS:
             warnings.simplefilter("ignore", warning)
         yield
 
@@ -412,7 +412,7 @@ _NODES = 33
 
 
 def probability_wrong(scores: Array, codes: Array, sharpness: Sharpness) -> Array:
-    """How probable it is that each label is wrong.
+    """Compute the probability that each label is wrong.
 
     Parameters
     ----------
@@ -429,11 +429,11 @@ def probability_wrong(scores: Array, codes: Array, sharpness: Sharpness) -> Arra
     ndarray of shape (l,)
         0 where the label could not be left out.
     """
-    told = np.asarray(np.isfinite(scores).all(axis=1))
+    finite = np.asarray(np.isfinite(scores).all(axis=1))
     found = np.zeros(len(codes))
-    if not told.any():
+    if not finite.any():
         return found
-    known, given = of_each_class(scores[told]), codes[told]
+    known, given = of_each_class(scores[finite]), codes[finite]
     shares = (_MOST_WRONG / _SHARES * (np.arange(_SHARES) + 0.5))[:, None]
     positions = np.linspace(-_REACH, _REACH, _NODES)
     likelihood = np.empty((_NODES, _SHARES))
@@ -446,7 +446,7 @@ def probability_wrong(scores: Array, codes: Array, sharpness: Sharpness) -> Arra
         likelihood[node] = np.log(total).sum(axis=1) - position**2 / 2
         wrong[node] = by_mistake / total
     weights = np.exp(likelihood - likelihood.max())
-    found[told] = np.tensordot(weights / weights.sum(), wrong, axes=2)
+    found[finite] = np.tensordot(weights / weights.sum(), wrong, axes=2)
     return found
 
 

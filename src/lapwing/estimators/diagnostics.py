@@ -197,9 +197,8 @@ def check_kernel_matrix(K: Any, name: str) -> None:
 
     Small matrices are decomposed; of larger ones the diagonal, the Ritz values of a short Lanczos
     run and (beyond n = 5600) a sample of the entries are looked at. What is found is true (Ritz
-    values lie between the extreme eigenvalues), though not all that is wrong is found: a
-    factorisation would cost as much as the
-    fit.
+    values lie between the extreme eigenvalues), but not everything is found: a factorisation would
+    cost as much as the fit.
     """
     asymmetry, size = asymmetry_of(K)
     if not np.isfinite(size):
@@ -237,7 +236,7 @@ _SPECKS = 0.01  # of all points
 # the hardest sets (g241c, Gaussian clouds), and 10 or more on others.
 _FREEDOM = 1e-3
 _LABELS_TO_JUDGE_BY = 10  # fewer are found or not by luck
-_OTHER_ANSWER = 0.1  # of the rows: where fewer change class it is the same one
+_OTHER_ANSWER = 0.1  # of the rows: if fewer change class, answers count as the same
 _CUT_BY_CHANCE = 0.8  # of the edges that random classes cut; on digits some 0.1
 
 
@@ -751,7 +750,7 @@ def warn_equal_candidates(reductions: Array) -> None:
     if len(reductions) > 1 and np.ptp(reductions) <= _ALIKE * reductions.max():
         warn(
             f"All {len(reductions)} candidates would reduce the variance of the answer alike, so "
-            "that those that are suggested are no better than others. The fitted function is "
+            "the suggested rows are no better than others. The fitted function is "
             "nearly constant: choose a larger gamma or smaller gamma_A and gamma_I, or draw rows "
             "at random.",
             ConstantFitWarning,

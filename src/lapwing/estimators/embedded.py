@@ -95,7 +95,7 @@ class ScaledProblem(NamedTuple):
 
 
 class PreparedSolver(NamedTuple):
-    """A solver with what it forms of a problem."""
+    """Solver with the system that it has formed of a problem."""
 
     method: EmbeddedMethod
     space: Space
@@ -104,7 +104,7 @@ class PreparedSolver(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedSolution(Solution):
-    """With what the solver told, and what it stood on."""
+    """Solution with the result of the solver and its inputs."""
 
     result: EmbeddedResult
     solver: str
@@ -138,11 +138,11 @@ class EmbeddedSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
-    """By the kernel side, from which f is eliminated once.
+    """Refits from the kernel side, from which f is eliminated once.
 
     Attributes
     ----------
-    formed : Formed
+    formed : PreparedSolver
         By a method that forms nothing of the labels.
     """
 

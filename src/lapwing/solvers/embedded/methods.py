@@ -33,7 +33,7 @@ COPIES, EXACT_COPIES = 4, 8
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddedMethod(Solver[Callable[[EmbeddedObjective, Any, Settings[None]], EmbeddedResult]]):
-    """A solver with the system that it stands on.
+    """Solver with the function that forms its system.
 
     Attributes
     ----------
