@@ -27,7 +27,7 @@ from lapwing.graphs.registry import default_metric
 from lapwing.objectives.volumes import VolumeProblem, volume_problem
 from lapwing.problem import Problem
 from lapwing.solvers.graph.evidence import chance_cut
-from lapwing.solvers.graph.linear import believed_volumes
+from lapwing.solvers.graph.linear import jeffreys_prior
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.registry import PARTITIONS, partition_bytes
 from lapwing.solvers.ridge import FunctionRegression
@@ -415,7 +415,7 @@ def _volume_problem(prepared: BalancedPrepared) -> VolumeProblem:
     prior = np.full(n_classes, 1 / n_classes) if known is None else known
     problem = volume_problem(prepared.problem, graph, prior, exact=known is not None)
     if known is None:
-        return problem.with_prior(believed_volumes(problem.labels), exact=False)
+        return problem.with_prior(jeffreys_prior(problem.labels), exact=False)
     return _with_room(problem, attributes["classes_"])
 
 

@@ -12,9 +12,9 @@ from scipy.optimize import minimize
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.graph.evidence import (
     LeftOut,
-    against,
     chance_cut,
     count_left_out,
+    negative_log_evidence,
     table_likelihood,
 )
 from lapwing.solvers.graph.registry import PARTITIONS
@@ -22,7 +22,7 @@ from tests.helpers.volumes import blob_problem, graph_problem
 
 
 def likeliest(problem: VolumeProblem, cuts: list[np.ndarray], left_out: LeftOut) -> int:
-    return int(np.argmin([against(problem, codes, left_out) for codes in cuts]))
+    return int(np.argmin([negative_log_evidence(problem, codes, left_out) for codes in cuts]))
 
 
 @pytest.mark.parametrize("c", [2, 3, 4])

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.graph import flow as flow_module
-from lapwing.solvers.graph.evidence import against, count_left_out
+from lapwing.solvers.graph.evidence import count_left_out, negative_log_evidence
 from lapwing.solvers.graph.flow import Stage, descend, flow, side_by_side
 from lapwing.solvers.graph.linear import first_codes, laplace, reach_of
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
@@ -45,11 +45,11 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
     for seed in range(6):
         problem, _ = blob_problem(gap=1.0, seed=seed, labels=3)
         reach, _ = reach_of(problem)
-        begun = first_codes(problem, reach)
+        start = first_codes(problem, reach)
         left_out = count_left_out(problem)
-        candidates = [job() for job in flow_module._unknown(problem, reach, begun)]
+        candidates = [job() for job in flow_module._unknown(problem, reach, start)]
         ends = [each.found for each in candidates]
-        nats = np.array([against(problem, end.codes, left_out) for end in ends])
+        nats = np.array([negative_log_evidence(problem, end.codes, left_out) for end in ends])
         nats[2] += 0.05  # volumes of Poisson learning
         partition = flow(problem)
         best = int(np.argmin(nats))

@@ -106,7 +106,7 @@ def _turns(problem: VolumeProblem) -> Array:
     return turn
 
 
-def against(problem: VolumeProblem, codes: Array, left_out: LeftOut) -> float:
+def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOut) -> float:
     """Compute the evidence against a partition, in nats; only differences mean something.
 
     Parameters

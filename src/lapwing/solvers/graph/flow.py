@@ -2,24 +2,24 @@ r"""Balanced flow: the least cut at each of a few candidate volumes, and the evi
 
 At *known* volumes the cut is refined (`lapwing.solvers.graph.refine`) from harmonic functions.
 
-*Unknown* volumes are first sought by shares of the classes whose volumes may move. From coarse
-scales to fine ones shares are smoothed and balanced, in turn,
+*Unknown* volumes are first estimated by a descent of an objective J in the shares Q of the classes at
+every point, whose volumes may move (`lapwing.objectives.volumes`). From coarse scales to fine ones
+shares are smoothed and balanced, in turn,
 
 .. math:: F = \mathrm{resolvent}(Q, s) / c, \qquad Q = \mathrm{balance}(F, T, \tau),
 
-the labels' shares held. The second puts Q where the objective J, linearised at the first, is least,
-so that J falls (`lapwing.objectives.volumes`); a step that does not lower it ends the scale and is
-not taken. Then the cut is refined at the volumes that were reached.
+the labels' shares held. The second step minimises J linearised at F, so that J falls; a step that
+does not lower J ends the scale and is not taken. Then the cut is refined at the volumes reached.
 
-J holds volumes near a prior, and equal volumes, those of one label a class, cut through the large
-classes where sizes differ tenfold. So there are several candidates: descents near the volumes that
-the numbers of labels say, from Poisson learning and from evened harmonic functions; a descent near
-those of Poisson learning; and, where a class has several labels, the volumes of harmonic functions
-as they are.
+J penalises volumes that differ from a prior. With one label a class that prior is equal volumes,
+which cut through large classes where sizes differ tenfold. So there are several candidates: descents
+with the prior of the numbers of labels, from Poisson learning and from centred harmonic functions; a
+descent with the volumes of Poisson learning as the prior; and, where a class has several labels, the
+volumes of harmonic functions as they are.
 
-Cuts, labels that are contradicted and labels that are left out say which of the candidates is taken
-(`lapwing.solvers.graph.evidence`), J does not: a partition of more equal volumes may have less of
-it than the true one.
+The candidate with the largest evidence is taken: by its cut, its volumes, the labels that its
+neighbours contradict and the labels that are left out (`lapwing.solvers.graph.evidence`). J cannot
+choose: a partition of more equal volumes may have a smaller J than the true one.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from lapwing.classes.balance import balance
 from lapwing.classes.decoding import electing
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.evidence import LeftOut, against, count_left_out
+from lapwing.solvers.graph.evidence import LeftOut, count_left_out, negative_log_evidence
 from lapwing.solvers.graph.linear import (
     Scales,
-    believed_volumes,
     first_codes,
+    jeffreys_prior,
     laplace,
     reach_of,
     resolvent,
@@ -58,16 +58,17 @@ from lapwing.solvers.graph.refine import STEPS, Refinement, refine
 _CONTRASTS = (0.6, 0.75, 0.85, 0.92)
 _SOFTNESS = (0.5, 0.42, 0.36, 0.3)
 _STEPS = 5  # at one scale: what is left to gain, the next scale finds as well
-_STILL = 1e-3  # part of the shares
-_TRUST = 0.8  # in the volumes that were reached: a class may be hidden behind its neighbours
+_STILL = 1e-3  # change of the shares that ends a scale: fewer move no point of a thousand
+_TRUST = 0.8  # weight of the volumes that were reached: no class is left without any
 _VOLUMES = 1e-7  # tolerance of a balance
 # Volumes of Poisson learning must have a cut a twentieth smaller. They are the worst where classes
 # are of about one size, and the only ones near where some are ten times smaller. Draws 100 to 119
 # of twelve pairs of a set and a number of labels: 20.7 to 20.3 %, and where classes are thinned
 # tenfold no change (a tenth: 20.3, and 2 more there).
 _HANDICAP = 0.05
-_AS_LIKELY = 0.1  # nats: a cut of a tenth more does not rule an answer out
-_WALKS = (10, 6, 4, 2)  # steps: after a descent no longer ones are needed
+# Nats: the evidence has the logarithm of the cut, so that a cut a tenth larger is about as likely.
+_AS_LIKELY = 0.1
+_WALKS = (10, 6, 4, 2)  # steps: longer walks are not needed after a descent
 # Entries of the shares, of which a descent takes a dozen such arrays. Beyond, threads share every
 # product with the graph instead (`lapwing.graphs.laplacian.sparse_product`).
 _SMALL, _LARGE = 25_000, 4_000_000
@@ -125,14 +126,17 @@ T = TypeVar("T")
 def flow(problem: VolumeProblem) -> Partition:
     """Part the points by the balanced flow."""
     reach, spent = reach_of(problem)
-    begun = first_codes(problem, reach)
+    start = first_codes(problem, reach)
     left_out = count_left_out(problem)
     spent += left_out.n_iter
     if problem.exact:
         return _at_known(problem, reach, left_out, spent)
-    candidates = side_by_side(problem, _unknown(problem, reach, begun))
+    candidates = side_by_side(problem, _unknown(problem, reach, start))
     nats = np.array(
-        [against(problem, each.found.codes, left_out) + each.handicap for each in candidates]
+        [
+            negative_log_evidence(problem, each.found.codes, left_out) + each.handicap
+            for each in candidates
+        ]
     )
     answers = [each.found.codes for each in candidates]
     shares = _averaged([each.found.scores for each in candidates], nats)
@@ -148,7 +152,7 @@ def flow(problem: VolumeProblem) -> Partition:
 def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: int) -> Partition:
     """Refine the cut at the prior, and weigh it against free volumes."""
     # Free volumes do not begin with the answer: from there they hardly move.
-    free = problem.with_prior(believed_volumes(problem.labels), exact=False)
+    free = problem.with_prior(jeffreys_prior(problem.labels), exact=False)
     jobs: list[Callable[[], Candidate | Descended]] = [
         partial(_known, problem),
         partial(_descended_from, free, first_codes(free, reach)),
@@ -157,7 +161,9 @@ def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: in
     assert isinstance(answer, Candidate)
     assert isinstance(freed, Descended)
     found, others = answer.found, _codes_of(free, freed.shares)
-    nats = against(free, found.codes, left_out) - against(free, others, left_out)
+    nats = negative_log_evidence(free, found.codes, left_out) - negative_log_evidence(
+        free, others, left_out
+    )
     volumes = free.volumes(free.members(others))
     return replace(
         _partition(problem, found, found.scores),
@@ -185,7 +191,7 @@ def _partition(problem: VolumeProblem, found: Refinement, scores: Array) -> Part
 
 
 def _in_doubt(problem: VolumeProblem, answers: Sequence[Array], nats: Array) -> float:
-    """Part of the points that another answer puts elsewhere, of those about as likely."""
+    """Largest part of the points whose class differs in another answer that is about as likely."""
     chosen = answers[int(np.argmin(nats))]
     near = [
         codes for codes, each in zip(answers, nats, strict=True) if each < nats.min() + _AS_LIKELY
@@ -239,35 +245,35 @@ def _refined(
     return Candidate(found, (*before, cuts), spent + found.n_products)
 
 
-def _unknown(problem: VolumeProblem, reach: Array, begun: Array) -> list[Job]:
+def _unknown(problem: VolumeProblem, reach: Array, start: Array) -> list[Job]:
     """At the volumes that descents reach, and at those of harmonic functions as they are.
 
     Harmonic functions of one label a class are spikes, whose volumes mean nothing.
     """
-    scales = scales_of_contrast(problem, problem.whole(begun), _CONTRASTS)
+    scales = scales_of_contrast(problem, problem.whole(start), _CONTRASTS)
     harmonic = laplace(problem)
-    even = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
+    centred = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
     poisson = problem.with_prior(
         _TRUST * problem.volumes(problem.whole(reach.argmax(axis=1)))
         + (1 - _TRUST) * problem.prior,
         exact=False,
     )
     jobs: list[Job] = [
-        partial(_softly, problem, begun, scales, spent=scales.n_iter),
-        partial(_softly, problem, even, scales, spent=harmonic.n_iter),
-        partial(_softly, poisson, first_codes(poisson, reach), scales, handicap=_HANDICAP),
+        partial(_by_descent, problem, start, scales, spent=scales.n_iter),
+        partial(_by_descent, problem, centred, scales, spent=harmonic.n_iter),
+        partial(_by_descent, poisson, first_codes(poisson, reach), scales, handicap=_HANDICAP),
     ]
     if (np.bincount(problem.codes) > 1).any():
-        jobs.append(partial(_held, problem, harmonic.scores.argmax(axis=1), harmonic.scores))
+        jobs.append(partial(_at_volumes, problem, harmonic.scores.argmax(axis=1), harmonic.scores))
     return jobs
 
 
-def _held(problem: VolumeProblem, codes: Array, scores: Array, **options: Any) -> Candidate:
+def _at_volumes(problem: VolumeProblem, codes: Array, scores: Array, **options: Any) -> Candidate:
     """The cut refined at the volumes of a partition."""
     return _refined(problem.with_prior(_volumes_of(problem, codes), exact=True), scores, **options)
 
 
-def _softly(
+def _by_descent(
     problem: VolumeProblem,
     codes: Array,
     scales: Scales,
@@ -278,7 +284,7 @@ def _softly(
     """A descent in which volumes move, and the cut refined at those that it reaches."""
     reached = descend(problem, problem.whole(codes), stages_of(problem, scales.scales))
     codes = _codes_of(problem, reached.shares)
-    held = _held(
+    held = _at_volumes(
         problem,
         codes,
         problem.whole(codes),
@@ -291,9 +297,9 @@ def _softly(
 
 def _descended_from(problem: VolumeProblem, codes: Array) -> Descended:
     """A descent in which volumes move, at scales of its own."""
-    begun = problem.whole(codes)
-    scales = scales_of_contrast(problem, begun, _CONTRASTS)
-    reached = descend(problem, begun, stages_of(problem, scales.scales))
+    start = problem.whole(codes)
+    scales = scales_of_contrast(problem, start, _CONTRASTS)
+    reached = descend(problem, start, stages_of(problem, scales.scales))
     return replace(reached, n_iter=scales.n_iter + reached.n_iter)
 
 

@@ -85,7 +85,7 @@ def first_codes(problem: VolumeProblem, reach: Array) -> Array:
     return np.asarray((reach + found.offsets).argmax(axis=1))
 
 
-def believed_volumes(labels: Array) -> Array:
+def jeffreys_prior(labels: Array) -> Array:
     """Volumes that the numbers of labels say, with half a label more of each class.
 
     The mean of what is believed after labels of points drawn at random, by Jeffreys' prior. Equal

@@ -78,8 +78,8 @@ class Partition:
         Labels that were left out, by their class and the one that the others gave them; None where
         the method does not ask.
     in_doubt : float
-        Part of the points that have another class in an answer that is about as likely; 0 where the
-        method compares none.
+        Largest part of the points whose class differs in another answer that is about as likely; 0
+        where the method compares none.
     """
 
     scores: Array
