@@ -2,9 +2,9 @@ r"""Balanced flow: the least cut at each of a few candidate volumes, and the evi
 
 At *known* volumes the cut is refined (`lapwing.solvers.graph.refine`) from harmonic functions.
 
-*Unknown* volumes are first estimated by a descent of an objective J in the shares Q of the classes at
-every point, whose volumes may move (`lapwing.objectives.volumes`). From coarse scales to fine ones
-shares are smoothed and balanced, in turn,
+*Unknown* volumes are first estimated by a descent of an objective J in the shares Q of the classes
+at every point, whose volumes may move (`lapwing.objectives.volumes`). From coarse scales to fine
+ones shares are smoothed and balanced, in turn,
 
 .. math:: F = \mathrm{resolvent}(Q, s) / c, \qquad Q = \mathrm{balance}(F, T, \tau),
 
@@ -12,10 +12,10 @@ the labels' shares held. The second step minimises J linearised at F, so that J 
 does not lower J ends the scale and is not taken. Then the cut is refined at the volumes reached.
 
 J penalises volumes that differ from a prior. With one label a class that prior is equal volumes,
-which cut through large classes where sizes differ tenfold. So there are several candidates: descents
-with the prior of the numbers of labels, from Poisson learning and from centred harmonic functions; a
-descent with the volumes of Poisson learning as the prior; and, where a class has several labels, the
-volumes of harmonic functions as they are.
+which cut through large classes where sizes differ tenfold. So there are several candidates:
+descents with the prior of the numbers of labels, from Poisson learning and from centred harmonic
+functions; a descent with the volumes of Poisson learning as the prior; and, where a class has
+several labels, the volumes of harmonic functions as they are.
 
 The candidate with the largest evidence is taken: by its cut, its volumes, the labels that its
 neighbours contradict and the labels that are left out (`lapwing.solvers.graph.evidence`). J cannot
@@ -58,7 +58,7 @@ from lapwing.solvers.graph.refine import STEPS, Refinement, refine
 _CONTRASTS = (0.6, 0.75, 0.85, 0.92)
 _SOFTNESS = (0.5, 0.42, 0.36, 0.3)
 _STEPS = 5  # at one scale: what is left to gain, the next scale finds as well
-_STILL = 1e-3  # change of the shares that ends a scale: fewer move no point of a thousand
+_STILL = 1e-3  # part of the shares: a smaller change ends a scale
 _TRUST = 0.8  # weight of the volumes that were reached: no class is left without any
 _VOLUMES = 1e-7  # tolerance of a balance
 # Volumes of Poisson learning must have a cut a twentieth smaller. They are the worst where classes
@@ -132,13 +132,9 @@ def flow(problem: VolumeProblem) -> Partition:
     if problem.exact:
         return _at_known(problem, reach, left_out, spent)
     candidates = side_by_side(problem, _unknown(problem, reach, start))
-    nats = np.array(
-        [
-            negative_log_evidence(problem, each.found.codes, left_out) + each.handicap
-            for each in candidates
-        ]
-    )
     answers = [each.found.codes for each in candidates]
+    nats = np.array([negative_log_evidence(problem, codes, left_out) for codes in answers])
+    nats += [each.handicap for each in candidates]
     shares = _averaged([each.found.scores for each in candidates], nats)
     return replace(
         _partition(problem, candidates[int(np.argmin(nats))].found, shares),
@@ -161,9 +157,8 @@ def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: in
     assert isinstance(answer, Candidate)
     assert isinstance(freed, Descended)
     found, others = answer.found, _codes_of(free, freed.shares)
-    nats = negative_log_evidence(free, found.codes, left_out) - negative_log_evidence(
-        free, others, left_out
-    )
+    nats = negative_log_evidence(free, found.codes, left_out)
+    nats -= negative_log_evidence(free, others, left_out)
     volumes = free.volumes(free.members(others))
     return replace(
         _partition(problem, found, found.scores),
