@@ -40,8 +40,10 @@ def test_points_of_a_file_are_read(tmp_path: Path) -> None:
 
 
 def test_columns_and_targets_that_do_not_vary() -> None:
-    flat = np.column_stack([X[:, :2], np.full(60, 7.0)])
-    assert np.isfinite(RelevanceScaler().fit(flat, Y).scale_).all()
+    for value in (7.0, 0.1, 0.0):  # the mean of sixty 0.1 is not 0.1
+        for dtype in (np.float64, np.float32):
+            flat = np.column_stack([X[:, :2], np.full(60, value)]).astype(dtype)
+            assert 1 < RelevanceScaler().fit(flat, Y).scale_[2] < 1e3
     nothing = RelevanceScaler().fit(X, np.where(np.isnan(Y), np.nan, 2.0))
     np.testing.assert_allclose(nothing.scale_, X.std(axis=0))
     assert nothing.optimism_ == 1

@@ -23,6 +23,7 @@ from lapwing.solvers.relevance import column_scales
 _MOST_TARGETS = 200
 # Smallest inverse scale over the largest: in squared distances a millionth.
 _LEAST = 1e-3
+_ROUNDING = 4  # units in the last place
 
 
 @parameters
@@ -99,7 +100,10 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_one_entry_a_row(X, y, regression=True)
         targets, labeled = read_targets(y)
         deviations = np.asarray(X.std(axis=0), dtype=np.float64)
-        deviations[deviations == 0] = 1  # constant columns stay as they are
+        # Constant columns stay as they are. Their deviations may be more than 0, for the mean of
+        # equal numbers is rounded.
+        alike = np.ptp(X, axis=0) <= _ROUNDING * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)
+        deviations[alike] = 1
         rows = np.flatnonzero(labeled)
         rows = rows[np.argsort(targets[rows], kind="stable")]
         if len(rows) > _MOST_TARGETS:
