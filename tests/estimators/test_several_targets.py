@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_score
 
@@ -110,6 +111,15 @@ def test_a_later_fit_of_one_target_forgets_the_others() -> None:
         model.fit(X, Y).fit(X, Y[:, 0])
         assert model.predict(X).shape == (40,)
         assert not hasattr(model, "estimators_")
+
+
+def test_a_later_choice_of_several_forgets_that_of_one() -> None:
+    model = FewLabelRegressor().fit(X, Y[:, 0]).fit(X, Y)
+    assert not {"best_estimator_", "error_", "evidence_", "unlabeled_help_"} & vars(model).keys()
+    with pytest.raises(ValueError, match="y holds no label"):
+        model.fit(X, np.full(40, np.nan))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 def test_what_is_of_one_target_says_so() -> None:

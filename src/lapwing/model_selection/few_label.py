@@ -23,7 +23,7 @@ from lapwing._rows import PointsLike, header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
 from lapwing.estimators.prepared import Progress, Shown, Stages
-from lapwing.estimators.template import only_labeled
+from lapwing.estimators.template import is_fitted_name, only_labeled
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import Chooser, last_step, warn_of_failures
 from lapwing.model_selection.comparison import CompareSettings, Comparison, compared
@@ -43,7 +43,12 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
     transduction_: Array
 
     def _begin(self, X: Any, y: Any) -> Any:
-        """Points in memory that are checked, or rows on disk that the last fit checks."""
+        """Points in memory that are checked, or rows on disk that the last fit checks.
+
+        Nothing is left of the fit before.
+        """
+        for name in [name for name in vars(self) if is_fitted_name(name)]:
+            delattr(self, name)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Mark "

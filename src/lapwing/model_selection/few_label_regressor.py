@@ -132,7 +132,6 @@ class FewLabelRegressor(SeveralTargets, RegressorMixin, FewLabelEstimator):
             For each candidate that cannot be fitted: the choice is among the others.
         """
         points = self._begin(X, y)
-        self.__dict__.pop("estimators_", None)  # of the fit before
         if (columns := split_targets(y)) is not None:
             keep_several(self, [clone(self).fit(X, column, sample_weight) for column in columns])
             return self
