@@ -24,9 +24,17 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import lapwing
-from lapwing import S3VC, AnchorGraphClassifier, LapERLSClassifier, LapRLSRegressor, LapSVC
+from lapwing import (
+    S3VC,
+    AnchorGraphClassifier,
+    FewLabelRegressor,
+    LapERLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+)
 from lapwing._app import cli
 from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.reporting import find_command_method
 from tests.helpers.data import first_labels
 
 N = 80
@@ -219,6 +227,13 @@ def test_what_cannot_be_reported_on(points: Any, y: Any) -> None:
     model = LapERLSClassifier().fit(X, y)
     with pytest.raises(ValueError, match="79 different rows, and the graph of the model has 80"):
         lapwing.report(model, np.vstack([X[1:], X[1:2]]), y)
+
+
+def test_a_choice_for_several_targets_is_told_of_its_estimators() -> None:
+    model = FewLabelRegressor()
+    model.estimators_ = []
+    with pytest.raises(TypeError, match=r"single target: pass its estimators_\[j\]\.best_estim"):
+        find_command_method(model, model)
 
 
 def test_labels_are_those_of_the_fit(points: Any, y: Any) -> None:

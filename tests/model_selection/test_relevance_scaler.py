@@ -47,6 +47,15 @@ def test_columns_and_targets_that_do_not_vary() -> None:
     nothing = RelevanceScaler().fit(X, np.where(np.isnan(Y), np.nan, 2.0))
     np.testing.assert_allclose(nothing.scale_, X.std(axis=0))
     assert nothing.optimism_ == 1
+    tiny = RelevanceScaler().fit(X, 1e-200 * Y)  # whose squares vanish
+    np.testing.assert_allclose(tiny.scale_, X.std(axis=0))
+
+
+@pytest.mark.parametrize(("factor", "dtype"), [(1e200, np.float64), (1e30, np.float32)])
+def test_columns_whose_squares_are_no_numbers_are_refused(factor: float, dtype: type) -> None:
+    large = (X * [1, factor, 1, 1]).astype(dtype)
+    with pytest.raises(ValueError, match=r"Column 1 of X varies beyond what float\d+ can square"):
+        RelevanceScaler().fit(large, Y)
 
 
 def test_targets_are_asked_for_row_by_row() -> None:

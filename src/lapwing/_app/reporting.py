@@ -153,6 +153,8 @@ def find_command_method(estimator: Any, model: Any) -> tuple[str, CommandMethod]
     if found is not None:
         return found
     best = " Pass its best_estimator_." if hasattr(model, "best_estimator_") else ""
+    if hasattr(model, "estimators_"):
+        best = " A report is of a single target: pass its estimators_[j].best_estimator_."
     raise TypeError(
         "report takes a fitted estimator of lapwing, or a Pipeline that ends in one; got "
         f"{type(estimator).__name__}.{best}"

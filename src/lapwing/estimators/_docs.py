@@ -658,12 +658,14 @@ transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
     Predicted value of every training point, labelled ones included, by g.
 estimators_ : list of estimator
     A fitted estimator for each column of y, with all other attributes; only where y has several.
+    Labels that are added to one of them show in its attributes and in `predict` of this model.
 """,
     "transduced_values_": """
 transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
     Predicted value of every training point, labelled ones included.
 estimators_ : list of estimator
     A fitted estimator for each column of y, with all other attributes; only where y has several.
+    Labels that are added to one of them show in its attributes and in `predict` of this model.
 """,
 }
 

@@ -94,12 +94,19 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X has missing values, or targets are not numbers.
+            If X has missing values or varies beyond the numbers of its type, or targets are not
+            numbers.
         """
         X = validate_data(self, _in_memory(X), dtype=(np.float64, np.float32))
         check_one_entry_a_row(X, y, regression=True)
         targets, labeled = read_targets(y)
-        deviations = np.asarray(X.std(axis=0), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviations = np.asarray(X.std(axis=0), dtype=np.float64)
+        if not np.isfinite(deviations).all():
+            j = int(np.flatnonzero(~np.isfinite(deviations))[0])
+            raise ValueError(
+                f"Column {j} of X varies beyond what {X.dtype} can square. Divide it by its size."
+            )
         # Constant columns stay as they are. Their deviations may be more than 0, for the mean of
         # equal numbers is rounded.
         alike = np.ptp(X, axis=0) <= _ROUNDING * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)
@@ -109,9 +116,9 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if len(rows) > _MOST_TARGETS:
             rows = rows[np.linspace(0, len(rows) - 1, _MOST_TARGETS).astype(np.intp)]
         self.scale_, self.optimism_ = deviations, 1.0
-        if targets[rows[0]] < targets[rows[-1]]:  # else there is nothing to depend on
+        centered = targets[rows] - targets[rows].mean()
+        if centered.std() > 0 and targets[rows[0]] < targets[rows[-1]]:
             points = (X[rows] - X.mean(axis=0)) / deviations
-            centered = targets[rows] - targets[rows].mean()
             found = column_scales(points.astype(np.float64), centered / centered.std())
             inverse = np.maximum(found.inverse, _LEAST * found.inverse.max())
             self.scale_, self.optimism_ = deviations / inverse, found.optimism
