@@ -119,7 +119,7 @@ def suggested_labels_are_worth_more(found: dict[str, Any]) -> None:
 
 def volumes_are_held(found: dict[str, Any]) -> None:
     means = {name: np.mean(errors) for name, errors in found["errors"].items()}
-    assert means["volumes known"] < means["volumes unknown"] < means["LapSVC"]
+    assert max(means["volumes known"], means["volumes unknown"]) < 0.8 * means["LapSVC"]
     assert np.ptp(found["sizes"]["volumes known"]) <= 1
     assert found["models"]["volumes known"].edge_cut_ < 0.1
 
