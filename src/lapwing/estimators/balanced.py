@@ -206,10 +206,10 @@ class BalancedGraphClassifier(
 
     Notes
     -----
-    Time and memory are those of the graph, of some 700 to 3000 sparse products with a column a
-    class (known volumes take the fewest) and of the regression. Decision
-    values are 2 q - 1 of the shares (of two classes their difference); for new points they are the
-    mean of a ridge regression on landmarks and of the vote of the nearest points.
+    Time and memory are those of the graph, of some 900 to 8000 sparse products with a column a
+    class (known volumes take the fewest) and of the regression. Decision values are 2 q - 1 of the
+    shares (of two classes their difference); for new points they are the mean of a ridge regression
+    on landmarks and of the vote of the nearest points.
 
     Examples
     --------

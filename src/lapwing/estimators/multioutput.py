@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import _safe_indexing
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags, _safe_indexing
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.classes.labels import as_targets
@@ -27,7 +28,7 @@ def split_targets(y: Any) -> list[Any] | None:
     return [_safe_indexing(y, j, axis=1) for j in range(shape[1])]
 
 
-class SeveralTargets:
+class SeveralTargets(RegressorMixin):
     """Mixin of regressions on several targets, with a fitted estimator for each.
 
     Attributes
@@ -37,6 +38,14 @@ class SeveralTargets:
     """
 
     estimators_: list[Any]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_") or super().__sklearn_is_fitted__()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def _of_each(self, answer: Callable[[Any], Any]) -> Array | None:
         """Stack the answers of all estimators along the last axis; None if there is one target."""

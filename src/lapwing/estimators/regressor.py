@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
@@ -36,7 +34,7 @@ from lapwing.spaces.functions import FittedFunction, evaluate
 _ROUNDING = 1e-9  # of a product that should be a whole number
 
 
-class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEstimator[P, S]):
+class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
     """Base of regressors: missing targets are unlabelled, values are the answers.
 
     Several targets share points, graph, space and what `Refits` factors; each has its own gaps.
@@ -92,14 +90,6 @@ class SemiSupervisedRegressor(SeveralTargets, RegressorMixin, SemiSupervisedEsti
 
     def _keep(self, refits: Refits[P, S], solution: S, X: Any) -> None:
         """Keep what updates of the fit need, where they are wanted."""
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimators_") or super().__sklearn_is_fitted__()
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     def _read_targets(self, y: ArrayLike) -> Targets:
         targets, labeled = read_targets(y)

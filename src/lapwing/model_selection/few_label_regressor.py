@@ -6,10 +6,9 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
@@ -30,7 +29,7 @@ from lapwing.model_selection.relevance_scaler import correct_left_out
 
 @document
 @parameters
-class FewLabelRegressor(SeveralTargets, RegressorMixin, FewLabelEstimator):
+class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
     """Chooses among regressions, on the targets alone or by all rows, and says how far to trust it.
 
     A fit leaves each target out in turn, as `lapwing.model_selection.compare` does, and fits the
@@ -271,11 +270,3 @@ class FewLabelRegressor(SeveralTargets, RegressorMixin, FewLabelEstimator):
         labeled = ~np.isnan(targets)
         X, sample_weight = only_labeled(labeled, X, sample_weight)
         return float(super().score(X, targets[labeled], sample_weight=sample_weight))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimators_") or super().__sklearn_is_fitted__()
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
