@@ -35,7 +35,8 @@ def cluster_of(n_workers: int, **options: Any) -> Iterator[Any]:
 @pytest.fixture(scope="package")
 def client() -> Iterator[Any]:
     """One for all tests that end no process: threads, as processes import the library anew."""
-    with cluster_of(2, processes=False, protocol="tcp://") as client:
+    # No limit: Dask would hold the memory of the whole test process against each worker.
+    with cluster_of(2, processes=False, protocol="tcp://", memory_limit=None) as client:
         yield client
 
 
