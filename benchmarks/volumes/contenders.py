@@ -158,7 +158,7 @@ class Fitted(Contender):
             warnings.simplefilter("ignore", LapwingWarning)
             refits = replace(self._refits, estimator=estimator).covering(prepared.problem.index)
             values = refits.of(prepared).values(prepared)
-            known = targets.attributes.get("class_prior_")
+            known = targets.class_prior
             if known is not None:
                 values = values + prior_offsets(values, known).offsets
         codes = predict_codes(values)[prepared.problem.vertex]

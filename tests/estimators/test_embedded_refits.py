@@ -12,6 +12,7 @@ from lapwing import AffinityGraph, KNNGraph, Landmarks, LapERLSClassifier, LapER
 from lapwing.estimators.embedded import EmbeddedRefits
 from lapwing.estimators.prepared import Refits, removable, without
 from lapwing.estimators.template import prepare, solve
+from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem, KernelSide
 from tests.helpers.data import labeled_clusters, labeled_curve
 
@@ -79,12 +80,9 @@ def test_other_labels(name: str, dtype: Any) -> None:
     for values in (found.values, refits.values(changed)):
         np.testing.assert_allclose(values, expected.values, atol=1e-8 * scale)
     np.testing.assert_allclose(found.function(X), expected.function(X), atol=1e-6 * scale)
-    np.testing.assert_allclose(
-        found.attributes["objective_"], expected.attributes["objective_"], rtol=1e-6
-    )
-    assert found.attributes["status_"] == expected.attributes["status_"] == "converged"
-    assert found.attributes["solver_"] == expected.attributes["solver_"]
-    assert set(found.attributes) == set(expected.attributes)
+    np.testing.assert_allclose(found.result.objective, expected.result.objective, rtol=1e-6)
+    assert found.result.status == expected.result.status == Status.CONVERGED
+    assert found.solver == expected.solver
 
 
 @every_precision

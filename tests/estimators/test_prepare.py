@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import FrozenInstanceError, fields
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -139,11 +140,12 @@ def check_same(solution: Any, estimator: Any, X: Any, model: Any) -> None:
     expected = scores(model, X)
     scale = max(1.0, np.abs(expected).max())
     np.testing.assert_allclose(values, expected, atol=1e-9 * scale)
-    found = solution.attributes
-    np.testing.assert_allclose(found["objective_"], model.objective_, rtol=1e-9)
+    found = SimpleNamespace()
+    solution.assign(found)
+    np.testing.assert_allclose(found.objective_, model.objective_, rtol=1e-9)
     if hasattr(model, "virtual_labels_"):
         assert solution.values.shape[1] == model.virtual_labels_.shape[1]
-    for key, value in {**found, **solution.function.attributes}.items():
+    for key, value in {**vars(found), **solution.function.attributes}.items():
         assert hasattr(model, key)
         if key in ("status_", "solver_", "n_iter_"):
             assert getattr(model, key) == value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,9 @@ def test_the_worst_status_counts(worse: Status, better: Status) -> None:
 
 def test_attributes_of_a_factorisation_have_an_iteration() -> None:
     """scikit-learn's checks want one."""
-    found = column(Status.CONVERGED).attributes
-    assert found == {
+    model = SimpleNamespace()
+    column(Status.CONVERGED).assign(model)
+    assert vars(model) == {
         "objective_": 1.0,
         "optimality_": 0.1,
         "n_iter_": 1,

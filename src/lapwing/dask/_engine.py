@@ -123,7 +123,7 @@ class OnCluster:
             self.feature_names_in_ = X.names
         targets: Targets = self._read_targets(y.column)
         diagnostics.warn_labels(targets.warning)
-        self._set(targets.attributes)
+        self._keep_targets(targets)
         graph, stages = self._graph(), _LoggedStages()
         problem = self._problem(X, y, targets, weights)
         prepared = self._prepare(targets, problem, graph, stages)
@@ -154,9 +154,10 @@ class OnCluster:
         return problem
 
     def _finish(self: Any, X: Points, prepared: Prepared[Any, Any], solution: Solution) -> Any:
-        self._set(solution.function.attributes)
-        there = RowBlocks, HaloMatrix
-        self._set({k: v for k, v in solution.attributes.items() if not isinstance(v, there)})
+        self._keep_function(solution.function.attributes)
+        solution.assign(self)
+        if isinstance(getattr(self, "affinity_", None), HaloMatrix):
+            del self.affinity_  # which stays on the cluster
         values = self._answer(X, prepared.problem, solution)
         self._diagnose(prepared, solution)
         return values

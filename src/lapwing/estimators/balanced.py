@@ -79,6 +79,14 @@ class BalancedSolution(Solution):
 
     partition: Partition
     problem: VolumeProblem
+    edge_cut: float
+    affinity: Any
+
+    def assign(self, model: Any) -> None:
+        partition = self.partition
+        model.objective_, model.history_ = partition.objective, _history(partition)
+        model.n_iter_, model.status_ = max(1, partition.n_iter), str(partition.status)
+        model.edge_cut_, model.affinity_ = self.edge_cut, self.affinity
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,15 +343,9 @@ class BalancedGraphClassifier(
         function: FittedFunction = regression.space.function(w.astype(dtype), b.astype(dtype))
         if voters is not None:
             function = NeighborhoodFunction(function, voters, (part * values).astype(dtype))
-        attributes = {
-            "objective_": partition.objective,
-            "history_": _history(partition),
-            "n_iter_": max(1, partition.n_iter),
-            "status_": str(partition.status),
-            "edge_cut_": chance_cut(problem.graph, partition.codes, problem.n_classes),
-            "affinity_": prepared.laplacian.affinity,
-        }
-        return BalancedSolution(function, values, attributes, partition, problem)
+        edge_cut = chance_cut(problem.graph, partition.codes, problem.n_classes)
+        affinity = prepared.laplacian.affinity
+        return BalancedSolution(function, values, partition, problem, edge_cut, affinity)
 
     def _shift(self, values: Array) -> Array:
         # Known volumes are met by the methods themselves: no offsets are left for new points.
@@ -376,8 +378,9 @@ class BalancedGraphClassifier(
         if self._prior_contradicted(problem, partition):
             return
         if len(problem.free):
-            cut = float(solution.attributes["edge_cut_"])
-            warned.append(diagnostics.warn_no_class_structure(cut, len(self.classes_)))
+            warned.append(
+                diagnostics.warn_no_class_structure(solution.edge_cut, len(self.classes_))
+            )
         if partition.left_out is not None:
             warned.append(diagnostics.warn_labels_not_found_again(partition.left_out))
         if not any(warned):  # each of these leaves many answers about as likely
@@ -409,14 +412,13 @@ def _check_weights(diffusion: Diffusion) -> None:
 
 
 def _volume_problem(prepared: BalancedPrepared) -> VolumeProblem:
-    attributes, graph = prepared.targets.attributes, prepared.space.diffusion
-    known = attributes.get("class_prior_")
-    n_classes = len(attributes["classes_"])
+    targets, graph = prepared.targets, prepared.space.diffusion
+    known, n_classes = targets.class_prior, len(targets.classes)
     prior = np.full(n_classes, 1 / n_classes) if known is None else known
     problem = volume_problem(prepared.problem, graph, prior, exact=known is not None)
     if known is None:
         return problem.with_prior(jeffreys_prior(problem.labels), exact=False)
-    return _with_room(problem, attributes["classes_"])
+    return _with_room(problem, targets.classes)
 
 
 def _with_room(problem: VolumeProblem, classes: Array) -> VolumeProblem:

@@ -36,10 +36,14 @@ AnchorPrepared: TypeAlias = Prepared[Anchors, AnchorLaplacian]
 
 @dataclass(frozen=True, eq=False)
 class AnchorSolution(Solution):
-    """With what the labels say of each other."""
+    """Solution with the values of the fits without each label, and their normalisation."""
 
+    objective: Array
     values_without: Callable[[], Array]
     normalize: Callable[[Array], Array]
+
+    def assign(self, model: Any) -> None:
+        model.objective_ = self.objective
 
     def left_out(self) -> Array:
         # The masses of all points hardly change with a label.
@@ -203,8 +207,8 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
             # Elsewhere there is no solution to normalise: shares of the labels stay so.
             values[reached] = normalize(values[reached])
         function = AnchorFunction(prepared.space, values, np.zeros(values.shape[1]))
-        attributes = {"objective_": fit.objective}
-        return AnchorSolution(function, laplacian.Z @ values, attributes, fit.left_out, normalize)
+        answers = laplacian.Z @ values
+        return AnchorSolution(function, answers, fit.objective, fit.left_out, normalize)
 
     def _diagnose(self, prepared: AnchorPrepared, solution: AnchorSolution) -> None:
         laplacian = prepared.laplacian
@@ -233,9 +237,13 @@ EigenfunctionPrepared: TypeAlias = Prepared[Eigenfunctions, None]
 
 @dataclass(frozen=True, eq=False)
 class EigenfunctionSolution(Solution):
-    """With what the labels say of each other."""
+    """Solution with the values of the fits without each label."""
 
+    objective: Array
     values_without: Callable[[], Array]
+
+    def assign(self, model: Any) -> None:
+        model.objective_ = self.objective
 
     def left_out(self) -> Array:
         return self.values_without()
@@ -258,7 +266,7 @@ class EigenfunctionRefits(Refits[EigenfunctionPrepared, EigenfunctionSolution]):
         fit, without = self.estimator._fit_labels(prepared, self.design[prepared.problem.index])
         function = _function(prepared.space, fit)
         values = function.settled(self.design @ fit.coef)
-        return EigenfunctionSolution(function, values, {"objective_": fit.objective}, without)
+        return EigenfunctionSolution(function, values, fit.objective, without)
 
     def values(self, prepared: EigenfunctionPrepared) -> Array:
         return self.solve(prepared).values
@@ -398,7 +406,7 @@ class EigenfunctionClassifier(
             fit, without = self._fit_labels(prepared, rows)
         function = _function(functions, fit)
         values = self._values(function, problem.X)
-        return EigenfunctionSolution(function, values, {"objective_": fit.objective}, without)
+        return EigenfunctionSolution(function, values, fit.objective, without)
 
     def _values(self, function: EigenfunctionSum, X: Any) -> Any:
         """Decision values of all points."""

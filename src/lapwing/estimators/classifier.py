@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,9 +46,8 @@ from lapwing.graphs import Laplacian
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import volume_problem
 from lapwing.problem import Problem
-from lapwing.solvers.graph.refine import refine
+from lapwing.solvers.graph.refine import Refinement, refine
 from lapwing.solvers.graph.registry import in_order, order_bytes
-from lapwing.spaces import FittedFunction
 
 _NUMBERS = 6  # of every point and class that are alive at once
 
@@ -63,7 +60,7 @@ def check_classes(targets: Targets, problem: Problem) -> None:
     ValueError
         Naming the classes.
     """
-    classes = targets.attributes["classes_"]
+    classes = targets.classes
     found = np.bincount(predict_codes(problem.targets), minlength=len(classes)) > 0
     if not found.all():
         raise ValueError(
@@ -85,27 +82,40 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
 
     def _read_targets(self, y: ArrayLike) -> Targets:
         labels = code_classes(y, self.unlabeled)
-        attributes: dict[str, Any] = {
-            "classes_": labels.classes,
-            "unlabeled_": labels.unlabeled,
-        }
+        prior = None
         if self._holds_prior:
             prior = read_prior(self.class_prior, labels.codes, labels.classes)
-            if prior is not None:
-                attributes["class_prior_"] = prior
-        columns = coded_columns(labels.codes, len(labels.classes))
-        weights = self._class_weights(labels)
-        return Targets(columns, labels.labeled, weights, attributes, labels.warning, check_classes)
+        return Targets(
+            coded_columns(labels.codes, len(labels.classes)),
+            labels.labeled,
+            self._class_weights(labels),
+            labels.classes,
+            labels.unlabeled,
+            prior,
+            labels.warning,
+            check_classes,
+        )
+
+    def _keep_targets(self, targets: Targets) -> None:
+        self.classes_, self.unlabeled_ = targets.classes, targets.unlabeled
+        if targets.class_prior is not None:
+            self.class_prior_ = targets.class_prior
 
     def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
         if not self._refines or self.refine is None:
             return solution
         values = of_rows(X, prepared.problem, solution)
-        prior = prepared.targets.attributes.get("class_prior_")
+        prior = prepared.targets.class_prior
         if prior is not None:
             values = values + prior_offsets(values, prior).offsets
         shown = predict_codes(values)[prepared.problem.rows]
-        return refined(prepared, solution, shown, partial(self._follow, prepared, solution))
+        found = refined(prepared, solution, shown)
+        self.refined_, self.cut_history_ = found.improved, found.history
+        if not found.improved:
+            return solution
+        columns = coded_columns(found.codes, len(prepared.targets.classes))
+        follows = self._follow(prepared, solution, columns)
+        return RefinedSolution(follows, _values(found, solution.values), solution)
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Factors of the sample weights, a row."""
@@ -314,18 +324,18 @@ class ManifoldClassifier(
 
 @dataclass(frozen=True, eq=False)
 class RefinedSolution(Solution):
-    """The refined answer, and the function that follows it."""
+    """Refined answer of a solution, and the function that follows it."""
 
     holds_prior: ClassVar[bool] = True
 
+    before: Solution
 
-def refined(
-    prepared: Prepared[Any, Laplacian],
-    solution: Solution,
-    shown: Array,
-    follow: Callable[[Array], FittedFunction],
-) -> Solution:
-    """Refine the answer of a solution.
+    def assign(self, model: Any) -> None:
+        self.before.assign(model)
+
+
+def refined(prepared: Prepared[Any, Laplacian], solution: Solution, shown: Array) -> Refinement:
+    """Refine the answer of a solution on the graph of its points.
 
     Parameters
     ----------
@@ -334,15 +344,12 @@ def refined(
     solution : Solution
     shown : ndarray of int of shape (n,)
         Classes that the solution gives to the points, class prior included.
-    follow : callable
-        From values (n, c), -1 and +1, at all points to a function that follows them.
 
     Returns
     -------
-    Solution
-        The same one, told so, where no smaller cut was found.
+    Refinement
     """
-    n_classes = len(prepared.targets.attributes["classes_"])
+    n_classes = len(prepared.targets.classes)
     graph, prior = Diffusion.of(prepared.laplacian), _volumes(prepared, shown, n_classes)
     problem = volume_problem(prepared.problem, graph, prior, exact=True)
     require_memory(
@@ -353,30 +360,21 @@ def refined(
     ordered = in_order(problem)
     scores = ordered.there(of_each_class(solution.values))
     found = refine(ordered.problem, scores, before=ordered.there(shown))
-    told = {
-        **solution.attributes,
-        "refined_": found.improved,
-        "cut_history_": found.history,
-    }
-    if not found.improved:
-        return replace(solution, attributes=told)
-    codes = ordered.back(found.codes)
-    function = follow(coded_columns(codes, n_classes))
-    values = _values(ordered.back(found.scores), codes, solution.values)
-    return RefinedSolution(function, values, told)
+    return replace(found, codes=ordered.back(found.codes), scores=ordered.back(found.scores))
 
 
 def _volumes(prepared: Prepared[Any, Laplacian], shown: Array, n_classes: int) -> Array:
     """Parts of the classes in the answer; the prior if the answer misses it by a row or more."""
     vertex = prepared.problem.vertex
     volumes = np.bincount(shown[vertex[vertex >= 0]], minlength=n_classes)
-    prior = prepared.targets.attributes.get("class_prior_")
+    prior = prepared.targets.class_prior
     if prior is not None and np.abs(volumes - volumes.sum() * prior).max() >= 1:
         return np.asarray(prior)
     return np.asarray(volumes / volumes.sum())
 
 
-def _values(scores: Array, codes: Array, before: Array) -> Array:
+def _values(found: Refinement, before: Array) -> Array:
     """Decision values at which the scores 0 and 1 are -1 and +1; one column for two classes."""
+    scores = found.scores
     values = 2 * scores - 1 if before.shape[1] > 1 else scores[:, 1:] - scores[:, :1]
-    return electing(values.astype(before.dtype, copy=False), codes)
+    return electing(values.astype(before.dtype, copy=False), found.codes)

@@ -112,6 +112,13 @@ class EmbeddedSolution(Solution):
     scaled_problem: ScaledProblem
     formed: PreparedSolver
 
+    def assign(self, model: Any) -> None:
+        self.result.assign(model)
+        model.solver_ = self.solver
+        model.affinity_ = self.prepared.laplacian.affinity
+        if self.prepared.eigenpairs is not None:
+            model.eigenvalues_ = self.prepared.eigenpairs.values
+
     def left_out(self) -> Array | None:
         if self.formed.method.knows_labels:
             return None
@@ -469,16 +476,9 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         # The tube leaves points without a multiplier; new points need no kernel value with them.
         if isinstance(function, KernelExpansion) and formed.method.knows_labels:
             function = function.pruned()
-        pairs = prepared.eigenpairs
         return EmbeddedSolution(
             function,
             state.virtual.astype(prepared.problem.X.dtype, copy=False),
-            {
-                **result.attributes,
-                "solver_": formed.method.name,
-                "affinity_": prepared.laplacian.affinity,
-                **({} if pairs is None else {"eigenvalues_": pairs.values}),
-            },
             result,
             formed.method.name,
             prepared,

@@ -81,19 +81,31 @@ ManifoldPrepared: TypeAlias = Prepared[Space, Laplacian | None]
 
 @dataclass(frozen=True, eq=False)
 class ManifoldSolution(Solution):
-    """With what the solver told, and what it stood on.
+    """Solution with the result of the solver and its inputs.
 
     Attributes
     ----------
+    result : ManifoldResult
+    choice : SolverChoice
     objective : Objective
+    affinity : sparse matrix or None
+        Of the graph, if there is one.
     columns : Representers or None
         Of the deformed kernel at the labelled points; None if the solver needed none.
     """
 
     result: ManifoldResult
-    solver: str
+    choice: SolverChoice
     objective: Objective
+    affinity: Any
     columns: Representers | None
+
+    def assign(self, model: Any) -> None:
+        self.result.assign(model)
+        model.solver_ = self.choice.shown
+        model.history_ = {name: np.stack(rows) for name, rows in self.result.history.items()}
+        if self.affinity is not None:
+            model.affinity_ = self.affinity
 
     def left_out(self) -> Array | None:
         if self.columns is None or not self.objective.loss.kind.differentiable:
@@ -334,21 +346,14 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         choice: SolverChoice,
         columns: Representers | None,
     ) -> ManifoldSolution:
-        state = result.state
-        history = {name: np.stack(rows) for name, rows in result.history.items()}
-        graph = {} if prepared.laplacian is None else {"affinity_": prepared.laplacian.affinity}
+        state, laplacian = result.state, prepared.laplacian
         return ManifoldSolution(
             objective.space.function(state.coef, state.intercept),
             state.values,
-            {
-                "solver_": choice.shown,
-                **result.attributes,
-                "history_": history,
-                **graph,
-            },
             result,
-            choice.solver,
+            choice,
             objective,
+            None if laplacian is None else laplacian.affinity,
             columns,
         )
 
@@ -392,12 +397,12 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         optimality = float(np.max(result.optimality))
         if result.status == Status.MAX_ITER:
             diagnostics.warn_not_converged(
-                solution.solver, result.n_iter, self.max_iter, optimality, self._tolerance
+                solution.choice.solver, result.n_iter, self.max_iter, optimality, self._tolerance
             )
         # What was stopped early or by a callback is as imprecise as was asked for.
         elif result.status in (Status.CONVERGED, Status.PRECISION):
             diagnostics.warn_imprecise(
-                solution.solver,
+                solution.choice.solver,
                 optimality,
                 self._tolerance,
                 problem.X.dtype,

@@ -104,7 +104,6 @@ def nearest(values: ArrayLike, usual: float) -> float:
 
 
 _CLEAR = 1.645  # standard errors: what chance exceeds once in twenty times
-_CHOICE = ("best_params_", "best_score_", "cv_results_")  # of the choice
 
 
 class Scored(NamedTuple):
@@ -116,13 +115,31 @@ class Scored(NamedTuple):
     log_likelihood: float = float("nan")
 
 
+class GridChoice(NamedTuple):
+    """The setting that a grid search chose."""
+
+    params: dict[str, Any]
+    score: float  # NaN where nothing could be held out
+    results: dict[str, Any]  # of all settings; empty then
+
+    def assign(self, model: Any) -> None:
+        """Set the fitted attributes of scikit-learn's searches."""
+        model.best_params_, model.best_score_ = self.params, self.score
+        model.cv_results_ = self.results
+
+
 @dataclass(frozen=True, eq=False)
 class PathSolution(Solution):
-    """With the plain estimator that was chosen, and its own solution of its own problem."""
+    """Solution of the plain estimator that was chosen, to its own problem."""
 
+    choice: GridChoice
     estimator: SemiSupervisedEstimator[Any, Any]
     prepared: Prepared[Any, Any]
     solution: Solution
+
+    def assign(self, model: Any) -> None:
+        self.solution.assign(model)
+        self.choice.assign(model)
 
     def left_out(self) -> Array | None:
         return self.solution.left_out()
@@ -139,19 +156,17 @@ class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
     ----------
     chosen : Refits
         Of the plain estimator.
-    attributes : mapping
-        What a solution tells of the choice.
+    choice : GridChoice
     """
 
     chosen: Refits[Any, Any]
-    attributes: Mapping[str, Any]
+    choice: GridChoice
 
     @classmethod
     def of_solution(cls, solution: PathSolution) -> ChosenRefits:
         """Return the refits of the chosen member of a path."""
-        choice = {name: solution.attributes[name] for name in _CHOICE}
         estimator, prepared = solution.estimator, solution.prepared
-        return cls(estimator, prepared, estimator._refits(prepared), choice)
+        return cls(estimator, prepared, estimator._refits(prepared), solution.choice)
 
     def covering(self, points: Array) -> ChosenRefits:
         return replace(self, chosen=self.chosen.covering(points))
@@ -163,7 +178,7 @@ class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
         return replace(self, prepared=prepared, chosen=self.chosen.again(prepared))
 
     def solve(self, prepared: Prepared[Any, Any]) -> PathSolution:
-        return _of_choice(self.chosen.solve(prepared), self.attributes, self.estimator, prepared)
+        return _of_choice(self.chosen.solve(prepared), self.choice, self.estimator, prepared)
 
     def values(self, prepared: Prepared[Any, Any]) -> Array:
         return self.chosen.values(prepared)
@@ -183,12 +198,11 @@ class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
 
 def _of_choice(
     solution: Solution,
-    attributes: Mapping[str, Any],
+    choice: GridChoice,
     estimator: SemiSupervisedEstimator[Any, Any],
     prepared: Prepared[Any, Any],
 ) -> PathSolution:
-    merged = {**solution.attributes, **attributes}
-    return PathSolution(solution.function, solution.values, merged, estimator, prepared, solution)
+    return PathSolution(solution.function, solution.values, choice, estimator, prepared, solution)
 
 
 PathPrepared = TypeVar("PathPrepared", bound=Prepared[tuple[KernelWidth, ...], Any])
@@ -301,7 +315,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
                 score, results = float("nan"), {}
         chosen = self._of_setting(prepared, params)
         estimator = self._estimator(**params)
-        choice = dict(zip(_CHOICE, (dict(params), score, results), strict=True))
+        choice = GridChoice(dict(params), score, results)
         return _of_choice(estimator._solve(chosen, progress), choice, estimator, chosen)
 
     def _first_solution(
@@ -318,7 +332,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
         return ChosenRefits.of_solution(solution)
 
     def _diagnose(self, prepared: PathPrepared, solution: PathSolution) -> None:
-        if np.isnan(solution.attributes["best_score_"]):
+        if np.isnan(solution.choice.score):
             diagnostics.warn_nothing_held_out(self._regression)
         solution.estimator._diagnose(solution.prepared, solution.solution)
 

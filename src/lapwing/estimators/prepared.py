@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -145,7 +146,9 @@ class Targets(NamedTuple):
     columns: Array  # (n_rows, c), read only where labelled
     labeled: Array  # (n_rows,) bool
     class_weights: Array  # (n_rows,) factors of the sample weights
-    attributes: Mapping[str, Any]  # what decoding needs, as the fitted attributes that it is
+    classes: Array = np.empty(0)  # sorted labels; none in regressions
+    unlabeled: tuple[Any, ...] = ()  # the markers of unlabelled rows
+    class_prior: Array | None = None  # (n_classes,), where it is known
     warning: LapwingWarning | None = None  # of how y was read
     # Refuses a problem whose weights leave too little to learn from.
     check: Callable[[Targets, Problem], None] = _check_nothing
@@ -241,7 +244,7 @@ def may_keep(n_coef: int, n_functions: int) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(ABC):
     """Solution of a prepared problem.
 
     Attributes
@@ -249,8 +252,6 @@ class Solution:
     function : FittedFunction
     values : ndarray of shape (n, c)
         Decision values on the points, of which the transductive answers are taken.
-    attributes : mapping of str
-        Fitted attributes beside those of the function.
     """
 
     # Whether the values hold the class prior already, and must not be shifted to it.
@@ -258,7 +259,10 @@ class Solution:
 
     function: FittedFunction
     values: Array
-    attributes: Mapping[str, Any]
+
+    @abstractmethod
+    def assign(self, model: Any) -> None:
+        """Set the fitted attributes of a model beside those of the function."""
 
     def left_out(self) -> Array | None:
         """Decision values (l, c) of each observation by the fit without it, to first order.

@@ -81,7 +81,6 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         for one, targets in zip(fitted, each, strict=True):
             of_one = refits.of(prepared.relabeled(targets, sample_weight))
             solution = of_one.solve(of_one.prepared)
-            one._set(targets.attributes)
             one._keep(of_one, solution, points)
             one._finish(points, of_one.prepared, solution)
         keep_several(self, fitted)
@@ -94,7 +93,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
     def _read_targets(self, y: ArrayLike) -> Targets:
         targets, labeled = read_targets(y)
         warning = target_warning(targets, labeled)
-        return Targets(targets[:, None], labeled, np.ones(len(targets)), {}, warning)
+        return Targets(targets[:, None], labeled, np.ones(len(targets)), warning=warning)
 
     def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
         values = super()._answer(X, problem, solution)
@@ -110,8 +109,8 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
             self.left_out_residuals_ = problem.targets[:, 0] - fits.values
             function: Any = fits.function
             if function is not None:
-                self._set({"left_out_coef_": function.coef})
-                self._set({"left_out_intercept_": function.intercept})
+                self.left_out_coef_ = function.coef
+                self.left_out_intercept_ = function.intercept
 
     def _transduce(self, values: Array) -> Array:
         return values[:, 0]

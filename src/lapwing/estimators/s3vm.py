@@ -86,9 +86,34 @@ LowDensityPrepared: TypeAlias = Prepared[Space, Laplacian | None]
 
 @dataclass(frozen=True, eq=False)
 class LowDensitySolution(Solution):
-    """With what became of every column."""
+    """Solution with the machine of every column.
+
+    Attributes
+    ----------
+    machines : Machines
+    C_star : float
+    affinity : sparse matrix or None
+        Of the graph, if there is one.
+    paired : bool
+        Whether each machine is for a pair of classes.
+    """
 
     machines: Machines
+    C_star: float
+    affinity: Any
+    paired: bool
+
+    def assign(self, model: Any) -> None:
+        columns = self.machines.columns
+        self.machines.result.assign(model)
+        model.C_star_ = self.C_star
+        model.objectives_ = [machine.result.objectives for machine in columns]
+        model.supervised_objective_ = np.array([m.result.supervised.objective for m in columns])
+        model.balance_ = np.array([machine.mean for machine in columns])
+        if self.paired:
+            model.pair_shares_ = np.array([machine.share for machine in columns])
+        if self.affinity is not None:
+            model.affinity_ = self.affinity
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +144,7 @@ class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
 
     def holding_shares(self) -> LowDensityRefits:
         balance = self.estimator.balance
-        problem, classes = self.prepared.problem, self.prepared.targets.attributes["classes_"]
+        problem, classes = self.prepared.problem, self.prepared.targets.classes
         if not (isinstance(balance, str) and balance == "labels"):
             return self
         if observe(problem, len(classes)).few_unlabeled:  # which binds no shares of labels
@@ -341,11 +366,11 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         return targets._replace(check=check_weights_of_all)
 
     def _read_balance(self, targets: Targets) -> BalanceConstraint:
-        classes = targets.attributes["classes_"]
+        classes = targets.classes
         return read_balance(self.balance, classes, fit_intercept=bool(self.fit_intercept))
 
     def _paired(self, targets: Targets) -> bool:
-        return pairs_of_classes(self.multi_class, len(targets.attributes["classes_"]))
+        return pairs_of_classes(self.multi_class, len(targets.classes))
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
@@ -356,7 +381,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
                 laplacian = self._make_laplacian(graph, problem)
         paired = self._paired(targets)
         if paired:
-            self._announce(problem, len(targets.attributes["classes_"]))
+            self._announce(problem, len(targets.classes))
         with progress.stage("space"):
             space = self._make_space(problem, paired=paired, deformed=graph.wanted)
         return Prepared(targets, problem, laplacian, space)
@@ -417,7 +442,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         targets, space = prepared.targets, prepared.space
         if prepared.laplacian is not None:
             space = deformed(space, prepared.laplacian.scaled(float(self.gamma_I)))
-        classes = targets.attributes["classes_"]
+        classes = targets.classes
         paired = self._paired(targets)
         observations = self._observe(prepared.problem, len(classes))
         recipe = self._recipe(observations, self._read_balance(targets))
@@ -428,14 +453,11 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
             report = self._reporter(made, tick, (space.n_coef, n_machines))
             machines = fit_all(space, observations, recipe, report)
         values = machines.values(space)
-        attributes = self._attributes(machines, recipe)
-        if prepared.laplacian is not None:
-            attributes["affinity_"] = prepared.laplacian.affinity
         if paired:
-            attributes["pair_shares_"] = np.array([m.share for m in machines.columns])
             values = votes(values, len(classes))
+        affinity = None if prepared.laplacian is None else prepared.laplacian.affinity
         function = made(machines.coef, machines.intercept)
-        return LowDensitySolution(function, values, attributes, machines)
+        return LowDensitySolution(function, values, machines, recipe.C_star, affinity, paired)
 
     def _observe(self, problem: Problem, n_classes: int) -> ClassObservations:
         return observe(problem, n_classes)
@@ -483,16 +505,6 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         if isinstance(space, FullKernelSpace) and isinstance(function, KernelExpansion):
             function = function.pruned()
         return function if voting is None else VotedFunction(function, voting)
-
-    def _attributes(self, machines: Machines, recipe: MachineSettings) -> dict[str, Any]:
-        results = [machine.result for machine in machines.columns]
-        return {
-            "C_star_": recipe.C_star,
-            **machines.result.attributes,
-            "objectives_": [result.objectives for result in results],
-            "supervised_objective_": np.array([result.supervised.objective for result in results]),
-            "balance_": np.array([machine.mean for machine in machines.columns]),
-        }
 
     def _diagnose(self, prepared: LowDensityPrepared, solution: LowDensitySolution) -> None:
         results = [machine.result for machine in solution.machines.columns]

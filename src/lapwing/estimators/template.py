@@ -210,7 +210,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         graph = self._graph()
         problem = self._make_problem(points, targets, sample_weight, graph)
         progress = Progress(self, self._n_stages, points, y)
-        self._set(targets.attributes)
+        self._keep_targets(targets)
         prepared = self._prepare(targets, problem, graph, progress)
         solution = self._first_solution(points, prepared, progress, previous=previous, **options)
         self._finish(points, prepared, solution)
@@ -224,15 +224,15 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
     def _finish(self, X: Any, prepared: P, solution: S) -> None:
         """Fitted attributes, answers, warnings."""
         problem = prepared.problem
+        self.labeled_, self.basis_ = prepared.targets.labeled, problem.rows
         answer = self._refined(X, prepared, solution)
-        self._set({"labeled_": prepared.targets.labeled, "basis_": problem.rows})
-        self._set(_own(answer.function.attributes, X))
-        self._set(answer.attributes)
+        self._keep_function(_own(answer.function.attributes, X))
+        answer.assign(self)
         self._answer(X, problem, answer)
         self._diagnose(prepared, solution)
 
     def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
-        """The solution that is told, where a family makes more of what solving found."""
+        """Return the solution that answers; classifiers may refine that of the solver."""
         return solution
 
     def _follow(self, prepared: P, solution: S, values: Array) -> FittedFunction:
@@ -307,7 +307,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
                 )
         return super().set_params(**params)
 
-    def _set(self, attributes: Mapping[str, Any]) -> None:
+    def _keep_targets(self, targets: Targets) -> None:
+        """Set the fitted attributes that say how y was read."""
+
+    def _keep_function(self, attributes: Mapping[str, Any]) -> None:
+        """Set the fitted attributes of which `_function` makes the function again."""
         for name, value in attributes.items():
             setattr(self, name, value)
 
@@ -447,7 +451,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         if not solution.holds_prior:
             values = self._shift(values)
         if self._kept_values is not None:
-            self._set({self._kept_values: values})
+            setattr(self, self._kept_values, values)
         self.transduction_ = self._transduce(values)
         return values
 

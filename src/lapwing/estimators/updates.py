@@ -122,9 +122,10 @@ class Updatable(SemiSupervisedEstimator[P, S]):
             refits = kept.refits.covering(prepared.problem.index).of(prepared)
             solution = refits.solve(prepared)
         left = self._forget()
-        self._set({name: left[name] for name in left if name.endswith("_in_")})
+        for name in (name for name in left if name.endswith("_in_")):
+            setattr(self, name, left[name])
         self._kept = replace(kept, refits=refits)
-        self._set(targets.attributes)
+        self._keep_targets(targets)
         self._finish(kept.X, prepared, solution)
         return self
 
@@ -333,20 +334,18 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         targets = self._read_targets(y)
         if self._regression:
             return targets
-        classes, old = targets.attributes["classes_"], before.attributes["classes_"].dtype
+        classes, old = targets.classes, before.classes.dtype
         text = old.kind == "U" and all(isinstance(label, str) for label in classes)
         if text or classes.dtype.kind == old.kind:
             classes = classes.astype(str if text else old)
-        unlabeled = before.attributes["unlabeled_"] or targets.attributes["unlabeled_"]
-        known = {**targets.attributes, "classes_": classes, "unlabeled_": unlabeled}
-        return targets._replace(attributes=known)
+        return targets._replace(classes=classes, unlabeled=before.unlabeled or targets.unlabeled)
 
     def _labels_as_given(self, prepared: P) -> Array:
         """Y of the fit, missing where unlabelled in the way that this estimator reads."""
         targets = prepared.targets
         if self._regression:
             return np.where(targets.labeled, targets.columns[:, 0], np.nan)
-        classes = targets.attributes["classes_"]
+        classes = targets.classes
         marker = None if is_auto(self.unlabeled) else self.unlabeled
         codes = predict_codes(targets.columns)
         given = classes[codes].tolist()

@@ -317,7 +317,7 @@ class Trial:
 
     @property
     def classes(self) -> Array:
-        return np.asarray(self.prepared.targets.attributes["classes_"])
+        return np.asarray(self.prepared.targets.classes)
 
     @property
     def sizes(self) -> Array | None:
@@ -340,7 +340,7 @@ class Trial:
 
     def offsets(self, values: Array) -> Array | float:
         """Return the offsets that a class prior adds."""
-        prior = self.prepared.targets.attributes.get("class_prior_")
+        prior = self.prepared.targets.class_prior
         if prior is None:
             return 0.0
         # of the rows, as the fit does: equal rows are one point but several members of a class

@@ -65,16 +65,13 @@ class Result(Generic[S, V]):
     status: Status
     history: Mapping[str, list[Array]] = field(default_factory=dict)
 
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """Fitted attributes that all estimators have."""
-        return {
-            "objective_": self.objective,
-            "optimality_": self.optimality,
-            # scikit-learn's checks require at least one iteration.
-            "n_iter_": max(1, self.n_iter),
-            "status_": str(self.status),
-        }
+    def assign(self, model: Any) -> None:
+        """Set the fitted attributes that the models of all solvers have."""
+        model.objective_ = self.objective
+        model.optimality_ = self.optimality
+        # scikit-learn's checks require at least one iteration.
+        model.n_iter_ = max(1, self.n_iter)
+        model.status_ = str(self.status)
 
 
 def join_columns(columns: Sequence[Result[Any, float]], state: S) -> Result[S, Array]:
