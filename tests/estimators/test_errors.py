@@ -25,8 +25,8 @@ from lapwing import (
     LapSVR,
 )
 from lapwing._features import refuse_gaps
-from lapwing.estimators import diagnostics
-from lapwing.estimators.diagnostics import check_kernel_matrix
+from lapwing.estimators import diagnostics, input_checks
+from lapwing.estimators.input_checks import check_kernel_matrix
 from lapwing.exceptions import (
     ConstantFitWarning,
     FeatureScaleWarning,
@@ -820,7 +820,7 @@ def test_rows_far_off(estimator: type, container: Any) -> None:
 
 def test_how_far_rows_are_too_far() -> None:
     def told_of(X: Any) -> str:
-        caught = told(lambda: diagnostics.warn_outlying_rows(X))
+        caught = told(lambda: input_checks.warn_outlying_rows(X))
         assert all(warning.category is OutlierWarning for warning in caught)
         return " ".join(str(warning.message) for warning in caught)
 

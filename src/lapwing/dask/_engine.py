@@ -23,7 +23,7 @@ from lapwing.classes.volumes import ClassOffsets, prior_offsets
 from lapwing.dask._data import Labels, Points
 from lapwing.dask._halos import HaloMatrix
 from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
-from lapwing.estimators import diagnostics
+from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets, Tick
 from lapwing.graphs.base import check_magnitude
@@ -122,7 +122,7 @@ class OnCluster:
         if X.names is not None:
             self.feature_names_in_ = X.names
         targets: Targets = self._read_targets(y.column)
-        diagnostics.warn_labels(targets.warning)
+        input_checks.warn_labels(targets.warning)
         self._keep_targets(targets)
         graph, stages = self._graph(), _LoggedStages()
         problem = self._problem(X, y, targets, weights)
@@ -140,8 +140,8 @@ class OnCluster:
     ) -> ClusterProblem:
         sample = X.sample()
         check_magnitude(np.array([X.largest]))
-        diagnostics.warn_feature_scales(sample, X.names)
-        diagnostics.warn_outlying_rows(sample)
+        input_checks.warn_feature_scales(sample, X.names)
+        input_checks.warn_outlying_rows(sample)
         given = None
         if weights is not None:
             given = np.ones(len(targets.labeled))

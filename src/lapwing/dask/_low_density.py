@@ -16,7 +16,7 @@ from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster, ClusterProblem
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
-from lapwing.estimators import S3VC, diagnostics
+from lapwing.estimators import S3VC, input_checks
 from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.estimators.s3vm import LowDensityPrepared
 from lapwing.losses.base import UnlabeledLoss
@@ -57,7 +57,7 @@ class LowDensityEngine(ClassifierOnCluster, S3VC):
             raise ValueError(
                 "All rows of X are labelled. Use a supervised SVM, such as sklearn.svm.LinearSVC."
             )
-        diagnostics.check_linear_scale(np.full((1, X.shape[1]), X.largest, dtype=X.dtype))
+        input_checks.check_linear_scale(np.full((1, X.shape[1]), X.largest, dtype=X.dtype))
         return Prepared(targets, problem, None, cast("Space", _ClusterSpace(X)))
 
     def _observe(self, problem: Any, n_classes: int) -> ClassObservations:

@@ -14,7 +14,7 @@ from lapwing._parameters import Rule, parameters
 from lapwing._rows import PointData
 from lapwing.classes.decoding import electing, n_columns, of_each_class, predict_codes
 from lapwing.classes.volumes import PriorLike
-from lapwing.estimators import diagnostics
+from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.parameters import check_space_or_auto
@@ -278,10 +278,10 @@ class BalancedGraphClassifier(
     def _make_space(self, problem: Problem) -> Space:
         kernel = self._make_kernel(problem)
         if kernel is None or isinstance(self.space, Linear):
-            diagnostics.check_linear_scale(problem.X)
+            input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
         if not kernel.surely_positive_definite:
-            diagnostics.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
+            input_checks.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         if kernel.precomputed:
             return full_map(kernel, problem.X, None, problem.rows)
         if self.space is None:

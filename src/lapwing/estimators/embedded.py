@@ -17,7 +17,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._rows import PointsLike, Rows, is_rows, rows_of
 from lapwing.classes.decoding import predict_codes
-from lapwing.estimators import diagnostics
+from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.choice import (
     LONG,
     EmbeddingChoice,
@@ -262,13 +262,13 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
     def _make_space(self, problem: Problem) -> Space:
         """The function side: full kernel, landmarks or linear."""
         if self._linear():
-            diagnostics.check_linear_scale(problem.X)
+            input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
         kernel = self._make_kernel(problem)
         assert kernel is not None
         if not kernel.surely_positive_definite:
             # A sample is looked at: with landmarks the whole matrix is never formed.
-            diagnostics.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
+            input_checks.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         recipe = self.space
         if isinstance(recipe, str):
             recipe = None if self._takes_full_kernel(problem) else Landmarks()
@@ -294,7 +294,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
                 n_threads=column_threads(n_columns),
             )
             if seconds > LONG:
-                diagnostics.warn_long_columns(
+                input_checks.warn_long_columns(
                     type(self).__name__, problem.n_points, n_columns, seconds, self._regression
                 )
 
@@ -340,7 +340,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         problem, laplacian, pairs = prepared.problem, prepared.laplacian, prepared.eigenpairs
         C, mu = float(self.C), float(self.mu)
         weights = limited_weights(float(self.lam), problem.weights, C, mu)
-        diagnostics.check_target_scale(problem.targets, weights, problem.X.dtype)
+        input_checks.check_target_scale(problem.targets, weights, problem.X.dtype)
         # L^p has the eigenvectors of L. The pairs are of L itself, so that those once computed
         # serve every p and mu.
         return EmbeddedObjective(
@@ -446,7 +446,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         kernel = space.kernel if isinstance(space, FullKernelSpace) else None
         if kernel is not None and not kernel.surely_positive_definite and not kernel.precomputed:
             matrix = f"The matrix of kernel={self.kernel!r}"
-            diagnostics.check_kernel_matrix(space.gram(), matrix)
+            input_checks.check_kernel_matrix(space.gram(), matrix)
 
     def _warn_empty(self, objective: EmbeddedObjective, alpha: Array) -> None:
         empty = (np.ptp(objective.targets, axis=0) > 0) & np.all(alpha == 0, axis=0)

@@ -14,7 +14,7 @@ from joblib import Memory
 from lapwing._arrays import Array
 from lapwing._parameters import Rule, grid, is_count, parameters
 from lapwing.classes.volumes import PriorLike
-from lapwing.estimators import diagnostics
+from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG, SPEED, eigenpair_slack, eigenvectors_wanted
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -117,7 +117,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         n_factors = len(widths) * len(self.Cs)
         seconds = n_factors * (float(n) * min(n, m) ** 2 / 3) / SPEED
         if seconds > LONG:
-            diagnostics.warn_long_path(type(self).__name__, min(n, m), n_factors, seconds)
+            input_checks.warn_long_path(type(self).__name__, min(n, m), n_factors, seconds)
 
     def _along(self, prepared: EmbeddedPathPrepared, wanted: Array) -> Iterator[Scored]:
         for width, C in product(prepared.space, map(float, self.Cs)):

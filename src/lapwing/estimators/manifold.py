@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array
 from lapwing._host.threads import available_threads
 from lapwing._rows import PointsLike, Rows
-from lapwing.estimators import diagnostics
+from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.choice import (
     LONG,
     SPEED,
@@ -268,19 +268,19 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             seconds = float(n) ** 3 / SPEED
         if seconds > LONG:
             can_stop = self._can_stop and stopping is None
-            diagnostics.warn_long_fit(
+            input_checks.warn_long_fit(
                 type(self).__name__, n, seconds, regression=self._regression, can_stop=can_stop
             )
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
         if kernel is None:
-            diagnostics.check_linear_scale(problem.X)
+            input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
         # Held: conjugate gradient multiplies by the matrix in every iteration, and the direct
         # solvers read its entries.
         space = FullKernelSpace.computed(kernel, problem.X, problem.rows).stored()
         if not kernel.surely_positive_definite and not kernel.precomputed:
-            diagnostics.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
+            input_checks.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
         return space
 
     def _objective(self, prepared: ManifoldPrepared) -> Objective:

@@ -13,7 +13,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._parameters import parameters
 from lapwing.classes.volumes import PriorLike
-from lapwing.estimators import diagnostics
+from lapwing.estimators import input_checks
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG, SPEED
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -74,14 +74,14 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         size = min(widths[0].space.n_points, widths[0].space.n_coef)
         seconds = n_factors * float(size) ** 3 / 3 / SPEED
         if seconds > LONG:
-            diagnostics.warn_long_path(type(self).__name__, size, n_factors, seconds)
+            input_checks.warn_long_path(type(self).__name__, size, n_factors, seconds)
 
     def _widths(self, kernels: list[Kernel | None], problem: Problem) -> tuple[KernelWidth, ...]:
         """The spaces; matrices are held only where there is one."""
         widths = []
         for kernel in kernels:
             if kernel is None:
-                diagnostics.check_linear_scale(problem.X)
+                input_checks.check_linear_scale(problem.X)
                 widths.append(KernelWidth({}, None, LinearSpace(problem.X)))
                 continue
             params = {"gamma": kernel.gamma} if kernel.has_width else {}
@@ -98,7 +98,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         assert width.kernel is not None
         assert isinstance(space, FullKernelSpace)
         if not width.kernel.surely_positive_definite:
-            diagnostics.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
+            input_checks.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
         return width._replace(space=space)
 
     def _along(self, prepared: ManifoldPathPrepared, wanted: Array) -> Iterator[Scored]:

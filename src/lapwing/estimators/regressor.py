@@ -16,7 +16,7 @@ from lapwing._parameters import FLAG, check
 from lapwing._rows import PointData, PointsLike, blocks_of, is_rows
 from lapwing.classes.label_checks import target_warning
 from lapwing.classes.labels import as_targets, read_targets
-from lapwing.estimators import diagnostics
+from lapwing.estimators import input_checks
 from lapwing.estimators.manifold import (
     ManifoldEstimator,
     ManifoldPrepared,
@@ -66,7 +66,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         points, first = self._begin(X, columns[0])
         each = [first, *map(self._read_targets, columns[1:])]
         for targets in each[1:]:
-            diagnostics.warn_labels(targets.warning)
+            input_checks.warn_labels(targets.warning)
         # All targets share the points: a row of weight 0 with any target is left out for all.
         together = first._replace(labeled=np.any([one.labeled for one in each], axis=0))
         # One copy, which all fits may keep: `_finish` copies what shares memory with its points.

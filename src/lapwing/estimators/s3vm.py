@@ -22,7 +22,7 @@ from lapwing._parameters import parameters
 from lapwing._rows import PointsLike, Rows, is_rows
 from lapwing.classes.decoding import n_columns, predict_codes, votes
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
-from lapwing.estimators import diagnostics
+from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG
 from lapwing.estimators.classifier import SemiSupervisedClassifier, check_classes
@@ -390,7 +390,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         """Tell of minutes to come, of which the pairs are nearly all."""
         seconds = seconds_of_pairs(problem.n_points, n_classes)
         if self.space is None and seconds > LONG and not problem.labeled_rows.all():
-            diagnostics.warn_long_pairs(type(self).__name__, n_classes, problem.n_points, seconds)
+            input_checks.warn_long_pairs(type(self).__name__, n_classes, problem.n_points, seconds)
 
     def _refits(
         self, prepared: LowDensityPrepared
@@ -404,13 +404,13 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         if kernel is not None and whole:
             kernel.forecast(X)
         if kernel is not None and not kernel.surely_positive_definite:
-            diagnostics.check_kernel(kernel, X, f"The matrix of kernel={self.kernel!r}")
+            input_checks.check_kernel(kernel, X, f"The matrix of kernel={self.kernel!r}")
         space: Space
         if self.space is not None:
             space = make_space(self.space, kernel, X)
             space = space if is_rows(X) else space.stored()
         elif kernel is None:
-            diagnostics.check_linear_scale(X)
+            input_checks.check_linear_scale(X)
             space = LinearSpace(X)
         elif whole:
             return self._full_space(kernel, problem)

@@ -45,7 +45,7 @@ from lapwing._rows import (
     rows_of,
 )
 from lapwing.classes.decoding import predict_codes
-from lapwing.estimators import diagnostics
+from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import (
     SILENT,
@@ -325,8 +325,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         X = self._read_points(X, reset=True)
         check_one_entry_a_row(X, y, regression=self._regression)
         targets = self._read_targets(y)
-        diagnostics.warn_labels(targets.warning)
-        diagnostics.warn_calibrated_marker(len(targets.labeled) - int(targets.labeled.sum()))
+        input_checks.warn_labels(targets.warning)
+        input_checks.warn_calibrated_marker(len(targets.labeled) - int(targets.labeled.sum()))
         return X, targets
 
     def _read_points(self, X: PointsLike, *, reset: bool) -> Any:
@@ -390,8 +390,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
             self._check_precomputed(X, graph)
         else:
             check_magnitude(X)
-            diagnostics.warn_feature_scales(X, getattr(self, "feature_names_in_", None))
-            diagnostics.warn_outlying_rows(X)
+            input_checks.warn_feature_scales(X, getattr(self, "feature_names_in_", None))
+            input_checks.warn_outlying_rows(X)
         problem: Problem = make_problem(
             X,
             targets.labeled,
@@ -414,7 +414,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
                 "kernel='precomputed' leaves no points to build a graph from: pass the graph as "
                 f"graph=AffinityGraph(affinity) or a sparse matrix{without}."
             )
-        diagnostics.check_kernel_matrix(X, "X")
+        input_checks.check_kernel_matrix(X, "X")
 
     def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
         recipe = graph.given
