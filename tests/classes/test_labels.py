@@ -268,7 +268,12 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "two columns": (
         np.zeros((3, 2)),
         -1,
-        r"y should be a 1d array, got an array of shape \(3, 2\)",
+        r"y has 2 columns, and one is wanted here\. Give one at a time",
+    ),
+    "lists of two": (
+        [[0, 1], [1, 0]],
+        -1,
+        r"y has 2 columns, and one is wanted here\. Give one at a time",
     ),
     "a list as marker": (
         [0, 1],
@@ -350,7 +355,7 @@ def test_targets_are_read(y: Any, expected: list[float]) -> None:
         ([1.0, None, "2 m"], r"it holds '2 m' in row 2"),
         (
             np.zeros((3, 2)),
-            r"y has 2 columns, and this takes one target\. Give one column at a time",
+            r"y has 2 columns, and one is wanted here\. Give one at a time",
         ),
         (pd.Series(["a", None]), r"y must be numbers .*it holds 'a'"),
         (pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])), r"y must be numbers .*it holds"),

@@ -324,7 +324,7 @@ LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
         r"Unknown label type: y holds fractions, such as .*FewLabelRegressor; .* texts",
     ),
     "mixed types": (["a", 1] * 20, {}, r"y mixes labels of types number, str\. Give all labels"),
-    "two columns": (np.c_[Y, Y], {}, r"y should be a 1d array, got an array of shape \(40, 2\)"),
+    "two columns": (np.c_[Y, Y], {}, "y has 2 columns, and one is wanted here"),
     "an unknown class weight": (
         Y,
         {"class_weight": "even"},

@@ -140,6 +140,20 @@ def test_what_is_of_one_target_says_so() -> None:
         model.score(X, Y[:, 0])
 
 
+@pytest.mark.parametrize("model", [LapRLSRegressor(), FewLabelRegressor()], ids=names)
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (np.column_stack([Y[:, 0], np.full(40, np.nan)]), "Column 1 of y: y holds no label"),
+        (pd.DataFrame({"a": Y[:, 0], "b": np.inf}), "Column 'b' of y: Input y contains infinity"),
+    ],
+    ids=["no label", "infinity"],
+)
+def test_errors_name_the_target(model: Any, given: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        clone(model).fit(X, given)
+
+
 def test_scores_leave_out_targets_without_a_row() -> None:
     model = LapRLSRegressor().fit(X, Y)
     y = np.column_stack([Y[:, 0], np.full(40, np.nan), Y[:, 2]])

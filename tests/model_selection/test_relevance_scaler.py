@@ -58,6 +58,13 @@ def test_columns_whose_squares_are_no_numbers_are_refused(factor: float, dtype: 
         RelevanceScaler().fit(large, Y)
 
 
+def test_missing_values_are_located() -> None:
+    points = np.ones((9, 3))
+    points[4, 1] = np.nan
+    with pytest.raises(ValueError, match=r"NaN.*row 4, column 1"):
+        RelevanceScaler().fit(points, np.arange(9.0))
+
+
 def test_targets_are_asked_for_row_by_row() -> None:
     with pytest.raises(ValueError, match="X has 60 rows, but y has 3 entries"):
         RelevanceScaler().fit(X, Y[:3])

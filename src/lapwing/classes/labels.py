@@ -194,14 +194,6 @@ def as_targets(y: ArrayLike) -> Array:
     ValueError
         If y has several columns, or entries that are not numbers or infinite.
     """
-    # Not NumPy's own for others: what only turns into an array has no shape yet.
-    nested = isinstance(y, (list, tuple))
-    shape: tuple[int, ...] = np.shape(y) if nested else getattr(y, "shape", ())
-    if len(shape) == 2 and shape[1] > 1:
-        raise ValueError(
-            f"y has {shape[1]} columns, and this takes one target. Give one column at a time; "
-            "`fit` of the regressions takes several targets at once."
-        )
     y = read_column(y)
     if y.dtype.kind in "fiub":
         targets = y.astype(np.float64)

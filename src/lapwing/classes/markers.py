@@ -22,7 +22,21 @@ def read_column(y: Any) -> Array:
     NumPy and data frames change values where types mix: a column of whole numbers with gaps comes
     as floats, a list of texts and numbers as texts. Such columns are read as objects instead. The
     masked entries of a masked array are missing values.
+
+    Raises
+    ------
+    ValueError
+        If y has several columns, or more than two axes.
     """
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if isinstance(y, (list, tuple)) and len(y) and isinstance(y[0], (list, tuple)):
+        shape = (len(y), len(y[0]))
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y has {shape[1]} columns, and one is wanted here. Give one at a time: for classes a "
+            "column of labels (of 0 and 1 in a column a class, y.argmax(axis=1)), for numbers a "
+            "target; `fit` of the regressions alone takes several targets at once."
+        )
     if isinstance(y, np.ma.MaskedArray):
         y = _unmasked(y)
     if hasattr(y, "columns") and len(y.columns) == 1:

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags, _safe_indexing
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.classes.labels import as_targets
+from lapwing.classes.labels import as_targets, read_targets
 
 
 def split_targets(y: Any) -> list[Any] | None:
@@ -26,6 +26,21 @@ def split_targets(y: Any) -> list[Any] | None:
     if len(shape) != 2 or shape[1] < 2 or is_sparse(y):
         return None
     return [_safe_indexing(y, j, axis=1) for j in range(shape[1])]
+
+
+def check_targets(columns: Sequence[Any]) -> None:
+    """Refuse targets that no regression can be fitted to.
+
+    Raises
+    ------
+    ValueError
+        Of `read_targets`, with the column of y.
+    """
+    for j, column in enumerate(columns):
+        try:
+            read_targets(column)
+        except ValueError as error:
+            raise ValueError(f"Column {getattr(column, 'name', j)!r} of y: {error}") from error
 
 
 class SeveralTargets(RegressorMixin):

@@ -23,7 +23,12 @@ from lapwing.estimators.manifold import (
     ManifoldSolution,
     StoppableEstimator,
 )
-from lapwing.estimators.multioutput import SeveralTargets, keep_several, split_targets
+from lapwing.estimators.multioutput import (
+    SeveralTargets,
+    check_targets,
+    keep_several,
+    split_targets,
+)
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import P, Progress, Refits, S, Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
@@ -61,6 +66,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
                 f"{', '.join(options)} is for a single target, and y has {len(columns)} columns. "
                 "Fit one estimator for each column, or leave it out."
             )
+        check_targets(columns)
         self._forget()
         self.__dict__.pop("_kept", None)  # of the fit before
         points, first = self._begin(X, columns[0])

@@ -15,7 +15,12 @@ from lapwing._arrays import Array
 from lapwing._parameters import FLAG, check, parameters
 from lapwing.classes.labels import as_targets, read_targets
 from lapwing.estimators._docs import document
-from lapwing.estimators.multioutput import SeveralTargets, keep_several, split_targets
+from lapwing.estimators.multioutput import (
+    SeveralTargets,
+    check_targets,
+    keep_several,
+    split_targets,
+)
 from lapwing.estimators.prepared import Stages
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.estimators.template import only_labeled
@@ -132,6 +137,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         """
         points = self._begin(X, y)
         if (columns := split_targets(y)) is not None:
+            check_targets(columns)
             keep_several(self, [clone(self).fit(X, column, sample_weight) for column in columns])
             return self
         y, _ = read_targets(y)  # once, with its warnings

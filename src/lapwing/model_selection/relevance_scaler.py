@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lapwing._arrays import Array
+from lapwing._features import refuse_gaps
 from lapwing._parameters import parameters
 from lapwing._rows import all_of, is_rows, rows_else
 from lapwing.classes.labels import read_targets
@@ -97,7 +98,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If X has missing values or varies beyond the numbers of its type, or targets are not
             numbers.
         """
-        X = validate_data(self, _in_memory(X), dtype=(np.float64, np.float32))
+        X = _validated(self, X, reset=True)
         check_one_entry_a_row(X, y, regression=True)
         targets, labeled = read_targets(y)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -138,7 +139,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The scaled columns.
         """
         check_is_fitted(self)
-        X = validate_data(self, _in_memory(X), reset=False, dtype=(np.float64, np.float32))
+        X = _validated(self, X, reset=False)
         return np.asarray(X / self.scale_.astype(X.dtype))
 
     def __sklearn_tags__(self) -> Tags:
@@ -147,9 +148,18 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _in_memory(X: Any) -> Any:
+def _validated(scaler: RelevanceScaler, X: Any, *, reset: bool) -> Array:
+    """Return the points as an array of finite numbers."""
     rows = rows_else(X)
-    return all_of(rows) if is_rows(rows) else X
+    points = validate_data(
+        scaler,
+        all_of(rows) if is_rows(rows) else X,
+        reset=reset,
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,  # `refuse_gaps` says where, and what to do
+    )
+    refuse_gaps(points, getattr(scaler, "feature_names_in_", None))
+    return np.asarray(points)
 
 
 def optimism_of(steps: Iterable[tuple[str, Any]]) -> float:
