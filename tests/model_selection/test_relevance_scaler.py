@@ -92,6 +92,16 @@ def test_the_choice_takes_scaled_columns_and_wider_intervals() -> None:
     assert (wide > narrow).all()
 
 
+def test_standard_deviations_on_scaled_columns_are_wider() -> None:
+    steps = clone(SCALED).set_params(laprlsregressor__updatable=True)
+    model = FewLabelRegressor([Candidate("mine", steps, LABELS_ALONE)], updatable=True).fit(X, Y)
+    scaler, fitted = model.best_estimator_
+    values, wide = model.predict(X, return_std=True)
+    plain, narrow = fitted.predict(scaler.transform(X), return_std=True)
+    np.testing.assert_array_equal(values, plain)
+    np.testing.assert_allclose(wide, scaler.optimism_ * narrow)
+
+
 def test_the_default_candidates_scale_columns_where_there_are_several() -> None:
     def names(points: np.ndarray) -> list[str]:
         return [one.name for one in default_candidates(points, regression=True)]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.callback import with_callbacks
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
@@ -29,7 +28,7 @@ from lapwing.model_selection.candidates import default_candidates, last_step
 from lapwing.model_selection.comparison import CompareSettings, Comparison, compared_regressions
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.few_label import FewLabelEstimator
-from lapwing.model_selection.relevance_scaler import correct_left_out
+from lapwing.model_selection.relevance_scaler import correct_left_out, optimism_of
 
 
 @document
@@ -86,7 +85,8 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
 
     Left-out errors of what chose its parameters by the same targets are a little small. The
     parameters are chosen by their likelihood, and not by these errors. On scaled columns, whose
-    scales are many parameters, errors and intervals are corrected by `RelevanceScaler.optimism_`.
+    scales are many parameters, errors, intervals and standard deviations are corrected by
+    `RelevanceScaler.optimism_`.
 
     Examples
     --------
@@ -152,8 +152,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
             return compared_regressions(points, y, sample_weight, asked, stages), None
 
         fitted, _ = self._choose(X, y, sample_weight, compare)
-        if isinstance(self.best_estimator_, Pipeline):
-            correct_left_out(fitted, self.best_estimator_.steps)
+        correct_left_out(fitted, getattr(self.best_estimator_, "steps", ()))
         self.unlabeled_help_ = self.evidence_.unlabeled_help
         return self
 
@@ -178,7 +177,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         values : ndarray of shape (n_samples,) or (n_samples, n_targets)
             In the units of y.
         std : ndarray of the same shape
-            Only with `return_std`.
+            Only with `return_std`; on scaled columns times `RelevanceScaler.optimism_`.
 
         Raises
         ------
@@ -208,7 +207,8 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
                 "FewLabelRegressor(updatable=True). A model that was loaded or copied has to be "
                 "fitted again."
             )
-        return last.predict(points, return_std=True)
+        values, std = last.predict(points, return_std=True)
+        return values, std * optimism_of(getattr(self.best_estimator_, "steps", ()))
 
     def _last_step(self, X: Any) -> tuple[Any, Any]:
         """The chosen estimator without the steps before it, and points as it sees them."""
