@@ -7,8 +7,14 @@ from pathlib import Path
 
 from lapwing._app.options import LabeledRequest
 from lapwing._app.requests import PredictRequest
+from lapwing._rows import is_rows
 from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_beside
-from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess
+from lapwing._tables.preprocessing import (
+    Preprocessed,
+    check_weights,
+    preprocess,
+    preprocess_rows,
+)
 from lapwing._tables.tables import Table
 from lapwing.estimators.prepared import SILENT, Stages
 
@@ -37,6 +43,8 @@ def points_of(table: Table, request: LabeledRequest, progress: Stages = SILENT) 
     ValueError
         If the encoder fails, or as `preprocess`.
     """
+    if is_rows(table.X):
+        return preprocess_rows(table.X, table.feature_names, request.scale)
     features, encoder = table.features, load_encoder(request)
     if encoder is not None:
         check_weights(request.weights, features)  # before what may take long

@@ -26,6 +26,7 @@ from lapwing._app.settings import settings_of, spelled
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._report.record import FitRecord, FittedTwin, Origin, Trust
+from lapwing._rows import is_rows
 from lapwing._tables.encoders import Encoding
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
@@ -159,7 +160,7 @@ def fit(
     before = chosen.scaled(before, table)
     estimator, method = chosen.estimator, chosen.method
     request.check_method(method, estimator.get_params(deep=False))
-    n_rows = table.labeled.size
+    n_rows, in_blocks = table.labeled.size, is_rows(table.X)
     asks = request.next_rows is not None
     if asks:
         keep_graph(estimator, n_rows)
@@ -177,8 +178,9 @@ def fit(
         # The data kept for this are of order n^2 and not part of the model.
         estimator = without_memory(estimator)
     twin = None
-    # The twin would be fitted here and not on the cluster.
-    if request.wants_report and method.twin is not None and not request.distributed:
+    # The twin would be fitted here and not on the cluster; points on disk have no report.
+    elsewhere = request.distributed or in_blocks
+    if request.wants_report and method.twin is not None and not elsewhere:
         twin = fit_twin(estimator, method, before.points, table)
     answers = answer_own(estimator, method, before.points, table)
     answers, trust = trust_rows(estimator, answers)
@@ -189,7 +191,7 @@ def fit(
         pipeline=Pipeline([*before.steps, ("estimator", estimator)]),
         points=before.points,
         # The estimators merge equal rows in the same way, but do not keep the result.
-        vertex=distinct_rows(before.points)[1],
+        vertex=np.empty(0, np.intp) if in_blocks else distinct_rows(before.points)[1],
         predictions=answers,
         scaling=before.words,
         twin=twin,

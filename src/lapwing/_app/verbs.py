@@ -20,7 +20,6 @@ from lapwing._app import choosing, console, fitting, labelling, predicting, sugg
 from lapwing._app.choosing import forecast_seconds, name_stage
 from lapwing._app.console import StageDisplay, json_text, say, summary_text
 from lapwing._app.demo import draw_demo, run_demo
-from lapwing._app.fitting_blocks import block_source, fit_in_blocks, read_labels_of
 from lapwing._app.inspection import inspect
 from lapwing._app.options import PANELS, SAY, Outputs, TableRequest, flag_of, option_of
 from lapwing._app.requests import (
@@ -35,6 +34,7 @@ from lapwing._app.requests import (
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.modules import require
 from lapwing._report.page import collect
+from lapwing._rows import is_rows
 from lapwing._tables.predictions import print_predictions, write_predictions
 from lapwing._version import __version__
 
@@ -180,14 +180,14 @@ def fit_table(request: FitRequest) -> None:
     """Fit, write the files, and print the summary."""
     request.outputs.check(request.inputs)
     shown = StageDisplay(request.quiet)
-    rows = block_source(request)  # features that stay in their files; None where all are read
     with shown.stage(f"Reading {request.source}"):
-        table = workflow.read(request) if rows is None else read_labels_of(request, rows)
-    run = fitting.fit if rows is None else fit_in_blocks
+        table = workflow.read(request)
     with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
-        outcome = run(table, request, callbacks=[stage] if shown.shown else [], progress=stage)
+        outcome = fitting.fit(
+            table, request, callbacks=[stage] if shown.shown else [], progress=stage
+        )
     figures = None
-    if rows is None:
+    if not is_rows(table.X):  # of points on disk there is no report
         with shown.stage("Looking at the answers"):
             figures = collect(outcome)
     # Before the files, so that an error here leaves none.

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._app.blocks import block_source, read_labels_of
 from lapwing._app.choosing import Compared
 from lapwing._app.encoding import load_encoder
 from lapwing._app.fitting import Outcome
 from lapwing._app.options import LabeledRequest
-from lapwing._app.requests import advice_of
+from lapwing._app.requests import FitRequest, advice_of
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._report.findings import describe_comparison, render_comparison
@@ -35,8 +36,13 @@ from lapwing.onnx_export import save_onnx
 
 
 def read(request: LabeledRequest) -> Table:
-    """Read the training table; first load the encoder, so that a wrong name fails early."""
+    """Read the training table; features that a fit takes in blocks stay in their files.
+
+    The encoder is loaded first, so that a wrong name fails early.
+    """
     load_encoder(request)
+    if isinstance(request, FitRequest) and (rows := block_source(request)) is not None:
+        return read_labels_of(request, rows)
     return read_table(request.data, request.read_options, advice=advice_of(request))
 
 

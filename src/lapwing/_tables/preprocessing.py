@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
-from lapwing._rows import PointData, PointsLike
+from lapwing._rows import PointData, PointsLike, Rows, ScaledRows, moments_of
 from lapwing._tables.encoders import (
     CATEGORICAL,
     NUMERIC,
@@ -245,6 +245,21 @@ def preprocess(
     if is_sparse(points):
         points = points.tocsr()  # an imputer gives columns
     return Preprocessed(steps, "; ".join(said), points, impute, features.encoding)
+
+
+def preprocess_rows(X: Rows, names: Sequence[str], scale: str) -> Preprocessed:
+    """Standardise rows on disk by the moments of one pass, if `scale` says so."""
+    moments = moments_of(X)
+    deviations = np.sqrt(moments.variances)
+    chosen = choose_scaling(deviations, names, scale)
+    if not chosen.standardize:
+        return Preprocessed([], chosen.reason, X, "none")
+    scaler = StandardScaler().fit(np.zeros((1, X.shape[1]), dtype=X.dtype))
+    scaler.n_samples_seen_ = X.shape[0]
+    scaler.mean_, scaler.var_ = moments.mean, moments.variances
+    scaler.scale_ = np.where(deviations > 0, deviations, 1.0)
+    points = ScaledRows(X, scaler.mean_, scaler.scale_)
+    return Preprocessed([("scale", scaler)], chosen.reason, points, "none")
 
 
 def _columns(features: Features, each: Any) -> ColumnTransformer:

@@ -1,4 +1,4 @@
-"""Fit to Parquet files that stay on disk.
+"""Tables whose features stay on disk, in Parquet files.
 
 Labels and ids are read into memory. All other columns must be numbers without missing values, and
 the method must read row blocks; otherwise the table is read whole.
@@ -6,22 +6,12 @@ the method must read row blocks; otherwise the table is read whole.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
-
-from lapwing._app.choosing import choose
-from lapwing._app.fitting import Outcome, answer_own, fit_estimator, origin_of, trust_rows
 from lapwing._app.requests import FitRequest, advice_of
 from lapwing._host.modules import require
-from lapwing._rows import ParquetRows, Rows, ScaledRows, moments_of
+from lapwing._rows import ParquetRows, moments_of
 from lapwing._tables.encoders import NUMERIC
-from lapwing._tables.preprocessing import choose_scaling
 from lapwing._tables.tables import Table, read_table
 from lapwing.estimators import (
     AnchorGraphClassifier,
@@ -29,7 +19,6 @@ from lapwing.estimators import (
     LapERLSClassifier,
     LapERLSRegressor,
 )
-from lapwing.estimators.prepared import SILENT, Stages
 
 _LARGE_BYTES = 2**28  # of features that stay on disk
 _METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
@@ -38,7 +27,8 @@ _METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, L
 def block_source(request: FitRequest) -> ParquetRows | None:
     """Return the features of a request as rows on disk; None if the table must be read whole."""
     plain = request.label is not None and not (
-        request.truth
+        request.distributed
+        or request.truth
         or request.layout
         or request.keep
         or request.encoder
@@ -94,66 +84,3 @@ def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
         notes=(),
         dropped=request.drop,
     )
-
-
-def fit_in_blocks(
-    table: Table,
-    request: FitRequest,
-    *,
-    callbacks: Iterable[object] = (),
-    progress: Stages = SILENT,
-) -> Outcome:
-    """Fit to rows on disk and predict all of them; no figures of a report can be made of it.
-
-    Parameters
-    ----------
-    table : Table
-        Result of `read_labels_of`.
-    request : FitRequest
-        Options of the verb.
-    callbacks : iterable of scikit-learn callbacks, default=()
-        Progress callbacks of the fit.
-    progress : Stages
-        Display of the current candidate.
-    """
-    start = time.perf_counter()
-    rows: Rows = table.X
-    moments = moments_of(rows)
-    chosen_scaling = choose_scaling(
-        np.sqrt(moments.variances), list(table.feature_names), request.scale
-    )
-    steps: list[Any] = []
-    points = rows
-    if chosen_scaling.standardize:
-        scaler = _scaler(rows)
-        steps, points = [("scale", scaler)], ScaledRows(rows, scaler.mean_, scaler.scale_)
-    chosen = choose(table, request, points, progress)
-    request.check_method(chosen.method, chosen.estimator.get_params(deep=False))
-    fit_estimator(chosen.estimator, points, table.y, request, callbacks)
-    answers = answer_own(chosen.estimator, chosen.method, points, table)
-    answers, trust = trust_rows(chosen.estimator, answers)
-    return Outcome(
-        method=chosen.method.facts(chosen.name, chosen.estimator),
-        origin=origin_of(request, chosen, points),
-        table=table,
-        pipeline=Pipeline([*steps, ("estimator", chosen.estimator)]),
-        points=points,
-        vertex=np.empty(0, dtype=np.intp),  # of a report alone
-        predictions=answers,
-        scaling=chosen_scaling.reason,
-        trust=trust,
-        request=request,
-        fitted_by=chosen.method,
-        seconds=time.perf_counter() - start,
-    )
-
-
-def _scaler(rows: Rows) -> StandardScaler:
-    """Make a fitted scaler from the moments of one pass."""
-    moments = moments_of(rows)
-    scaler = StandardScaler().fit(np.zeros((1, rows.shape[1]), dtype=rows.dtype))
-    scaler.n_samples_seen_ = rows.shape[0]
-    scaler.mean_, scaler.var_ = moments.mean, moments.variances
-    deviations = np.sqrt(moments.variances)
-    scaler.scale_ = np.where(deviations > 0, deviations, 1.0)
-    return scaler
