@@ -183,7 +183,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         try:
             encoder = None if self.encoder is None else find_encoder(self.encoder)
             options = ReadOptions(
-                encoder="" if encoder is None else encoder.name,
+                encoder=None if encoder is None else encoder.name,
                 keep=tuple(self.keep),
                 text=tuple(self.text),
                 decimal=self.decimal,

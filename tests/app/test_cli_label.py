@@ -64,7 +64,7 @@ def take_along(browser: Browser, *names: str) -> list[str]:
 def test_the_labels_say_which_rows_were_suggested(main: Main) -> None:
     rows = unlabeled()
     write("t.csv", rows)
-    with page("t.csv", label="y", id_column="name") as (server, browser):
+    with page("t.csv", label="y", id="name") as (server, browser):
         for _ in range(6):
             assert server.session.rest()
             row = browser.get("api/state")["suggestions"][0]
@@ -79,7 +79,7 @@ def test_the_labels_say_which_rows_were_suggested(main: Main) -> None:
 
 
 @pytest.mark.parametrize("column", ["y", None], ids=["named", "unnamed"])
-@pytest.mark.parametrize("key", [{"id_column": "name"}, {"drop": ("name",)}], ids=["id", "row"])
+@pytest.mark.parametrize("key", [{"id": "name"}, {"drop": ("name",)}], ids=["id", "row"])
 def test_labels_that_were_given_are_fitted_to_the_same_answers(
     main: Main, key: dict[str, Any], column: str | None
 ) -> None:
@@ -91,7 +91,7 @@ def test_labels_that_were_given_are_fitted_to_the_same_answers(
             browser.post("api/batch", {"rows": [k], "label": truth(rows[k])})
         words = take_along(browser, "labels.csv", "predictions.csv", "model", "report.html")
     given = read("labels.csv")
-    key_name = "name" if "id_column" in key else "row"
+    key_name = "name" if "id" in key else "row"
     assert list(given[0]) == [key_name, column or "label", "chosen"]
     assert len(given) == 6
     made = Path("predictions.csv").read_bytes()
@@ -107,7 +107,7 @@ def test_labels_that_were_given_are_fitted_to_the_same_answers(
 def test_the_model_predicts_new_rows(main: Main) -> None:
     rows = table()
     write("t.csv", rows)
-    with page("t.csv", label="y", id_column="name") as (_, browser):
+    with page("t.csv", label="y", id="name") as (_, browser):
         Path("m.lapwing").write_bytes(browser.ask("GET", "api/export/model").content)
     found = asked(main("predict", "m.lapwing", "t.csv", "--predictions", "p.csv", "--json"))
     assert found["predicted"] == {"u": 20, "v": 20}
@@ -118,7 +118,7 @@ def test_labels_of_the_table_can_be_changed(main: Main) -> None:
     rows = table()
     write("t.csv", rows)
     known = [k for k, row in enumerate(rows) if row["y"]]
-    with page("t.csv", label="y", id_column="name") as (_, browser):
+    with page("t.csv", label="y", id="name") as (_, browser):
         assert "labels.csv" in browser.get("api/state")["fit_command"]
         browser.post("api/batch", {"rows": known[:1], "label": None})
         for k in (20, 21, 22, 23):
@@ -160,7 +160,7 @@ def test_texts_and_pictures_are_shown(main: Main, tmp_path: Path) -> None:
     write("t.csv", rows)
     (tmp_path / "3.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
     (tmp_path / "4.png").write_bytes(b"<svg onload='alert(1)'/>")
-    options = {"label": "y", "id_column": "name", "text": ("note",), "image": "file"}
+    options = {"label": "y", "id": "name", "text": ("note",), "image": "file"}
     with page("t.csv", **options, drop=("note",)) as (server, browser):
         state = browser.get("api/state")
         assert (state["has_text"], state["has_image"]) == (True, True)
@@ -337,7 +337,7 @@ def test_killed_it_goes_on_where_it_was(main: Main) -> None:
         assert browser.post("api/batch", {"rows": [7, 8], "label": "w"}).json["version"] == 1
         process.kill()
         assert process.wait(30) == -signal.SIGKILL
-    with page("t.csv", label="y", id_column="name") as (server, browser):
+    with page("t.csv", label="y", id="name") as (server, browser):
         assert server.labels()[[7, 8]].tolist() == ["w", "w"]
         assert browser.get("api/state")["version"] == 1
         assert browser.get("api/state")["model"]["fitted"]

@@ -855,9 +855,7 @@ def test_low_density_separation_from_a_table_to_a_report(home: Path, main: Main)
 
 def fitted(path: Path, **options: Any) -> fitting.Outcome:
     """A fit as the command makes it, with its twin."""
-    request = FitRequest(
-        data=(path,), label="kind", id_column="flower", report=Path("r.html"), **options
-    )
+    request = FitRequest(data=(path,), label="kind", id="flower", report=Path("r.html"), **options)
     return fitting.fit(workflow.read(request), request)
 
 
@@ -1048,7 +1046,7 @@ def test_every_method_from_a_table_to_a_report(
 def test_rows_of_the_fit_get_their_virtual_labels(home: Path, method: str) -> None:
     chosen = COMMAND_METHODS[method]
     request = FitRequest(
-        data=(home / "t.csv",), id_column="flower", drop=("truth", "site"), method=method,
+        data=(home / "t.csv",), id="flower", drop=("truth", "site"), method=method,
         label="pw" if chosen.regression else "kind", features=("sl", "sw", "pl"),
     )  # fmt: skip
     with warnings.catch_warnings():

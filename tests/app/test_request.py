@@ -59,7 +59,7 @@ def test_options_become_fields(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.chdir(tmp_path)
     request = asked(monkeypatch, "fit", *FULL, "--predictions", "p.csv", "--quiet")
     assert request == FitRequest(
-        data=(Path("a b.csv"), Path("c.csv")), label="kind of", id_column="row",
+        data=(Path("a b.csv"), Path("c.csv")), label="kind of", id="row",
         features=("x,z", "w"), drop=("v",), unlabeled=("?",), scale="standard", seed=7,
         truth="known",
         layout=("east", "north"), method="laprls", settings=("gamma_I=2", "graph.power=1"),
@@ -111,10 +111,8 @@ def test_every_field_is_an_option_of_its_verb() -> None:
     kinds = {"fit": FitRequest, "info": InfoRequest, "suggest": SuggestRequest}
     kinds |= {"predict": PredictRequest, "compare": CompareRequest, "tune": TuneRequest}
     kinds |= {"label": LabelRequest}
-    # `info` has no progress to be quiet about; `tune` fits what neither suggests nor runs on a
-    # cluster; `label` prints no summary.
+    # `info` has no progress to be quiet about; `label` prints no summary.
     without = {"info": {"quiet"}, "label": {"as_json"}}
-    without["tune"] = {"next_rows", "cluster", "workers"}
     commands = typer.main.get_command(app).commands
     for verb, kind in kinds.items():
         found = {p.name: p for p in commands[verb].params if p.name != "help"}

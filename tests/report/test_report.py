@@ -1146,7 +1146,7 @@ def test_a_fit_of_a_file_with_texts_and_its_repetition(tmp_path: Path) -> None:
     file = tmp_path / "birds.csv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     request = FitRequest(
-        data=(file,), label="known", id_column="id", truth="truth", layout=("east", "north"),
+        data=(file,), label="known", id="id", truth="truth", layout=("east", "north"),
         report=tmp_path / "r.html",
     )  # fmt: skip
     table = workflow.read(request)

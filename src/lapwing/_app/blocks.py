@@ -34,7 +34,7 @@ def block_source(request: FitRequest) -> ParquetRows | None:
         or request.encoder
         or request.read_options.whole
     )
-    files = [request.report, request.onnx, request.next_rows, request.labels]
+    files = [request.report, request.onnx, request.next_rows, request.labels_file]
     parquet = all(path.suffix.lower() == ".parquet" and path.is_file() for path in request.data)
     blocks = not request.automatic and issubclass(request.chosen.estimator, _METHODS)
     if not (plain and parquet and blocks) or any(file is not None for file in files):
@@ -54,7 +54,7 @@ def _opened(request: FitRequest) -> ParquetRows | None:
         schema = schemas[0]
         if not request.features and any(set(other) != set(schema) for other in schemas):
             return None
-        others = {request.label, request.id_column, *request.drop}
+        others = {request.label, request.id, *request.drop}
         names = list(request.features) or [name for name in schema if name not in others]
         if not names or any(name not in schema or not schema[name].is_numeric() for name in names):
             return None
@@ -66,7 +66,7 @@ def _opened(request: FitRequest) -> ParquetRows | None:
 def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
     """Read labels and ids into a table whose features are the rows on disk."""
     first = rows.columns[0]
-    columns = [name for name in (request.label, request.id_column, first) if name is not None]
+    columns = [name for name in (request.label, request.id, first) if name is not None]
     options = replace(
         request.read_options,
         features=(first,),

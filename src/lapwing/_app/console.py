@@ -10,7 +10,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,7 +26,6 @@ from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.options import TableRequest
 from lapwing._app.predicting import Answered
 from lapwing._app.requests import LabelRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
@@ -558,15 +557,3 @@ def json_text(value: dict[str, Any]) -> str:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     # JSON leaves these control characters as they are, and terminals act on them.
     return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
-
-
-def summary_text(
-    request: TableRequest, summary: Callable[[], dict[str, Any]], description: Callable[[], str]
-) -> str:
-    """Return the summary of a verb as JSON or as text, whichever was asked for; none if quiet.
-
-    `summary` makes it without the files written, which are added.
-    """
-    if request.as_json:
-        return json_text(summary() | {"written": request.outputs.named()})
-    return "" if request.quiet else description()

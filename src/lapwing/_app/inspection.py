@@ -84,10 +84,10 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     encoder = load_encoder(request)
     selection = Selection(request.read_options)
     raw = read_raw(request.data, selection)
-    if request.labels is not None:
-        labels, marker = read_labels(request.labels, raw.n)
+    if request.labels_file is not None:
+        labels, marker = read_labels(request.labels_file, raw.n)
         raw = replace(raw, labels=labels, default_marker=marker)
-    check_ids(raw, request.source, request.id_column)
+    check_ids(raw, request.source, request.id)
     features = encode(raw, selection, raw.source)
     label = _suggest_label(raw.cells) if raw.labels is None else None
     text = None

@@ -187,11 +187,8 @@ class TableRequest:
         argument=True,
         metavar="DATA...",
     )
-    id_column: str | None = option(
-        None,
-        help="Column that names the rows. Default: the rows are numbered from 1.",
-        panel=TABLE,
-        flag="--id",
+    id: str | None = option(
+        None, help="Column that names the rows. Default: the rows are numbered from 1.", panel=TABLE
     )
     decimal: str = option(
         "auto", help="Decimal mark: auto (found for each column), . or ,", panel=TABLE
@@ -250,14 +247,9 @@ class TableRequest:
 
     @property
     def read_options(self) -> ReadOptions:
-        """Options of reading the table."""
-        return ReadOptions(
-            id=self.id_column,
-            decimal=self.decimal,
-            sheet=self.sheet,
-            skip_lines=self.skip_lines,
-            separator=self.separator,
-        )
+        """Options of reading the table: the fields of the request that are also theirs."""
+        names = {one.name for one in fields(ReadOptions)} & {one.name for one in fields(self)}
+        return ReadOptions(**{name: getattr(self, name) for name in names})
 
     @classmethod
     def flags(cls) -> set[str]:
@@ -293,10 +285,11 @@ class LabeledRequest(TableRequest):
         panel=TABLE,
         leads=True,
     )
-    labels: Path | None = option(
+    labels_file: Path | None = option(
         None,
         help="File with the labels, if they are in no column: one label a line, or an .npy array.",
         panel=TABLE,
+        flag="--labels",
         leads=True,
     )
     features: tuple[str, ...] = option(
@@ -409,30 +402,13 @@ class LabeledRequest(TableRequest):
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
         missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
-        return ReadOptions(
-            label=self.label,
-            id=self.id_column,
-            features=self.features,
-            drop=self.drop,
-            keep=self.keep,
-            text=self.text,
-            labels_file=self.labels,
-            unlabeled=self.unlabeled,
-            strict=self.strict,
-            decimal=self.decimal,
-            dates=self.dates,
-            sheet=self.sheet,
-            skip_lines=self.skip_lines,
-            separator=self.separator,
-            missing=missing,
-            encoder=self.encoder or "",
-            picture=None if self.encoder is None else self.image,
-        )
+        picture = None if self.encoder is None else self.image
+        return replace(super().read_options, missing=missing, picture=picture)
 
     @property
     def inputs(self) -> tuple[Path, ...]:
         """All files that are read."""
-        return self.data if self.labels is None else (*self.data, self.labels)
+        return self.data if self.labels_file is None else (*self.data, self.labels_file)
 
     @property
     def full_command(self) -> str:

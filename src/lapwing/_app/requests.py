@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -153,7 +152,7 @@ class FitRequest(LearningRequest):
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
         whole = self.with_columns and self.predictions is not None
-        return replace(super().read_options, truth=self.truth, layout=self.layout, whole=whole)
+        return replace(super().read_options, whole=whole)
 
     @property
     def outputs(self) -> Outputs:
@@ -183,6 +182,12 @@ class FitRequest(LearningRequest):
         return self.model is not None or self.report is not None
 
 
+def fit_of(request: LabeledRequest, **changes: Any) -> FitRequest:
+    """Return the fit with the options of a request of any verb, but for changes."""
+    names = {one.name for one in fields(request)} & {one.name for one in fields(FitRequest)}
+    return FitRequest(**{name: getattr(request, name) for name in names} | changes)
+
+
 def fit_command(request: LabeledRequest, method: str, settings: Sequence[str] = ()) -> str:
     """Return the command that fits the same table with a method and its settings.
 
@@ -195,10 +200,7 @@ def fit_command(request: LabeledRequest, method: str, settings: Sequence[str] = 
     settings : sequence of str
         ``name=value`` each.
     """
-    kept = FitRequest if isinstance(request, FitRequest) else LabeledRequest
-    shared = {one.name: getattr(request, one.name) for one in fields(kept)}
-    again = shared | {"method": method, "settings": tuple(settings)}
-    return FitRequest(**again).full_command
+    return fit_of(request, method=method, settings=tuple(settings)).full_command
 
 
 def advice_of(request: LabeledRequest) -> LabelAdvice:
@@ -230,11 +232,6 @@ class TuneRequest(FitRequest):
 
     def _usual_method(self) -> str:
         return "laprls-cv" if self.settings else AUTO
-
-    @property
-    def hints(self) -> Hints:
-        """Commands of the next step."""
-        return Hints("lapwing suggest writes the most informative rows.", "lapwing predict")
 
 
 def _choosing_its_own(name: str) -> str:
@@ -298,25 +295,24 @@ class InfoRequest(LabeledRequest):
     )
 
     def fit_command(
-        self, label: str | None, id_column: str | None, markers: tuple[str, ...] = ()
+        self, label: str | None, row_id: str | None, markers: tuple[str, ...] = ()
     ) -> str:
         """Return the command that fits the table.
 
         Parameters
         ----------
-        label, id_column : str or None
+        label, row_id : str or None
             Likely columns, used if the request names none.
         markers : tuple of str, default=()
             Further markers of unlabelled rows.
         """
-        shared = {one.name: getattr(self, one.name) for one in fields(LabeledRequest)}
-        if self.label is None and self.labels is None:
-            shared["label"] = label
-        shared["id_column"] = self.id_column or id_column
-        shared["unlabeled"] = (*self.unlabeled, *markers)
-        request = FitRequest(**shared, predictions=Path("predictions.csv"))
-        words = ["lapwing", "fit", *map(str, self.data), *request.words(brief=True)]
-        return shlex.join([*words, "--predictions", str(request.predictions)])
+        return fit_of(
+            self,
+            label=label if self.label is None and self.labels_file is None else self.label,
+            id=self.id or row_id,
+            unlabeled=(*self.unlabeled, *markers),
+            predictions=Path("predictions.csv"),
+        ).full_command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,10 +360,9 @@ class SuggestRequest(LearningRequest):
     @property
     def answer_command(self) -> str:
         """Command that fits the table with the rows of `out` filled in."""
-        shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
-        if self.method == self._usual_method() and not self.settings:
-            shared["method"] = ""
-        return FitRequest(**shared | {"data": (*self.data, self.out)}).full_command
+        usual = self.method == self._usual_method() and not self.settings
+        data = (*self.data, self.out)
+        return fit_of(self, data=data, method="" if usual else self.method).full_command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -472,7 +467,6 @@ class LabelRequest(LearningRequest):
         return replace(
             super().read_options,
             text=tuple(name for name in self.text if name not in self.shown),
-            layout=self.layout,
             shown=self.shown,
             incomplete=True,
             absent=True,
@@ -512,17 +506,14 @@ class LabelRequest(LearningRequest):
         changed : bool
             Whether a label of the table itself was changed, which a second file cannot express.
         """
-        shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
         drop = (*self.drop, *self.shown)
-        shared["image"] = None if self.encoder is None else self.image  # else only shown
-        by_name = self.labels is None and self.data[0].suffix.lower() in TABLES
-        if by_name and not changed:
-            shared |= {"data": (*self.data, Path("labels.csv")), "label": column}
-        else:
-            shared |= {"label": None, "labels": Path("labels.txt")}
+        image = None if self.encoder is None else self.image  # else only shown
+        places: dict[str, Any] = {"data": (*self.data, Path("labels.csv")), "label": column}
+        if changed or self.labels_file is not None or self.data[0].suffix.lower() not in TABLES:
+            places = {"label": None, "labels_file": Path("labels.txt")}
             drop = (*drop, column) if changed and self.label is not None else drop
         # With the figures of a report, because all exported files come from one fit.
-        return FitRequest(**shared | {"drop": drop, "layout": self.layout}, report=_REPORT)
+        return fit_of(self, **places, drop=drop, image=image, report=_REPORT)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 
 from lapwing._app import choosing, console, fitting, labelling, predicting, suggesting, workflow
 from lapwing._app.choosing import forecast_seconds, name_stage
-from lapwing._app.console import StageDisplay, json_text, say, summary_text
+from lapwing._app.console import StageDisplay, json_text, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
 from lapwing._app.options import PANELS, SAY, Outputs, TableRequest, flag_of, option_of
@@ -190,21 +190,36 @@ def fit_table(request: FitRequest) -> None:
     if not is_rows(table.X):  # of points on disk there is no report
         with shown.stage("Looking at the answers"):
             figures = collect(outcome)
-    # Before the files, so that an error here leaves none.
-    text = summary_text(
+    conclude(
         request,
+        shown,
         lambda: workflow.summary(outcome, figures),
         lambda: console.describe_fit(outcome, figures),
+        lambda: workflow.write_outputs(outcome, figures),
     )
+
+
+def conclude(
+    request: TableRequest,
+    shown: StageDisplay,
+    summary: Callable[[], dict[str, Any]],
+    description: Callable[[], str],
+    write: Callable[[], None] = lambda: None,
+) -> None:
+    """Write the files of a verb, and print its summary: as JSON, as text, or not if quiet."""
+    text = ""  # before the files, so that an error here leaves none
+    if request.as_json:
+        text = json_text(summary() | {"written": request.outputs.named()})
+    elif not request.quiet:
+        text = description()
     with shown.stage("Writing"):
-        workflow.write_outputs(outcome, figures)
+        write()
     typer.echo(text, nl=False)
 
 
 @verb(
     TuneRequest,
     epilog="Example: [bold]lapwing tune cells.csv --label type --report r.html[/]",
-    without=("next_rows", "cluster", "workers"),
 )
 def tune(request: TuneRequest) -> None:
     """Choose the parameters of a method by leaving out each label in turn, and fit with them.
@@ -228,14 +243,13 @@ def compare(request: CompareRequest) -> None:
         table = workflow.read(request)
     with shown.stage("Comparing methods", choosing.warn_if_long(table, request)) as stage:
         compared = choosing.compare_methods(table, request, stage)
-    text = summary_text(
+    conclude(
         request,
+        shown,
         lambda: workflow.comparison_summary(compared),
         lambda: console.describe_comparison(compared),
+        lambda: workflow.write_comparison(compared),
     )
-    with shown.stage("Writing"):
-        workflow.write_comparison(compared)
-    typer.echo(text, nl=False)
 
 
 @verb(
@@ -257,14 +271,13 @@ def suggest(request: SuggestRequest) -> None:
         found = suggesting.suggest(
             table, request, callbacks=[stage] if shown.shown else [], progress=stage
         )
-    text = summary_text(
+    conclude(
         request,
+        shown,
         lambda: workflow.suggestion_summary(found),
         lambda: console.describe_suggestion(found),
+        lambda: workflow.write_suggested(found),
     )
-    with shown.stage("Writing"):
-        workflow.write_suggested(found)
-    typer.echo(text, nl=False)
 
 
 @verb(
@@ -312,36 +325,33 @@ def predict(request: PredictRequest) -> None:
         with shown.stage("Predicting"):
             answered = predicting.predict_in_batches(loaded, request)
         if request.predictions is not None:
-            text = summary_text(
+            conclude(
                 request,
+                shown,
                 lambda: _predicted(request, answered.n_rows, answered.counts),
                 lambda: console.describe_answered(answered, request),
             )
-            typer.echo(text, nl=False)
         return
     with shown.stage(f"Reading {request.source}"):
         table = predicting.read_for(loaded, request)
     with shown.stage("Predicting") as stage:
         rows = predicting.answer(loaded, table, request, stage)
         rows = workflow.beside_columns(rows, table, request.predictions)
-    if request.predictions is None:
-        print_predictions(
-            rows, sys.stdout, dialect=table.dialect, all_probabilities=request.probabilities
-        )
+    notation: dict[str, Any] = {
+        "dialect": table.dialect,
+        "all_probabilities": request.probabilities,
+    }
+    path = request.predictions
+    if path is None:
+        print_predictions(rows, sys.stdout, **notation)
         return
-    text = summary_text(
+    conclude(
         request,
+        shown,
         lambda: _predicted(request, int(rows.label.size), workflow.class_counts(rows)),
         lambda: console.describe_predictions(rows, loaded.info, request),
+        lambda: write_predictions(rows, path, **notation),
     )
-    with shown.stage("Writing"):
-        write_predictions(
-            rows,
-            request.predictions,
-            dialect=table.dialect,
-            all_probabilities=request.probabilities,
-        )
-    typer.echo(text, nl=False)
 
 
 def _predicted(

@@ -98,7 +98,7 @@ def _encoded(
     readings: Sequence[Reading], options: ReadOptions, where: str
 ) -> tuple[list[Reading], list[str]]:
     """Leave free text or pictures to the encoder, if there is one; an error if it has none."""
-    if not options.encoder:
+    if options.encoder is None:
         return list(readings), []
     picture = options.picture
     found = [

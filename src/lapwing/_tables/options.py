@@ -32,8 +32,8 @@ class ReadOptions:
         Columns to use although they look as if they were of no use.
     text : tuple of str
         Columns of free text, whatever they look like.
-    encoder : str
-        Name of what makes vectors of free text, or of the pictures of `picture`; empty means that
+    encoder : str or None
+        Name of what makes vectors of free text, or of the pictures of `picture`; None means that
         words are counted.
     picture : str or None
         A column of names of pictures of which the encoder makes vectors.
@@ -83,7 +83,7 @@ class ReadOptions:
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
-    encoder: str = ""
+    encoder: str | None = None
     picture: str | None = None
     layout: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
