@@ -88,10 +88,10 @@ class SingleClassWarning(LapwingWarning):
 
 
 class TiedPointsWarning(LapwingWarning):
-    """Answers follow the order of the columns, as nothing else tells points or directions apart.
+    """Answers follow the order of the columns, as nothing else tells directions apart.
 
-    Points or directions are equally good, and another order of the columns gives another
-    answer. The message names a method that has no such ties.
+    Directions are equally good, and another order of the columns gives another answer. The
+    message names a method that has no such ties.
     """
 
 

@@ -28,24 +28,19 @@ from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import Array, Matrix, RandomSource, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._host.warn import warn
 from lapwing._parameters import named, one_of, parameters
 from lapwing._rows import PointData, blocks_of, rows_of
-from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import CSR, check_magnitude, check_points, check_recipe, tidy
 from lapwing.graphs.laplacian import AnchorLaplacian
-from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE, divide_rows, lots
+from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE
 from lapwing.linalg import medians, shifted
-from lapwing.problem import distinct_rows
+from lapwing.problem import distinct_rows, value_order
 
 # Anchors need not be the optimum of k-means: more rounds, and more points an anchor, change errors
 # by less than another random state does.
 _ROUNDS = 10
 _POINTS_PER_ANCHOR = 50
 _FEWEST, _MOST = 20, 1000  # default numbers of anchors
-_LOT_DIGITS = 9  # of the numbers that rows are ordered by; rounding by the order of columns is less
-_MOVE = 1e-6  # largest move of a point, relative to its distance from the centre
-_SPREAD = 1e4  # factor that sets apart lots that differ little
 _WORKING_MEMORY = 64  # MB of distances that scikit-learn holds at a time
 
 # Duality gap of z'Hz / 2 at which a row is done, relative to the largest diagonal entry of H.
@@ -227,10 +222,7 @@ def _means(drawn: Array, m: int, rng: np.random.Generator) -> Array:
     points = shifted(drawn, center)
     # At a size of one: scikit-learn squares float32 in float32.
     size = drawn.dtype.type(_unit(points))
-    # One-hot points are as far from one centre as from another. What rounding would decide then,
-    # by the order of the columns, is decided by moves that are larger than rounding.
-    moves = 1 + _MOVE * np.cos(_SPREAD * lots(drawn)[0])
-    points = divide_rows(points.astype(np.float64), size * moves)  # float32 would round them away
+    points = points.astype(np.float64) / size
     centers = means.fit(points).cluster_centers_ * size + center
     return np.asarray(centers.astype(drawn.dtype))
 
@@ -296,12 +288,8 @@ class AnchorGraph(BaseEstimator):
     -----
     Distances are in the units of X: scale the features first if their units differ.
 
-    The anchors do not depend on the order of the rows, nor on that of the columns unless X itself
-    is the same when columns are swapped, as a whole grid or all combinations of some codes are. A
-    choice of a few points among those that such a swap turns into one another has to follow the
-    order of the columns, as nothing else tells them apart: on whole grids it changed 5 to 12 % of
-    the answers, on all combinations of codes up to half. Where most points are such, a
-    `TiedPointsWarning` says so.
+    The anchors do not depend on the order of the rows. Another order of the columns draws others,
+    as another `random_state` does.
 
     References
     ----------
@@ -439,7 +427,9 @@ class AnchorGraph(BaseEstimator):
                 )
             return np.asarray(points)
         rng = check_random_state(self.random_state)
-        order, tied = _order(X, distinct_rows(X)[0])
+        rows = distinct_rows(X)[0]
+        # By values, so that the order of the rows does not matter.
+        order = rows[np.argsort(np.argsort(value_order(X))[rows])]
         m = self.n_anchors
         if m is None:
             m = usual_number(len(order))
@@ -449,13 +439,6 @@ class AnchorGraph(BaseEstimator):
             f"{m} anchors with {n_features} features",
             "Use fewer anchors (n_anchors), or reduce the features, e.g. by TruncatedSVD.",
         )
-        if m < len(order) < 2 * tied:
-            warn(
-                f"{tied} of {len(order)} distinct points are told from others only by the order of "
-                "columns that are alike, as in a whole grid: which of them are anchors, and with "
-                "it many answers, follows that order. Use KNNGraph(), or give the anchors.",
-                TiedPointsWarning,
-            )
         choice = ANCHORS[self.anchors]
         n_drawn = min(len(order), choice.drawn * m)
         drawn = rows_of(X, order[np.sort(rng.choice(len(order), n_drawn, replace=False))])
@@ -491,18 +474,6 @@ def _unit(X: Matrix) -> float:
     exponent = math.frexp(largest)[1] if largest > 0 else 0
     limit = np.finfo(X.dtype).maxexp - 2
     return 2.0 ** min(max(exponent, -limit), limit)
-
-
-def _order(X: PointData, rows: Array) -> tuple[Array, int]:
-    """Rows in an order of their own, whatever order they and the columns came in.
-
-    So a permutation of X leaves the anchors as they are. The number is that of the rows whose place
-    among others follows the order of the columns all the same.
-    """
-    first, second = lots(X)
-    key = np.round(first[rows], _LOT_DIGITS)
-    sizes = np.unique(key, return_counts=True)[1]
-    return np.asarray(rows[np.lexsort((second[rows], key))]), int(sizes[sizes > 1].sum())
 
 
 def simplex_weights(gram: Array) -> Array:

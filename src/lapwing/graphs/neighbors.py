@@ -56,8 +56,8 @@ class KNNGraph(BaseEstimator):
     ----------
     n_neighbors : int, default=5
         k, at least 1 and less than the number of points. Points as far as the k-th are neighbours
-        as well, up to max(4 k, 64) in all; of more, so many are drawn by lot, from the values of
-        both points.
+        as well, up to max(4 k, 64) in all; of more, so many are drawn at random, the same
+        ones in any order of the rows.
     weights : {'heat', 'binary', 'self-tuning', 'steep'} or callable, default='heat'
         'heat' as above; 'binary' is 1; 'self-tuning' is exp(-d^2 / (s_i s_j)) with s_i the
         distance of point i to its k-th neighbour [1]_, or the smallest positive one of all points

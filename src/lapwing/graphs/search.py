@@ -18,8 +18,8 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from lapwing._arrays import Array, Matrix, is_sparse, row_blocks
 from lapwing._host.threads import available_threads, share
-from lapwing._rows import PointData, blocks_of, is_rows, moments_of
 from lapwing.linalg import center_of, shifted
+from lapwing.problem import value_order
 
 # MB of distances that scikit-learn holds at a time where it computes them in row blocks; its own
 # default is 1 GB, more than everything else in a fit on 10^4 points.
@@ -39,10 +39,6 @@ TIE = 1e-12
 _SINGLE_TIE = 1e-5  # float32 lengths beyond which float64 ones need no look
 _FACTOR, _LEAST = 4, 64  # see `most_neighbors`
 _BLOCK_BYTES = 2**25  # of distances of points with ties to all points
-_SPREAD = 1e6  # makes lots of numbers that differ little; their rounding stays below _DIGITS
-_DIGITS = 6
-_COLUMN_DIGITS = 9  # of numbers for columns, which are around 1
-_ROUNDS = 3  # after which columns of random one-hot codes were told apart
 
 
 @dataclass(frozen=True)
@@ -63,8 +59,8 @@ class Neighbors:
     tied : ndarray of int of shape (n_tied, 2)
         Further pairs of a point and a neighbour that is as far away as the point's k-th. They are
         neighbours as well: else the order of the rows would decide which of equally far points are.
-        With more than max(4 k, 64) neighbours in all, so many are drawn by lot, from the values of
-        both points.
+        With more than max(4 k, 64) neighbours in all, so many are drawn at random, the same ones
+        in any order of the rows.
     """
 
     distances: Array
@@ -485,7 +481,10 @@ def complete(points: PointsWithTies, found: Nearest, k: int) -> Nearest:
     """
     if not len(found.open):
         return found
-    first, second = lots(points.source)
+    # Drawn for the pair, as one number a point would make the same few the neighbours of all; and
+    # by the places in an order of values, so that the order of the rows does not matter.
+    place = np.argsort(value_order(points.source))
+    drawn = np.random.default_rng(0).permutation(2 * points.n)
     lengths, indices = found.lengths, found.indices.copy()
     room, extra = most_neighbors(k), [found.tied[~np.isin(found.tied[:, 0], found.open)]]
     for block in row_blocks(len(found.open), 8 * points.n, _BLOCK_BYTES):
@@ -495,111 +494,9 @@ def complete(points: PointsWithTies, found: Nearest, k: int) -> Nearest:
             closer = indices[i, ~tied[indices[i]]]
             among = np.flatnonzero(tied)
             if len(closer) + len(among) > room:
-                key = np.round(_lot(first[i], first[among]), _DIGITS) % 1
-                drawn = np.lexsort((_lot(second[i], second[among]), key))
-                among = among[drawn[: room - len(closer)]]
+                first = np.argsort(drawn[place[i] + place[among]])
+                among = among[first[: room - len(closer)]]
             cut = k - len(closer)
             indices[i, len(closer) :] = among[:cut]
             extra.append(np.stack([np.full(len(among) - cut, i), among[cut:]], axis=1))
     return Nearest(lengths, indices, np.concatenate(extra), found.open[:0])
-
-
-def _lot(one: float, others: Array) -> Array:
-    """Numbers in [0, 1) for pairs of points, the same both ways.
-
-    Of the pair, and not of the other point alone, which would be drawn by all points if by one.
-    """
-    return np.asarray((one + others) * _SPREAD % 1)
-
-
-def lots(X: PointData) -> tuple[Array, Array]:
-    """Two numbers for each point, made of its values: the order of the rows has no part in them.
-
-    Parameters
-    ----------
-    X : ndarray, sparse or Rows of shape (n, d)
-
-    Returns
-    -------
-    first : ndarray of shape (n,)
-        Nor has the order of the columns or a shift of all points, up to rounding. Points that
-        become one another when columns that nothing tells apart are swapped have the same number.
-    second : ndarray of shape (n,)
-        Different for different points, by a fixed random direction.
-    """
-    n, d = X.shape
-    # From the least value of each column on: a shift of all points changes nothing.
-    least, largest = _ranges_of_columns(X)
-    largest = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
-    # Brought to one size, no column drowns another.
-    scale, units = 1 / largest, _units(largest)
-    start = least * scale
-    first = np.zeros(n)
-    # A column is told by the values in it, then by the rows that those are in, and so on.
-    for _ in range(_ROUNDS):
-        weights = _column_weights(X, scale, start, first)
-        first = _along(X, scale, start, np.where(_alike(weights), units * weights, weights))
-        first /= max(float(np.abs(first).max()), np.finfo(np.float64).tiny)
-    return first, _along(X, scale, start, np.random.default_rng(0).normal(size=d))
-
-
-def _ranges_of_columns(X: Any) -> tuple[Array, Array]:
-    """Least value of each column, and how far the largest is above it."""
-    if is_rows(X):
-        moments = moments_of(X)
-        least, largest = moments.low, moments.high
-    else:
-        least, largest = X.min(axis=0), X.max(axis=0)
-        if is_sparse(least):
-            least, largest = least.toarray().ravel(), largest.toarray().ravel()
-    least = np.asarray(least, dtype=np.float64)
-    return least, np.asarray(largest - least)
-
-
-def _units(largest: Array) -> Array:
-    """A number for each column, made of its size among the others: distances tell these apart.
-
-    Logarithms of the parts of the numbers: a power of 2 for all of them changes no digit.
-    """
-    mantissas, exponents = np.frexp(np.append(largest, largest.max(initial=0.0)))
-    logarithms = np.log2(mantissas)
-    sizes = (logarithms[-1] - logarithms[:-1]) + (exponents[-1] - exponents[:-1])
-    return np.asarray(1 + sizes)
-
-
-def _alike(weights: Array) -> Array:
-    """Which numbers are equal to another, rounding apart."""
-    _, which, counts = np.unique(
-        np.round(weights, _COLUMN_DIGITS), return_inverse=True, return_counts=True
-    )
-    return np.asarray(counts[which] > 1)
-
-
-def _along(X: PointData, scale: Array, start: Array, direction: Array) -> Array:
-    projected = np.empty(X.shape[0])
-    for rows, points in blocks_of(X, 8 * X.shape[1]):
-        if is_sparse(points):
-            projected[rows] = points @ (scale * direction) - start @ direction
-        else:
-            projected[rows] = (points * scale - start) @ direction
-    return projected
-
-
-def _column_weights(X: PointData, scale: Array, start: Array, phases: Array) -> Array:
-    """A number for each column, made of its values and the phases of their rows, in any order."""
-    total = np.zeros(X.shape[1])
-    for rows, points in blocks_of(X, 8 * X.shape[1]):
-        phase = 5 * phases[rows]
-        if is_sparse(points):
-            # As if no value were stored, and then what the stored ones change.
-            zeros = -3 * start
-            total += (np.cos(zeros) - 1) * np.cos(phase).sum() - np.sin(zeros) * np.sin(phase).sum()
-            values = (points @ sp.diags_array(scale)).tocsr()
-            phase = np.repeat(phase, np.diff(values.indptr))
-            zeros = zeros[values.indices]
-            waves = np.cos(3 * values.data + zeros + phase) - np.cos(zeros + phase)
-            total += np.bincount(values.indices, waves, X.shape[1])
-        else:
-            values = 3 * (points * scale - start)
-            total += (np.cos(values + phase[:, None]) - np.cos(phase)[:, None]).sum(axis=0)
-    return np.asarray(total / X.shape[0])
