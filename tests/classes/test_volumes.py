@@ -352,6 +352,14 @@ def test_two_classes_are_parted_as_the_linear_programme_does(seed: int) -> None:
     assert F[np.arange(n), codes].sum() == pytest.approx(-best.fun)
 
 
+def test_of_equal_gains_the_first_points_are_parted() -> None:
+    F = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 1.0], [0.0, 1.0]])
+    for mass in (np.ones(4), np.array([1.0, 1.0, 1.0, 1.0 + 1e-12])):  # partitioned and sorted
+        assert_array_equal(parted_in_two(F, mass, np.array([2.0, 2.0])), [1, 1, 0, 0])
+        assert_array_equal(parted_in_two(F, mass, np.array([4.0, 0.0])), np.zeros(4))
+        assert_array_equal(parted_in_two(F, mass, np.array([0.0, 4.0])), np.ones(4))
+
+
 def test_a_point_that_does_not_fit_goes_where_more_of_it_does() -> None:
     F = np.array([[0.0, 3.0], [0.0, 2.0], [0.0, 1.0]])
     mass = np.array([1.0, 4.0, 1.0])

@@ -27,7 +27,7 @@ from lapwing.exceptions import (
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import OnnxExportError, to_onnx
-from lapwing.solvers.graph import flow as flow_module
+from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph import registry as registry_module
 from lapwing.solvers.graph.registry import PARTITIONS, partition_bytes
 from tests.helpers.answers import scores
@@ -450,13 +450,13 @@ def test_candidates_for_volumes_and_threads_that_share_them_take_more_memory(
     prepared = [prepare(BalancedGraphClassifier(class_prior=p), X, y) for p in ("uniform", None)]
     known, unknown = (_volume_problem(each) for each in prepared)
     needs = {1: (partition_bytes(known), partition_bytes(unknown))}  # of few points: one thread
-    monkeypatch.setattr(flow_module, "_SMALL", 0)
+    monkeypatch.setattr(partition_module, "_SMALL", 0)
     for n_threads in (2, 4, 16):
-        monkeypatch.setattr(flow_module, "available_threads", lambda n=n_threads: n)
+        monkeypatch.setattr(partition_module, "available_threads", lambda n=n_threads: n)
         needs[n_threads] = partition_bytes(known), partition_bytes(unknown)
     assert all(both[0] < both[1] for both in (needs[1], needs[4]))
     assert needs[1][0] < needs[2][0] == needs[4][0]  # the answer, and free volumes beside it
-    assert needs[1][1] < needs[2][1] < needs[4][1] == needs[16][1]  # four candidates at most
+    assert needs[1][1] < needs[2][1] < needs[4][1] == needs[16][1]  # three jobs at most
     alone = partition_bytes(known)
     monkeypatch.setattr(registry_module, "_CACHED", 0)
     assert partition_bytes(known) == alone + known.graph.nbytes  # once more, in another order

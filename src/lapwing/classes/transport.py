@@ -160,10 +160,18 @@ def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
     ndarray of int of shape (n,)
         One class a point. The point at which the second class is full goes where more of it fits.
     """
-    order = np.argsort(F[:, 0] - F[:, 1], kind="stable")
+    loss, codes = F[:, 0] - F[:, 1], np.zeros(len(F), dtype=np.intp)
+    if (mass == mass[0]).all():
+        n_second = int(np.clip(targets[1] / mass[0] + 0.5, 0, len(F)))
+        if n_second:
+            # A tenth of the time of sorting. Of equal losses the first ones.
+            last = np.partition(loss, n_second - 1)[n_second - 1]
+            codes[loss < last] = 1
+            codes[np.flatnonzero(loss == last)[: n_second - int(codes.sum())]] = 1
+        return codes
+    order = np.argsort(loss, kind="stable")
     half = mass[order] / 2
     filled = np.cumsum(mass[order]) - half
-    codes = np.zeros(len(F), dtype=np.intp)
     codes[order[filled <= targets[1]]] = 1
     return codes
 

@@ -20,6 +20,10 @@ several labels, the volumes of harmonic functions as they are.
 The candidate with the largest evidence is taken: by its cut, its volumes, the labels that its
 neighbours contradict and the labels that are left out (`lapwing.solvers.graph.evidence`). J cannot
 choose: a partition of more equal volumes may have a smaller J than the true one.
+
+Most of the time of a refinement goes into splits of pairs. So candidates are refined by walks
+alone, and the likeliest is split: as long as another one, not split yet, is the likeliest then, it
+is split as well. A split that has less evidence, as more labels contradict it, is not taken.
 """
 
 from __future__ import annotations
@@ -27,13 +31,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.special import softmax
 
 from lapwing._arrays import Array
-from lapwing._host.threads import available_threads, share
 from lapwing.classes.balance import balance
 from lapwing.classes.decoding import electing
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
@@ -50,8 +52,8 @@ from lapwing.solvers.graph.linear import (
     scales_of_contrast,
     temperature_of,
 )
-from lapwing.solvers.graph.partition import Descent, Partition, PriorEvidence
-from lapwing.solvers.graph.refine import STEPS, Refinement, refine
+from lapwing.solvers.graph.partition import Descent, Partition, PriorEvidence, side_by_side
+from lapwing.solvers.graph.refine import STEPS, Refinement, refine, split, walk_down
 
 # As of a prototype, which MNIST and USPS chose by their errors (`docs/notes/volumes.md`).
 # Coarser scales leave soft volumes room to put two classes under one name and a third under two.
@@ -69,9 +71,6 @@ _HANDICAP = 0.05
 # Nats: the evidence has the logarithm of the cut, so that a cut a tenth larger is about as likely.
 _AS_LIKELY = 0.1
 _WALKS = (10, 6, 4, 2)  # steps: longer walks are not needed after a descent
-# Entries of the shares, of which a descent takes a dozen such arrays. Beyond, threads share every
-# product with the graph instead (`lapwing.graphs.laplacian.sparse_product`).
-_SMALL, _LARGE = 25_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,38 +110,77 @@ class Descended:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A refined cut, how it was reached, and nats that count against it from the start."""
+    """A refined cut and how it was reached.
 
+    Attributes
+    ----------
+    problem : VolumeProblem
+        At whose volumes it is the cut.
+    found : Refinement
+    history : tuple of Descent
+        Of the descent that reached the volumes.
+    n_iter : int
+        Products with the graph.
+    handicap : float
+        Nats that count against it from the start.
+    """
+
+    problem: VolumeProblem
     found: Refinement
     history: tuple[Descent, ...]
     n_iter: int
     handicap: float = 0.0
 
-
-Job: TypeAlias = Callable[[], Candidate]
-T = TypeVar("T")
+    @property
+    def stages(self) -> tuple[Descent, ...]:
+        """With the cuts of the refinement."""
+        return (*self.history, Descent("refinement", tuple(self.found.history.tolist())))
 
 
 def flow(problem: VolumeProblem) -> Partition:
     """Part the points by the balanced flow."""
-    reach, spent = reach_of(problem)
-    start = first_codes(problem, reach)
     left_out = count_left_out(problem)
-    spent += left_out.n_iter
+    reach, spent = reach_of(problem)
     if problem.exact:
-        return _at_known(problem, reach, left_out, spent)
-    candidates = side_by_side(problem, _unknown(problem, reach, start))
+        return _at_known(problem, reach, left_out, spent + left_out.n_iter)
+    candidates, nats = _likeliest_split(problem, _unknown(problem, reach), left_out)
     answers = [each.found.codes for each in candidates]
-    nats = np.array([negative_log_evidence(problem, codes, left_out) for codes in answers])
-    nats += [each.handicap for each in candidates]
     shares = _averaged([each.found.scores for each in candidates], nats)
     return replace(
         _partition(problem, candidates[int(np.argmin(nats))].found, shares),
-        history=tuple(stage for each in candidates for stage in each.history),
-        n_iter=spent + sum(each.n_iter for each in candidates),
+        history=tuple(stage for each in candidates for stage in each.stages),
+        n_iter=spent + left_out.n_iter + sum(each.n_iter for each in candidates),
         left_out=left_out.counts,
         in_doubt=_in_doubt(problem, answers, nats),
     )
+
+
+def _likeliest_split(
+    problem: VolumeProblem, candidates: Sequence[Candidate], left_out: LeftOut
+) -> tuple[list[Candidate], Array]:
+    """Split pairs of the likeliest candidate until that is one whose pairs were split.
+
+    Returns
+    -------
+    candidates : list of Candidate
+    nats : ndarray
+        Evidence against each.
+    """
+
+    def against(each: Candidate) -> float:
+        return each.handicap + negative_log_evidence(problem, each.found.codes, left_out)
+
+    candidates, nats = list(candidates), np.array([against(each) for each in candidates])
+    done: set[int] = set()
+    while (k := int(np.argmin(nats))) not in done:
+        done.add(k)
+        before = candidates[k]
+        found = split(before.problem, before.found)
+        after = replace(before, found=found, n_iter=before.n_iter + found.n_products)
+        better = against(after) < nats[k]
+        candidates[k] = after if better else replace(after, found=before.found)
+        nats[k] = min(nats[k], against(after))
+    return candidates, nats
 
 
 def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: int) -> Partition:
@@ -162,7 +200,7 @@ def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: in
     volumes = free.volumes(free.members(others))
     return replace(
         _partition(problem, found, found.scores),
-        history=answer.history,
+        history=answer.stages,
         n_iter=spent + answer.n_iter + freed.n_iter,
         prior_evidence=PriorEvidence(volumes, nats),
         left_out=left_out.counts,
@@ -203,20 +241,6 @@ def _averaged(scores: Sequence[Array], nats: Array) -> Array:
     return shares
 
 
-def side_by_side(problem: VolumeProblem, jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """Do jobs that do not need each other; threads share them.
-
-    Not of few points, where the interpreter is most of the time, nor of so many that the arrays of
-    one descent fill the memory.
-    """
-    return share(n_side_by_side(problem.n_points * problem.n_classes), lambda job: job(), jobs)
-
-
-def n_side_by_side(entries: int) -> int:
-    """Threads that share the descents of a problem, of so many points times classes."""
-    return available_threads() if _SMALL <= entries <= _LARGE else 1
-
-
 def _known(problem: VolumeProblem) -> Candidate:
     """From harmonic functions.
 
@@ -224,48 +248,38 @@ def _known(problem: VolumeProblem) -> Candidate:
     (`docs/notes/volumes.md`).
     """
     harmonic = laplace(problem)
-    return _refined(problem, harmonic.scores, spent=harmonic.n_iter)
+    found = refine(problem, harmonic.scores)
+    return Candidate(problem, found, (), harmonic.n_iter + found.n_products)
 
 
-def _refined(
-    problem: VolumeProblem,
-    scores: Array,
-    *,
-    before: tuple[Descent, ...] = (),
-    spent: int = 0,
-    steps: tuple[int, ...] = STEPS,
-) -> Candidate:
-    found = refine(problem, scores, steps=steps)
-    cuts = Descent("refinement", tuple(found.history.tolist()))
-    return Candidate(found, (*before, cuts), spent + found.n_products)
-
-
-def _unknown(problem: VolumeProblem, reach: Array, start: Array) -> list[Job]:
-    """At the volumes that descents reach, and at those of harmonic functions as they are.
-
-    Harmonic functions of one label a class are spikes, whose volumes mean nothing.
-    """
+def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
+    """At the volumes that descents reach, and at those of harmonic functions as they are."""
+    start = first_codes(problem, reach)
     scales = scales_of_contrast(problem, problem.whole(start), _CONTRASTS)
-    harmonic = laplace(problem)
-    centred = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
     poisson = problem.with_prior(
         _TRUST * problem.volumes(problem.whole(reach.argmax(axis=1)))
         + (1 - _TRUST) * problem.prior,
         exact=False,
     )
-    jobs: list[Job] = [
-        partial(_by_descent, problem, start, scales, spent=scales.n_iter),
-        partial(_by_descent, problem, centred, scales, spent=harmonic.n_iter),
-        partial(_by_descent, poisson, first_codes(poisson, reach), scales, handicap=_HANDICAP),
+    jobs: list[Callable[[], list[Candidate]]] = [
+        partial(_from_harmonic, problem, scales),
+        lambda: [_by_descent(problem, start, scales, spent=scales.n_iter)],
+        lambda: [_by_descent(poisson, first_codes(poisson, reach), scales, handicap=_HANDICAP)],
     ]
+    return [each for found in side_by_side(problem, jobs) for each in found]
+
+
+def _from_harmonic(problem: VolumeProblem, scales: Scales) -> list[Candidate]:
+    """By a descent from centred harmonic functions; and their volumes, of several labels.
+
+    Harmonic functions of one label a class are spikes, whose volumes mean nothing.
+    """
+    harmonic = laplace(problem)
+    centred = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
+    found = [_by_descent(problem, centred, scales, spent=harmonic.n_iter)]
     if (np.bincount(problem.codes) > 1).any():
-        jobs.append(partial(_at_volumes, problem, harmonic.scores.argmax(axis=1), harmonic.scores))
-    return jobs
-
-
-def _at_volumes(problem: VolumeProblem, codes: Array, scores: Array, **options: Any) -> Candidate:
-    """The cut refined at the volumes of a partition."""
-    return _refined(problem.with_prior(_volumes_of(problem, codes), exact=True), scores, **options)
+        found.append(_at_volumes(problem, harmonic.scores.argmax(axis=1), harmonic.scores, STEPS))
+    return found
 
 
 def _by_descent(
@@ -276,18 +290,21 @@ def _by_descent(
     spent: int = 0,
     handicap: float = 0.0,
 ) -> Candidate:
-    """A descent in which volumes move, and the cut refined at those that it reaches."""
+    """A descent in which volumes move, and the cut at those that it reaches."""
     reached = descend(problem, problem.whole(codes), stages_of(problem, scales.scales))
     codes = _codes_of(problem, reached.shares)
-    held = _at_volumes(
-        problem,
-        codes,
-        problem.whole(codes),
-        before=reached.history,
-        spent=spent + reached.n_iter,
-        steps=_WALKS,
-    )
-    return replace(held, handicap=handicap)
+    found = _at_volumes(problem, codes, problem.whole(codes), _WALKS)
+    spent += reached.n_iter + found.n_iter
+    return replace(found, history=reached.history, n_iter=spent, handicap=handicap)
+
+
+def _at_volumes(
+    problem: VolumeProblem, codes: Array, scores: Array, steps: tuple[int, ...]
+) -> Candidate:
+    """The cut at the volumes of a partition, by walks alone."""
+    held = problem.with_prior(_volumes_of(problem, codes), exact=True)
+    found = walk_down(held, scores, steps)
+    return Candidate(held, found, (), found.n_products)
 
 
 def _descended_from(problem: VolumeProblem, codes: Array) -> Descended:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._host.threads import available_threads, share
 from lapwing.classes.volumes import prior_offsets
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
+
+T = TypeVar("T")
+
+# Entries of the shares, of which a descent takes a dozen such arrays. Beyond, threads share every
+# product with the graph instead (`lapwing.graphs.laplacian.sparse_product`).
+_SMALL, _LARGE = 25_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,3 +156,17 @@ def positive_shares(problem: VolumeProblem, scores: Array) -> Array:
     shares = shares.astype(problem.graph.dtype, copy=False)
     shares[problem.index] = problem.labels
     return np.asarray(shares)
+
+
+def side_by_side(problem: VolumeProblem, jobs: Sequence[Callable[[], T]]) -> list[T]:
+    """Do jobs that do not need each other; threads share them.
+
+    Not of few points, where the interpreter is most of the time, nor of so many that the arrays of
+    one descent fill the memory.
+    """
+    return share(n_side_by_side(problem.n_points * problem.n_classes), lambda job: job(), jobs)
+
+
+def n_side_by_side(entries: int) -> int:
+    """Threads that share the descents of a problem, of so many points times classes."""
+    return available_threads() if _SMALL <= entries <= _LARGE else 1

@@ -32,6 +32,7 @@ whole cut falls by a tenth. Then all points have their turn again.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -44,6 +45,7 @@ from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.linear import shifted_solve
+from lapwing.solvers.graph.partition import side_by_side
 
 # Even, see above. Measured on MNIST with the true prior from LapERLS, eight draws of one label a
 # class, without pairs cut anew: ten steps throughout 6.6 %, twenty 6.5, four 7.3, from 40 down to
@@ -128,16 +130,43 @@ def refine(
     6 n c numbers.
     """
     begun = share_out(problem, scores)
-    path = _descended(problem, _Path(begun, (_cut(problem, begun),)), steps)
-    mended = _moved(problem, path)
-    while mended is not None:
-        path = _descended(problem, mended, STEPS[_SHORT:])
-        mended = _moved(problem, path)
-    smooth = _surely(diffused(problem, path.codes, _SMOOTH), path.codes, problem)
+    path = _split(problem, _walked(problem, begun, steps))
+    return _refinement(problem, path, _history(problem, begun, path.cuts, before))
+
+
+def walk_down(problem: VolumeProblem, scores: Array, steps: tuple[int, ...] = STEPS) -> Refinement:
+    """Refine an answer by walks alone, which costs a fraction of `refine`.
+
+    Parameters
+    ----------
+    problem, scores, steps
+        As of `refine`.
+    """
+    path = _walked(problem, share_out(problem, scores), steps)
+    return _refinement(problem, path, np.array(path.cuts))
+
+
+def split(problem: VolumeProblem, found: Refinement) -> Refinement:
+    """Split pairs of classes of a refined answer: the other half of `refine`.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+        At whose volumes the answer was found.
+    found : Refinement
+    """
+    path = _Path(found.codes, tuple(found.history.tolist()))
+    path = _split(problem, path)
+    return _refinement(problem, path, np.array(path.cuts))
+
+
+def _refinement(problem: VolumeProblem, path: _Path, history: Array) -> Refinement:
+    """The end of a path, with the shares of its walks."""
+    smooth = diffused(problem, path.codes, _SMOOTH)
     return Refinement(
         path.codes,
-        smooth,
-        _history(problem, begun, path.cuts, before),
+        _surely(smooth, path.codes, problem),
+        history,
         path.n_iter,
         path.n_products + _SMOOTH,
         Status.CONVERGED if path.settled else Status.MAX_ITER,
@@ -177,6 +206,11 @@ class _Path:
         return replace(self, n_iter=self.n_iter + 1, n_products=spent, offsets=offsets)
 
 
+def _walked(problem: VolumeProblem, codes: Array, steps: tuple[int, ...]) -> _Path:
+    """The path from a partition by walks."""
+    return _descended(problem, _Path(codes, (_cut(problem, codes),)), steps)
+
+
 def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _Path:
     """Rounds with fewer and fewer steps, taken where they lower the cut."""
     for number in steps:
@@ -186,8 +220,7 @@ def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _
             cut, path = _cut(problem, following), path.after(number, offsets)
             if not cut < path.cuts[-1]:
                 break
-            moved = following != path.codes
-            changed = float(problem.sizes @ moved / problem.sizes.sum())
+            changed = _changed(problem, following != path.codes)
             path = path.to(following, cut)
             if number > _REPEATED or changed <= _CHANGED:
                 break
@@ -196,19 +229,39 @@ def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _
     return path
 
 
-def _moved(problem: VolumeProblem, path: _Path) -> _Path | None:
-    """Split the pairs with the relatively largest cuts anew, and take the first that pays."""
-    told = problem.disagreeing(problem.whole(path.codes))
-    borne = max(told, int(_CONTRADICTED * len(problem.index)))
-    for pair in worst_pairs(problem, path.codes)[:_PAIRS]:
-        path, codes = _cut_anew(problem, path, pair)
-        if codes is None:
-            continue
-        cut, contradicted = _cut(problem, codes), problem.disagreeing(problem.whole(codes))
-        most = borne if cut < _FALL * path.cuts[-1] else told
-        if cut < path.cuts[-1] and contradicted <= most:
-            return path.to(codes, cut)
-    return None
+def _changed(problem: VolumeProblem, moved: Array) -> float:
+    """Part of the points."""
+    return float(problem.sizes @ moved / problem.sizes.sum())
+
+
+def _split(problem: VolumeProblem, path: _Path) -> _Path:
+    """Split the pairs with the relatively largest cuts anew, while that pays."""
+    tried: dict[tuple[int, int], Array] = {}
+    while True:
+        told = problem.disagreeing(problem.whole(path.codes))
+        borne = max(told, int(_CONTRADICTED * len(problem.index)))
+        for pair in worst_pairs(problem, path.codes)[:_PAIRS]:
+            if pair in tried and not _moved(problem, pair, tried[pair], path.codes):
+                continue
+            path, codes = _cut_anew(problem, path, pair)
+            tried[pair] = path.codes
+            if codes is None:
+                continue
+            cut, contradicted = _cut(problem, codes), problem.disagreeing(problem.whole(codes))
+            most = borne if cut < _FALL * path.cuts[-1] else told
+            if cut < path.cuts[-1] and contradicted <= most:
+                tried[pair] = codes
+                path = _descended(problem, path.to(codes, cut), STEPS[_SHORT:])
+                break
+        else:
+            return path
+
+
+def _moved(problem: VolumeProblem, pair: tuple[int, int], before: Array, codes: Array) -> bool:
+    """Whether a pair of classes is another one than when it was split in vain or anew."""
+    differ = before != codes
+    differ &= np.isin(before, pair) | np.isin(codes, pair)
+    return _changed(problem, differ) > _CHANGED
 
 
 def _cut_anew(
@@ -224,13 +277,10 @@ def _cut_anew(
     # Either side may be either class, where a label of each lies on the same one. Exchanged names
     # mend 2 of 4 wrong draws of full USPS (one label a class, draws 120 to 141), and either side
     # makes Uspst 6.6 % in place of 7.4 (draws 120 to 149).
-    wanted = [split_at_volumes(part, v) for v in (*vectors.T, *-vectors.T)]
-    # Labelled points keep their class here, too.
-    starts = [share_out(part, np.eye(2)[codes]) for codes in wanted]
-    starts.append(share_out(part, diffused(part, 1 - present, _SMOOTH)))
-    splits = [
-        _descended(part, _Path(start, (_cut(part, start),)), STEPS[_SHORT:]) for start in starts
-    ]
+    scores = [np.column_stack([-v, v]) for v in (*vectors.T, *-vectors.T)]
+    scores.append(diffused(part, 1 - present, _SMOOTH))
+    starts = [share_out(part, each) for each in scores]
+    splits = side_by_side(part, [partial(_walked, part, start, STEPS[_SHORT:]) for start in starts])
     best = min(splits, key=lambda split: split.cuts[-1])
     spent += sum(split.n_products for split in splits)
     whole = path.n_products + round(spent * len(rows) / problem.n_points)
@@ -286,15 +336,6 @@ def pair_problem(
     )
     room = part.prior - part.known / sizes.sum()
     return part if (part.known > 0).all() and (room > 0).all() else None
-
-
-def split_at_volumes(part: VolumeProblem, vector: Array) -> Array:
-    """The largest values as the second class, at the volumes of the pair."""
-    order = np.argsort(-vector, kind="stable")
-    filled = np.cumsum(part.sizes[order]) / part.sizes.sum()
-    codes = np.zeros(part.n_points, dtype=np.intp)
-    codes[order[filled <= part.prior[1]]] = 1
-    return codes
 
 
 def smooth_functions(

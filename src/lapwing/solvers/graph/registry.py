@@ -10,17 +10,18 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.graph.flow import flow, n_side_by_side
+from lapwing.solvers.graph.flow import flow
 from lapwing.solvers.graph.linear import laplace, poisson, random_walk
 from lapwing.solvers.graph.mbo import cut, mbo
-from lapwing.solvers.graph.partition import Partition
+from lapwing.solvers.graph.partition import Partition, n_side_by_side
 
 _CACHED = 250_000  # shares: fewer stay in the cache in any order
 
 # Arrays of a number for every point and class that are alive at once, measured by one thread: 10
 # for known volumes and 16 for unknown ones.
 _ALONE, _BESIDE = 14, 6
-_KNOWN, _UNKNOWN = 2, 4  # jobs at most that threads share
+# Answers that are compared, and jobs at most that threads share.
+_KNOWN, _UNKNOWN = (2, 2), (4, 3)
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,6 @@ def share_arrays(n_points: int, n_classes: int, *, exact: bool) -> int:
     exact : bool
         Whether the volumes are known.
     """
-    jobs = _KNOWN if exact else _UNKNOWN
+    answers, jobs = _KNOWN if exact else _UNKNOWN
     beside = min(n_side_by_side(n_points * n_classes), jobs)
-    return _ALONE + jobs + _BESIDE * (beside - 1)
+    return _ALONE + answers + _BESIDE * (beside - 1)
