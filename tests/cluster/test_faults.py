@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import time
+import weakref
 from collections.abc import Callable
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -122,6 +123,22 @@ def test_nothing_is_left_on_the_cluster(client: Any, monkeypatch: pytest.MonkeyP
             clone(model).fit(X, case.labels)
     assert not futures_of(client) - before
     del error, stopped
+
+
+def test_a_long_wait_holds_on_to_no_results(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_session, "_POLL", 0.001)
+    session = Session.of(client)
+
+    def waited() -> Callable[[], Any]:
+        results = session.each(len, 1, "ab")
+        session.wait(session.each(time.sleep, 1, 0.02))
+        return weakref.ref(results[0])
+
+    gc.disable()  # cycles of frames and tracebacks would live on
+    try:
+        assert waited()() is None
+    finally:
+        gc.enable()
 
 
 def test_a_worker_without_memory_is_told_by_its_task(client: Any) -> None:

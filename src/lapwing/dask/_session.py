@@ -6,6 +6,8 @@ Nothing is scattered, because data of `Client.scatter` are lost with their worke
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -190,20 +192,29 @@ class Session:
     def wait(self, futures: Sequence[Any]) -> None:
         """Wait for results; errors as in `gather`."""
         able = time.monotonic()  # when a running worker was last seen
-        while True:
-            try:
-                self._distributed.wait(list(futures), timeout=_POLL)
-                return
-            except TimeoutError:
-                pass
-            except Exception as error:
-                raise self._explained(error) from error
-            self._refuse_closed(able)
-            workers = self._workers()
-            if any(worker.get("status", "running") == "running" for worker in workers.values()):
-                able = time.monotonic()
-            elif time.monotonic() - able > PATIENCE:
-                self._refuse_idle(bool(workers))
+        self._refuse_closed(able)
+
+        async def done() -> None:
+            with self.client.as_current():
+                await self._distributed.wait(list(futures))
+
+        # Not `distributed.wait` with a timeout: that is an exception, whose traceback holds on to
+        # the variables of all callers until cyclic garbage is collected, and so to their results.
+        waiting = asyncio.run_coroutine_threadsafe(done(), self.client.loop.asyncio_loop)
+        try:
+            while not concurrent.futures.wait([waiting], timeout=_POLL).done:
+                self._refuse_closed(able)
+                workers = self._workers()
+                if any(worker.get("status", "running") == "running" for worker in workers.values()):
+                    able = time.monotonic()
+                elif time.monotonic() - able > PATIENCE:
+                    self._refuse_idle(bool(workers))
+        finally:
+            waiting.cancel()
+        try:
+            waiting.result()
+        except Exception as error:
+            raise self._explained(error) from error
 
     def _refuse_closed(self, able: float | None = None) -> None:
         status = self.client.status
