@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 
 from lapwing.dask import _laplacian
 from lapwing.dask._data import Points, read_points
-from lapwing.dask._halos import HaloMatrix, affinity_of_edges
+from lapwing.dask._halos import GraphRows, HaloMatrix, affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster, whole_matrix
 from lapwing.dask._neighbors import knn_edges
 from lapwing.dask._placement import Placement
@@ -87,6 +88,13 @@ def test_the_graph_is_that_of_points_in_memory(recipe: KNNGraph, client: Any) ->
     answers = laplacian.placement.back(laplacian.apply(values))
     assert answers.sizes == SIZES
     np.testing.assert_allclose(stacked(answers), local.apply(F), atol=1e-12)
+
+
+def test_dask_counts_the_bytes_of_a_graph() -> None:
+    sizeof = pytest.importorskip("dask.sizeof").sizeof
+    own, far = sp.eye_array(500, format="csr"), sp.csr_array(np.eye(2, 3))
+    rows = GraphRows(own, np.arange(2), far, np.arange(3), {1: np.arange(2)})
+    assert sizeof(rows) == pytest.approx(len(pickle.dumps(rows)), rel=0.1)
 
 
 def test_ties_are_edges_as_in_memory(client: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.random import sample_without_replacement
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._features import reading_features
 from lapwing._host.modules import require
 from lapwing._host.warn import warn
@@ -22,6 +22,7 @@ from lapwing.dask._session import PerPart, Session
 from lapwing.exceptions import DaskWarning
 
 _SAMPLE_BYTES = 2**22  # of a sample of rows
+_PASS_BYTES = 2**22  # of a copy of rows in float64
 _MARKERS = 1000  # largest number of unlabelled entries passed to the checks of labels
 
 
@@ -218,7 +219,10 @@ def _block_info(chunk: Any) -> _BlockInfo:
 
 
 def _squares_around(block: Array, mean: Array) -> Array:
-    return np.asarray(((block - mean) ** 2).sum(axis=0))
+    total = np.zeros(block.shape[1])
+    for rows in row_blocks(len(block), 8 * block.shape[1], _PASS_BYTES):
+        total += ((block[rows] - mean) ** 2).sum(axis=0)
+    return total
 
 
 def _names(X: Any) -> Array | None:

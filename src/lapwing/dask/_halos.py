@@ -26,7 +26,8 @@ from lapwing.graphs.weights import heat
 from lapwing.linalg import consecutive_rows
 
 
-class GraphRows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class GraphRows:
     """Rows of a symmetric matrix that a block holds.
 
     Attributes
@@ -48,6 +49,13 @@ class GraphRows(NamedTuple):
     far: CSR
     halo: Array
     sends: dict[int, Array]
+
+    def __sizeof__(self) -> int:
+        """Count the bytes of the arrays: Dask knows the sizes of sparse matrices, not of arrays."""
+        arrays = [self.border, self.halo, *self.sends.values()]
+        for matrix in (self.own, self.far):
+            arrays += [matrix.data, matrix.indices, matrix.indptr]
+        return sum(array.nbytes for array in arrays)
 
     def row_sums(self) -> Array:
         """Sum the entries of each row in float64."""

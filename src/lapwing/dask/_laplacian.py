@@ -207,7 +207,7 @@ def _laplacian_rows(
         foreign = stacked_halo(W, packed, degrees)[:, 0]
         far = normalized_weights(far, own[W.border], foreign, dtype)
     matrix = laplacian_matrix(W.own, own, normalized, dtype)
-    return W._replace(own=matrix, far=sp.csr_array(-far.astype(dtype)))
+    return replace(W, own=matrix, far=sp.csr_array(-far.astype(dtype)))
 
 
 def eigenpairs_on_cluster(
@@ -488,7 +488,8 @@ def _residual_squares(X: Array, LX: Array, values: Array) -> Array:
 
 
 def _appended(X: Array, locked: Array | None, good: int) -> Array:
-    return X[:, :good] if locked is None else np.hstack([locked, X[:, :good]])
+    more = X[:, :good]
+    return more.copy() if locked is None else np.hstack([locked, more])
 
 
 def _columns_from(X: Array, good: int) -> Array:
