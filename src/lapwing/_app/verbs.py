@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, fields
+from functools import cache
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
@@ -128,6 +129,12 @@ def _parameter(one: Field[Any], hint: Any) -> Parameter:
     )
 
 
+@cache
+def _command() -> Any:
+    """Make the command of all verbs, which typer itself would do at each call."""
+    return typer.main.get_command(app)
+
+
 def run(argv: Sequence[str] | None) -> int:
     """Run the verb that `argv` (None: the process's arguments) names; return the exit code.
 
@@ -139,7 +146,7 @@ def run(argv: Sequence[str] | None) -> int:
     # typer's no_args_is_help shows the help and then raises a usage error.
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     try:
-        code = app(args=arguments, prog_name="lapwing", standalone_mode=False)
+        code = _command()(args=arguments, prog_name="lapwing", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except UsageError as error:

@@ -18,8 +18,8 @@ from lapwing._app.options import LabeledRequest
 from lapwing._app.requests import FitRequest, advice_of
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.files import atomic_write, atomic_writes
-from lapwing._report.findings import describe_comparison, render_comparison
-from lapwing._report.page import render
+from lapwing._report.findings import describe_comparison
+from lapwing._report.page import render, render_comparison
 from lapwing._report.record import ReportData
 from lapwing._report.rows import row_cells, row_columns
 from lapwing._tables.cells import as_text, numbers_if_plain

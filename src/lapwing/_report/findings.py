@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import platform
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -18,7 +19,6 @@ from lapwing._report.text import (
     count,
     finite_or_none,
     number,
-    open_page,
     percent,
     plural,
     shorten,
@@ -341,25 +341,6 @@ def words_of_row(row: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def render_comparison(summary: Mapping[str, Any]) -> str:
-    """Render the page of a comparison: its table, the verdict, and the commands.
-
-    Parameters
-    ----------
-    summary : mapping
-        Result of `describe_comparison`, with `source`, and `command` and `seconds` of each method.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is not installed.
-    """
-    page = open_page("choice.html", "A comparison as .html")
-    page.environment.globals |= {"choice_table": choice_table, "choice_row": words_of_row}
-    page.environment.filters["count"] = count
-    return page.render(summary)
-
-
 def _describe(row: Any) -> dict[str, Any]:
     low, high = row.error_interval
     found = {
@@ -517,6 +498,7 @@ def trust_words(trust: Mapping[str, Any] | None) -> str:
     )
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the numerical packages."""
     found = {"Python": platform.python_version(), "lapwing": __version__}

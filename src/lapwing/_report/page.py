@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ from lapwing._report.record import FitRecord, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, histogram, row_columns
 from lapwing._report.svg import choose_rows, draw_sign, place, sign_of
 from lapwing._report.telling import ColumnParts
-from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_text, open_page, plural
+from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_text, plural
 from lapwing._report.words import class_words, words_of
 from lapwing._tables.tables import Table
 from lapwing.graphs import KNNGraph
@@ -301,37 +301,66 @@ def render(data: ReportData) -> str:
         If jinja2 is not installed.
     """
     jinja2 = require("jinja2", extra="report", purpose="The report")
-    # Everything that comes from users is escaped by the template or by `svg`.
-    page = open_page("page.html", "The report")
-    page.environment.filters |= {
-        "count": text.count,
-        "number": text.number,
-        "percent": text.percent,
-    }
-    page.environment.filters["share"] = lambda share: f"{100 * float(share):.2f}"
-    page.environment.globals |= {
-        "plural": text.plural,
-        "sign": lambda code: _mark(jinja2, code),
-        "choice_table": choice_table,
-        "choice_row": words_of_row,
-    }
     try:
-        drawings = {name: jinja2.utils.markupsafe.Markup(d) for name, d in draw_all(data).items()}
+        markup = jinja2.utils.markupsafe.Markup
+        drawings = {name: markup(drawing) for name, drawing in draw_all(data).items()}
         words = {"estimate": estimate_words(data.choice)}
         if data.kind == "classification":
             words |= {
                 "sure_words": sure_words(data.volumes),
                 "trust_words": trust_words(data.volumes["trust"]),
             }
-        html = page.render(asdict(data) | words, draw=drawings)
+        page: str = (
+            _templates().get_template("page.html").render(asdict(data) | words, draw=drawings)
+        )
     except (TypeError, KeyError, IndexError, AttributeError, jinja2.UndefinedError) as error:
         # The figures may come from a damaged file.
         raise ValueError(f"the figures of the report are damaged: {error}") from error
-    return html
+    return page
 
 
-def _mark(jinja2: Any, code: int) -> Any:
-    return jinja2.utils.markupsafe.Markup(draw_sign(*sign_of(int(code))))
+def render_comparison(summary: Mapping[str, Any]) -> str:
+    """Render the page of a comparison: its table, the verdict, and the commands.
+
+    Parameters
+    ----------
+    summary : mapping
+        Result of `describe_comparison`, with `source`, and `command` and `seconds` of each method.
+
+    Raises
+    ------
+    ImportError
+        If jinja2 is not installed.
+    """
+    require("jinja2", extra="report", purpose="A comparison as .html")
+    page: str = _templates().get_template("choice.html").render(summary)
+    return page
+
+
+@cache
+def _templates() -> Any:
+    """Return the environment of the templates, each of which is compiled once.
+
+    It escapes everything that comes from users; pictures are escaped by `svg`.
+    """
+    jinja2 = require("jinja2", extra="report", purpose="The report")
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader("lapwing._report", ""),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {"count": text.count, "number": text.number, "percent": text.percent}
+    found.filters["share"] = lambda share: f"{100 * float(share):.2f}"
+    markup = jinja2.utils.markupsafe.Markup
+    found.globals |= {
+        "plural": text.plural,
+        "sign": lambda code: markup(draw_sign(*sign_of(int(code)))),
+        "choice_table": choice_table,
+        "choice_row": words_of_row,
+    }
+    return found
 
 
 class Report:

@@ -1,15 +1,12 @@
-"""Text, numbers and templates of the report."""
+"""Text and numbers of the report."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from lapwing._host.modules import require
 from lapwing._host.terminal import harmless
 
 NAME_LENGTH = 40  # letters of the name of a row in a picture or a sentence
@@ -86,51 +83,3 @@ def tick(value: float) -> str:
 def finite_or_none(value: float) -> float | None:
     """Return a number that JSON can hold; None for NaN and infinity."""
     return float(value) if math.isfinite(value) else None
-
-
-class Page(NamedTuple):
-    """A page template.
-
-    Attributes
-    ----------
-    environment : jinja2.Environment
-        Escapes everything that comes from users. Filters and globals may be added.
-    text : str
-        Source of the template.
-    style : markupsafe.Markup
-        Style sheet of all pages.
-    """
-
-    environment: Any
-    text: str
-    style: Any
-
-    def render(self, words: Mapping[str, Any], **more: Any) -> str:
-        """Render the template."""
-        template = self.environment.from_string(self.text)
-        found: str = template.render(words, style=self.style, **more)
-        return found
-
-
-def open_page(name: str, purpose: str) -> Page:
-    """Read a template and the style sheet of all pages.
-
-    Parameters
-    ----------
-    name : str
-        File name of the template in this package.
-    purpose : str
-        Purpose of the page, for the message.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is not installed.
-    """
-    jinja2 = require("jinja2", extra="report", purpose=purpose)
-    files = resources.files("lapwing._report")
-    text, style = (files.joinpath(one).read_text(encoding="utf-8") for one in (name, "style.css"))
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return Page(environment, text, jinja2.utils.markupsafe.Markup(style))
