@@ -13,6 +13,7 @@ import pytest
 from lapwing._host import memory as _memory
 from lapwing._host.memory import (
     available_memory,
+    fits_in_memory,
     format_bytes,
     give_back_memory,
     require_memory,
@@ -169,6 +170,8 @@ def test_what_fits_passes_and_what_does_not_is_refused(monkeypatch: pytest.Monke
     )
     with pytest.raises(MemoryError, match=message):
         require_memory(2048, "A list", "Use less.")
+    assert fits_in_memory(1024)
+    assert not fits_in_memory(1025)
 
 
 def test_small_allocations_do_not_ask_the_system(monkeypatch: pytest.MonkeyPatch) -> None:

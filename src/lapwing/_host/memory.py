@@ -56,14 +56,25 @@ def require_memory(n_bytes: float, what: str, alternatives: str) -> None:
     MemoryError
         If more is needed than `available_memory` reports.
     """
-    if n_bytes <= (0 if os.environ.get(_LIMIT_VARIABLE) else _NEGLIGIBLE_BYTES):
-        return
-    free = available_memory()
-    if free is not None and n_bytes > free:
+    free = _shortage(n_bytes)
+    if free is not None:
         raise MemoryError(
             f"{what} needs {format_bytes(n_bytes)}, but {format_bytes(free)} are available. "
             f"{alternatives} (Set {_LIMIT_VARIABLE}, e.g. to 16g, if this forecast is wrong.)"
         )
+
+
+def fits_in_memory(n_bytes: float) -> bool:
+    """Return whether an allocation fits in what `available_memory` reports."""
+    return _shortage(n_bytes) is None
+
+
+def _shortage(n_bytes: float) -> int | None:
+    """Return the bytes available if they are fewer than `n_bytes`."""
+    if n_bytes <= (0 if os.environ.get(_LIMIT_VARIABLE) else _NEGLIGIBLE_BYTES):
+        return None
+    free = available_memory()
+    return free if free is not None and n_bytes > free else None
 
 
 def give_back_memory() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, RandomSource, is_sparse
-from lapwing._host.memory import available_memory
+from lapwing._host.memory import fits_in_memory
 from lapwing.classes.decoding import predict_codes
 from lapwing.losses.base import Loss
 from lapwing.losses.registry import shown
@@ -176,8 +176,7 @@ def choose_for_kernel_matrix(n: int, n_labels: int) -> SolverChoice:
         return SolverChoice("pcg", reason, "stability")
     if n_labels > _MAX_LABELS:
         return SolverChoice("pcg", f"more than {_MAX_LABELS} labels: the dual is not small")
-    free = available_memory()
-    if free is not None and 3 * 8 * n * n > free:
+    if not fits_in_memory(3 * 8 * n * n):
         return SolverChoice("pcg", "a factorisation does not fit in memory")
     return SolverChoice("dual", f"n = {n}: one factorisation for all classes")
 

@@ -95,7 +95,8 @@ class ShiftedHinge(Augmented):
         object.__setattr__(self, "_duals", -self.signs * self.multipliers)
 
     def _dual(self, y: Array, f: Array) -> Array:
-        return np.clip(self._duals + self.penalty * (1 - y * f), 0, self.weights)
+        # `np.clip` takes three times as long with few points
+        return np.minimum(np.maximum(self._duals + self.penalty * (1 - y * f), 0), self.weights)
 
     def updated(self, y: Array, f: Array) -> Array:
         return np.asarray(-y * self._dual(y, f))

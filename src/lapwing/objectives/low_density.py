@@ -111,18 +111,22 @@ class CenteredFeatures:
         # which the line search compares values that differ by little.
         features, coef = self.space.features, coef.astype(np.float64, copy=False)
         w = coef.astype(self.space.dtype, copy=False)
-        plain = is_sparse(features) or is_read(features)
-        values = features @ w if plain else matvec(features, w)
+        values = matvec(features, w) if self._dense else features @ w
         values = values.astype(np.float64, copy=False)
         return values if self.center is None else values - self.center @ coef
 
     def represent(self, u: Array) -> Array:
         """sum_i u_i (phi(x_i) - mu), float64; the adjoint of `values`."""
         features, slopes = self.space.features, u.astype(self.space.dtype, copy=False)
-        plain = is_sparse(features) or is_read(features)
-        w = features.T @ slopes if plain else rmatvec(features, slopes)
+        w = rmatvec(features, slopes) if self._dense else features.T @ slopes
         w = w.astype(np.float64, copy=False)
         return w if self.center is None else w - self.center * u.sum()
+
+    @cached_property
+    def _dense(self) -> bool:
+        """Whether the features are an array; asked once, as two products follow at each step."""
+        features = self.space.features
+        return not (is_sparse(features) or is_read(features))
 
     @property
     def _norms(self) -> Array:
@@ -255,14 +259,17 @@ class LowDensityObjective:
         u = np.zeros(len(f))
         u[self.unlabeled] = self.unlabeled_weights * pushes
         # A point may carry several observations, which `+=` on an index would count once.
-        np.add.at(u, self.index, 2 * self.weights * slopes)
+        np.add.at(u, self.index, self._whole_weights * slopes)
         gradient = self.features.represent(u) + function.coef
         return self._sum(function.coef, fit, density), gradient, float(u.sum())
 
     def _sum(self, w: Array, fit: Array, density: Array) -> float:
-        # Losses are halves (`lapwing.losses`), and C is of the whole one.
-        losses = 2 * self.weights @ fit + self.unlabeled_weights @ density
-        return float(w @ w / 2 + losses)
+        return float(w @ w / 2 + (self._whole_weights @ fit + self.unlabeled_weights @ density))
+
+    @cached_property
+    def _whole_weights(self) -> Array:
+        """Weights of losses that are halves (`lapwing.losses`), as C is of the whole one."""
+        return 2 * self.weights
 
     def supervised(self) -> LowDensityObjective:
         """The same without the unlabelled term, on the labelled points alone; the balance stays.
