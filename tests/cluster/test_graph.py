@@ -199,6 +199,7 @@ def test_sums_of_blocks_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -
     without = _laplacian._without_null(A, labels, entries, along)
     np.testing.assert_allclose(without, A - null @ along, rtol=1e-4, atol=1e-5)
     assert without.dtype == np.float32
-    squares = _laplacian._residual_squares(A, B, np.array([1.0, 2.0, 3.0], dtype=np.float32))
-    np.testing.assert_allclose(squares, ((B - A * [1, 2, 3]) ** 2).sum(axis=0), rtol=1e-5)
+    U, values = rng.standard_normal((3, 3), dtype=np.float32), np.float32([1, 2, 3])
+    squares = _laplacian._residual_squares(A, B, U, values)
+    np.testing.assert_allclose(squares, ((B @ U - A @ U * values) ** 2).sum(axis=0), rtol=1e-5)
     np.testing.assert_allclose(_laplacian._less(A, B, np.eye(3, dtype=np.float32)), A - B)

@@ -241,7 +241,8 @@ def eigenpairs_on_cluster(
         signs = _signs(locked)
         others = locked.map(_arranged, order, signs[order], n_columns=m, dtype=dtype)
         product = laplacian.matrix.product(others)
-        squares = others.total(_residual_squares, product, values.astype(dtype))
+        whole = np.eye(m, dtype=dtype)
+        squares = others.total(_residual_squares, product, whole, values.astype(dtype))
         residual = float(np.sqrt(squares.max(initial=0.0)))
     vectors = null.labels.map(
         _with_known, null.entries, null.place, known, others, dtype, n_columns=k, dtype=dtype
@@ -416,8 +417,9 @@ class _Products:
         Z = self.laplacian.matrix.product(X)
         s, U = ritz(X.total(_gram64, Z))
         turn = X.session.constant(U.astype(self.dtype))
-        X, Z = X.map(_turned, turn), Z.map(_turned, turn)
-        return s, np.sqrt(X.total(_residual_squares, Z, s.astype(self.dtype))), X
+        # Before X is turned, and not with Z turned beside it: a block of vectors less is held.
+        squares = X.total(_residual_squares, Z, turn, s.astype(self.dtype))
+        return s, np.sqrt(squares), X.map(_turned, turn)
 
     def room(self, k: int) -> RowBlocks | None:
         return None
@@ -446,9 +448,17 @@ def _first(now: Array, L: GraphRows, packed: list[Array], c: Any, e: Any) -> Arr
     return after
 
 
-def _step(now: Array, L: GraphRows, packed: list[Array], before: Array, c: Any, e: Any) -> Array:
-    """T_{j+1} = 2 (c - L) / e T_j - T_{j-1}."""
-    after = np.empty_like(now)
+def _step(
+    now: Array,
+    L: GraphRows,
+    packed: list[Array],
+    before: Array,
+    c: Any,
+    e: Any,
+    after: Array | None = None,
+) -> Array:
+    """T_{j+1} = 2 (c - L) / e T_j - T_{j-1}, written over `after`, which may be T_{j-1}."""
+    after = np.empty_like(now) if after is None else after
     for rows, y in products(L, now, packed):
         np.subtract(advance(y, now[rows], c, e), before[rows], out=after[rows])
     return after
@@ -457,8 +467,9 @@ def _step(now: Array, L: GraphRows, packed: list[Array], before: Array, c: Any, 
 def _all_steps(now: Array, L: GraphRows, c: Any, e: Any, degree: int) -> Array:
     """T_degree, of a block that needs no other."""
     before, now = now, _first(now, L, [], c, e)
-    for _ in range(degree - 1):
-        before, now = now, _step(now, L, [], before, c, e)
+    for step in range(degree - 1):
+        # T_0 is the result of another task.
+        before, now = now, _step(now, L, [], before, c, e, before if step else None)
     return now
 
 
@@ -479,11 +490,11 @@ def _turned(X: Array, U: Array) -> Array:
     return np.asarray(X @ U)
 
 
-def _residual_squares(X: Array, LX: Array, values: Array) -> Array:
-    """Sum the squares of the residuals; results of tasks are not overwritten."""
-    total = np.zeros(X.shape[1])
+def _residual_squares(X: Array, LX: Array, U: Array, values: Array) -> Array:
+    """Sum the squares of the residuals of X U."""
+    total = np.zeros(len(values))
     for rows in row_blocks(len(X), 1, _ROWS):
-        total += residual_squares(X[rows], LX[rows].copy(), values)
+        total += residual_squares(X[rows] @ U, LX[rows] @ U, values)
     return total
 
 
