@@ -8,7 +8,8 @@ the sum of the lengths, which scales heat weights, and the recall on a sample.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -192,7 +193,19 @@ class _Search:
     def width(self) -> int:
         return self.k + 1 + SPARE
 
+    def recall(self, truth: _Truth, n_read: int) -> float:
+        """Measure the share of the true neighbours that are found in so many lists."""
+        placed = self.placement.rows
+        starts, layout = PerPart(placed.starts[:-1].tolist()), self.placement.layout
+        found = placed.collect(
+            *(_found, starts, self.indexes, layout, truth.points, truth.rows),
+            *(n_read, self.k, self.more),
+        )
+        best = np.sort(np.concatenate(found, axis=1), axis=1)[:, : self.k]
+        return float((best <= truth.farthest * (1 + 5e-5)).mean())  # a tie is as good
+
     def edges(self) -> RowBlocks:
+        """Search all points, some blocks at a time: `Edges` of each block."""
         placed, n_blocks = self.placement.rows, len(self.placement.rows.parts)
         session, layout = placed.session, self.placement.layout
         starts = placed.starts[:-1].tolist()
@@ -242,6 +255,40 @@ class _Search:
         return RowBlocks(session, tuple(parts), placed.sizes, self.k, np.dtype(np.float64))
 
 
+class _Truth(NamedTuple):
+    """Sampled rows and their nearest points, found among all: the measure of recall.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (s,)
+        Their numbers in the order of the blocks.
+    points : Future of ndarray of shape (s, d)
+    farthest : ndarray of shape (s, 1)
+        Distances to the k-th nearest points.
+    lists : ndarray of int32 of shape (s, k)
+        The lists that hold the nearest points.
+    """
+
+    rows: Array
+    points: Any
+    farthest: Array
+    lists: Array
+
+
+def _true_neighbors(placed: RowBlocks, k: int, seed: int) -> _Truth:
+    """Find the nearest points of a sample in all blocks."""
+    session, n = placed.session, placed.shape[0]
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.choice(n, min(ann.RECALL_SAMPLE, n), replace=False))
+    points = session.constant(np.concatenate(placed.collect(_points_at, placed.at(rows))))
+    starts = PerPart(placed.starts[:-1].tolist())
+    found = placed.collect(_nearest_lengths, starts, rows, points, k)
+    lengths, lists = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
+    nearest = np.argsort(lengths, axis=1, kind="stable")[:, :k]
+    farthest = np.take_along_axis(lengths, nearest[:, -1:], 1)
+    return _Truth(rows, points, farthest, np.take_along_axis(lists, nearest, 1))
+
+
 def _tuned(
     placement: Placement, X: Points, k: int, target_recall: float, seed: int
 ) -> tuple[_Search, float]:
@@ -250,45 +297,23 @@ def _tuned(
     Lists hold codes where points are many. Where these cannot tell the neighbours they hold a byte
     a feature, or the points, as those of files and in memory.
     """
-    placed, n_lists = placement.rows, placement.n_lists
+    placed, n_lists, layout = placement.rows, placement.n_lists, placement.layout
     session, (n, d) = placed.session, X.shape
-    sample = np.sort(
-        np.random.default_rng(seed).choice(n, min(ann.RECALL_SAMPLE, n), replace=False)
-    )
-    picked = session.gather(
-        session.each(_points_at, len(placed.parts), PerPart(placed.parts), placed.at(sample))
-    )
-    points = session.constant(np.concatenate(picked))
-    starts = PerPart(placed.starts[:-1].tolist())
-    truth = placed.collect(_nearest_lengths, starts, sample, points, k)
-    lengths = np.concatenate([found[0] for found in truth], axis=1)
-    nearest = np.argsort(lengths, axis=1, kind="stable")[:, :k]
-    farthest = np.take_along_axis(lengths, nearest[:, -1:], 1) * (1 + 5e-5)  # a tie is as good
-    holders = np.take_along_axis(np.concatenate([found[1] for found in truth], axis=1), nearest, 1)
-    layout = placement.layout
-    holding = session.gather(session.each(_holding, 1, layout, points, holders, target_recall))[0]
-    read, recall, search = 0, 0.0, None
+    truth = _true_neighbors(placed, k, seed)
+    holding = session.gather(
+        session.each(_holding, 1, layout, truth.points, truth.lists, target_recall)
+    )[0]
     for kind in _KINDS if n >= ann.CODED_POINTS else ("points",):
         more = 0 if kind == "points" else ann.MORE_CODED * (k + 1)
         speed = session.n_threads / 2 * (ann.CODE_SPEED if kind == "codes" else 1)
         most = ann.affordable_lists(n_lists, n, d, speed)
         # What codes miss in twice the lists that hold the neighbours, more lists do not bring.
         most = most if kind == "points" else min(most, 2 * holding, n_lists)
-        indexes = placed.map(_filled, layout, kind, seed)
-        search = _Search(placement, indexes, k, more=more)
-
-        def recall_of(n_read: int, search: _Search = search) -> float:
-            found = placed.collect(
-                _found, starts, search.indexes, layout, points, sample, n_read, k, search.more
-            )
-            best = np.sort(np.concatenate(found, axis=1), axis=1)[:, :k]
-            return float((best <= farthest).mean())
-
-        read, recall = ann.fewest_lists(recall_of, target_recall, most)
-        search = _Search(placement, indexes, k, read, more)
+        search = _Search(placement, placed.map(_filled, layout, kind, seed), k, more=more)
+        read, recall = ann.fewest_lists(partial(search.recall, truth), target_recall, most)
+        search = replace(search, n_read=read)
         if recall >= target_recall:
             break
-    assert search is not None
     level = logging.INFO if recall >= target_recall else logging.WARNING
     text = "Neighbours on the cluster: recall %.4f (asked: %g) reading %d of %d lists of %s."
     _LOGGER.log(level, text, recall, target_recall, read, n_lists, kind)
@@ -472,7 +497,8 @@ def _edges_of(
 ) -> Edges:
     """Keep the nearest of all candidates of a block."""
     m = sum(answer.indices.shape[1] for answer in answers)
-    found = [Edges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    types = np.int32, np.int32 if n <= np.iinfo(np.int32).max else np.int64, dtype
+    found = [tuple(np.empty(0, dtype=kind) for kind in types)]
     for block in row_blocks(b, 16 * m, DIFFERENCE_BYTES):
         height = block.stop - block.start
         indices, lengths = np.full((height, m), -1, dtype=np.int64), np.full((height, m), np.inf)
@@ -487,12 +513,9 @@ def _edges_of(
         lengths = np.take_along_axis(lengths, order, 1)
         rows = np.arange(block.start, block.stop)
         some = _nearest_edges(start + rows, indices, lengths, k, n)
-        found.append(Edges(some.rows - start, some.columns, some.lengths))
-    types = np.int32, np.int32 if n <= np.iinfo(np.int32).max else np.int64, dtype
-    columns = zip(zip(*found, strict=True), types, strict=True)
-    return Edges(
-        *(np.concatenate([part.astype(kind) for part in parts]) for parts, kind in columns)
-    )
+        columns = zip((some.rows - start, some.columns, some.lengths), types, strict=True)
+        found.append(tuple(column.astype(kind) for column, kind in columns))
+    return Edges(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def _nearest_edges(rows: Array, indices: Array, lengths: Array, k: int, n: int) -> Edges:

@@ -199,10 +199,10 @@ def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
     session, n = X.rows.session, X.shape[0]
     n_lists = count_of_lists(n)
     drawn = np.random.default_rng(seed).choice(n, min(n, LIST_SIZE * n_lists), replace=False)
-    pieces = X.rows.map(_some, X.rows.at(np.sort(drawn)))
-    trained = session.each(
-        _trained, 1, list(pieces.parts), X.mean, 2 * X.largest or 1.0, n_lists, seed
-    )[0]
+    pieces = list(X.rows.map(_some, X.rows.at(np.sort(drawn))).parts)
+    scale = 2 * X.largest or 1.0
+    trained = session.each(_trained, 1, pieces, X.mean, scale, n_lists, seed)[0]
+    del pieces
     numbers = X.rows.map(_nearest, trained, dtype=np.int32)
     counts = numbers.total(_counts, n_lists)
     layout = session.each(_layout, 1, trained, counts, n_blocks)[0]
