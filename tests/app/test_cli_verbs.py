@@ -651,7 +651,7 @@ def test_info_tells_what_a_fit_would_stumble_over(
     assert (
         words["pw"] == "numbers; 1 cell is something else ('big' in row 10) and counted as missing"
     )
-    assert not found["obstacles"]
+    assert not found["errors"]
     assert found["categorical"] == {"site": 3, "truth": 3}
     code, said, _ = main("info", tmp_path / "t.csv", "--label", "kind")
     assert code == 0

@@ -42,6 +42,7 @@ from lapwing import (
 from lapwing._app import fitting, workflow
 from lapwing._app.requests import FitRequest
 from lapwing._report import svg, text
+from lapwing._report.association import ColumnParts
 from lapwing._report.findings import (
     _about_classes,
     next_step,
@@ -54,7 +55,6 @@ from lapwing._report.page import collect, render
 from lapwing._report.record import FittedTwin, Hints, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, row_columns
 from lapwing._report.svg import choose_rows, place
-from lapwing._report.telling import ColumnParts
 from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
@@ -250,7 +250,7 @@ def test_graph_health_of_a_graph_that_is_known() -> None:
     ]  # fmt: skip
     assert (graph["n_without"], graph["points_without"]) == (1, 2)
     assert graph["silent"] == [{"size": 2, "ids": ["4", "5"]}]
-    assert (graph["isolated"], graph["isolated_ids"]) == (1, ["6"])
+    assert graph["isolated"] == 1
     assert (graph["degree"]["min"], graph["degree"]["max"]) == (0, 2)
     assert graph["degree"]["series"] == [[1, 4, 1]]
     given_classes = fit.predictions.label
@@ -1224,7 +1224,7 @@ def test_columns_tell_by_goodman_and_kruskals_tau() -> None:
     table = Table(frame, tuple(frame.columns), codes, codes, codes >= 0, -1, kinds=kinds)
     columns = ColumnParts.of(table)
     assert columns.names == ["size", "team", "noise", "name"]
-    told = dict(zip(columns.names, columns.tell(codes), strict=True))
+    told = dict(zip(columns.names, columns.association(codes), strict=True))
     assert 0.9 < told["size"] < 1.0  # one eighth holds two classes
     joint = np.array([[np.mean((columns.parts[1] == i) & (codes == j)) for j in range(3)]
                       for i in range(2)])  # fmt: skip
@@ -1234,13 +1234,13 @@ def test_columns_tell_by_goodman_and_kruskals_tau() -> None:
     assert told["noise"] < 0.05
     assert told["name"] == 0.0  # as many values as rows tell nothing, though they guess all
     # Of two classes alone the team is the class, or nothing.
-    assert columns.tell(codes, among=[0, 2])[1] == pytest.approx(1.0)
-    assert columns.tell(codes, among=[1, 2])[1] == 0.0
-    assert not columns.tell(codes, among=[1]).any()
+    assert columns.association(codes, among=[0, 2])[1] == pytest.approx(1.0)
+    assert columns.association(codes, among=[1, 2])[1] == 0.0
+    assert not columns.association(codes, among=[1]).any()
     # Texts that a pipeline in Python makes points of.
     texts = np.array([[f"red {k}"] for k in range(300)])
     alone = ColumnParts.of(replace(table, X=texts, feature_names=("x0",), kinds=()))
-    assert alone.tell(codes).tolist() == [0.0]
+    assert alone.association(codes).tolist() == [0.0]
 
 
 def test_the_telling_columns_stand_with_their_medians(two_moons: Any) -> None:

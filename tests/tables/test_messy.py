@@ -226,7 +226,7 @@ def test_a_column_can_be_insisted_on(tmp_path: Path) -> None:
         ReadOptions(keep=("a",), strict=True)
 
 
-def test_strict_names_all_obstacles_at_once(tmp_path: Path) -> None:
+def test_strict_names_all_errors_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rows = [f"{i},n{i},{i}.5,{i / 4},{'a' if i % 2 else 'b'}" for i in range(40)]
     rows[3] = "3,n3,x,inf,a"

@@ -162,7 +162,7 @@ def choose(
         untried = tuple(o.name for o in candidates if o not in kept and o.name not in efforts)
         candidates = tuple(one for one in candidates if one.name not in untried)
     with warnings.catch_warnings():
-        # The last fit tells what there is to tell of all rows.
+        # The last fit warns of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
         asked = _asked(table, candidates, effort, request.seed)
         asked = asked._replace(efforts=efforts, untried=untried)
@@ -312,7 +312,7 @@ def _regression_choice(
         words = "Too few targets to compare methods by leaving them out"
         return replace(chosen, choice=Choice(words=words))
     with warnings.catch_warnings():
-        # The last fit tells what there is to tell of all rows.
+        # The last fit warns of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
         found = _regression(table, points, EffortLimits.max_samples, request.seed, progress)
     best, scaler = found.best, None

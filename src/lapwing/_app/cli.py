@@ -2,7 +2,7 @@
 
 The verbs are in `lapwing._app.verbs`, which imports typer and is therefore itself imported late.
 
-Exit codes: 0 done; 1 a defect of lapwing; 2 wrong usage or wrong input, told in one line on the
+Exit codes: 0 done; 1 a defect of lapwing; 2 wrong usage or wrong input, reported in one line on the
 standard error stream; 130 interrupted, by Ctrl-C or SIGTERM.
 """
 
@@ -46,14 +46,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             from lapwing._app.verbs import run
 
             code = run(argv)
-            # Buffered output can fail as late as here: better told now than at interpreter exit.
+            # Buffered output can fail as late as here: better now than at interpreter exit.
             sys.stdout.flush()
             return code
         except KeyboardInterrupt:
             return _fail("interrupted", _INTERRUPTED)
         except BrokenPipeError:
-            # The reader (`| head`) has gone: nobody is left to tell, and the interpreter's own
-            # flush at exit must not complain either.
+            # The reader (`| head`) has gone: nobody is left to read a message, and the flush of the
+            # interpreter at its exit must not complain either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _DEFECT
         except (ValueError, MemoryError, ImportError, OSError) as error:
@@ -82,7 +82,7 @@ def _ended_gently() -> Iterator[None]:
 
 
 def _fail(message: str, code: int) -> int:
-    _tell("error", message)
+    _print_line("error", message)
     return code
 
 
@@ -97,7 +97,7 @@ def _describe(error: Exception) -> str:
     return str(error)
 
 
-def _tell(kind: str, message: str) -> None:
+def _print_line(kind: str, message: str) -> None:
     # Messages quote what a file holds, and a terminal would act on an escape sequence.
     print(f"{kind}: {harmless(' '.join(message.split()))}", file=sys.stderr)
 
@@ -117,6 +117,6 @@ def _route_warnings() -> None:
         # Python's own memory of what was shown is per line of code, which is not what was said.
         if text not in shown:
             shown.add(text)
-            _tell("warning", text)
+            _print_line("warning", text)
 
     warnings.showwarning = show

@@ -471,7 +471,7 @@ def describe_info(info: dict[str, Any]) -> str:
     columns = "column" if sum(counts.values()) == 1 else "columns"
     text.line(f"{info['source']}: {plural(info['rows'], 'row')}, {shown} {columns}")
     text.lines(info["summary"])
-    for error in info["obstacles"]:
+    for error in info["errors"]:
         text.line(f"  error: {error.removeprefix(info['source']).lstrip(': ')}")
     for name, cells in info["missing"].items():
         text.line(f"  missing {name!r}: {plural(cells, 'row')}, which a fit {info['imputed']}")
@@ -514,7 +514,7 @@ def describe_info(info: dict[str, Any]) -> str:
     if info["suggested_label"] is not None:
         name = info["suggested_label"]
         text.line(f"No --label is given; {name!r} looks most like a column of labels.")
-    first = ", once the errors are corrected" if info["obstacles"] else ""
+    first = ", once the errors are corrected" if info["errors"] else ""
     text.line(f"To fit this table{first}:")
     text.line(f"  {info['command']}")
     return str(text)

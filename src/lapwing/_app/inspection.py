@@ -70,7 +70,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         For JSON: source, rows, numeric, categorical (number of values by name), text, encoded
         (texts and pictures of an encoder), encoding (None without one: its name, numbers of a
         vector, seconds of all rows, the same in words), columns (treatment of each), summary (the
-        same as lines), obstacles (errors of a fit), missing and infinite (counts), imputed (what a
+        same as lines), errors (of a fit), missing and infinite (counts), imputed (what a
         fit does with missing numbers), labels (rows by label, '' for none), markers (rows by label,
         of labels that a fit refuses because they probably mark unlabelled rows), scaling, graph,
         forecast by method, suggested_label, command (that fits the table).
@@ -79,7 +79,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     ------
     OSError, ValueError, ImportError
         If the files cannot be read as a table. Cells and columns that cannot be fitted are returned
-        as obstacles.
+        as errors.
     """
     encoder = load_encoder(request)
     selection = Selection(request.read_options)
@@ -149,7 +149,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
             for note in features.notes
         ],
         "summary": summary_lines(features.notes, raw.remarks),
-        "obstacles": input_errors,
+        "errors": input_errors,
         "missing": {name: count for name, (count, _) in missing_cells(features).items()},
         "imputed": _imputed(request),
         "infinite": {name: count for name, (count, _) in infinite_cells(features).items()},

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from lapwing._arrays import is_sparse
 from lapwing._label.history import History
 from lapwing._label.words import RequestError
+from lapwing._report.association import ColumnParts
 from lapwing._report.rows import row_columns
 from lapwing._report.svg import principal_plane
-from lapwing._report.telling import ColumnParts
 from lapwing._report.words import Words, row_words
 from lapwing._tables.tables import Table
 
@@ -149,7 +149,7 @@ class Material:
         shown = self.columns()
         if codes is None or len(among) < 2:
             return shown[:_COLUMNS_FIRST]
-        found = dict(zip(self._parts.names, self._parts.tell(codes, among), strict=True))
+        found = dict(zip(self._parts.names, self._parts.association(codes, among), strict=True))
         ranked = sorted(shown, key=lambda name: -found.get(name, 0.0))
         return ranked[:_COLUMNS_FIRST]
 

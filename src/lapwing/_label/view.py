@@ -180,8 +180,8 @@ def _checked(batch: Batch, history: History) -> str:
     label, said = checked[0]
     if said == NO_CODE:
         return "drawn at random" if len(checked) == 1 else f"{len(checked)} drawn at random"
-    told = "as the model said" if label == said else f"the model said {history.classes[said]}"
-    return f"drawn at random, {told}"
+    agreement = "as the model said" if label == said else f"the model said {history.classes[said]}"
+    return f"drawn at random, {agreement}"
 
 
 def _point(point: Mapping[str, Any]) -> dict[str, Any]:

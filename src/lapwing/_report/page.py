@@ -26,6 +26,7 @@ from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._report import text
+from lapwing._report.association import ColumnParts
 from lapwing._report.drawings import draw_all
 from lapwing._report.findings import (
     choice_table,
@@ -43,7 +44,6 @@ from lapwing._report.findings import (
 from lapwing._report.record import FitRecord, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, histogram, row_columns
 from lapwing._report.svg import choose_rows, draw_sign, place, sign_of
-from lapwing._report.telling import ColumnParts
 from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_text, plural
 from lapwing._report.words import class_words, words_of
 from lapwing._tables.tables import Table
@@ -54,7 +54,7 @@ from lapwing.plotting.path import Path as ErrorPath
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
 _TELLING = 6  # columns that tell the classes apart
-_LEAST_SHARE = 0.05  # of what a column tells, to be named
+_LEAST_SHARE = 0.05  # of the association of a column with the classes, to be named
 _CLASSES_BESIDE = 6  # of their table
 
 _SUFFIXES = (".html", ".htm")
@@ -208,7 +208,7 @@ def _describe_columns(
 ) -> dict[str, Any]:
     """Return the columns that tell the classes apart best, with a usual value of each class."""
     columns = ColumnParts.of(table)
-    shares = columns.tell(codes)
+    shares = columns.association(codes)
     best = [k for k in np.argsort(-shares, kind="stable") if shares[k] >= _LEAST_SHARE]
     largest = sorted(volumes["classes"], key=lambda one: -one["rows"])[:_CLASSES_BESIDE]
     shown = sorted(one["code"] for one in largest)
@@ -473,7 +473,6 @@ def graph_health(
         "n_without": len(without),
         "points_without": int(sizes[without].sum()),
         "isolated": len(isolated),
-        "isolated_ids": [clean(ids[first[i]]) for i in isolated[:_COMPONENTS_LISTED]],
         "degree": _degrees(degree),
         "cut": _cut(W, None if groups is None else groups[first]),
         "components": [

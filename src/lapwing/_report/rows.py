@@ -199,7 +199,6 @@ class ClassRows:
             np.stack([self.twin[differ], self.predicted[differ]]), axis=1, return_counts=True
         )
         ranked = np.argsort(-pairs[1], kind="stable")[:n_listed]
-        twin = np.bincount(self.twin[self.twin >= 0], minlength=len(self.names))
         return {
             "n_unlabeled": int(free.sum()),
             "n_differ": len(differ),
@@ -214,7 +213,6 @@ class ClassRows:
             ],
             "more_moves": int(pairs[1].size - len(ranked)),
             "rows": [self._describe(i) for i in order[:n_listed]],
-            "classes_given": int((twin > 0).sum()),
         }
 
     def compare_with_truth(self, name: str) -> dict[str, Any]:

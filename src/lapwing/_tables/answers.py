@@ -261,12 +261,12 @@ def fill_in(
             )
         free = before == ""
         labels[rows[free]], numbers[rows[free]] = new[free], one.numbers[given][free]
-        remarks += [_told(one, int(np.count_nonzero(free)), int(given.sum()), label)]
+        remarks += [_remark(one, int(np.count_nonzero(free)), int(given.sum()), label)]
         remarks += [one.difference] if one.difference else []
     return labels, numbers, tuple(remarks)
 
 
-def _told(one: FileAnswers, n_new: int, n_given: int, label: str) -> str:
+def _remark(one: FileAnswers, n_new: int, n_given: int, label: str) -> str:
     if not n_given:
         return f"no label yet in {one.source}: fill in its column {label!r}"
     words = f"{n_new} {'row got its' if n_new == 1 else 'rows got their'} label from {one.source}"

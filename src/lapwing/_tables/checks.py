@@ -345,7 +345,7 @@ def warn_of_counts(features: Features) -> None:
 
 
 def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
-    """Rows of each label; labels that differ in spelling alone, which were told, are the first."""
+    """Rows of each label; labels that differ in spelling alone count as the first."""
     merged: dict[str, tuple[str, int]] = {}
     for name, count in sorted(ranked.items(), key=lambda item: -item[1]):
         first, before = merged.get(folded(name), (name, 0))

@@ -173,7 +173,7 @@ def numbers_of(
     texts : ndarray of object of shape (n,)
         Empty where there is none.
     decimal : {'', '.', ','}
-        The decimal mark where the texts do not tell.
+        The decimal mark where the texts are ambiguous.
     numbers : ndarray of shape (n,), default=None
         What the format says is a number, whatever its text looks like; NaN elsewhere.
 

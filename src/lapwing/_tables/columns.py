@@ -431,8 +431,7 @@ class Selection:
     def insisted(self, names: Sequence[str]) -> frozenset[str]:
         """Columns that the user wants used whatever they look like."""
         chosen = self.options
-        told = (chosen.keep, chosen.features)
-        named = {name for columns in told for name in split_names(columns, names)}
+        named = {n for c in (chosen.keep, chosen.features) for n in split_names(c, names)}
         return self.free_texts(names) | named
 
     def free_texts(self, names: Sequence[str]) -> frozenset[str]:
@@ -541,14 +540,14 @@ def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list
 
 
 def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:
-    told = f"{where} has no column {name!r} ({option})."
+    message = f"{where} has no column {name!r} ({option})."
     if _look_like_values(names):
         return (
-            f"{told} The names of the columns would be {quoted(names)}, which look like values: "
+            f"{message} The names of the columns would be {quoted(names)}, which look like values: "
             "write a line with the names above them."
         )
     close = " or ".join(map(repr, nearest(name, names)))
-    return f"{told} Did you mean {close}?" if close else f"{told} It has {quoted(names)}."
+    return f"{message} Did you mean {close}?" if close else f"{message} It has {quoted(names)}."
 
 
 def _look_like_values(names: Sequence[str]) -> bool:

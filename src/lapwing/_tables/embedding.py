@@ -108,7 +108,7 @@ class VectorStore:
         return {key.tobytes(): vector for key, vector in zip(keys, vectors, strict=True)}
 
     def save(self, known: Mapping[bytes, Vectors]) -> None:
-        """Write vectors, whole or not at all; a folder that cannot be written is told."""
+        """Write vectors, whole or not at all; warn of a folder that cannot be written."""
         keys = np.frombuffer(b"".join(known), dtype=np.uint8).reshape(len(known), _KEY)
         try:
             with atomic_write(self.path) as temporary, temporary.open("wb") as file:
@@ -276,11 +276,11 @@ class Embedder:
                 except (Exception, SystemExit) as cause:
                     raise ValueError(
                         f"{self._named} fails at row {row} of {column!r} ({shorten(text)!r}): "
-                        f"{told(cause)}."
+                        f"{describe_error(cause)}."
                     ) from cause
             raise ValueError(
                 f"{self._named} fails at {len(batch)} texts of {column!r} together, from row "
-                f"{places[0]} on, though not at any one of them: {told(error)}."
+                f"{places[0]} on, though not at any one of them: {describe_error(error)}."
             ) from error
 
     def _checked(self, given: object, places: Sequence[int], column: str) -> Vectors:
@@ -292,8 +292,8 @@ class Embedder:
             array = np.asarray(given)
         except Exception as error:  # ragged lists, tensors with gradients or on a GPU
             raise ValueError(
-                f"{self._named} gives a {type(given).__name__} that is no array ({told(error)}). "
-                f"{wanted} for {n} texts."
+                f"{self._named} gives a {type(given).__name__} that is no array "
+                f"({describe_error(error)}). {wanted} for {n} texts."
             ) from error
         if array.ndim != 2 or array.shape[0] != n or not array.shape[1]:
             raise ValueError(
@@ -331,8 +331,8 @@ def _key(text: str, picture: bool) -> bytes:
     return blake2b(content, digest_size=_KEY).digest()
 
 
-def told(error: BaseException) -> str:
-    """Say what an exception of somebody else's code is, in one line."""
+def describe_error(error: BaseException) -> str:
+    """Describe an exception of code that is not ours in one line."""
     words = " ".join(str(error).split()).rstrip(".")
     return f"{type(error).__name__}: {words[:200]}" if words else type(error).__name__
 
@@ -413,7 +413,7 @@ def _function(given: str, here: bool) -> Callable[..., Any]:
         ) from None
     except Exception as error:  # whatever the module does when it is imported
         raise ValueError(
-            f"--encoder {given}: importing {module_name} fails: {told(error)}."
+            f"--encoder {given}: importing {module_name} fails: {describe_error(error)}."
         ) from error
     for name in path.split("."):
         if not hasattr(found, name):
@@ -435,7 +435,7 @@ def _digest_of(function: Any) -> str:
     """Digest of the file that a function is written in; empty if there is none."""
     module = sys.modules.get(str(getattr(function, "__module__", None)))
     path = getattr(module, "__file__", None)
-    # An object that is called may hold weights that no file tells.
+    # An object that is called may hold weights that are in no file.
     if path is None or not hasattr(function, "__code__") or function.__closure__:
         return ""
     try:
@@ -458,7 +458,7 @@ def _folder(path: str, given: str) -> Encoder:
     try:
         model = package.SentenceTransformer(path, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # of torch, safetensors, tokenizers
-        raise ValueError(f"--encoder {given} cannot be loaded: {told(error)}.") from error
+        raise ValueError(f"--encoder {given} cannot be loaded: {describe_error(error)}.") from error
 
     def encode(texts: list[str]) -> Any:
         return model.encode(

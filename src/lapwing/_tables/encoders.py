@@ -256,7 +256,7 @@ class EncodedReading(_WholeTexts):
     ----------
     column : str
     encoder : str
-        Its name, which is told and never looked up.
+        Its name, for messages; it is never looked up.
     picture : bool
         Whether the cells are names of picture files.
     """

@@ -188,7 +188,7 @@ def doubt_of(reading: Reading, cells: Cells) -> str:
 
 
 def infer_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading | Unusable:
-    """Tell numbers from text of few values; all else is unusable, unless told to be free text."""
+    """Distinguish numbers, text of few values and declared free text; all else is unusable."""
     cells = cells.without(MISSING_WORDS)
     if cells.type_name:
         reason = f"has the type {cells.type_name}, which is neither a number nor text"
@@ -325,7 +325,7 @@ def decimal_of(cells: Cells, defaults: ReadingDefaults) -> str:
     """Find the decimal mark of the texts of a column.
 
     Texts that can be read in one way alone decide, in each column for itself. The user's mark, or
-    that of the whole table, is for columns whose texts do not tell.
+    that of the whole table, is for columns whose texts are ambiguous.
     """
     if not cells.texts.size:
         return defaults.decimal or "."
@@ -426,7 +426,7 @@ def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusab
         if values.size < column.n:  # a mark, as x or blank would be
             return TextReading(column.name, missing=MISSING_VALUE)
         return Unusable(column.name, f"always {values[0]:g}", forced=reading)
-    # The first rows first: most columns are told apart by these.
+    # The first rows first: most columns are distinguished by these.
     few_gaps = values.size >= _MIN_DISTINCT * column.n
     if few_gaps and not reading.unit and not (values[:100] % 1).any() and not (values % 1).any():
         # Where a number is missing the count may go on from the row or from the last number.

@@ -31,8 +31,8 @@ _FEATURES, _NAMES = "X", "feature_names"
 def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
     """Read svmlight (LIBSVM) files; their targets are the column ``target``.
 
-    Whether indices begin with 0 or 1 is told by all files of a fit together, and by the model for
-    new rows: the first column may be empty in any one file.
+    Whether indices begin with 0 or 1 is known from all files of a fit together, and for new rows
+    from the model: the first column may be empty in any one file.
     """
     read = [_load_svmlight(source) for source in sources]
     X = _stack_wide([X for X, _ in read])

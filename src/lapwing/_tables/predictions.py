@@ -339,7 +339,7 @@ def _write_parquet(
     try:
         pl.DataFrame(frame, nan_to_null=True).write_parquet(path)
     except pl.exceptions.PolarsError as error:
-        # polars tells a full disk as a defect of the file.
+        # polars reports a full disk as a defect of the file.
         if shutil.disk_usage(path.parent).free < _PAGE:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         raise OSError(f"the Parquet file could not be written: {error}") from None

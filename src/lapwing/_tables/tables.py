@@ -420,7 +420,7 @@ def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
             hint=hint,
             decimal=raw.decimal,
             numbers=raw.numbers.get(raw.keys.label),
-            # Labels of another file are told by its rows.
+            # Labels of another file are named by its rows.
             places=raw.places if options.labels_file is None else None,
             incomplete=options.incomplete,
         )

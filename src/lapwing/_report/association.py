@@ -75,7 +75,9 @@ class ColumnParts:
             parts.append(part.astype(np.int32))
         return cls(names, rows, values, np.array(parts, dtype=np.int32).reshape(-1, len(rows)))
 
-    def tell(self, codes: NDArray[np.intp], among: Sequence[int] | None = None) -> NDArray[Any]:
+    def association(
+        self, codes: NDArray[np.intp], among: Sequence[int] | None = None
+    ) -> NDArray[Any]:
         r"""Share by which each column improves a guess of the class.
 
         Goodman and Kruskal's tau [1]_ of the parts i of a column and the classes j,
