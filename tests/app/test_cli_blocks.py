@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from lapwing._app import blocks
+from lapwing._app import reading
 from lapwing._app.requests import FitRequest
 from lapwing.estimators import prepared as points
 from lapwing.models import load_model
@@ -37,7 +37,7 @@ def parts(tmp_path: Path) -> list[Path]:
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "_LARGE_BYTES", 0)
+    monkeypatch.setattr(reading, "_LARGE_BYTES", 0)
     monkeypatch.setattr(points, "_SMALL_BYTES", 0)
 
 
@@ -64,7 +64,7 @@ def test_a_fit_in_blocks_writes_what_a_fit_of_the_table_does(
     plain = tmp_path / "plain.lapwing"
     code, _, err = main("fit", *parts, *options, "--predictions", whole, "--model", plain)
     assert code == 0, err
-    monkeypatch.setattr(blocks, "_LARGE_BYTES", 0)
+    monkeypatch.setattr(reading, "_LARGE_BYTES", 0)
     monkeypatch.setattr(points, "_SMALL_BYTES", 0)
     read: list[Any] = []
     monkeypatch.setattr(pl, "read_parquet", lambda *args, **kwargs: read.append(args))
@@ -122,8 +122,8 @@ def test_what_needs_the_table_reads_it(
 @pytest.mark.usefixtures("large")
 def test_what_a_cluster_fits_is_read(parts: list[Path]) -> None:
     here = FitRequest(data=tuple(parts), label="y", drop=("name",), method="eigenfunctions")
-    assert blocks.block_source(here) is not None
-    assert blocks.block_source(replace(here, workers=1)) is None
+    assert reading.block_source(here) is not None
+    assert reading.block_source(replace(here, workers=1)) is None
 
 
 @pytest.mark.usefixtures("large")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._app import encoding, labelling, predicting, workflow
+from lapwing._app import labelling, predicting, reading
 from lapwing._app.requests import LabelRequest
 from lapwing.models import Model, load_model, save_model
 from tests.app.test_cli_answers import Main, main, read, refused, write
@@ -44,7 +44,7 @@ def module(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "modules", {**sys.modules})
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    encoding._loaded.cache_clear()
+    reading._loaded.cache_clear()
     Path("features.py").write_text(CODE, encoding="utf-8")
     rng = np.random.default_rng(0)
     rows = []
@@ -94,7 +94,7 @@ def test_texts_are_learnt_from_by_their_vectors(main: Main) -> None:
 
 def test_a_model_brings_no_code(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
     done(main(*FIT, "--drop", "file", *ENCODER, "--model", "m.lapwing"))
-    encoding._loaded.cache_clear()
+    reading._loaded.cache_clear()
     del sys.modules["features"]
     refused(
         main("predict", "m.lapwing", "t.csv"),
@@ -128,7 +128,7 @@ def test_a_damaged_description_is_told(main: Main) -> None:
 def test_an_encoder_that_has_changed_is_told(main: Main) -> None:
     done(main(*FIT, "--drop", "file", *ENCODER, "--model", "m.lapwing"))
     Path("features.py").write_text(f"{CODE}\n", encoding="utf-8")
-    encoding._loaded.cache_clear()
+    reading._loaded.cache_clear()
     code, _, error = main("predict", "m.lapwing", "t.csv", *ENCODER, "--predictions", "q.csv")
     assert code == 0
     assert "is not what m.lapwing was fitted with: it has changed since" in error
@@ -203,7 +203,7 @@ def test_rows_to_label_and_comparisons_take_encoders(main: Main) -> None:
 )
 def test_the_page_shows_what_is_encoded(options: Any, shown: str, width: int) -> None:
     request = LabelRequest(data=(Path("t.csv"),), label="y", **options)
-    with labelling.start(workflow.read(request), request) as server:
+    with labelling.start(reading.read(request), request) as server:
         assert server.session.material.points.shape == (60, width)
         assert getattr(server.session.material, shown) is not None
 

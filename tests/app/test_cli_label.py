@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from lapwing._app import console, labelling, workflow
+from lapwing._app import console, labelling, reading
 from lapwing._app.requests import LabelRequest
 from lapwing._label.serving import LabelServer
 from tests.app.test_cli_answers import Main, Rows, asked, main, read, refused, table, write
@@ -36,7 +36,7 @@ def _no_neighbour_map(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def page(*data: str, **options: Any) -> Iterator[tuple[LabelServer, Browser]]:
     request = LabelRequest(data=tuple(map(Path, data)), **options)
-    with labelling.start(workflow.read(request), request) as server:
+    with labelling.start(reading.read(request), request) as server:
         assert server.session.wait()
         yield server, Browser(server.url)
 
@@ -391,7 +391,7 @@ def test_whoever_names_no_label_column_is_told_what_is_learnt_from(
 ) -> None:
     write("t.csv", unlabeled())
     request = LabelRequest(data=(Path("t.csv"),), label=column)
-    with labelling.start(workflow.read(request), request) as server:
+    with labelling.start(reading.read(request), request) as server:
         said = console.describe_labelling(server.session, request)
     assert ("start again with --label COLUMN" in said) == (column is None)
     assert "t.csv: 40 rows, no label yet" in said

@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from lapwing import Landmarks, LapERLSClassifier, LapSVC
-from lapwing._app import choosing, console, fitting, forecast, workflow
+from lapwing._app import choosing, console, fitting, forecast, reading
 from lapwing._app import requests as fit_requests
 from lapwing._app.forecast import FitSize
 from lapwing._app.methods import COMMAND_METHODS, find_method
@@ -856,7 +856,7 @@ def test_low_density_separation_from_a_table_to_a_report(home: Path, main: Main)
 def fitted(path: Path, **options: Any) -> fitting.Outcome:
     """A fit as the command makes it, with its twin."""
     request = FitRequest(data=(path,), label="kind", id="flower", report=Path("r.html"), **options)
-    return fitting.fit(workflow.read(request), request)
+    return fitting.fit(reading.read(request), request)
 
 
 def test_the_supervised_twin_of_low_density_separation(home: Path) -> None:
@@ -1051,7 +1051,7 @@ def test_rows_of_the_fit_get_their_virtual_labels(home: Path, method: str) -> No
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)  # every row has a width
-        outcome = fitting.fit(workflow.read(request), request)
+        outcome = fitting.fit(reading.read(request), request)
     assert outcome.predictions.label.tolist() == outcome.estimator.transduction_.tolist()
     if not chosen.regression:
         np.testing.assert_array_equal(outcome.predictions.scores, outcome.estimator.virtual_labels_)

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from lapwing import estimators
-from lapwing._app import cli, fitting, predicting, verbs, workflow
+from lapwing._app import cli, fitting, predicting, reading, verbs
 from lapwing._app.inspection import inspect
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.options import flag_of, option_of
@@ -47,7 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
         found.extend(values)
         raise StoppedError
 
-    for where, name in ((workflow, "read"), (verbs, "inspect"), (predicting, "read_for")):
+    for where, name in ((reading, "read"), (verbs, "inspect"), (predicting, "read_for")):
         monkeypatch.setattr(where, name, take)
     monkeypatch.setattr(predicting, "load", lambda path: path)
     with pytest.raises(StoppedError):

@@ -39,7 +39,7 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
-from lapwing._app import fitting, workflow
+from lapwing._app import fitting, reading
 from lapwing._app.requests import FitRequest
 from lapwing._report import svg, text
 from lapwing._report.association import ColumnParts
@@ -1149,7 +1149,7 @@ def test_a_fit_of_a_file_with_texts_and_its_repetition(tmp_path: Path) -> None:
         data=(file,), label="known", id="id", truth="truth", layout=("east", "north"),
         report=tmp_path / "r.html",
     )  # fmt: skip
-    table = workflow.read(request)
+    table = reading.read(request)
     fit = fitting.fit(table, request)
     data = collect(fit)
     assert data.truth["n"] == 48

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from lapwing._app.effort import EffortLimits, affordable, forecast_comparison
-from lapwing._app.encoding import points_of
 from lapwing._app.forecast import FitSize, forecast_manifold_path, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LearningRequest
+from lapwing._app.reading import points_of
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import make_estimator, settings_of
 from lapwing._arrays import is_sparse

@@ -18,9 +18,9 @@ from sklearn.pipeline import Pipeline
 
 from lapwing import dask as on_cluster
 from lapwing._app.choosing import MethodChoice, choose
-from lapwing._app.encoding import points_of
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LearningRequest
+from lapwing._app.reading import points_of
 from lapwing._app.requests import FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import settings_of, spelled
 from lapwing._arrays import is_sparse

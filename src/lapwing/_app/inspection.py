@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from lapwing._app.encoding import load_encoder
 from lapwing._app.forecast import FitSize, round_time
 from lapwing._app.methods import METHODS
+from lapwing._app.reading import load_encoder
 from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes

@@ -19,8 +19,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from lapwing._app import fitting, workflow
-from lapwing._app.encoding import points_of
 from lapwing._app.fitting import Outcome, answer_own
+from lapwing._app.reading import points_of
 from lapwing._app.reporting import find_command_method, report, table_of
 from lapwing._app.requests import FitRequest, LabelRequest
 from lapwing._app.settings import make_estimator

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lapwing._app.encoding import embedder_beside, load_encoder
 from lapwing._app.fitting import predict_rows, with_probabilities
 from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.reading import embedder_beside, load_encoder
 from lapwing._app.requests import PredictRequest
 from lapwing._app.workflow import beside_columns
 from lapwing._host.modules import require

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._app.choosing import choose
-from lapwing._app.encoding import points_of
 from lapwing._app.fitting import chosen_by, fit_estimator, keep_graph, rows_to_label_next
+from lapwing._app.reading import points_of
 from lapwing._app.requests import SuggestRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.tables import Table

@@ -17,7 +17,16 @@ from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from lapwing._app import choosing, console, fitting, labelling, predicting, suggesting, workflow
+from lapwing._app import (
+    choosing,
+    console,
+    fitting,
+    labelling,
+    predicting,
+    reading,
+    suggesting,
+    workflow,
+)
 from lapwing._app.choosing import forecast_seconds, name_stage
 from lapwing._app.console import StageDisplay, json_text, say
 from lapwing._app.demo import draw_demo, run_demo
@@ -188,7 +197,7 @@ def fit_table(request: FitRequest) -> None:
     request.outputs.check(request.inputs)
     shown = StageDisplay(request.quiet)
     with shown.stage(f"Reading {request.source}"):
-        table = workflow.read(request)
+        table = reading.read(request)
     with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
         outcome = fitting.fit(
             table, request, callbacks=[stage] if shown.shown else [], progress=stage
@@ -247,7 +256,7 @@ def compare(request: CompareRequest) -> None:
     request.outputs.check(request.inputs)
     shown = StageDisplay(request.quiet)
     with shown.stage(f"Reading {request.source}"):
-        table = workflow.read(request)
+        table = reading.read(request)
     with shown.stage("Comparing methods", choosing.warn_if_long(table, request)) as stage:
         compared = choosing.compare_methods(table, request, stage)
     conclude(
@@ -273,7 +282,7 @@ def suggest(request: SuggestRequest) -> None:
     request.outputs.check(request.inputs)
     shown = StageDisplay(request.quiet)
     with shown.stage(f"Reading {request.source}"):
-        table = workflow.read(request)
+        table = reading.read(request)
     with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
         found = suggesting.suggest(
             table, request, callbacks=[stage] if shown.shown else [], progress=stage
@@ -301,7 +310,7 @@ def label(request: LabelRequest) -> None:
     """
     shown = StageDisplay(request.quiet)
     with shown.stage(f"Reading {request.source}"):
-        table = workflow.read(request)
+        table = reading.read(request)
     with shown.stage("Making points") as stage:
         server = labelling.start(table, request, stage)
     with server:

@@ -1,4 +1,4 @@
-"""Workflow of the verbs around a fit: reading, summaries, output files."""
+"""Summaries and files of the verbs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._app.blocks import block_source, read_labels_of
 from lapwing._app.choosing import Compared
-from lapwing._app.encoding import load_encoder
 from lapwing._app.fitting import Outcome
-from lapwing._app.options import LabeledRequest
-from lapwing._app.requests import FitRequest, advice_of
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._report.findings import describe_comparison
@@ -30,20 +26,9 @@ from lapwing._tables.predictions import (
     write_csv,
     write_predictions,
 )
-from lapwing._tables.tables import Table, read_table
+from lapwing._tables.tables import Table
 from lapwing.models import Model, save_model
 from lapwing.onnx_export import save_onnx
-
-
-def read(request: LabeledRequest) -> Table:
-    """Read the training table; features that a fit takes in blocks stay in their files.
-
-    The encoder is loaded first, so that a wrong name fails early.
-    """
-    load_encoder(request)
-    if isinstance(request, FitRequest) and (rows := block_source(request)) is not None:
-        return read_labels_of(request, rows)
-    return read_table(request.data, request.read_options, advice=advice_of(request))
 
 
 def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:

@@ -1,17 +1,27 @@
-"""Tables whose features stay on disk, in Parquet files.
+"""Tables of the verbs: read with their encoder or left on disk, and made points of.
 
-Labels and ids are read into memory. All other columns must be numbers without missing values, and
-the method must read row blocks; otherwise the table is read whole.
+The features of large Parquet files stay on disk if the method reads row blocks: labels and ids are
+read into memory, and all other columns must be numbers without missing values.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 
-from lapwing._app.requests import FitRequest, advice_of
+from lapwing._app.options import LabeledRequest
+from lapwing._app.requests import FitRequest, PredictRequest, advice_of
 from lapwing._host.modules import require
-from lapwing._rows import ParquetRows, moments_of
+from lapwing._rows import ParquetRows, is_rows, moments_of
+from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_beside
 from lapwing._tables.encoders import NUMERIC
+from lapwing._tables.preprocessing import (
+    Preprocessed,
+    check_weights,
+    preprocess,
+    preprocess_rows,
+)
 from lapwing._tables.tables import Table, read_table
 from lapwing.estimators import (
     AnchorGraphClassifier,
@@ -19,9 +29,21 @@ from lapwing.estimators import (
     LapERLSClassifier,
     LapERLSRegressor,
 )
+from lapwing.estimators.prepared import SILENT, Stages
 
 _LARGE_BYTES = 2**28  # of features that stay on disk
 _METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
+
+
+def read(request: LabeledRequest) -> Table:
+    """Read the training table; features that a fit takes in blocks stay in their files.
+
+    The encoder is loaded first, so that a wrong name fails early.
+    """
+    load_encoder(request)
+    if isinstance(request, FitRequest) and (rows := block_source(request)) is not None:
+        return read_labels_of(request, rows)
+    return read_table(request.data, request.read_options, advice=advice_of(request))
 
 
 def block_source(request: FitRequest) -> ParquetRows | None:
@@ -84,3 +106,41 @@ def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
         notes=(),
         dropped=request.drop,
     )
+
+
+def load_encoder(request: LabeledRequest | PredictRequest) -> Encoder | None:
+    """Load the encoder that a command names; None if it names none.
+
+    Raises
+    ------
+    ValueError, ImportError
+        If there is none of that name.
+    """
+    return None if request.encoder is None else _loaded(request.encoder)
+
+
+@lru_cache(maxsize=1)  # asked for before a table is read, and again when it is encoded
+def _loaded(name: str) -> Encoder:
+    return find_encoder(name, here=True)
+
+
+def points_of(table: Table, request: LabeledRequest, progress: Stages = SILENT) -> Preprocessed:
+    """Encode and preprocess the features of a table, to fit an estimator to.
+
+    Raises
+    ------
+    ValueError
+        If the encoder fails, or as `preprocess`.
+    """
+    if is_rows(table.X):
+        return preprocess_rows(table.X, table.feature_names, request.scale)
+    features, encoder = table.features, load_encoder(request)
+    if encoder is not None:
+        check_weights(request.weights, features)  # before what may take long
+        features = embedder_beside(request.data[0], encoder, progress).embed(features)
+    return preprocess(features, request.scale, request.impute, request.weights)
+
+
+def embedder_beside(path: Path, encoder: Encoder, progress: Stages = SILENT) -> Embedder:
+    """An encoder that keeps vectors beside a table and finds pictures from its folder."""
+    return Embedder(encoder, store_beside(path, encoder), path.resolve().parent, progress)
