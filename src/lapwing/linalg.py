@@ -35,6 +35,8 @@ def column_dot(a: Array, b: Array) -> Array:
     A float32 sum over 10^4 points loses the digits by which conjugate gradient tells one
     direction from the next.
     """
+    if a.size < _SHORT_ROWS:
+        return np.asarray(np.einsum("ij,ij->j", a, b, dtype=np.float64))
     total = np.zeros(a.shape[1])
     for long_a, long_b in _long_rows(a, b):
         sums = np.einsum("ij,ij->j", long_a, long_b, dtype=np.float64)

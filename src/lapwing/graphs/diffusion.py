@@ -106,13 +106,19 @@ class Diffusion:
 
     def walk(self, F: Array) -> Array:
         """D^-1 W F, the mean over neighbours; a point without any keeps its value."""
+        parts, alone = self._walk_parts
+        mean = self.neighbors(F)
+        mean *= parts.astype(F.dtype, copy=False)[:, None]
+        if len(alone):
+            mean[alone] = F[alone]
+        return np.asarray(mean)
+
+    @cached_property
+    def _walk_parts(self) -> tuple[Array, Array]:
+        """Inverse degrees, 0 for points without neighbours, and these points."""
         with np.errstate(divide="ignore"):
             parts = np.where(self.degrees > 0, 1 / self.degrees, 0.0)
-        mean = self.neighbors(F)
-        mean *= parts.astype(F.dtype)[:, None]
-        alone = np.flatnonzero(self.degrees == 0)
-        mean[alone] = F[alone]
-        return np.asarray(mean)
+        return parts, np.flatnonzero(self.degrees == 0)
 
     def vote(self, shares: Array | CSR, rows: Array) -> Array:
         """Mean of the shares (n, c) over the neighbours of some rows."""
