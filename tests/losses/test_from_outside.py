@@ -141,34 +141,42 @@ def columns(fitted: Any, X: Any) -> Any:
 # ---- LapSVC --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["newton", "pcg", "dual", "auto"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("loss", DIFFERENTIABLE.values(), ids=DIFFERENTIABLE)
 def test_lapsvc_is_the_minimum_of_the_printed_objective(
-    loss: Loss, fit_intercept: bool, n_classes: int, solver: str
+    loss: Loss, fit_intercept: bool, n_classes: int
 ) -> None:
     X, y, weights = blobs(n_classes)
-    fitted = svc(loss, fit_intercept=fit_intercept, solver=solver)
-    fitted.fit(X, y, sample_weight=weights)
-    values, objectives = optimum(fitted, y, weights, *printed(loss))
-    assert fitted.status_ == "converged"
-    np.testing.assert_allclose(fitted.objective_, objectives, rtol=1e-9)
-    np.testing.assert_allclose(columns(fitted, X), values, atol=2e-5)
+    fits = {
+        solver: svc(loss, fit_intercept=fit_intercept, solver=solver).fit(
+            X, y, sample_weight=weights
+        )
+        for solver in ("newton", "pcg", "dual", *(["auto"] if n_classes == 2 else []))
+    }
+    values, objectives = optimum(fits["newton"], y, weights, *printed(loss))
     assert np.abs(values).max() > 0.3  # f = 0 is what solvers once said
+    for solver, fitted in fits.items():
+        assert fitted.status_ == "converged", solver
+        np.testing.assert_allclose(fitted.objective_, objectives, rtol=1e-9, err_msg=solver)
+        np.testing.assert_allclose(columns(fitted, X), values, atol=2e-5, err_msg=solver)
 
 
-@pytest.mark.parametrize("solver", ["newton", "pcg", "dual"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_lapsvc_without_a_graph(solver: str, fit_intercept: bool) -> None:
+def test_lapsvc_without_a_graph(fit_intercept: bool) -> None:
     """The bias is free: nothing determines it where all losses are straight, as at the start."""
     X, y, weights = blobs(2)
     loss = RoundedHinge(0.05)
-    fitted = svc(loss, gamma_I=0.0, fit_intercept=fit_intercept, solver=solver)
-    fitted.fit(X, y, sample_weight=weights)
-    values, objectives = optimum(fitted, y, weights, *printed(loss))
-    np.testing.assert_allclose(fitted.objective_, objectives, rtol=1e-9)
-    np.testing.assert_allclose(columns(fitted, X), values, atol=1e-4)
+    fits = {
+        solver: svc(loss, gamma_I=0.0, fit_intercept=fit_intercept, solver=solver).fit(
+            X, y, sample_weight=weights
+        )
+        for solver in ("newton", "pcg", "dual")
+    }
+    values, objectives = optimum(fits["newton"], y, weights, *printed(loss))
+    for solver, fitted in fits.items():
+        np.testing.assert_allclose(fitted.objective_, objectives, rtol=1e-9, err_msg=solver)
+        np.testing.assert_allclose(columns(fitted, X), values, atol=1e-4, err_msg=solver)
 
 
 def test_what_a_loss_declares_decides_the_search_and_not_the_answer() -> None:
@@ -470,8 +478,8 @@ def test_s3vc_without_unlabelled_weight_is_the_supervised_machine(loss: Loss) ->
 @pytest.mark.parametrize("method", ["gradient", "quasi-newton", "continuation"])
 def test_s3vc_with_a_kinked_loss_from_outside(method: str) -> None:
     """By comparison with the hinge, which SteepHinge is where no margin is negative."""
-    X, truth = make_blobs(80, centers=[[-2, 0], [2, 0]], cluster_std=0.5, random_state=0)
-    y = np.where(np.arange(80) % 8 == 0, truth, -1)
+    X, truth = make_blobs(48, centers=[[-2, 0], [2, 0]], cluster_std=0.5, random_state=0)
+    y = np.where(np.arange(48) % 6 == 0, truth, -1)
     options = {"gamma": 0.5, "C": 1.0, "method": method, "tol": 1e-8}
     hinge, steep = (S3VC(loss=loss, **options).fit(X, y) for loss in ("hinge", SteepHinge(1.7)))
     assert (hinge.decision_function(X) * (2 * truth - 1) > 0).all()

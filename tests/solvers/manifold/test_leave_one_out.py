@@ -71,7 +71,7 @@ def by_refits(objective):
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("fit_intercept", [False, True], ids=["no bias", "bias"])
 def test_values_are_those_of_fits_without_the_observation(loss, graph, fit_intercept):
-    sizes = {"n": 24, "n_labels": 12, "c": 2}
+    sizes = {"n": 20, "n_labels": 9, "c": 2}
     objective = make_case(graph=graph, loss=loss, fit_intercept=fit_intercept, **sizes).objective()
     found, expected = left_out(objective), by_refits(objective)
     exact = loss.kind.differentiable
