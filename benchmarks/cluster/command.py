@@ -25,7 +25,7 @@ from benchmarks.cluster.watch import peaks, traffic, watch
 from benchmarks.shared.log import told
 from benchmarks.shared.output import RESULTS, say, write_results
 from benchmarks.shared.tables import Table
-from lapwing.dask._plan import BARE_BYTES, Plan
+from lapwing.dask._plan import Plan
 
 T = TypeVar("T")
 
@@ -245,7 +245,7 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
 def _planned(kind: str, n: int, d: int, n_workers: int) -> dict[str, tuple[float, float]]:
     """Forecast bytes of a worker and bytes moved by stage."""
     plan = Plan(n, d, n_workers, dimensions=dimensions(kind, n, n_workers))
-    return {stage.name: (BARE_BYTES + stage.held, stage.moved) for stage in plan.stages()}
+    return {stage.name: (stage.held, stage.moved) for stage in plan.stages()}
 
 
 def _labelled(truth: NDArray[np.int64]) -> NDArray[np.int64]:

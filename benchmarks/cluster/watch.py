@@ -28,7 +28,8 @@ _STAGES = {
     "s3vc": ("_low_density",),
     "answers": ("_engine", "_base", "_row_blocks"),
 }
-_BACK = ("between", "in_place")  # of the placement, on the way back
+# Of the placement, on the way back; eigenvectors leave their blocks on that way alone.
+_BACK = ("with_known", "between", "in_place")
 _PRODUCTS = ("packed", "multiplied")  # of halos, in the products of the eigenpairs
 
 
@@ -112,6 +113,8 @@ def stage_of(task: str) -> str:
         return "back"
     if task in _PRODUCTS:
         return "eigenpairs"
+    if task == "same":  # constants: the kernel of the features is the largest by far
+        return "features"
     for stage, modules in _STAGES.items():
         for name in modules:
             module = import_module(f"lapwing.dask.{name}")

@@ -9,16 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lapwing.graphs.ann import count_of_lists
+from lapwing.graphs.ann import LIST_SIZE, count_of_lists
 from lapwing.graphs.chebyshev import block_width
+from lapwing.graphs.search import DIFFERENCE_BYTES
 
-BLOCK_BYTES = 2**29  # largest size of the points of a block
-BARE_BYTES = 2.5e8  # memory of a process with the library, after its first tasks
-_PRODUCTS = 350  # of the Laplacian with a block of vectors, in all iterations
-_EDGES = 7  # of a row after both directions are merged, with 5 neighbours
-_READ = 8  # lists that a row reads
-_MERGED = 4  # copies of the edges of a block while both directions are merged
-_SUMS = 12  # sums of normal equations that wait to be added
+# Largest size of the points of a block: while it is placed, a thread holds it in pieces as well.
+BLOCK_BYTES = 2**29
+# A process with the library, faiss and what its first tasks load, without points.
+_BARE_BYTES = 2.5e8
+# Degrees of the filters of all iterations together: 388 in 8 iterations for 10^5 points on ten
+# sheets, 352 in 6 for 3 10^5. Vectors are fewer once some have converged.
+_PRODUCTS, _ITERATIONS = 350, 8
+_EDGES = 7  # of a row in both directions, with 5 neighbours: 6.4 for 10^5 points on sheets
+_READ = 4  # lists that a row reads: on sheets, for a recall of 0.995
+_SUMS = 12  # normal matrices: 8 that are added to one, and those of the block that is computed
 
 
 class Stage(NamedTuple):
@@ -31,7 +35,7 @@ class Stage(NamedTuple):
     moved : float
         Bytes moved between workers in all.
     held : float
-        Bytes held by a worker.
+        Bytes of the process of a worker.
     """
 
     name: str
@@ -106,69 +110,100 @@ class Plan:
 
     def stages(self) -> list[Stage]:
         """Forecast each stage in turn."""
-        n, row, g, pairs = self.n, self.d * self.itemsize, self.blocks, self.neighbors
-        chunks, away, b = -(-n // self.chunk), 1 - 1 / self.workers, n / self.workers
-        w = n / g  # rows that a thread works on
-        width, q = block_width(self.r), self.border
-        asked = min(1.0, 2 * q)  # rows with a list of another block among the nearest
-        points, chunk = row * b, row * self.chunk
-        edges, weights = 12.0 * self.k, 12.0 * _EDGES  # of a row: as found, and W
-        laplacian = (4.0 + self.itemsize) * _EDGES
-        # Vectors before and after a step: of all blocks if they wait for one another.
-        vectors = 4.0 * width * (3 * b if q else 2 * b + 2 * w) + 4.0 * self.r * b
-        sums = 8.0 * (self.m + self.r) ** 2
-        found = (4.0 + self.itemsize) * (self.k + 9)  # candidates of a row
-        values = 8.0 * self.clusters  # decision values of a row
+        n, g, q, pairs = self.n, self.blocks, self.border, self.neighbors
+        chunks, away = -(-n // self.chunk), 1 - 1 / self.workers
+        asked = min(1.0, 2 * q)  # share of the rows with a list of another block among the nearest
+        # Bytes of a row. Numbers of lists and columns have 4 bytes, those of rows 8, weights 8.
+        point, vector = self.d * self.itemsize, self.itemsize
+        candidates, edges = (4 + self.itemsize) * (self.k + 9), (8 + self.itemsize) * self.k
+        weights, laplacian = 12 * _EDGES + 4, (4 + self.itemsize) * (_EDGES + 1) + 4
+        graph = weights + laplacian + 32  # and row numbers, components, degrees, null vectors
+        vectors, values = vector * self.r, 8 * self.clusters
+        iterated = self.r - min(self.r, self.clusters)  # the others are null vectors
+        width = block_width(iterated) if iterated else 0
+        sums = 8 * (self.m + self.r) ** 2
         return [
-            Stage("read", 2 * chunks, 0, points + 2 * chunk),
-            Stage(
+            # The chunks, and copies of one while it is checked.
+            self._stage("read", tasks=2 * chunks, row=point, fixed=2 * point * self.chunk),
+            # Chunks and blocks, and the pieces of a block for each thread: its own and those that
+            # other workers wait for. The sample of the k-means goes to one worker.
+            self._stage(
                 "placement",
-                3 * chunks + chunks * g + 2 * g,
-                (row + 12) * n * away + 39.0 * count_of_lists(n) * row,
-                2 * points + 24 * b + (2 - 1 / self.workers) * row * w,
+                tasks=(3 + g) * chunks + 2 * g,
+                moved=(point + 12) * n * away + LIST_SIZE * count_of_lists(n) * point,
+                row=2 * point + 20,
+                block=(2 - 1 / self.workers) * point,
             ),
-            Stage(
+            # Chunks, blocks and their lists, with a byte a feature (where bytes cannot tell
+            # neighbours, lists hold points); edges of a block, made of candidates.
+            self._stage(
                 "search",
-                20 * g + 3 * pairs,
-                asked * n * (row + 4 * _READ + found),
-                2 * points + (self.d + 20 + 4 * _READ + edges) * b + (found + 2 * edges) * w,
+                tasks=20 * g + 3 * pairs,
+                moved=asked * n * (point + 4 * _READ + candidates),
+                row=2 * point + 12 + self.d + 8 + 4 * _READ + edges,
+                block=candidates + 2 * edges,
+                fixed=4 * DIFFERENCE_BYTES,
             ),
-            Stage(
+            # Edges one way, weighted, and both ways: those of a block in four copies.
+            self._stage(
                 "graph",
-                5 * g + 2 * pairs,
-                24 * q * n * self.k,
-                points + (2 * edges + weights) * b + _MERGED * weights * w,
+                tasks=5 * g + 2 * pairs,
+                moved=24 * q * n * self.k,
+                row=point + 2 * edges + weights,
+                block=4 * weights,
             ),
-            Stage(
+            # Vectors before, now and after a step, or in the steps of orthogonalisation, and those
+            # that have converged.
+            self._stage(
                 "eigenpairs",
-                _PRODUCTS * (g + pairs) + 500 * g,
-                4.0 * width * q * n * _PRODUCTS,
-                points + (weights + laplacian) * b + vectors,
+                tasks=_PRODUCTS * (g + pairs) * bool(q) + 20 * _ITERATIONS * g,
+                moved=vector * width * q * n * _PRODUCTS,
+                row=point + graph + vector * (3 * width + iterated),
             ),
-            Stage(
+            # Pieces for the chunks, of components too. Dask runs some of these short tasks where
+            # there is no block.
+            self._stage(
                 "back",
-                chunks * g + 2 * g,
-                3 * (4.0 * self.r + 8) * n * away,  # and again to where the chunk of X is
-                points + weights * b + 3 * 4.0 * self.r * b,
+                tasks=2 * chunks * (g + 1),
+                moved=3 * (vectors + 8) * n * away,
+                row=point + graph + 3 * vectors,
             ),
-            Stage(
+            # Each worker gets the landmarks and their factor.
+            self._stage(
                 "features",
-                2 * chunks,
-                sums * (chunks + self.workers) * away,
-                points + (weights + 4.0 * self.r) * b + _SUMS * sums,
+                tasks=2 * chunks,
+                moved=sums * (chunks * away + self.workers - 1),
+                row=point + graph + vectors,
+                fixed=_SUMS * sums,
             ),
-            Stage(
+            # Values of each class, made where the features were: two steps of them at a time, and
+            # those that are kept.
+            self._stage(
                 "answers",
-                12 * chunks,
-                4 * values * n * away,
-                points + (4.0 * self.r + 4 * values) * b + 4 * sums,
+                tasks=12 * chunks,
+                row=point + graph + vectors + 2 * values + vector * self.clusters,
+                fixed=4 * sums,
             ),
         ]
+
+    def _stage(
+        self,
+        name: str,
+        *,
+        tasks: int,
+        moved: float = 0.0,
+        row: float,
+        block: float = 0.0,
+        fixed: float = 0.0,
+    ) -> Stage:
+        """Make a stage from bytes a row of a worker, a row of a block, and those beside them."""
+        held = row * self.n / self.workers + block * self.n / self.blocks + fixed
+        return Stage(name, tasks, moved, _BARE_BYTES + held)
 
     @property
     def worker_bytes(self) -> float:
         """Peak memory of a worker in bytes."""
-        return BARE_BYTES + max(stage.held for stage in self.stages())
+        return max(stage.held for stage in self.stages())
 
     @property
     def moved(self) -> float:
