@@ -312,7 +312,8 @@ def _tuned(
         search = _Search(placement, placed.map(_filled, layout, kind, seed), k, more=more)
         read, recall = ann.fewest_lists(partial(search.recall, truth), target_recall, most)
         search = replace(search, n_read=read)
-        if recall >= target_recall:
+        # Where time is too short for the lists, points in them, a copy of all, find no more.
+        if recall >= target_recall or (kind == "bytes" and most < holding):
             break
     level = logging.INFO if recall >= target_recall else logging.WARNING
     text = "Neighbours on the cluster: recall %.4f (asked: %g) reading %d of %d lists of %s."
