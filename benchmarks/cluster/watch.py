@@ -81,15 +81,6 @@ def peaks(client: Any) -> dict[str, int]:
     return dict(merged)
 
 
-def peak_tasks(client: Any) -> dict[str, int]:
-    """Return the largest resident size of a worker by name of task."""
-    merged: dict[str, int] = defaultdict(int)
-    for found in client.run(_peaks).values():
-        for name, size in found.items():
-            merged[name] = max(merged[name], size)
-    return dict(merged)
-
-
 def traffic(client: Any) -> dict[str, int]:
     """Return the bytes that workers received of one another, by stage."""
     merged: dict[str, int] = defaultdict(int)

@@ -117,7 +117,9 @@ class Plan:
         point, vector = self.d * self.itemsize, self.itemsize
         candidates, edges = (4 + self.itemsize) * (self.k + 9), (8 + self.itemsize) * self.k
         weights, laplacian = 12 * _EDGES + 4, (4 + self.itemsize) * (_EDGES + 1) + 4
-        graph = weights + laplacian + 32  # and row numbers, components, degrees, null vectors
+        lists = self.d + 8  # a byte a feature; where bytes cannot tell neighbours, it is the points
+        # With numbers, components, degrees and null vectors. What lists took, malloc keeps.
+        graph = weights + laplacian + 32 + lists
         vectors, values = vector * self.r, 8 * self.clusters
         iterated = self.r - min(self.r, self.clusters)  # the others are null vectors
         width = block_width(iterated) if iterated else 0
@@ -134,13 +136,12 @@ class Plan:
                 row=2 * point + 20,
                 block=(2 - 1 / self.workers) * point,
             ),
-            # Chunks, blocks and their lists, with a byte a feature (where bytes cannot tell
-            # neighbours, lists hold points); edges of a block, made of candidates.
+            # Chunks, blocks and their lists; edges of a block, made of candidates.
             self._stage(
                 "search",
                 tasks=20 * g + 3 * pairs,
                 moved=asked * n * (point + 4 * _READ + candidates),
-                row=2 * point + 12 + self.d + 8 + 4 * _READ + edges,
+                row=2 * point + 12 + lists + 4 * _READ + edges,
                 block=candidates + 2 * edges,
                 fixed=4 * DIFFERENCE_BYTES,
             ),
@@ -149,7 +150,7 @@ class Plan:
                 "graph",
                 tasks=5 * g + 2 * pairs,
                 moved=24 * q * n * self.k,
-                row=point + 2 * edges + weights,
+                row=point + lists + 2 * edges + weights,
                 block=4 * weights,
             ),
             # Vectors before, now and after a step, or in the steps of orthogonalisation, and those
