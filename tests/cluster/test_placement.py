@@ -22,7 +22,8 @@ from lapwing.dask._placement import (
     near_neighbors,
 )
 from lapwing.dask._session import Session
-from lapwing.graphs import KNNGraph
+from lapwing.exceptions import LowRecallWarning
+from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.chebyshev import Filter
 from tests.cluster.conftest import array, distributed
 
@@ -192,3 +193,15 @@ def test_chunks_that_are_ready_are_no_results_again(client: Any) -> None:
     whole = array.from_array(np.ones((40, 2), dtype=int), chunks=(20, -1)).persist()
     parts = read_points(Session.of(client), whole).rows.parts
     assert client.gather(list(parts))[0].dtype == np.float64
+
+
+def test_points_are_not_copied_where_time_is_short(
+    client: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(ann, "CODED_POINTS", 100)
+    monkeypatch.setattr(ann, "_LIST_OPERATIONS", 0.0)  # for a single list
+    X = np.random.default_rng(0).standard_normal((400, 8))
+    with caplog.at_level("WARNING", "lapwing"), pytest.warns(LowRecallWarning):
+        knn_edges(KNNGraph(5, approximate=True), points_of(client, X, 100))
+    assert "reading 1 of" in caplog.text
+    assert "lists of bytes" in caplog.text
