@@ -227,23 +227,19 @@ class TuneRequest(FitRequest):
 
     def __post_init__(self) -> None:
         if self.method:
-            object.__setattr__(self, "method", _choosing_its_own(find_method(self.method)[0]))
+            name = find_method(self.method)[0]
+            tuned = name if name.endswith("-cv") or name == AUTO else f"{name}-cv"
+            if tuned not in METHODS:
+                known = [one.removesuffix("-cv") for one in METHODS if one.endswith("-cv")]
+                raise ValueError(
+                    f"--method {name} has no parameters that tune can choose. Use one of "
+                    f"{', '.join(known)}."
+                )
+            object.__setattr__(self, "method", tuned)
         super().__post_init__()
 
     def _usual_method(self) -> str:
         return "laprls-cv" if self.settings else AUTO
-
-
-def _choosing_its_own(name: str) -> str:
-    """Return the method that chooses the parameters of a method by itself."""
-    tuned = name if name.endswith("-cv") or name == AUTO else f"{name}-cv"
-    if tuned not in COMMAND_METHODS and tuned != AUTO:
-        known = [one.removesuffix("-cv") for one in COMMAND_METHODS if one.endswith("-cv")]
-        raise ValueError(
-            f"--method {name} has no parameters that tune can choose. Use one of "
-            f"{', '.join(known)}."
-        )
-    return tuned
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -86,7 +86,7 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
             raise ValueError(f"--set {name}: {method.name} has no parameter {name!r}. {guess}")
         if name in settings:
             raise ValueError(f"--set {name} is given twice; give it once.")
-        settings[name] = _reader(name, defaults[name])(name, value.strip())
+        settings[name] = _parse(name, value.strip(), defaults[name])
     if settings.get("kernel") == "precomputed":
         raise ValueError("--set kernel=precomputed: a table holds points and no kernel matrix.")
     return settings
@@ -197,28 +197,20 @@ def spelled(value: Any) -> str:
     return str(value.item() if isinstance(value, np.generic) else value)
 
 
-def _reader(name: str, default: Any) -> Callable[[str, str], Any]:
-    if isinstance(default, bool):
-        return _switch
-    if name in _OR_AUTO:
-        return _switch_or_auto
+def _parse(name: str, text: str, default: Any) -> Any:
+    """Parse the value of a parameter with this default."""
+    if isinstance(default, bool) or name in _OR_AUTO:
+        if name in _OR_AUTO and text.lower() == "auto":
+            return "auto"
+        if text.lower() not in _SWITCHES:
+            known = "yes, no or auto" if name in _OR_AUTO else "yes or no"
+            raise ValueError(f"--set {name}={text}: this is a switch; write {known}.")
+        return _SWITCHES[text.lower()]
     if name in _OF_CLASSES:
-        return _parts
-    return _grid if isinstance(default, tuple) or name in _GRIDS else _value
-
-
-def _grid(name: str, text: str) -> tuple[Any, ...]:
-    return tuple(_value(name, one.strip()) for one in text.split(","))
-
-
-def _switch(name: str, text: str, known: str = "yes or no") -> bool:
-    if text.lower() not in _SWITCHES:
-        raise ValueError(f"--set {name}={text}: this is a switch; write {known}.")
-    return _SWITCHES[text.lower()]
-
-
-def _switch_or_auto(name: str, text: str) -> bool | str:
-    return "auto" if text.lower() == "auto" else _switch(name, text, "yes, no or auto")
+        return _parts(name, text)
+    if isinstance(default, tuple) or name in _GRIDS:
+        return tuple(_value(name, one.strip()) for one in text.split(","))
+    return _value(name, text)
 
 
 def _parts(name: str, text: str) -> Any:
