@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ from tests.helpers.data import first_labels
 
 EVIL = "<script>document.title='pwned'</script>"
 QUOTES = "\"'><img src=x onerror=alert(1)> &amp; ünï ☃ \u202eabc"
+
+
+def asked(fit: Outcome, **origin: Any) -> Outcome:
+    """The same fit with another request: the name of its truth, its command, its map."""
+    return replace(fit, origin=replace(fit.origin, **origin))
 
 
 def outcome(

@@ -41,6 +41,7 @@ from lapwing import (
 )
 from lapwing._app import fitting, reading
 from lapwing._app.requests import FitRequest
+from lapwing._report import page as page_module
 from lapwing._report import svg, text
 from lapwing._report.association import ColumnParts
 from lapwing._report.findings import (
@@ -59,7 +60,7 @@ from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.model_selection import leave_one_out, sure_rows
-from tests.helpers.report_cases import EVIL, QUOTES, curve, hostile, moons, outcome
+from tests.helpers.report_cases import EVIL, QUOTES, asked, curve, hostile, moons, outcome
 
 VOID = {"wbr", "meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
 
@@ -117,9 +118,11 @@ def sine() -> tuple[Any, Any]:
 def pages(two_moons: Any, sine: Any) -> dict[str, str]:
     evil, truth = hostile()
     return {
-        "classes": render(collect(two_moons[0], truth=two_moons[1], command="lapwing fit a.csv")),
-        "numbers": render(collect(sine[0], truth=sine[1], truth_name="height")),
-        "hostile": render(collect(evil, truth=truth, truth_name=EVIL, command=EVIL)),
+        "classes": render(
+            collect(asked(two_moons[0], command="lapwing fit a.csv"), truth=two_moons[1])
+        ),
+        "numbers": render(collect(asked(sine[0], truth="height"), truth=sine[1])),
+        "hostile": render(collect(asked(evil, truth=EVIL, command=EVIL), truth=truth)),
     }
 
 
@@ -151,9 +154,12 @@ def test_volumes_are_counts(two_moons: Any) -> None:
     assert volumes["n_sure"] == sum(line["sure"] for line in volumes["classes"])
 
 
-def test_rows_are_sorted_by_margin_and_named(two_moons: Any) -> None:
+def test_rows_are_sorted_by_margin_and_named(
+    two_moons: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fit, truth = two_moons
-    rows = collect(fit, truth=truth, n_listed=5).rows
+    monkeypatch.setattr(page_module, "_LISTED", 5)
+    rows = collect(fit, truth=truth).rows
     free = ~fit.table.labeled
     margin = fit.predictions.margin[free]
     ids = fit.table.ids[free]
@@ -181,7 +187,7 @@ def test_a_label_that_the_model_contradicts_is_named() -> None:
 
 def test_twin_and_truth_are_counted(two_moons: Any) -> None:
     fit, truth = two_moons
-    data = collect(fit, truth=truth, truth_name="shape")
+    data = collect(asked(fit, truth="shape"), truth=truth)
     free = ~fit.table.labeled
     twin = fit.twin.answers
     assert data.twin["n_differ"] == np.sum(twin[free] != fit.predictions.label[free])
@@ -208,7 +214,7 @@ def test_truth_may_be_partial_and_know_more_classes(two_moons: Any) -> None:
 
 
 def test_truth_of_no_unlabeled_row_is_told(two_moons: Any) -> None:
-    data = collect(two_moons[0], truth=[""] * 120, truth_name="shape")
+    data = collect(asked(two_moons[0], truth="shape"), truth=[""] * 120)
     assert data.truth == {"name": "shape", "n": 0}
     assert "No unlabelled row has an entry in the column shape" in " ".join(
         Page(render(data)).text.split()
@@ -306,7 +312,7 @@ def test_intervals_of_numbers_are_drawn(sine: Any) -> None:
 
 def test_regression_figures(sine: Any) -> None:
     fit, truth = sine
-    data = collect(fit, truth=truth, truth_name="height")
+    data = collect(asked(fit, truth="height"), truth=truth)
     free = ~fit.table.labeled
     predicted, twin = fit.predictions.label, fit.twin.answers
     assert data.kind == "regression"
@@ -748,23 +754,22 @@ def test_every_point_says_what_it_is(two_moons: Any) -> None:
     assert f"{worst['predicted']}, margin {text.number(worst['margin'])}" in drawn
 
 
-def test_the_map_is_thinned_with_a_note_and_keeps_labels() -> None:
+def test_the_map_is_thinned_with_a_note_and_keeps_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     fit, _ = moons(600)
-    data = collect(fit, max_points=100)
+    assert "rows are drawn" not in render(collect(fit))
+    monkeypatch.setattr(page_module, "_DRAWN", 100)
+    data = collect(fit)
     assert (data.map["shown"], data.map["total"]) == (100, 600)
     assert sum(data.map["labeled"]) == 6
     assert "100 of 600 rows are drawn" in " ".join(Page(render(data)).text.split())
-    assert "rows are drawn" not in render(collect(fit))
     # The rows that are listed are on the map, whatever the sample.
     listed = {row["row"] for row in data.rows["least"]}
     assert listed <= set(data.map["rows"])
 
 
-def test_figures_do_not_grow_with_the_rows() -> None:
-    sizes = [
-        len(json.dumps(collect(moons(n, twin=False)[0], max_points=200).to_dict()))
-        for n in (400, 1600)
-    ]
+def test_figures_do_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_module, "_DRAWN", 200)
+    sizes = [len(json.dumps(collect(moons(n, twin=False)[0]).to_dict())) for n in (400, 1600)]
     assert sizes[1] < 1.1 * sizes[0]
 
 
@@ -785,7 +790,7 @@ def test_principal_components_are_those_of_a_decomposition() -> None:
 def test_own_columns_place_the_rows(two_moons: Any) -> None:
     fit = two_moons[0]
     plane = np.column_stack([np.arange(120.0), np.zeros(120)])
-    data = collect(fit, embedding=plane, embedding_names=("east", EVIL))
+    data = collect(asked(fit, layout=("east", EVIL)), embedding=plane)
     assert data.map["x"] == sorted(data.map["x"])
     assert len(set(data.map["y"])) == 1
     assert data.map["axes"] == ["east", EVIL]
@@ -938,7 +943,7 @@ def test_same_data_same_bytes() -> None:
         "import sys; from tests.helpers.report_cases import moons\n"
         "from lapwing._report.page import collect, render\n"
         "fit, truth = moons()\n"
-        "page = render(collect(fit, truth=truth, command='lapwing fit a.csv'))\n"
+        "page = render(collect(fit, truth=truth))\n"
         "sys.stdout.buffer.write(page.encode())"
     )
     # Processes of their own: the last digits depend on the threads of BLAS, which other tests set.
@@ -1065,7 +1070,7 @@ def test_the_lines_of_python_know_nested_steps() -> None:
 
 
 def test_parameters_and_versions_are_listed(two_moons: Any) -> None:
-    repeat = collect(two_moons[0], command="lapwing fit 'a b.csv'").repeat
+    repeat = collect(asked(two_moons[0], command="lapwing fit 'a b.csv'")).repeat
     values = {p["name"]: p for p in repeat["parameters"]}
     assert values["unlabeled"] == {"name": "unlabeled", "value": "''", "changed": True}
     assert values["gamma_I"] == {"name": "gamma_I", "value": "1.0", "changed": False}
@@ -1083,8 +1088,6 @@ def test_wrong_arguments_are_named(two_moons: Any) -> None:
         ValueError, match="truth must have an entry for each of the 120 rows, got 3"
     ):
         collect(fit, truth=[1, 2, 3])
-    with pytest.raises(ValueError, match="max_points must be 10 or more, got 0"):
-        collect(fit, max_points=0)
     for wrong in (np.zeros((120, 3)), np.zeros((5, 2)), np.full((120, 2), np.nan)):
         with pytest.raises(ValueError, match="embedding must be two columns of finite numbers"):
             collect(fit, embedding=wrong)

@@ -13,7 +13,7 @@ import pytest
 from lapwing import LapRLSClassifier
 from lapwing._report.page import collect, render
 from tests.helpers.browser import CHROMIUM, CONTRASTS, chromium
-from tests.helpers.report_cases import curve, hostile, moons, outcome
+from tests.helpers.report_cases import asked, curve, hostile, moons, outcome
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -65,9 +65,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ids=[f"customer-{i:06d}" for i in range(240)],
     )
     pages = {
-        "classes": collect(fit, truth=truth, truth_name="shape", command="lapwing fit a.csv"),
+        "classes": collect(asked(fit, truth="shape", command="lapwing fit a.csv"), truth=truth),
         "numbers": collect(numbers, truth=heights),
-        "hostile": collect(evil, truth=names, command="x" * 500),
+        "hostile": collect(asked(evil, command="x" * 500), truth=names),
         "plain": collect(plain),
         "many": collect(crowded, truth=[f"a long name of class {k}" for k in many]),
     }

@@ -51,6 +51,8 @@ from lapwing.graphs import KNNGraph
 from lapwing.plotting.drawing import word_of
 from lapwing.plotting.path import Path as ErrorPath
 
+_DRAWN = 3000  # rows on the map; of more a sample is drawn, and the page says so
+_LISTED = 10  # rows in each list
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
 _TELLING = 6  # columns that tell the classes apart
@@ -65,12 +67,7 @@ def collect(
     fit: FitRecord,
     *,
     truth: Sequence[Any] | None = None,
-    truth_name: str | None = None,
     embedding: ArrayLike | None = None,
-    embedding_names: Sequence[str] | None = None,
-    command: str | None = None,
-    max_points: int = 3000,
-    n_listed: int = 10,
 ) -> ReportData:
     """Compute the figures of the report of a fit.
 
@@ -81,19 +78,9 @@ def collect(
     truth : sequence of length n, default=None
         True classes or numbers, which the fit did not use; None, NaN and blanks are unknown. None
         means those of the fit's table, if it has any.
-    truth_name : str, default=None
-        Their column; None means the one of the fit.
     embedding : array-like of shape (n, 2), default=None
         Coordinates of the rows on the map; None means the table's layout, or else the first two
         principal components of the transformed features.
-    embedding_names : sequence of str, default=None
-        Names of its two columns; None means those of the fit.
-    command : str, default=None
-        Command line of the fit; None means the one in `fit`.
-    max_points : int, default=3000
-        Largest number of rows on the map; of more, a sample is drawn, and the page says so.
-    n_listed : int, default=10
-        Number of rows in each list.
 
     Returns
     -------
@@ -103,14 +90,12 @@ def collect(
     Raises
     ------
     ValueError
-        If `truth` or `embedding` does not have an entry for every row, or `max_points` is below 10.
+        If `truth` or `embedding` does not have an entry for every row.
     """
     table, answers, origin = fit.table, fit.predictions, fit.origin
     n = len(answers.label)
     truth = fit.truth if truth is None else truth
     embedding = table.layout if embedding is None else embedding
-    if max_points < 10:
-        raise ValueError(f"max_points must be 10 or more, got {max_points}.")
     if truth is not None and len(truth) != n:
         raise ValueError(f"truth must have an entry for each of the {n} rows, got {len(truth)}.")
     estimator = fit.estimator
@@ -120,26 +105,24 @@ def collect(
     if answers.classes is None:
         rows = NumberRows.read(answers, table.y, twin, truth)
         classes = groups = least_certain = None
-        listed = rows.list_rows(n_listed, getattr(estimator, "left_out_residuals_", None))
+        listed = rows.list_rows(_LISTED, getattr(estimator, "left_out_residuals_", None))
     else:
         rows = ClassRows.read(answers, table.y, twin, truth)
         classes, groups = rows.names[: rows.n_classes], rows.predicted
-        least_certain = rows.least_certain(n_listed)
-        listed = rows.list_rows(n_listed, fit.next_rows)
+        least_certain = rows.least_certain(_LISTED)
+        listed = rows.list_rows(_LISTED, fit.next_rows)
         tested = getattr(estimator, "left_out_rows_", None)  # a cluster keeps none
         if tested is not None:
             listed["left_out"] = rows.compare_left_out(tested, estimator.left_out_proba_)
-    drawn = choose_rows(rows.labeled, max_points, least_certain)
+    drawn = choose_rows(rows.labeled, _DRAWN, least_certain)
     sections: dict[str, Any] = {
         "kind": "regression" if classes is None else "classification",
         "volumes": rows.volumes(),
         "rows": listed,
-        "twin": rows.compare_with_twin(n_listed),
-        "truth": rows.compare_with_truth(
-            text.clean(origin.truth if truth_name is None else truth_name)
-        ),
+        "twin": rows.compare_with_twin(_LISTED),
+        "truth": rows.compare_with_truth(text.clean(origin.truth)),
         "fitted": _describe_fit(fit, rows.labeled, classes),
-        "map": place(X, drawn, embedding, embedding_names or origin.layout or None)
+        "map": place(X, drawn, embedding, origin.layout or None)
         | {
             "rows": drawn.tolist(),
             "ids": [text.clean(rows.ids[i], NAME_LENGTH) for i in drawn],
@@ -149,7 +132,7 @@ def collect(
         "graph": graph_health(estimator, fit.vertex, rows.labeled, rows.ids, groups),
         "convergence": convergence(estimator, fit.method.solver, classes),
         "repeat": {
-            "command": text.clean(origin.command if command is None else command, longest=4000),
+            "command": text.clean(origin.command, longest=4000),
             "plain_command": text.clean(origin.plain_command, longest=4000),
             "python": python_lines(fit.pipeline, table.unlabeled),
             "parameters": parameters(estimator),
