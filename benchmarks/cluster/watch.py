@@ -31,6 +31,8 @@ _STAGES = {
 # Of the placement, on the way back; eigenvectors leave their blocks on that way alone.
 _BACK = ("with_known", "between", "in_place")
 _PRODUCTS = ("packed", "multiplied")  # of halos, in the products of the eigenpairs
+# Of the points, for the width of the kernel; and constants, of which its landmarks are the largest.
+_FEATURES = ("squares_around", "same")
 
 
 class Watch(WorkerPlugin):
@@ -104,7 +106,7 @@ def stage_of(task: str) -> str:
         return "back"
     if task in _PRODUCTS:
         return "eigenpairs"
-    if task == "same":  # constants: the kernel of the features is the largest by far
+    if task in _FEATURES:
         return "features"
     for stage, modules in _STAGES.items():
         for name in modules:

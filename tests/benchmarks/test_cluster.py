@@ -55,6 +55,7 @@ def test_the_number_of_blocks() -> None:
     ("task", "stage"),
     [
         ("block_info", "read"),
+        ("squares_around", "features"),
         ("piece", "placement"),
         ("in_place", "back"),
         ("answered", "search"),
