@@ -8,7 +8,7 @@ import pytest
 from benchmarks.__main__ import main
 from benchmarks.cluster.command import Use, _beside_plan, _cells, _planned
 from benchmarks.cluster.data import CHUNK, KINDS, N_TERMS, WORDS, classes, documents
-from lapwing.dask._plan import BLOCK_BYTES, Plan, count_of_blocks
+from lapwing.dask._plan import BLOCK_BYTES, Plan, count_of_blocks, count_of_groups
 
 
 def test_a_plan_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,6 +49,7 @@ def test_the_number_of_blocks() -> None:
     assert count_of_blocks(10**6, 256, 2) == 2
     assert count_of_blocks(10**8, 256, 2) == 48 >= 10**8 * 256 / BLOCK_BYTES > 46
     assert count_of_blocks(3, 256, 8) == 3
+    assert [count_of_groups(g) for g in (2, 100, 200)] == [10_000, 200, 200]
 
 
 @pytest.mark.parametrize(

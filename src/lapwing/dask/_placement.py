@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array, row_blocks
 from lapwing.dask._data import Points
+from lapwing.dask._plan import count_of_groups
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
 from lapwing.graphs import Laplacian, smallest_eigenpairs
@@ -41,7 +42,6 @@ PURPOSE = "KNNGraph of so many points on a cluster"
 _NEXT = 4  # nearest lists of a sample point, which become neighbours of one another
 _PARTS = 4  # a list of more than 1 / _PARTS of a block is split by row numbers
 _SLACK = 0.1  # of a block: distance of a cut from that into even parts, at most
-_PIECES = 20_000  # most pieces of chunks for blocks; with more, chunks are cut in groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
     layout = session.each(_layout, 1, trained, counts, n_blocks)[0]
     starts = X.rows.starts[:-1].tolist()
     owners = numbers.map(_owners, PerPart(starts), layout)
-    groups = _groups(X.rows.sizes, max(n_blocks, _PIECES // n_blocks))
+    groups = _groups(X.rows.sizes, count_of_groups(n_blocks))
     columns = X.rows.parts, numbers.parts, owners.parts, starts
     of_groups = [PerPart([[column[i] for i in group] for group in groups]) for column in columns]
     placed: dict[int, Any] = {}
@@ -398,7 +398,7 @@ def returned(values: RowBlocks, origins: RowBlocks, chunks: tuple[int, ...]) -> 
     """
     session, n_blocks = values.session, len(values.parts)
     starts = np.concatenate([[0], np.cumsum(chunks)])
-    groups = _groups(chunks, max(n_blocks, _PIECES // n_blocks))
+    groups = _groups(chunks, count_of_groups(n_blocks))
     bounds = starts[[*(group[0] for group in groups), len(chunks)]]
     ranges = list(pairwise(bounds.tolist()))
     cut = [list(values.map(_between, origins, each).parts) for each in ranges]

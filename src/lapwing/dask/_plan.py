@@ -15,6 +15,7 @@ from lapwing.graphs.search import DIFFERENCE_BYTES
 
 # Largest size of the points of a block: while it is placed, a thread holds it in pieces as well.
 BLOCK_BYTES = 2**29
+_PIECES = 20_000  # most tasks that cut chunks for blocks, some 20 s of the scheduler
 # A process with the library, faiss and what its first tasks load, without points.
 _BARE_BYTES = 2.5e8
 # Degrees of the filters of all iterations together: 388 in 8 iterations for 10^5 points on ten
@@ -48,6 +49,11 @@ def count_of_blocks(n: int, row_bytes: int, n_threads: int) -> int:
     """Return the number of blocks, equal for each thread, such that none exceeds `BLOCK_BYTES`."""
     a_thread = -(-n * row_bytes // (BLOCK_BYTES * n_threads))
     return min(max(a_thread, 1) * n_threads, n)
+
+
+def count_of_groups(n_blocks: int) -> int:
+    """Return the largest number of groups of chunks that are cut into pieces for the blocks."""
+    return max(n_blocks, _PIECES // n_blocks)
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,7 @@ class Plan:
         """Forecast each stage in turn."""
         n, g, q, pairs = self.n, self.blocks, self.border, self.neighbors
         chunks, away = -(-n // self.chunk), 1 - 1 / self.workers
+        pieces = g * min(chunks, count_of_groups(g))
         asked = min(1.0, 2 * q)  # share of the rows with a list of another block among the nearest
         # Bytes of a row. Numbers of lists and columns have 4 bytes, those of rows 8, weights 8.
         point, vector = self.d * self.itemsize, self.itemsize
@@ -131,7 +138,7 @@ class Plan:
             # other workers wait for. The sample of the k-means goes to one worker.
             self._stage(
                 "placement",
-                tasks=(3 + g) * chunks + 2 * g,
+                tasks=3 * chunks + pieces + 2 * g,
                 moved=(point + 12) * n * away + LIST_SIZE * count_of_lists(n) * point,
                 row=2 * point + 20,
                 block=(2 - 1 / self.workers) * point,
@@ -165,7 +172,7 @@ class Plan:
             # there is no block.
             self._stage(
                 "back",
-                tasks=2 * chunks * (g + 1),
+                tasks=2 * (pieces + chunks),
                 moved=3 * (vectors + 8) * n * away,
                 row=point + graph + 3 * vectors,
             ),
