@@ -1,22 +1,22 @@
-r"""Soft assignment of points to classes whose volumes stay near a prior.
+r"""Soft assignment of points to classes with volumes near a prior.
 
-Given values f, the shares q (rows that sum to one) that maximise
+Given values f, the shares q (rows of sum one) that maximise
 
 .. math:: \frac1M \sum_i m_i \Big( \sum_k q_{ik} f_{ik} + T\, H(q_i) \Big)
     - \tau\, \mathrm{KL}(v \,\|\, \pi), \qquad v_k = \frac1M \sum_i m_i q_{ik},
 
-H the entropy of a row and M the sum of the masses, are q = softmax((f + b) / T), b one offset a
-class. The offsets minimise the dual, which is convex:
+with H the entropy of a row and M the sum of the masses, are q = softmax((f + b) / T) with an offset
+b for each class. The offsets minimise the convex dual:
 
 .. math:: \frac{T}{M} \sum_i m_i \log \sum_k e^{(f_{ik} + b_k) / T}
     + \tau \log \sum_k \pi_k e^{-b_k / \tau}.
 
-Both are equal at the optimum. As tau grows the last term tends to -pi'b, and the volumes are met
-exactly; as T goes to 0 the shares become whole, and `lapwing.classes.volumes` has the offsets then.
-Points whose shares are known take part in v alone.
+Both are equal at the optimum. As tau grows the last term tends to -pi'b, and the volumes equal the
+prior exactly; as T goes to 0 the shares become 0 or 1, and `lapwing.classes.volumes` computes the
+offsets. Points of known shares contribute to v only.
 
-Newton's method on the K offsets: the Hessian is K x K, and its null vector, a constant added to all
-offsets, is taken out by asking them to sum to 0.
+The dual is minimised by Newton's method on the K offsets. The null vector of its K x K Hessian, a
+constant added to all offsets, is removed by the condition that they sum to 0.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array, row_blocks
 
-_ARMIJO = 1e-4  # part of the decrease that the slope promises
-_HALVINGS = 40
-_ROUNDINGS = 1e-14
-_RIDGE = 1e-10
-_CACHE = 2**20  # bytes of shares at a time: passes over a block then stay in the cache
-_BELOW = 50.0  # temperatures: shares of e^-50
-_FULL = 1e-12  # part of all points: a class with less room has none
+_ARMIJO = 1e-4  # usual parameter of sufficient decrease
+_HALVINGS = 40  # of a step, to 1e-12
+_ROUNDING = 1e-14  # of the objective, relative
+_RIDGE = 1e-10  # relative to the trace of the Hessian, which vanishes for whole shares
+_CACHE = 2**20  # bytes of shares in a block, which stays in the processor's cache
+_BELOW = 50.0  # temperatures below all others: shares of e^-50
+_FULL = 1e-12  # share of all points: a class with less room is full
 _TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """Shares of the classes, and what they achieve.
+    """Shares of the classes, with the offsets and volumes.
 
     Attributes
     ----------
     shares : ndarray of shape (n, c)
-        Rows that sum to 1, in the precision of the values.
+        Rows of sum 1, in the precision of the values.
     offsets : ndarray of shape (c,)
-        b; they sum to 0 over the classes of a prior above 0, and are -inf at the others.
+        b; they sum to 0 over the classes of positive prior, and are -inf for the others.
     volumes : ndarray of shape (c,)
-        v, which sums to 1, the points of known shares included.
+        v, of sum 1, including points of known shares.
     objective : float
-        Of the dual at `offsets`: the least value.
+        Value of the dual at `offsets`.
     n_iter : int
-        Steps of Newton's method.
+        Newton steps.
     converged : bool
         Whether the gradient, a difference of volumes, is within the tolerance.
     """
@@ -80,48 +80,48 @@ def balance(
     tol: float = 1e-9,
     max_iter: int = 100,
 ) -> Balance:
-    """Find the shares.
+    """Compute the shares; see the module.
 
     Parameters
     ----------
     F : ndarray of shape (n, c)
-        Values of the points whose shares are looked for.
+        Values of the points.
     prior : ndarray of shape (c,)
         pi; sums to 1. A class of prior 0 gets no share.
     temperature : float
         T > 0, in the units of F.
     softness : float, default=inf
-        tau > 0, in the units of F; infinite meets the prior exactly.
+        tau > 0, in the units of F; with infinity the volumes equal the prior.
     masses : ndarray of shape (n,), optional
         m; 1 by default.
     known : ndarray of shape (c,), optional
-        Mass of each class at points besides those of F, whose shares are known.
+        Mass of each class at other points, of known shares.
     start : ndarray of shape (c,), optional
-        Offsets to begin with.
+        Initial offsets.
     tol : float, default=1e-9
-        Of the volumes: largest entry of the gradient.
+        Tolerance of the volumes: largest entry of the gradient.
     max_iter : int, default=100
 
     Raises
     ------
     ValueError
-        Where what is known is more of a class than the prior leaves it, and must be met.
+        If the known mass of a class exceeds its prior, and softness is infinite.
     """
     given = _Given(F, prior, masses, known, start)
     room = given.room
     if np.isinf(softness) and len(F):
         _check(given, room)
-    # A class that its known points fill gets no share of others, as one of prior 0.
+    # A class that is full of known points gets no share of others, like one of prior 0.
     wide = room > _FULL if np.isinf(softness) else prior > 0
     present = np.flatnonzero(wide if wide.any() else prior > 0)
     part = given.among(present)
     dual = _Dual.of(part, temperature, softness)
-    point, n_iter = _solved(dual, part.start, tol, max_iter)
+    point, n_iter = _minimize(dual, part.start, tol, max_iter)
     shares = np.zeros(F.shape, dtype=F.dtype)
     shares[:, present] = dual.shares(point.offsets)
     offsets, volumes = np.full(len(prior), -np.inf), given.held / given.total
     if len(present) < len(prior):
-        # Of a class that is full: so low that no point elects it, and sums with values are finite.
+        # For a full class: so low that no point is assigned to it, but finite.
         below = float(point.offsets.min()) - 2 * _spread(F) - _BELOW * temperature
         offsets[prior > 0] = below
     offsets[present] = point.offsets
@@ -139,13 +139,13 @@ class _Given:
 
     @cached_property
     def weights(self) -> Array:
-        """M of the points of F."""
+        """Masses of the points of F."""
         given = self.masses
         return np.ones(len(self.F)) if given is None else np.asarray(given, np.float64)
 
     @cached_property
     def held(self) -> Array:
-        """Mass of the classes at other points."""
+        """Mass of the classes at points of known shares."""
         given = self.known
         return np.zeros(len(self.prior)) if given is None else np.asarray(given, np.float64)
 
@@ -156,11 +156,11 @@ class _Given:
 
     @property
     def room(self) -> Array:
-        """Part of all points that the prior leaves to each class beside what is known."""
+        """Share of all points that the prior leaves to each class beside its known points."""
         return self.prior - self.held / self.total
 
     def among(self, classes: Array) -> _Given:
-        """The same among some of the classes, whose parts sum to 1."""
+        """Restrict the problem to some of the classes, with a prior of sum 1."""
         if len(classes) == len(self.prior):
             return self
         known = None if self.known is None else self.known[classes]
@@ -184,12 +184,12 @@ def _check(given: _Given, room: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """The dual at some offsets."""
+    """The dual and its derivatives at some offsets."""
 
     offsets: Array
     value: float
     volumes: Array
-    wanted: Array  # volumes that the prior's term asks for at these offsets
+    wanted: Array  # minus the gradient of the prior's term: the prior if softness is infinite
     hessian: Array
 
     @property
@@ -207,8 +207,8 @@ class _Dual:
     prior: Array
     temperature: float
     softness: float
-    parts: Array  # masses over their sum M, that of the known points included
-    known: Array  # so
+    parts: Array  # masses over M, the mass of all points
+    known: Array  # mass of each class at points of known shares, over M
 
     @classmethod
     def of(cls, given: _Given, temperature: float, softness: float) -> _Dual:
@@ -217,14 +217,14 @@ class _Dual:
 
     @cached_property
     def reach(self) -> float:
-        """Largest difference of two values: a pass over them, so once for all steps."""
+        """Largest difference of two values."""
         return _spread(self.F)
 
     def blocks(self, b: Array) -> Iterator[tuple[slice, Array, Array]]:
-        """Rows, their shares (a class a row, in double precision), and T log sum exp of them."""
+        """Iterate over row blocks with their shares (c, b), in float64, and T log sum exp."""
         T, c = self.temperature, len(b)
         for rows in row_blocks(len(self.F), 8 * c, _CACHE):
-            # Classes as rows: sums and maxima over short rows take NumPy three times as long.
+            # Classes as rows: NumPy's sums and maxima over short rows take three times as long.
             shares = np.add(self.F[rows].T, b[:, None], order="C")
             shares /= T
             top = shares.max(axis=0)
@@ -255,19 +255,18 @@ class _Dual:
         return _Point(b, value, volumes, wanted, H)
 
     def shares(self, b: Array) -> Array:
-        """In the precision of the values."""
+        """Compute all shares, in the precision of the values."""
         found = np.empty(self.F.shape, dtype=self.F.dtype)
         for rows, shares, _ in self.blocks(b):
             found[rows] = shares.T
         return found
 
 
-def _solved(dual: _Dual, start: Array | None, tol: float, max_iter: int) -> tuple[_Point, int]:
-    """The optimum from a start, or where that does not lead there from higher temperatures.
+def _minimize(dual: _Dual, start: Array | None, tol: float, max_iter: int) -> tuple[_Point, int]:
+    """Minimise the dual from a start, or from higher temperatures if that does not converge.
 
-    Far from the optimum shares are whole but for exponentially small parts, and a step of Newton's
-    method moves offsets by about T: small temperatures are approached from ones of the size of the
-    values.
+    Far from the optimum shares are exponentially close to 0 or 1, and a Newton step moves offsets
+    by about T. Small temperatures are therefore approached from ones of the size of the values.
     """
     point, n_iter = _descend(dual, start, tol, max_iter)
     if point.gap <= tol or not dual.reach > dual.temperature:
@@ -287,24 +286,23 @@ def _descend(dual: _Dual, start: Array | None, tol: float, max_iter: int) -> tup
         if point.gap <= tol:
             return point, n_iter
         following = _step(dual, point)
-        if following is None:  # no more digits
+        if following is None:  # rounding
             return point, n_iter
         point = following
     return point, max_iter
 
 
 def _step(dual: _Dual, point: _Point) -> _Point | None:
-    """A damped step of Newton's method; None where no length lowers the dual."""
+    """Take a damped Newton step; None if no step length lowers the dual."""
     gradient, c = point.gradient, len(dual.prior)
-    # Constants are the null vector. Where all shares are whole the Hessian vanishes; a part of its
-    # trace keeps the step finite.
+    # Add the null vector of constants, and a ridge, as the Hessian vanishes for whole shares.
     size = float(np.trace(point.hessian)) / c + _TINY
     H = point.hessian + size * (np.full((c, c), 1 / c) + _RIDGE * np.eye(c))
-    # LAPACK itself: of few classes the checks of `scipy.linalg.solve` take longer than all else.
+    # LAPACK directly: for few classes the checks of `scipy.linalg.solve` take most of the time.
     _, direction, not_positive = sla.lapack.dposv(H, -gradient)
     if not_positive:
         direction = -gradient * dual.temperature
-    # Beyond all values nothing changes any more.
+    # Offsets beyond the range of the values change nothing.
     limit = dual.reach + float(np.ptp(point.offsets)) + 10 * dual.temperature
     reach = float(np.abs(direction).max())
     if not np.isfinite(reach):
@@ -314,13 +312,13 @@ def _step(dual: _Dual, point: _Point) -> _Point | None:
     slope = float(gradient @ direction)
     if not slope < 0:
         return None
-    rounding = _ROUNDINGS * max(abs(point.value), dual.temperature)
+    rounding = _ROUNDING * max(abs(point.value), dual.temperature)
     for halvings in range(_HALVINGS):
         length = 0.5**halvings
         found = dual.at(point.offsets + length * direction)
         if found.value <= point.value + _ARMIJO * length * slope:
             return found
-        # Near the optimum the value has no digits left to judge a step by.
+        # Near the optimum the decrease is below rounding of the value.
         if found.value <= point.value + rounding and found.gap < point.gap / 2:
             return found
     return None

@@ -146,7 +146,7 @@ class Unlabeled:
 
 
 def is_auto(marker: object) -> bool:
-    """Whether a marker is 'auto'."""
+    """Return whether a marker is 'auto'."""
     return isinstance(marker, str) and marker == AUTO
 
 
@@ -230,7 +230,7 @@ def _missing_values(y: Array, mask: Array) -> tuple[Any, ...]:
 
 
 def _all_plus_one(values: Array) -> bool:
-    """Whether there are values, and all are the number +1."""
+    """Return whether there are values, and all are the number +1."""
     if not len(values):
         return False
     return bool(unlabeled_mask(values, 1).all())

@@ -2,17 +2,17 @@
 
 Find shares x_ik >= 0 with sum_k x_ik = w_i and sum_i x_ik = t_k that maximise
 sum_ik x_ik f_ik. Successive shortest paths (R. Ahuja, T. Magnanti and J. Orlin, "Network Flows",
-1993, Section 9.7) on a graph whose few vertices are the *classes*: an arc k -> j costs what the
-cheapest point of k loses in j, and along each arc of the shortest path from a class that holds too
-much to one that holds too little such a point is moved. The prices of the classes are the offsets
-at which every point is where f_ik + g_k is largest.
+1993, Section 9.7) on a graph whose few vertices are the *classes*: the cost of an arc k -> j is the
+least loss of a point that moves from k to j. A point moves along each arc of the shortest path from
+a class with a surplus to a class with a deficit. The prices of the classes are offsets at which
+every point is in the class of largest f_ik + g_k.
 
-Only sums and comparisons of the f_ik are made, so columns may differ in scale and nothing is tuned.
-The number of paths is the volume that the start misplaces. So the prices are brought near first:
-every class in turn gets the one at which it holds its volume, the others' being what they are
-(coordinate descent of the dual). Some sweeps leave O(sqrt(n)) points misplaced, or stop at a kink,
-which the paths do not mind. Rejected: annealed log-sum-exp with a Newton method, whose temperature
-has a scale; prices of samples, each a quarter of the next, which took 2 to 40 times as many paths.
+Only sums and comparisons of the f_ik are used, so columns may differ in scale and nothing is tuned.
+The number of paths is the misplaced volume of the start. Prices are therefore improved first by
+coordinate descent of the dual: each class in turn gets the price at which it has its volume. Some
+sweeps leave O(sqrt(n)) points misplaced, or stop at a kink, where paths continue. Rejected:
+annealed log-sum-exp with a Newton method, whose temperature has a scale; prices of nested samples,
+which took 2 to 40 times as many paths.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ import numpy as np
 
 from lapwing._arrays import Array, row_blocks
 
-_MOST_SWEEPS = 50
+_MOST_SWEEPS = 50  # they stop by themselves when they do not pay
 _FRONT = 128  # cheapest moves between two classes that are sorted at a time
-_MOST_PATHS = 10_000_000  # a cap against endless runs: no more than misplaced points are needed
+_MOST_PATHS = 10_000_000  # against endless loops: misplaced points bound the number of paths
 _ROUNDING = 1e-12  # of the total weight
 
 
 def transport(
     F: Array, mass: Array, targets: Array, *, start: Array | None = None
 ) -> tuple[Plan, int, bool]:
-    """Share points out.
+    """Assign points to classes; see the module.
 
     Parameters
     ----------
@@ -43,15 +43,15 @@ def transport(
     mass : ndarray of shape (n,)
         Positive.
     targets : ndarray of shape (c,)
-        With the sum of `mass`.
+        Volumes of the classes, with the sum of `mass`.
     start : ndarray of shape (c,), optional
-        Offsets of a plan for values that differ little; 0 by default.
+        Offsets of a plan for similar values; 0 by default.
 
     Returns
     -------
     plan : Plan
     n_iter : int
-        Paths.
+        Number of paths.
     converged : bool
         Whether the plan meets the targets.
 
@@ -60,15 +60,15 @@ def transport(
     About O(n c) a sweep and O(c^2) a path; memory n c numbers beside F.
     """
     begun = np.zeros(F.shape[1]) if start is None else start
-    plan = Plan(F, mass, _near(F, mass, begun, targets), targets)
+    plan = Plan(F, mass, _improve(F, mass, begun, targets), targets)
     n_iter = plan.meet(0.0)
     return plan, n_iter, plan.misplaced() <= _ROUNDING * mass.sum()
 
 
-def _near(F: Array, mass: Array, offsets: Array, targets: Array) -> Array:
-    """Offsets that misplace little, by sweeps over the classes.
+def _improve(F: Array, mass: Array, offsets: Array, targets: Array) -> Array:
+    """Improve offsets by sweeps over the classes, as long as they pay.
 
-    A sweep takes the time of about sqrt(n) paths, so it is to save as many.
+    A sweep takes about the time of sqrt(n) paths, and must save as many.
     """
     leaders = _Leaders(F, offsets)
     misplaced, worth = leaders.misplaced(mass, targets), np.sqrt(len(F)) * float(mass.mean())
@@ -86,18 +86,18 @@ def _near(F: Array, mass: Array, offsets: Array, targets: Array) -> Array:
 
 
 def _sweep(F: Array, leaders: _Leaders, mass: Array, targets: Array) -> None:
-    """Give each class in turn the offset at which it has its volume."""
+    """Set the offset of each class in turn so that it has its volume."""
     for k in range(F.shape[1]):
         values = np.ascontiguousarray(F[:, k])
-        asked = leaders.among_others(k) - values  # beyond this offset a point falls to the class
-        leaders.move(k, values, _price(asked, mass, float(targets[k])))
+        thresholds = leaders.among_others(k) - values  # offsets from which on points move to k
+        leaders.move(k, values, _price(thresholds, mass, float(targets[k])))
 
 
 class _Leaders:
-    """The two classes of the largest F + offsets at each point, while one offset changes at a time.
+    """The two largest F + offsets at each point, updated when one offset changes.
 
-    What a class must exceed is then known without a look at all others, so that a sweep over the
-    classes takes O(n c) and not O(n c^2).
+    They give the value that a class must exceed, so that a sweep over the classes takes O(n c)
+    instead of O(n c^2).
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ class _Leaders:
             self._find(np.arange(rows.start, rows.stop))
 
     def misplaced(self, mass: Array, targets: Array) -> float:
-        """Mass in classes that hold too much."""
+        """Return the mass in classes beyond their targets."""
         surplus = np.bincount(self._classes[0], mass, len(targets)) - targets
         return float(surplus[surplus > 0].sum())
 
     def among_others(self, k: int) -> Array:
-        """The largest value of another class than k at each point."""
+        """Return the largest value of the classes other than k at each point."""
         return np.asarray(np.where(self._classes[0] == k, self._values[1], self._values[0]))
 
     def move(self, k: int, values: Array, offset: float) -> None:
@@ -136,18 +136,19 @@ class _Leaders:
             found[np.arange(len(rows)), classes] = -np.inf
 
 
-def _price(asked: Array, mass: Array, target: float) -> float:
-    """The largest offset at which the points of smaller ones are no more than the target."""
+def _price(thresholds: Array, mass: Array, target: float) -> float:
+    """Return the largest offset below which the mass of thresholds is at most the target."""
+    n = len(thresholds)
     if (mass == mass[0]).all():
         full = int(target / mass[0])
-        return float(np.partition(asked, full)[full] if full < len(asked) else 1 + asked.max())
-    order = np.argsort(asked)
+        return float(np.partition(thresholds, full)[full] if full < n else 1 + thresholds.max())
+    order = np.argsort(thresholds)
     full = int(np.searchsorted(np.cumsum(mass[order]), target, side="right"))
-    return float(asked[order[full]] if full < len(asked) else 1 + asked.max())
+    return float(thresholds[order[full]] if full < n else 1 + thresholds.max())
 
 
 def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
-    """The plan of `transport` for two classes: those that gain most by the second one are its.
+    """Solve `transport` for two classes: points that gain most by the second class are in it.
 
     Parameters
     ----------
@@ -158,7 +159,8 @@ def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
     Returns
     -------
     ndarray of int of shape (n,)
-        One class a point. The point at which the second class is full goes where more of it fits.
+        Class of each point. The point at which the second class is full goes where most of it
+        fits.
     """
     loss, codes = F[:, 0] - F[:, 1], np.zeros(len(F), dtype=np.intp)
     if (mass == mass[0]).all():
@@ -177,16 +179,16 @@ def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
 
 
 class Plan:
-    """Ownership of points, and the cheapest move between every two classes.
+    """Assignment of points, with the cheapest move between every two classes.
 
-    It is optimal for its own volumes at all times: no point would gain by moving at `offsets`.
+    It is always optimal for its own volumes: no point would gain by a move at `offsets`.
 
     Parameters
     ----------
     F, mass : ndarray
         As of `transport`.
     offsets : ndarray of shape (c,)
-        To start from: every point goes where f_ik + g_k is largest.
+        Initial offsets: every point starts in the class of largest f_ik + g_k.
     targets : ndarray of shape (c,)
         As of `transport`.
     """
@@ -206,34 +208,34 @@ class Plan:
         self._tops = np.full((c, c), -1)  # the point that it moves
 
     def misplaced(self) -> float:
-        """Mass in classes that hold too much."""
+        """Return the mass in classes beyond their targets."""
         return float(self._surplus[self._surplus > 0].sum())
 
     def value(self) -> float:
-        """Sum of x_ik f_ik."""
+        """Compute the sum of x_ik f_ik."""
         still = np.flatnonzero(self._owner >= 0)
         total = float(self._mass[still] @ self._F[still, self._owner[still]])
         moved = ((i, k, share) for i, held in self._shares.items() for k, share in held.items())
         return total + float(sum(share * self._F[i, k] for i, k, share in moved))
 
     def assignment(self) -> Array:
-        """One class a point: a point that is parted goes where most is missing."""
+        """Return a class for each point; divided points go to the class that lacks most."""
         owner = self._owner.copy()
         missing = -self._surplus
-        parted = []
+        divided = []
         for i, held in self._shares.items():
             owner[i] = next(iter(held))
             if len(held) > 1:
-                parted.append(i)
+                divided.append(i)
                 for k, share in held.items():
                     missing[k] += share
-        for i in sorted(parted, key=lambda i: (-float(self._mass[i]), i)):
+        for i in sorted(divided, key=lambda i: (-float(self._mass[i]), i)):
             owner[i] = max(self._shares[i], key=lambda k: float(missing[k]))
             missing[owner[i]] -= self._mass[i]
         return np.asarray(owner)
 
     def meet(self, tol: float) -> int:
-        """Move points until the targets are met to `tol`, and count the paths."""
+        """Move points until the targets are met to `tol`; return the number of paths."""
         allowed = max(tol * float(self._mass.sum()), self._least)
         if self.misplaced() <= allowed:
             return 0
@@ -246,7 +248,7 @@ class Plan:
         return _MOST_PATHS
 
     def _shortest_path(self) -> list[int]:
-        """Classes from one with too much to the nearest with too little; its arcs then cost 0."""
+        """Find the shortest path from a surplus to a deficit; update prices to make its cost 0."""
         costs = self._costs + self.offsets[:, None]
         costs -= self.offsets
         np.maximum(costs, 0, out=costs)  # rounding
@@ -269,7 +271,7 @@ class Plan:
         return path[::-1]
 
     def _move(self, path: list[int]) -> None:
-        """Move one point, or the part of it that there is room for, along each arc."""
+        """Move one point, or the largest possible share of it, along each arc."""
         arcs = [(k, j, int(self._tops[k, j])) for k, j in pairwise(path)]
         amount = min(float(self._surplus[path[0]]), -float(self._surplus[path[-1]]))
         amount = min([amount, *(self._held(i, k) for k, _, i in arcs)])
@@ -293,7 +295,7 @@ class Plan:
         return float(self._mass[i]) if self._owner[i] == k else 0.0
 
     def _offer(self, i: int, k: int) -> None:
-        """Add the moves of a point that comes to class k."""
+        """Add the moves of a point that enters class k."""
         losses = self._F[i, k] - self._F[i]
         losses[k] = np.inf
         for front, loss in zip(self._fronts[k], losses.tolist(), strict=True):
@@ -303,7 +305,7 @@ class Plan:
         self._tops[k, cheaper] = i
 
     def _trim(self, k: int, j: int) -> None:
-        """Find the cheapest move k -> j of a point that class k still holds."""
+        """Remove moves of points that have left class k, down to the cheapest valid one."""
         front = self._fronts[k][j]
         while front and front[0][1] < len(self._F) and not self._held(front[0][1], k):
             heapq.heappop(front)
@@ -313,10 +315,10 @@ class Plan:
             self._costs[k, j], self._tops[k, j] = front[0] if front else (np.inf, -1)
 
     def _sort_fronts(self, k: int, to: Iterable[int], size: int) -> None:
-        """The `size` cheapest moves out of class k; a last entry, of point n, means "and more".
+        """Find the `size` cheapest moves out of class k; a last entry, of point n, means "more".
 
-        A point that comes later is pushed whatever it costs; one that has left is dropped when it
-        comes to the top.
+        A point that enters later is pushed at any cost; a point that has left is removed when it
+        reaches the top.
         """
         moved = [i for i, held in self._shares.items() if k in held]
         members = np.concatenate([np.flatnonzero(self._owner == k), np.array(moved, dtype=np.intp)])

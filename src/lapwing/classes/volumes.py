@@ -188,7 +188,7 @@ PriorLike: TypeAlias = ArrayLike | Mapping[Any, float] | None
 
 
 def is_prior_like(value: object) -> bool:
-    """Whether `read_prior` may understand a value, whatever the classes are."""
+    """Return whether `read_prior` may understand a value, whatever the classes are."""
     if value is None or isinstance(value, str):
         return value is None or value in _NAMES
     return hasattr(value, "__len__")

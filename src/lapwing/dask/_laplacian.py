@@ -32,7 +32,7 @@ from lapwing.graphs.chebyshev import (
     whitening,
 )
 from lapwing.graphs.laplacian import laplacian_matrix, normalized_weights
-from lapwing.graphs.spectral import DENSE_POINTS, eigenvalue_gap, limits_of, tell_eigenpairs
+from lapwing.graphs.spectral import DENSE_POINTS, eigenvalue_gap, limits_of, warn_eigenpairs
 
 _ROWS = 8192  # rows of a block that are cast at a time
 
@@ -253,7 +253,7 @@ def eigenpairs_on_cluster(
     pairs = Eigenpairs(
         values, cast("Any", vectors), zeros, residual, tolerance, gap, method, n_iter
     )
-    tell_eigenpairs(pairs, k)
+    warn_eigenpairs(pairs, k)
     return pairs
 
 

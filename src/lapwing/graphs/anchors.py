@@ -1,4 +1,4 @@
-r"""The anchor graph: points are joined through a few anchors that stand for the data.
+r"""The anchor graph, whose points are connected through a few anchors.
 
 Each point x has weights over the s nearest of m anchors u_k (Liu, He and Chang, "Large graph
 construction for scalable semi-supervised learning", ICML 2010):
@@ -36,8 +36,8 @@ from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE
 from lapwing.linalg import medians, shifted
 from lapwing.problem import distinct_rows, value_order
 
-# Anchors need not be the optimum of k-means: more rounds, and more points an anchor, change errors
-# by less than another random state does.
+# Anchors need not be the optimum of k-means: more iterations or more points for each anchor change
+# errors by less than another random state.
 _ROUNDS = 10
 _POINTS_PER_ANCHOR = 50
 _FEWEST, _MOST = 20, 1000  # default numbers of anchors
@@ -45,17 +45,17 @@ _WORKING_MEMORY = 64  # MB of distances that scikit-learn holds at a time
 
 # Duality gap of z'Hz / 2 at which a row is done, relative to the largest diagonal entry of H.
 GAP = 1e-10
-# Added to the diagonal, relative as well: G is singular where corners are affinely dependent, and
-# always where there are more of them than features. It is far below the gap.
+# Added to the diagonal, relative to the same entry, as G is singular for affinely dependent
+# anchors, such as more anchors than features. It is far below the gap.
 _RIDGE = 1e-12
-# Each round adds a corner to the support or drops one. It takes few times s rounds; the limit only
-# ends cycles by rounding, and the weights are feasible after every round.
+# Each round adds a corner to the support or drops one, and a small multiple of s rounds is enough;
+# the limit ends cycles by rounding. The weights are feasible after every round.
 _ROUNDS_PER_CORNER = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """Anchors with what is needed to weigh any point over them.
+    """Anchors, with the parameters of the weights of points over them.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ class Anchors:
     weights : str
         'kernel' or 'embedding'.
     bandwidth : float
-        h of the kernel, in the units of the points; 0 weighs only the nearest anchor, or equally
-        those at the same distance.
+        h of the kernel, in the units of the points; with 0 only the nearest anchor has a weight,
+        or all that tie with it, equally.
     n_jobs : int or None
         Threads of the search.
     """
@@ -79,7 +79,7 @@ class Anchors:
     n_jobs: int | None = None
 
     def rows(self, X: PointData) -> CSR:
-        """Weights of points over the anchors.
+        """Compute the weights of points over the anchors.
 
         Parameters
         ----------
@@ -111,12 +111,12 @@ class Anchors:
         squared : ndarray of shape (n, s)
             Squared distances, float64 and ascending.
         indices : ndarray of shape (n, s)
-            Which anchors they are to.
+            Indices of the anchors.
 
         Raises
         ------
         ValueError
-            If points lie so far off that distances overflow.
+            If points are so far away that distances overflow.
         """
         n, s = X.shape[0], min(self.n_nearest, len(self.points))
         squared, indices = np.empty((n, s)), np.empty((n, s), dtype=np.int64)
@@ -137,9 +137,9 @@ class Anchors:
         return squared, indices
 
     def _nearest_of(self, points: Array, candidates: Array, s: int) -> tuple[Array, Array]:
-        """Squared lengths (b, s) to the nearest of the candidates (b, c), and which they are."""
+        """Return squared distances (b, s) and indices of the nearest of the candidates (b, c)."""
         scale = self._frame()[1]
-        # Searches by products round; lengths are computed from differences.
+        # From differences, which round less than the products of the search.
         difference = (points[:, None, :].astype(np.float64) - self.points[candidates]) / scale
         lengths = np.einsum("nkd,nkd->nk", difference, difference)
         order = _ascending(lengths, candidates)
@@ -147,8 +147,7 @@ class Anchors:
         indices = np.take_along_axis(candidates, order, 1)
         squared = lengths[:, :s] * scale**2
         if candidates.shape[1] < len(self.points):
-            # All candidates from the s-th on tie: anchors beyond them may tie as well, and come
-            # first.
+            # If all candidates from the s-th on tie, other anchors may tie and come first.
             again = np.flatnonzero(lengths[:, -1] <= lengths[:, s - 1] * (1 + TIE))
             whole = np.arange(len(self.points))
             for some in row_blocks(len(again), 8 * self.points.size, DIFFERENCE_BYTES):
@@ -158,18 +157,18 @@ class Anchors:
         return squared, indices[:, :s]
 
     def _frame(self) -> tuple[Array, float]:
-        """Centre of the anchors, and a power of 2 near their size: it divides without rounding."""
+        """Return the centre of the anchors and a power of 2 near their size, to scale exactly."""
         center = self.points.mean(axis=0, dtype=np.float64).astype(self.points.dtype)
         size = float(np.abs(self.points - center).max())
         return center, 2.0 ** math.frexp(size)[1] if size > 0 else 1.0
 
     def _blocks(self, X: PointData, width: int) -> Iterator[tuple[slice, Array]]:
-        """Row blocks of X, dense: a difference to `width` anchors for each row fits in memory."""
+        """Iterate over dense row blocks, small enough for differences to `width` anchors a row."""
         for block, points in blocks_of(X, 8 * (width + 1) * X.shape[1], DIFFERENCE_BYTES):
             yield block, points.toarray() if is_sparse(points) else points
 
     def weigh(self, X: PointData, squared: Array, indices: Array) -> CSR:
-        """Weights of points over the anchors that `nearest` found.
+        """Compute the weights of points over the anchors that `nearest` found.
 
         Parameters
         ----------
@@ -178,7 +177,7 @@ class Anchors:
         squared : ndarray of shape (n, s)
             Squared distances.
         indices : ndarray of shape (n, s)
-            Which anchors they are to.
+            Indices of the anchors.
 
         Returns
         -------
@@ -192,7 +191,7 @@ class Anchors:
         return tidy(cast("CSR", Z))
 
     def _kernel(self, X: PointData, squared: Array, indices: Array) -> Array:
-        """Kernel weights, relative to the nearest anchor: far outliers keep theirs."""
+        """Compute kernel weights relative to the nearest anchor, which far points do not lose."""
         excess = squared - squared[:, :1]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             exponent = np.where(excess > 0, excess / self.bandwidth / self.bandwidth / 2, 0.0)
@@ -216,11 +215,11 @@ WEIGHTS: dict[str, Callable[[Anchors, Any, Array, Array], Array]] = {
 
 
 def _means(drawn: Array, m: int, rng: np.random.Generator) -> Array:
-    """Centres of k-means of the points drawn."""
+    """Compute the centres of points by k-means."""
     means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
     center = medians(drawn)
     points = shifted(drawn, center)
-    # At a size of one: scikit-learn squares float32 in float32.
+    # Scaled to a size of one, as scikit-learn squares float32 in float32.
     size = drawn.dtype.type(_unit(points))
     points = points.astype(np.float64) / size
     centers = means.fit(points).cluster_centers_ * size + center
@@ -229,9 +228,9 @@ def _means(drawn: Array, m: int, rng: np.random.Generator) -> Array:
 
 @dataclass(frozen=True)
 class _Choice:
-    """How anchors are found: points drawn for each, and their reduction to anchors."""
+    """Method to choose anchors from a sample of the points."""
 
-    drawn: int
+    drawn: int  # points drawn for each anchor
     reduce: Callable[[Any, int, Any], Array]
 
 
@@ -330,7 +329,7 @@ class AnchorGraph(BaseEstimator):
         Returns
         -------
         anchors : Anchors
-            The m anchors that have points; ``anchors.rows`` weighs new points as it did these.
+                The m anchors with a point; ``anchors.rows`` weighs new points in the same way.
         Z : csr_array of shape (n, m), float64
             Weights of the points over the anchors.
 
@@ -392,7 +391,7 @@ class AnchorGraph(BaseEstimator):
         return AnchorLaplacian(self.weigh(X)[1], int(self.power))
 
     def affinity(self, X: PointData) -> CSR:
-        """Weights of the graph, W without its diagonal.
+        """Compute the weights of the graph, W without its diagonal.
 
         Parameters
         ----------
@@ -446,7 +445,7 @@ class AnchorGraph(BaseEstimator):
 
 
 def usual_number(n: int) -> int:
-    """The default number of anchors of n points."""
+    """Return the default number of anchors for n points."""
     return max(_FEWEST, min(n // 10, _MOST))
 
 
@@ -455,7 +454,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _ascending(lengths: Array, anchors: Array) -> Array:
-    """Order of lengths along each row; of equal ones, rounding apart, the first anchor first."""
+    """Sort lengths along each row, ties up to rounding by the index of the anchor."""
     order = np.argsort(lengths, axis=1)
     ascending = np.take_along_axis(lengths, order, 1)
     apart = ascending[:, 1:] > ascending[:, :-1] * (1 + TIE)
@@ -469,7 +468,7 @@ def _dense(X: PointData) -> Array:
 
 
 def _unit(X: Matrix) -> float:
-    """A power of 2 near the largest value, by which numbers divide without rounding."""
+    """Return a power of 2 near the largest value, to scale exactly."""
     largest = float(abs(X).max())
     exponent = math.frexp(largest)[1] if largest > 0 else 0
     limit = np.finfo(X.dtype).maxexp - 2
@@ -479,11 +478,11 @@ def _unit(X: Matrix) -> float:
 def simplex_weights(gram: Array) -> Array:
     """Minimise z'Gz over the simplex for a batch of positive semi-definite matrices G.
 
-    Wolfe's algorithm for the nearest point of a polytope, with all rows of the batch in step: a
-    row's support grows by the corner with the steepest descent, the minimum on the affine hull of
-    the support is solved for, and corners whose weights would become negative are dropped. It ends
-    at the exact solution after a few rounds, where the projected gradient of the paper ends at a
-    tolerance after hundreds.
+    Wolfe's algorithm for the nearest point of a polytope, for all rows of the batch at once: the
+    corner with the steepest descent joins the support of a row, the minimum on the affine hull of
+    the support is computed, and corners whose weights would become negative are dropped. It reaches
+    the exact solution in a few rounds; the projected gradient of the paper takes hundreds to reach
+    a tolerance.
 
     Parameters
     ----------
@@ -494,8 +493,8 @@ def simplex_weights(gram: Array) -> Array:
     -------
     ndarray of shape (n, s)
         Weights z >= 0 with sum 1. The objective z'Gz / 2 is within `GAP` times the largest
-        diagonal entry of G of its minimum. Where the weights are not unique, those of a few corners
-        are taken, and they depend on the order of the corners.
+        diagonal entry of G of its minimum. If the weights are not unique, they depend on the order
+        of the corners, and few are positive.
     """
     n, s, _ = gram.shape
     scale = np.einsum("nkk->nk", gram).max(axis=1, initial=0.0)
@@ -518,9 +517,9 @@ def simplex_weights(gram: Array) -> Array:
 
 
 def _grow(H: Array, z: Array, support: Array, rows: Array) -> Array:
-    """Add the steepest corner to rows that stand at the minimum of their support.
+    """Add the steepest corner to the support of rows that are at the minimum of their support.
 
-    Returns the mask of those that leave it, as it is not the minimum of the simplex.
+    Returns the mask of the rows for which this is not the minimum of the simplex.
     """
     gradient = np.einsum("nkl,nl->nk", H[rows], z[rows])
     steepest = gradient.argmin(axis=1)
@@ -531,9 +530,9 @@ def _grow(H: Array, z: Array, support: Array, rows: Array) -> Array:
 
 
 def _descend(H: Array, z: Array, support: Array, rows: Array) -> Array:
-    """Go to the minimum on the affine hull of the support, or as far as weights are positive.
+    """Move to the minimum on the affine hull of the support, as far as weights stay positive.
 
-    Returns the mask of the rows that arrived.
+    Returns the mask of the rows that reach it.
     """
     on = support[rows]
     both = on[:, :, None] & on[:, None, :]

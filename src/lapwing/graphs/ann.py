@@ -1,8 +1,8 @@
 """Nearest neighbours by faiss: exact by a flat scan, approximate by inverted lists.
 
-faiss works in float32. Its answers are candidates, a few more than are needed; lengths are then
-computed in the precision of the points, and where float32 cannot have told the neighbours from the
-rest, the point is searched again by scikit-learn. So the flat search is exact whatever the data.
+faiss works in float32. It returns a few more candidates than needed, whose lengths are computed in
+the precision of the points. If float32 may have missed a neighbour, the point is searched again by
+scikit-learn, so that the flat search is exact for any data.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ from lapwing.graphs.search import (
 
 _LOGGER = logging.getLogger("lapwing")
 
-# Relative error of a squared length up to which two candidates may be taken for one another.
+# Relative error of squared lengths in float32, within which the order of candidates is unknown.
 _TIE = 1e-4
 # Points on which recall is measured: standard error below 0.005 at k = 10, 0.95.
 RECALL_SAMPLE = 512
-# Multiplications and additions of a search by lists, some four minutes of two cores; and the
-# recall below which it is told that this was not enough.
+# Operations of a search by lists, some four minutes on two cores; and the recall below which a
+# warning says that this was not enough.
 _LIST_OPERATIONS = 4e12
 LOW_RECALL = 0.8
 _LISTS = 2  # times sqrt(n)
-# Codes of four bits a coordinate, or of several coordinates beyond so many of them, are read four
-# times as fast as the points. They know the order of lengths roughly: as many more candidates
-# are looked at. Processor seconds at recall 0.95, codes / points: 200,000 x 64 images 2.5 / 7.2,
-# blobs 7.6 / 38, sheets 1.6 / 2.7; 70,000 x 784 digits 2.0 / 8.4. Of 50,000 images lists of points
-# are the fastest, and HNSW and NN-descent take longer to build than both take in all
-# (`python -m benchmarks embedded --tables searches`).
+# From CODED_POINTS points on lists hold codes, of four bits a coordinate, or for several
+# coordinates if there are more than _MOST_CODES. Codes are read CODE_SPEED times as fast as points.
+# They order lengths roughly, so MORE_CODED (k + 1) more candidates are compared. Processor seconds
+# at recall 0.95, codes / points: 200,000 x 64 images 2.5 / 7.2, blobs 7.6 / 38, sheets 1.6 / 2.7;
+# 70,000 x 784 digits 2.0 / 8.4. On 50,000 images lists of points are fastest; HNSW and NN-descent
+# take longer to build than both take in all (`python -m benchmarks embedded --tables searches`).
 CODED_POINTS, _MOST_CODES, CODE_SPEED, MORE_CODED = 20_000, 256, 4, 2
 
-LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
-# Of k-means: lists need to be even, not optimal. Of 200,000 x 64 images twice the lists, trained
-# on twice the points in ten rounds, take 4.6 processor seconds to make instead of 0.6, and 5.7 to
-# search instead of 6.8 (blobs: 57 instead of 39).
+LIST_SIZE = 39  # points in a list, below which faiss prints a warning
+# Iterations of k-means: lists need to be even, not optimal. On 200,000 x 64 images twice the lists,
+# trained on twice the points in ten iterations, take 4.6 processor seconds to build instead of 0.6,
+# and 5.7 to search instead of 6.8 (blobs: 57 instead of 39).
 _ROUNDS = 4
-_GROUPS_READ = 8  # at least, of about sqrt(number of lists): all of them up to 64 lists
+_GROUPS_READ = 8  # least number, of about sqrt(number of lists): all of them up to 64 lists
 
 
 def load_faiss(purpose: str) -> Any:
@@ -120,8 +120,8 @@ def faiss_approximate(
 
     The points are sorted into about 2 sqrt(n) lists by k-means. A search reads the least number of
     lists, within an eighth, with which the recall on a random sample of points, measured against
-    an exact search, is at least `target_recall`; or as many as it can in some minutes. Lists of
-    many points hold codes of four bits a coordinate, unless these cannot tell the neighbours.
+    an exact search, is at least `target_recall`; or as many as it can in some minutes. For many
+    points the lists hold codes of four bits a coordinate, unless their recall is too low.
 
     Parameters
     ----------
@@ -158,22 +158,22 @@ def faiss_approximate(
         with faiss_threads(faiss, 1):
             return lists.nearest(scaled, rows, k)
 
-    # Threads share whole blocks and not faiss's loops, in which they would wait by spinning. Points
-    # of a list follow one another: what they read stays in the caches of the processor.
+    # Threads search for whole blocks with one faiss thread each, as faiss's threads wait by
+    # spinning. Consecutive points are of one list, for the processor's caches.
     order = lists.members(faiss)
     gathered, blocks = Gathered(points.n, k), [order[block] for block in scaled.blocks()]
     for rows, nearest in zip(blocks, share(n_threads(n_jobs), found_in, blocks), strict=True):
         gathered.add(rows, nearest)
-    # The lists that were read held too few points.
+    # For these points the lists that were read hold too few points.
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):
         gathered.replace(short, brute_force(points, short, k))
-    found = gathered.all()  # ties beyond the candidates are left, as other neighbours are
+    found = gathered.all()  # without a search for ties beyond the candidates
     return Neighbors(points.distances(found.lengths), found.indices, recall, "faiss", found.tied)
 
 
 def _forecast(scaled: _FaissPoints, k: int) -> None:
-    """Refuse a search whose copy of the points, neighbours and edges will not fit."""
+    """Raise MemoryError if a copy of the points, neighbours and edges will not fit."""
     n, edges = scaled.points.n, 3  # lengths and indices as found, gathered, and as edges
     require_memory(
         float(n) * (4 * scaled.width + edges * 16 * k),
@@ -184,9 +184,9 @@ def _forecast(scaled: _FaissPoints, k: int) -> None:
 
 
 class _FaissPoints:
-    """Points as faiss takes them: float32 in [-1, 1], so that no square overflows.
+    """Points scaled for faiss to float32 in [-1, 1], in which no square overflows.
 
-    With columns of zeros up to a width that codes divide.
+    Columns of zeros are appended up to `width`, a multiple of the coordinates of a code.
     """
 
     def __init__(self, points: Points, width: int | None = None) -> None:
@@ -203,7 +203,7 @@ class _FaissPoints:
         return row_blocks(self.points.n, self.points.search.shape[1] * 8, DIFFERENCE_BYTES)
 
     def search(self, index: Any, rows: Array, k: int) -> tuple[Array, Array]:
-        """Squared lengths and indices of the candidates for some points."""
+        """Find squared lengths and indices of the candidates of some points."""
         squared, candidates = index.search(self[rows], min(self.points.n, k + 1 + SPARE))
         return squared.astype(np.float64) * self.scale**2, candidates
 
@@ -216,11 +216,11 @@ class _FilledLists:
     ----------
     index : faiss.IndexIVF
     n_candidates : int
-        Beyond those that are asked for.
+        Additional candidates.
     affordable : int
-        Lists that a search can read in some minutes.
+        Number of lists that a search can read in some minutes.
     coded : bool
-        Whether codes are compared.
+        Whether the lists hold codes.
     """
 
     index: Any
@@ -229,12 +229,12 @@ class _FilledLists:
     coded: bool
 
     def nearest(self, scaled: _FaissPoints, rows: Array, k: int) -> Nearest:
-        """The best of the candidates, by lengths computed in the precision of the points."""
+        """Select the nearest candidates by lengths in the precision of the points."""
         _, candidates = scaled.search(self.index, rows, k + self.n_candidates)
         return scaled.points.nearest(rows, candidates, k)
 
     def members(self, faiss: ModuleType) -> Array:
-        """The points (n,), list after list."""
+        """Return the indices of the points (n,), ordered by list."""
         held = self.index.invlists
         sizes = [held.list_size(i) for i in range(self.index.nlist)]
         ids = [faiss.rev_swig_ptr(held.get_ids(i), size) for i, size in enumerate(sizes) if size]
@@ -244,8 +244,8 @@ class _FilledLists:
 def _lists_to_try(
     faiss: ModuleType, scaled: _FaissPoints, k: int, rng: np.random.RandomState
 ) -> Iterator[_FilledLists]:
-    """Lists of codes where points are many, then lists of the points themselves."""
-    # The places of the lists; each index that is made of this object keeps it alive.
+    """Yield lists of codes if there are many points, then lists of the points themselves."""
+    # The centres of the lists, which both indexes refer to.
     quantizer = faiss.IndexFlatL2(scaled.width)
     index, sample = _trained(faiss, quantizer, scaled, rng)
     n, n_lists = scaled.points.n, index.nlist
@@ -261,7 +261,7 @@ def _lists_to_try(
 def _trained(
     faiss: ModuleType, quantizer: Any, scaled: _FaissPoints, rng: np.random.RandomState
 ) -> tuple[Any, Array]:
-    """Empty lists at their places, and the points by which these were found."""
+    """Train empty lists; return them and the training points."""
     n = scaled.points.n
     n_lists = count_of_lists(n)
     index = empty_lists(faiss, quantizer, n_lists, int(rng.randint(2**31 - 1)))
@@ -271,25 +271,25 @@ def _trained(
 
 
 def _plain(index: Any, scaled: _FaissPoints) -> _FilledLists:
-    """Trained lists, filled with the points themselves."""
+    """Fill trained lists with the points themselves."""
     _fill(index, scaled)
     n, d = scaled.points.search.shape
     return _FilledLists(index, 0, affordable_lists(index.nlist, n, d), coded=False)
 
 
 def count_of_lists(n: int) -> int:
-    """Number of lists of n points."""
+    """Return the number of lists for n points."""
     return max(1, min(int(_LISTS * n**0.5), n // LIST_SIZE))
 
 
 def affordable_lists(n_lists: int, n: int, d: int, speed: float = 1.0) -> int:
-    """Number of lists that a search of n points can read within minutes, at least one."""
+    """Return the number of lists that a search of n points can read in minutes, at least one."""
     whole = 2.0 * n * n * d / n_lists  # operations to read one list
     return int(np.clip(speed * _LIST_OPERATIONS / whole, 1, n_lists))
 
 
 def coded_lists(faiss: Any, quantizer: Any, sample: Array) -> Any:
-    """Empty lists of codes with the centres of a quantizer, trained on a sample."""
+    """Train empty lists of codes on a sample, with the centres of a quantizer."""
     d = quantizer.d
     n_codes = d // -(-d // _MOST_CODES)
     coded = faiss.IndexIVFPQFastScan(quantizer, d, quantizer.ntotal, n_codes, 4)
@@ -303,7 +303,7 @@ def _fill(index: Any, scaled: _FaissPoints) -> None:
 
 
 def code_width(d: int) -> int:
-    """The least multiple of the coordinates of a code that is not less than d."""
+    """Round d up to a multiple of the number of coordinates of a code."""
     size = -(-d // _MOST_CODES)
     return -(-d // size) * size
 
@@ -311,9 +311,9 @@ def code_width(d: int) -> int:
 def _raise_recall(
     lists: _FilledLists, scaled: _FaissPoints, sample: Array, truth: Nearest, target_recall: float
 ) -> tuple[int, float]:
-    """Let a search read the lists that the recall takes; return their number and the recall."""
+    """Set and return the number of lists that reaches the recall, and return the recall."""
     index, k = lists.index, truth.lengths.shape[1]
-    farthest = truth.lengths[:, -1:] * (1 + _TIE / 2)  # a tie is as good
+    farthest = truth.lengths[:, -1:] * (1 + _TIE / 2)  # ties count as found
 
     def recall_of(n_read: int) -> float:
         index.nprobe = n_read
@@ -321,17 +321,17 @@ def _raise_recall(
 
     most = lists.affordable
     if lists.coded:
-        # What codes miss in twice the lists that hold the neighbours, more lists do not bring.
-        most = min(most, 2 * _holding(index, scaled, sample, truth.indices, target_recall))
+        # Neighbours that are missed in twice the lists that hold them are missed by their codes.
+        most = min(most, 2 * _lists_holding(index, scaled, sample, truth.indices, target_recall))
     n_read, recall = fewest_lists(recall_of, target_recall, most)
     index.nprobe = n_read
     return n_read, recall
 
 
-def _holding(
+def _lists_holding(
     index: Any, scaled: _FaissPoints, sample: Array, neighbors: Array, target_recall: float
 ) -> int:
-    """How many lists hold that share of the neighbours, the nearest lists of each point."""
+    """Return the number of nearest lists that hold a share `target_recall` of the neighbours."""
     quantizer, n_lists = index.quantizer, index.nlist
     order = quantizer.search(scaled[sample], n_lists)[1]
     ranks = np.empty_like(order)
@@ -348,7 +348,7 @@ _CURE = (
 
 
 def warn_low_recall(recall: float, target_recall: float, n: int, cure: str = _CURE) -> None:
-    """Warn of a search that found too few of the neighbours of n points."""
+    """Warn if a search finds too few of the neighbours of n points."""
     if recall < min(target_recall, LOW_RECALL):
         warn(
             f"The search finds {recall:.0%} of the nearest neighbours of {n} points: more "
@@ -360,10 +360,10 @@ def warn_low_recall(recall: float, target_recall: float, n: int, cure: str = _CU
 def fewest_lists(
     recall_of: Callable[[int], float], target_recall: float, most: int
 ) -> tuple[int, float]:
-    """The number of lists that reaches the recall, within an eighth, and its recall.
+    """Find the number of lists that reaches the recall, within an eighth, and its recall.
 
-    Doubled first, then halved between: doubling alone reads up to twice too many, and reading is
-    all that a search costs.
+    The number is doubled first and then bisected: doubling alone would read up to twice as many,
+    and reading is the whole cost of a search.
     """
     below, n_read = 0, 1
     recall = recall_of(n_read)
@@ -381,13 +381,13 @@ def fewest_lists(
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads that n_jobs means: None is what the process may use."""
+    """Return the number of threads of n_jobs; None means all that the process may use."""
     return available_threads() if n_jobs is None else int(joblib.effective_n_jobs(n_jobs))
 
 
 @contextmanager
 def faiss_threads(faiss: ModuleType, n_jobs: int | None) -> Iterator[None]:
-    """Limit faiss to n_jobs threads for the time of a search."""
+    """Limit faiss to n_jobs threads in the block."""
     before = faiss.omp_get_max_threads()
     if n_jobs is not None:
         faiss.omp_set_num_threads(int(joblib.effective_n_jobs(n_jobs)))
@@ -399,13 +399,13 @@ def faiss_threads(faiss: ModuleType, n_jobs: int | None) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class ListPlaces:
-    """Centres of lists in groups.
+    """Search for the nearest lists of points, by their centres in groups.
 
     Attributes
     ----------
     faiss : module
     groups : faiss.IndexIVFFlat
-        Of the centres.
+        Index of the centres.
     """
 
     faiss: Any
@@ -413,18 +413,18 @@ class ListPlaces:
 
     @classmethod
     def of(cls, faiss: Any, centers: Array, seed: int) -> ListPlaces:
-        """Sort centres (n_lists, d), float32, into groups; the same ones for a seed."""
+        """Group centres (n_lists, d), float32, by a seed."""
         groups = _grouping(faiss, len(centers), centers.shape[1], seed)
         groups.train(centers)
         groups.add(centers)
         return cls(faiss, groups)
 
     def nearest(self, points: Array, n_lists: int) -> Array:
-        """Numbers (b, n_lists) of the lists nearest to points (b, d), float32, the nearest first.
+        """Find the nearest lists (b, n_lists) of points (b, d), float32, the nearest first.
 
-        -1 where the groups that are read hold no more.
+        -1 where the groups that are read hold fewer.
         """
-        # Twice as many groups as hold so many lists, for those at the edge of theirs.
+        # Twice the groups that hold so many lists, for points at the edge of a group.
         more = 2 * n_lists * self.groups.nlist // max(1, self.groups.ntotal)
         read = min(_GROUPS_READ + more, self.groups.nlist)
         settings = self.faiss.SearchParametersIVF(nprobe=read)
@@ -432,14 +432,14 @@ class ListPlaces:
 
 
 def empty_lists(faiss: ModuleType, quantizer: Any, n_lists: int, seed: int) -> Any:
-    """Lists without places: training on points puts even ones into the quantizer."""
+    """Make lists without centres; training adds the centres to the quantizer."""
     index = faiss.IndexIVFFlat(quantizer, quantizer.d, n_lists)
     _set_training(index.cp, seed)
     return index
 
 
 def centers_of_lists(faiss: ModuleType, sample: Array, n_lists: int, seed: int) -> Array:
-    """Centres (n_lists, d) of a sample (m, d) by k-means, which compares them in groups, too."""
+    """Compute centres (n_lists, d) of a sample (m, d) by k-means, with a search by groups."""
     settings, d = faiss.ClusteringParameters(), sample.shape[1]
     _set_training(settings, seed)
     settings.max_points_per_centroid = len(sample)
@@ -456,4 +456,4 @@ def _grouping(faiss: ModuleType, n_lists: int, d: int, seed: int) -> Any:
 
 def _set_training(settings: Any, seed: int) -> None:
     settings.seed, settings.niter = seed, _ROUNDS
-    settings.min_points_per_centroid = 1  # of fewer faiss warns on standard output
+    settings.min_points_per_centroid = 1  # faiss would print a warning

@@ -113,7 +113,7 @@ def check_normalized(normalized: object) -> bool:
 
 
 def is_normalized(normalized: object, *, regression: bool = False) -> bool:
-    """Whether the Laplacian of a recipe is the normalised one.
+    """Return whether the Laplacian of a recipe is the normalised one.
 
     Parameters
     ----------

@@ -7,13 +7,13 @@ Gaussian affinities W between their centres and the degrees D of PWP, the genera
 
 .. math:: (D - P W P)\, g = \sigma\, D\, g
 
-(on the right they write P times the sums of the columns of PW, which is D) gives one-dimensional
-functions g, and of all directions together the k of smallest :math:`\sigma > 0` are taken. The
-constant, with :math:`\sigma = 0` in every direction, is taken once. Points get values by linear
-interpolation between the centres of the bins.
+(the paper's right-hand side is P times the column sums of PW, which equals D) gives one-dimensional
+functions g, of which the k of smallest :math:`\sigma > 0` over all directions are taken. The
+constant, with :math:`\sigma = 0` in every direction, is taken once. Values at points are linear
+interpolations between the centres of the bins.
 
-The rotation to principal directions makes coordinates uncorrelated, not independent; where they are
-not independent the functions are no eigenfunctions of anything.
+The rotation to principal directions makes coordinates uncorrelated, not independent. If they are
+dependent, the density is no product, and the functions are only a basis.
 """
 
 from __future__ import annotations
@@ -35,34 +35,35 @@ from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import check_magnitude
 from lapwing.graphs.order_statistics import StreamedColumns, quantiles
 
-_BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies of them are alive
+_BLOCK_BYTES = 2**24  # of coordinates: 16 MB, several copies of which are alive
 _MOST_BINS = 2000  # half a second a direction
 _COPIES = 6  # of a matrix of bins: places, affinities, operator, and eigenvectors with workspace
-_EVEN = 0.1  # share of each density that is spread evenly, so that no bin is empty
-# The operator is bounded: a hundredth function costs little more than a tenth, and few labels are
-# met by spikes. Errors with 30, 50 and 100 functions at lam = 100: g241c with 100 labels 16.1, 19.9
-# and 32.2 %, with 10 labels 31.7, 34.6 and 38.8 %; MNIST with 100 labels 28.8, 27.7 and 27.6 %.
+_EVEN = 0.1  # share of a uniform density in each density, so that no bin is empty
+# Default limit of functions. The operator is bounded, so that the hundredth function is penalised
+# little more than the tenth, and fits few labels by spikes. Errors with 30, 50 and 100 functions at
+# lam = 100: g241c with 100 labels 16.1, 19.9 and 32.2 %, with 10 labels 31.7, 34.6 and 38.8 %;
+# MNIST with 100 labels 28.8, 27.7 and 27.6 %.
 _MOST = 30
 _TIED = 1e-9  # difference of equal eigenvalues, which are between 0 and 1
-_MOST_TIES = 4  # times the functions asked for, with all that tie
+_MOST_TIES = 4  # limit of the functions with all ties, over the number asked for
 _BANDWIDTH = 0.2  # default, in standard deviations of the first direction
 
 FLAT = 1e-6  # standard deviation, relative to the largest, below which a direction is rounding
-# Up to so many features the covariance (32 MB) is decomposed, beyond by Lanczos' method.
+# Features up to which the covariance (32 MB) is decomposed; beyond it Lanczos' method is used.
 _COVARIANCE_FEATURES = 2000
-# Of the largest variance: those of random points lie further apart, and eigenvectors of those that
-# do are exact to 1e-7.
+# Difference of equal variances, over the largest. Those of random points differ by more, and then
+# eigenvectors are exact to 1e-7.
 _EQUAL = 1e-9
-# Axes a dimension at most. One-hot codes have up to 1.5; every projected feature a direction of its
-# own (of points on a circle, in many features) is too many for so few dimensions.
+# Limit of axes for each dimension of equal variances. One-hot codes have up to 1.5; if every
+# feature has an axis of its own (points on a circle, with many features) there are too many.
 _MOST_AXES = 4
-_SHORT = 1e-8  # squared length of a projected axis, of the longest, that is rounding
-_PARALLEL = 1e-9  # 1 - cos^2 of two axes that are one
+_SHORT = 1e-8  # squared length of a projected axis, over the longest, that is rounding
+_PARALLEL = 1e-9  # 1 - cos^2 of two parallel axes
 
 
 @dataclass(frozen=True, eq=False)
 class Eigenfunctions:
-    """The constant and k functions of one principal coordinate each.
+    """The constant, and k functions of one principal coordinate each.
 
     Attributes
     ----------
@@ -75,12 +76,12 @@ class Eigenfunctions:
     eigenvalues : ndarray of shape (k + 1,)
         Ascending; the first is the constant's 0.
     values : ndarray of shape (k, n_bins)
-        At the centres of the bins. The functions are scaled to have the norm 1 as vectors over
-        the training points, but for interpolation within bins.
+        Values at the centres of the bins. As vectors over the training points, moved to the
+        centres, the functions have the norm 1.
     constant : float
         Value of the constant, 1 / sqrt(n).
     bandwidth : float
-        Of the affinities, in the units of the points.
+        Standard deviation of the affinities, in the units of the points.
     """
 
     rotation: Rotation
@@ -93,7 +94,7 @@ class Eigenfunctions:
     bandwidth: float
 
     def evaluate(self, X: PointData) -> Array:
-        """All functions at points.
+        """Evaluate all functions at points.
 
         Parameters
         ----------
@@ -110,10 +111,10 @@ class Eigenfunctions:
         return self.expand(X, columns, self.constant * np.eye(1, k + 1)[0])
 
     def expand(self, X: PointData, alpha: Array, intercept: Array) -> Array:
-        """Values of sum_k alpha_k g_k + intercept at points, in row blocks.
+        """Evaluate sum_k alpha_k g_k + intercept at points, in row blocks.
 
-        The functions of one direction are summed on the bins first: the sum is a function of each
-        coordinate, whatever the number of eigenfunctions.
+        The functions of a direction are summed on its bins first, so that the cost does not depend
+        on the number of eigenfunctions.
 
         Parameters
         ----------
@@ -122,12 +123,12 @@ class Eigenfunctions:
         alpha : ndarray of shape (k, c)
             Coefficients, a column a function.
         intercept : ndarray of shape (c,)
-            What is added to each column.
+            Added to each column.
 
         Returns
         -------
         ndarray of shape (n, c)
-            Beyond the bins' range a function keeps its last value.
+            Beyond the range of the bins a function is constant.
         """
         out = np.tile(intercept, (X.shape[0], 1))
         used = np.unique(self.dimension)
@@ -155,23 +156,23 @@ def fit_eigenfunctions(
     X : ndarray, csr or Rows of shape (n, n_features)
         The points; only passed over in blocks.
     n_components : int, default=64
-        q, principal directions; fewer where there are no more, more where the last ones tie.
+        q, principal directions; fewer if there are no more, more if the last ones tie.
     n_functions : int, default=None
-        k without the constant; None is 2 q but at most 30. Fewer where there are no more; of those
-        that tie at the end all or none are taken.
+        k without the constant; None is 2 q but at most 30. Fewer if there are no more; functions
+        that tie for the last place are all taken or none.
     n_bins : int, default=100
-        B, from 3 to 2000: the affinities between bins reach over a fifth of a standard deviation,
-        so that the eigenproblem of a direction is dense however fine the bins.
+        B, from 3 to 2000. The affinities between bins reach over a fifth of a standard deviation,
+        so that the eigenproblem of a direction is dense for any number of bins.
     bandwidth : float, default=None
         Standard deviation of the affinities between bins, in the units of X; None is 0.2 of the
         standard deviation along the first direction, or the widest bin if that is more.
     clip : float, default=0.025
-        Share of the points on either end of a direction that is moved to the ends of the bins.
+        Share of the points at each end of a direction that is moved to the last bin.
 
     Returns
     -------
     Eigenfunctions
-        With no function but the constant if all points are equal.
+        With the constant only if all points are equal.
 
     Raises
     ------
@@ -184,7 +185,7 @@ def fit_eigenfunctions(
     Warns
     -----
     TiedPointsWarning
-        If so many directions or functions tie that the order of the columns decides among them.
+        If directions or functions tie, and the order of the columns decides among them.
     """
     check_bins(n_bins)
     check_magnitude(X)
@@ -253,7 +254,7 @@ def eigenfunctions_of(
 
 
 def density_eigenfunctions(density: Array, spacing: float, k: int) -> tuple[Array, Array]:
-    """Eigenfunctions of the smoothness operator of a density on a line, without the constant.
+    """Find the eigenfunctions of the smoothness operator of a density on a line.
 
     Parameters
     ----------
@@ -262,7 +263,7 @@ def density_eigenfunctions(density: Array, spacing: float, k: int) -> tuple[Arra
     spacing : float
         Distance between neighbouring places over the bandwidth of the affinities.
     k : int
-        Number of functions, at most B - 1 of which there are.
+        Number of functions without the constant, at most B - 1.
 
     Returns
     -------
@@ -276,7 +277,7 @@ def density_eigenfunctions(density: Array, spacing: float, k: int) -> tuple[Arra
     joint = density[:, None] * affinity * density
     root = np.sqrt(joint.sum(axis=1))
     smooth = joint / root[:, None] / root
-    # eigh is accurate to rounding of the largest eigenvalue: of I - smooth the small ones are.
+    # I - smooth has the wanted eigenvalues at its small end; eigh is accurate to its norm.
     last = min(k, len(density) - 1)
     operator = np.eye(len(density)) - (smooth + smooth.T) / 2
     eigenvalues, vectors = sla.eigh(operator, subset_by_index=[0, last], check_finite=False)
@@ -284,9 +285,9 @@ def density_eigenfunctions(density: Array, spacing: float, k: int) -> tuple[Arra
 
 
 def _smoothest(eigenvalues: Array, k: int) -> Array:
-    """Indices of the k smallest, ascending; of those that tie at the end all or none.
+    """Return the indices of the k smallest, ascending; ties for the last place are all or none.
 
-    Directions that the points do not tell apart have equal eigenvalues.
+    Directions in which the points are distributed equally have equal eigenvalues.
     """
     order = np.argsort(eigenvalues, kind="stable")
     if len(order) <= k:
@@ -294,7 +295,7 @@ def _smoothest(eigenvalues: Array, k: int) -> Array:
     last = eigenvalues[order[k - 1]]
     below = int(np.count_nonzero(eigenvalues < last - _TIED))
     whole = int(np.count_nonzero(eigenvalues <= last + _TIED))
-    # At 1 are the functions that change from bin to bin: no choice among them means anything.
+    # Functions with the eigenvalue 1 change from bin to bin: any choice among them is as good.
     if whole == k or last > 1 - _TIED:
         return order[:k]
     sizes = [below] * (2 * below >= k) + [whole] * (whole <= _MOST_TIES * k)
@@ -309,23 +310,23 @@ def _smoothest(eigenvalues: Array, k: int) -> Array:
 
 
 def _neighbors_of(position: Array, n_bins: int) -> tuple[Array, Array]:
-    """The bin below each position, in bins and clipped to them, and the share of the next one."""
+    """Return the bin below each position (in bins, clipped), and the share of the next bin."""
     position = np.clip(position, 0, n_bins - 1)
     below = np.minimum(position.astype(np.intp), n_bins - 2)
     return below, position - below
 
 
 def _interpolate(position: Array, table: Array) -> Array:
-    """Rows of a table (B, c) between its lines."""
+    """Interpolate linearly between the rows of a table (B, c)."""
     below, share = _neighbors_of(position, len(table))
     share = share[:, None]
     return np.asarray(table[below] * (1 - share) + table[below + 1] * share)
 
 
 def divided(position: Array, n_bins: int) -> Array:
-    """Number of points a bin, each divided between the two centres that it lies between.
+    """Count the points in bins, each divided between the two nearest centres.
 
-    Of points on the edge between two bins, as those of grids are, rounding would choose one.
+    Whole counts would depend on rounding for points on the edges of bins, such as those of grids.
     """
     below, share = _neighbors_of(position, n_bins)
     lower = np.bincount(below, 1 - share, n_bins)
@@ -333,7 +334,7 @@ def divided(position: Array, n_bins: int) -> Array:
 
 
 def check_bins(n_bins: int) -> None:
-    """Refuse more bins than their eigenproblems can be solved for in seconds."""
+    """Raise ValueError for so many bins that the eigenproblems take long."""
     if n_bins > _MOST_BINS:
         raise ValueError(
             f"n_bins={n_bins} must be at most {_MOST_BINS}: each direction takes a dense "
@@ -352,9 +353,9 @@ class Histograms(NamedTuple):
 def bins_between(
     quantiles: tuple[Array, Array], ends: tuple[Array, Array], deviations: Array, n_bins: int
 ) -> tuple[Array, Array]:
-    """First centres and widths of bins, from quantiles and extremes of the coordinates."""
+    """Return first centres and widths of bins, from quantiles and extremes of the coordinates."""
     low, high = quantiles
-    # A coordinate that nearly all points share has no quantiles to speak of.
+    # The quantiles are equal if nearly all points share a coordinate.
     lumped = high - low <= FLAT * deviations
     low, high = np.where(lumped, ends[0], low), np.where(lumped, ends[1], high)
     width = (high - low) / n_bins
@@ -362,10 +363,7 @@ def bins_between(
 
 
 def _histograms(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
-    """Shares of the points in the bins of each direction (q, B), first centres and widths (q,).
-
-    A few directions at a time: their coordinates of all points are alive at once for the quantiles.
-    """
+    """Compute the histograms, for a few directions at a time whose coordinates are in memory."""
     n, q = X.shape[0], len(rotation.deviations)
     if is_rows(X):
         return _histograms_in_passes(X, rotation, n_bins, clip)
@@ -386,7 +384,7 @@ def _histograms(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> H
 
 
 def _histograms_in_passes(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
-    """The same where a pass over the points is cheaper than their coordinates in memory."""
+    """Compute the histograms of points on disk by passes over them."""
     n, q = X.shape[0], len(rotation.deviations)
     every = np.arange(q)
 
@@ -410,10 +408,10 @@ class Rotation:
     Attributes
     ----------
     mean : ndarray of shape (n_features,)
-        Of the training points, float64.
+        Mean of the training points, float64.
     directions : ndarray of shape (n_features, q)
-        One a column, float64, of length one. Those of different standard deviations are orthogonal,
-        those of equal ones need not be.
+        Unit vectors as columns, float64. Directions of different standard deviations are
+        orthogonal; those of equal ones need not be.
     deviations : ndarray of shape (q,)
         Standard deviations along them, descending.
     """
@@ -424,19 +422,19 @@ class Rotation:
 
 
 def principal_rotation(X: PointData, n_components: int) -> Rotation:
-    """Principal directions of points, those in which they vary.
+    """Compute the principal directions in which points vary.
 
     Parameters
     ----------
     X : ndarray, csr or Rows of shape (n, n_features)
         The points.
     n_components : int
-        Dimensions that the directions span, or a few more where the last ones tie.
+        Dimensions that the directions span; more if the last ones tie.
 
     Returns
     -------
     Rotation
-        The order of rows and columns has no part in it, but for the directions' signs.
+        Independent of the order of rows and columns, up to signs.
 
     Warns
     -----
@@ -447,13 +445,13 @@ def principal_rotation(X: PointData, n_components: int) -> Rotation:
 
 
 def rotation_along(mean: Array, variances: Array, vectors: Array, n_components: int) -> Rotation:
-    """Principal directions of a covariance that is decomposed; see `principal_rotation`.
+    """Compute principal directions from the eigenpairs of a covariance; see `principal_rotation`.
 
     Parameters
     ----------
     mean : ndarray of shape (n_features,)
     variances : ndarray of shape (r,)
-        Descending: one more than asked for at least, if there are so many.
+        Descending, at least one more than `n_components` if there are so many.
     vectors : ndarray of shape (n_features, r)
         Orthonormal.
     n_components : int
@@ -485,16 +483,16 @@ def rotation_along(mean: Array, variances: Array, vectors: Array, n_components: 
 
 
 def coordinates(X: PointData, rotation: Rotation, which: Array) -> Iterator[tuple[slice, Array]]:
-    """Row blocks of the coordinates along some of the directions."""
+    """Iterate over row blocks of the coordinates along some of the directions."""
     directions = rotation.directions[:, which]
     for block, rows in _dense_blocks(X):
         yield block, (rows - rotation.mean) @ directions
 
 
 def _decomposed(X: PointData, n_components: int) -> tuple[Array, Array, Array]:
-    """Mean, variances descending, and orthonormal directions: one more than asked for at least.
+    """Return the mean, descending variances and orthonormal directions.
 
-    The next one tells whether the last ties with it.
+    There is at least one direction more than asked for, which shows if the last ones tie.
     """
     n, d = X.shape
     if d <= _COVARIANCE_FEATURES or is_rows(X):
@@ -512,7 +510,7 @@ def _decomposed(X: PointData, n_components: int) -> tuple[Array, Array, Array]:
         f"{min(n_components, q)} principal directions of {d} features",
         "Reduce the features first, e.g. by TruncatedSVD.",
     )
-    # A start of its own, so that the same points always give the same directions.
+    # A fixed seed, so that the same points always give the same directions.
     pca = PCA(q, svd_solver="arpack", random_state=0).fit(X)
     parts = (pca.mean_, pca.explained_variance_, pca.components_.T)
     mean, variances, vectors = (part.astype(np.float64) for part in parts)
@@ -520,7 +518,7 @@ def _decomposed(X: PointData, n_components: int) -> tuple[Array, Array, Array]:
 
 
 def _moments(X: Any) -> tuple[Array, Array]:
-    """Mean and covariance in float64, of centred blocks: a far origin cancels no digits."""
+    """Compute mean and covariance in float64, from centred blocks to avoid cancellation."""
     n, d = X.shape
     known = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
     mean = np.asarray(known).ravel()
@@ -538,7 +536,7 @@ def _dense_blocks(X: PointData) -> Iterator[tuple[slice, Array]]:
 
 
 def _equal(deviations: Array) -> list[slice]:
-    """Runs of equal numbers among descending ones."""
+    """Return the runs of equal numbers among descending ones."""
     variances = deviations**2
     if not len(variances):
         return []
@@ -548,14 +546,14 @@ def _equal(deviations: Array) -> list[slice]:
 
 
 def _projected_axes(space: Array, most: int) -> Array | None:
-    """The features' axes, projected to a space and scaled to length one; None for too many.
+    """Project the axes of the features to a space, and scale them to unit length.
 
     Parameters
     ----------
     space : ndarray of shape (n_features, m)
-        An orthonormal basis: its rows are the projected axes in that basis.
+        An orthonormal basis; its rows are the projected axes in this basis.
     most : int
-        Axes at most; those parallel to another count once.
+        Limit of the axes, without parallel ones; None is returned if there are more.
     """
     squares = np.einsum("jm,jm->j", space, space)
     axes = space[squares > _SHORT * squares.max()]

@@ -16,8 +16,8 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-_CELLS = 512  # of equal width, and as many that hold equally many of the numbers there can be
-_FEW = 2**14  # numbers in a cell that are collected instead of being divided again
+_CELLS = 512  # of equal width, and as many of equally many floating-point numbers
+_FEW = 2**14  # numbers in a cell up to which they are collected, not divided again
 
 
 class Columns(Protocol):
@@ -27,15 +27,15 @@ class Columns(Protocol):
     """
 
     def total(self, task: Callable[..., Array], *arguments: object) -> Array:
-        """The sum over the blocks of ``task(block, *arguments)``."""
+        """Sum ``task(block, *arguments)`` over the blocks."""
 
     def collect(self, task: Callable[..., Any], *arguments: object) -> list[Any]:
-        """``task(block, *arguments)`` for each block."""
+        """Return ``task(block, *arguments)`` for each block."""
 
 
 @dataclass(frozen=True)
 class StreamedColumns:
-    """Columns of which each pass makes the blocks anew.
+    """Columns whose blocks are computed in each pass.
 
     Attributes
     ----------
@@ -53,14 +53,14 @@ class StreamedColumns:
 
 
 def quantiles(columns: Columns, n: int, shares: list[float]) -> tuple[Array, tuple[Array, Array]]:
-    """Quantiles of columns, interpolated linearly between two values as by `numpy.quantile`.
+    """Compute quantiles of columns, interpolated linearly as by `numpy.quantile`.
 
     Parameters
     ----------
     columns : Columns
-        Of q finite numbers a row.
+        q columns of finite numbers.
     n : int
-        Rows of all blocks.
+        Number of rows of all blocks.
     shares : list of float
         Between 0 and 1.
 
@@ -80,14 +80,14 @@ def quantiles(columns: Columns, n: int, shares: list[float]) -> tuple[Array, tup
     first = values[np.searchsorted(ranks, below)]
     second = values[np.searchsorted(ranks, np.minimum(below + 1, n - 1))]
     part = (position - below)[:, None]
-    # From the nearer end, as NumPy: equal ends give themselves.
+    # From the nearer end, as NumPy does, so that equal ends give their value.
     step = second - first
     between = np.where(part < 0.5, first + step * part, second - step * (1 - part))
     return between, (least, largest)
 
 
 def _ranked(columns: Columns, n: int, least: Array, largest: Array, ranks: Array) -> Array:
-    """The numbers (len(ranks), q) of some ranks, from 0, in each column."""
+    """Find the numbers (len(ranks), q) of some ranks, from 0, in each column."""
     q = len(least)
     column, rank = np.tile(np.arange(q), len(ranks)), np.repeat(ranks, q)
     # A wanted number is in a bracket, low < key <= high, and `before` numbers are not above low.
@@ -118,19 +118,19 @@ def _ranked(columns: Columns, n: int, least: Array, largest: Array, ranks: Array
 
 
 def _distinct(*brackets: Array) -> tuple[Array, Array]:
-    """Columns and bounds (3, k) of brackets without repetitions, and which of them each was."""
+    """Return the distinct brackets (3, k) of columns and bounds, and the index of each."""
     found, own = np.unique(np.stack(brackets), axis=1, return_inverse=True)
     return found, own
 
 
 def _edges(low: int, high: int) -> list[int]:
-    """Keys that divide a bracket into cells; some are equal in narrow ones.
+    """Return keys that divide a bracket into cells; narrow brackets repeat some.
 
-    Half of them are evenly far from one another as numbers, which suits numbers that are spread
-    out, and half as keys: of numbers beside 0 or beside others that lie far off, all would be in
-    one cell of equal width, however often it is divided.
+    Half of them are evenly spaced as numbers, which suits spread-out numbers. The other half are
+    evenly spaced as keys, as numbers near 0, or beside far outliers, would all be in one cell of
+    equal width, however often it is divided.
     """
-    span = high - low  # in Python's whole numbers: that of all keys is no int64
+    span = high - low  # Python integers: the span of all keys exceeds int64
     by_key = [low + span * j // _CELLS for j in range(_CELLS + 1)]
     first, last = _numbers(np.array([low + 1, high]))
     part = np.arange(1, _CELLS) / _CELLS
@@ -139,7 +139,7 @@ def _edges(low: int, high: int) -> list[int]:
 
 
 def _keys(values: Array) -> Array:
-    """Whole numbers in the order of the numbers, neighbours for neighbours."""
+    """Map floating-point numbers to integers in the same order, neighbours to neighbours."""
     bits = np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.int64)  # -0 is 0
     return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
 
@@ -155,15 +155,15 @@ def _ends(block: Array) -> tuple[Array, Array] | None:
 
 
 def _counts(block: Array, columns: Array, edges: Array) -> Array:
-    """Numbers a cell (k, cells): above its lower edge and not above its upper one."""
+    """Count the numbers in each cell (k, cells), its upper edge included."""
     brackets = zip(_within(block, columns, edges[:, 0], edges[:, -1]), edges, strict=True)
     upto = [np.searchsorted(np.sort(numbers), own, side="right") for numbers, own in brackets]
     return np.diff(upto, axis=1)
 
 
 def _within(block: Array, columns: Array, low: Array, high: Array) -> list[Array]:
-    """The numbers (k,) of columns that are above a bound and not above another."""
-    found, values = [], np.ascontiguousarray(block.T)  # along columns: they are gone over often
+    """Return the numbers of columns (k,) within brackets, their upper bounds included."""
+    found, values = [], np.ascontiguousarray(block.T)  # columns are read several times
     for column, a, b in zip(columns, low, high, strict=True):
         numbers = values[column]
         found.append(numbers[(numbers > a) & (numbers <= b)])
@@ -171,7 +171,7 @@ def _within(block: Array, columns: Array, low: Array, high: Array) -> list[Array
 
 
 def _seen(block: Array, columns: Array, low: Array, high: Array, few: Array) -> list[Array]:
-    """The numbers within bounds where they are few, else the least and the largest of them."""
+    """Return the numbers within brackets if they are few, otherwise their extremes."""
     found = _within(block, columns, low, high)
     return [
         numbers if whole or not len(numbers) else np.array([numbers.min(), numbers.max()])

@@ -1,9 +1,9 @@
-"""Nearest neighbours of points on disk: nothing of them is in memory but compressed codes.
+"""Nearest neighbours of points on disk, of which only compressed codes are held in memory.
 
 A flat scan compares slabs of points with all others by products in float64. An approximate search
-has an index that is trained on a sample and holds a code a point; it proposes candidates, whose
-exact lengths are computed from the blocks, slab by slab. Either takes a pass over the file for each
-slab.
+trains an index on a sample and fills it with a code for each point; the index proposes candidates,
+whose exact distances are computed from the blocks, slab by slab. Both take a pass over the file for
+each slab.
 """
 
 from __future__ import annotations
@@ -51,18 +51,17 @@ from lapwing.linalg import center_of
 _LOGGER = logging.getLogger("lapwing")
 
 _PURPOSE = "A search for neighbours of points on disk"
-_SCAN_BYTES = 2**26  # of products of a block with a block
-_LISTS = 16384  # at most
-_WORK_BYTES = 2e8  # of samples, scans and blocks of threads, however many points there are
-_QUERY_BYTES = 2**22  # of points that a thread asks at a time
-_CODE_OPERATIONS = 1e14  # of a search: half an hour of two cores
-# Candidates of a point, of which codes tell the order roughly only.
+_SCAN_BYTES = 2**26  # of products of two blocks
+_MOST_LISTS = 16384
+_WORK_BYTES = 2e8  # of samples, scans and blocks of threads, for any number of points
+_QUERY_BYTES = 2**22  # of points that a thread searches for at a time
+_CODE_OPERATIONS = 1e14  # of a search: half an hour on two cores
+# Candidates for k neighbours, _FACTOR k + _CANDIDATES: codes give the order roughly only.
 _CANDIDATES, _FACTOR = 8, 2
 
-# Of points that are held at a time while candidates among all others are looked at: each slab takes
-# a pass over the file. A tenth of the points, within these bounds: what is kept of a slab is found
-# again by its place.
-_SHARE, _LEAST_BYTES, _MOST_BYTES = 10, 2**24, 2**28
+# A slab, the points held while candidates among all others are computed, is a tenth of the points
+# within these bounds. It depends on the points only, as cached slabs are found by their rows.
+_SLABS, _LEAST_BYTES, _MOST_BYTES = 10, 2**24, 2**28
 
 
 def scan_rows(X: Rows, k: int, metric: str) -> Neighbors:
@@ -107,10 +106,10 @@ def search_rows(
     target_recall : float
         In (0, 1].
     random_state : int, RandomState or None
-        For the sample that the index is trained on, and that on which recall is measured.
+        Draws the samples for training the index and for measuring the recall.
     memory : str or joblib.Memory, optional
-        Where to keep what is done, the index and the neighbours of each slab: a search that was
-        interrupted goes on with the next slab.
+        Cache of the index and of the neighbours of each slab: an interrupted search continues with
+        the next slab.
     """
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     search = _Search(RowPoints(X, metric), k, target_recall, seed, n_threads(n_jobs))
@@ -138,7 +137,7 @@ def _neighbors_by_lists(search: _Search, key: object, memory: Memory | str | Non
         gathered.add(np.arange(start, stop), Nearest(*found))
         _LOGGER.info("Neighbours of %d of %d points.", stop, points.n)
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
-    if len(short):  # the lists that were read held too few points
+    if len(short):  # the lists that were read hold too few points
         values = rows_of(points.rows, short)
         candidates = _scan(points, points.ready(values, values.dtype), k)
         gathered.replace(short, points.nearest(short, values, candidates, k))
@@ -147,7 +146,7 @@ def _neighbors_by_lists(search: _Search, key: object, memory: Memory | str | Non
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A search by codes, in the three stages that are kept."""
+    """Search by codes, in three stages whose results are cached."""
 
     points: RowPoints
     k: int
@@ -157,7 +156,7 @@ class _Search:
 
     @property
     def width(self) -> int:
-        """Candidates of a point."""
+        """Number of candidates of a point."""
         return min(_FACTOR * self.k + _CANDIDATES, self.points.n)
 
     @cached_property
@@ -165,10 +164,10 @@ class _Search:
         return _Codes(self.points)
 
     def forecast(self, *, kept: bool) -> None:
-        """Refuse a search that will not fit; kept indexes are bytes as well for a moment."""
+        """Raise MemoryError if the search will not fit; a cached index is copied to bytes."""
         n, row = self.points.n, self.points.width * self.points.rows.dtype.itemsize
         codes = n * (self.points.width + 8)
-        lists = 1.5 * codes  # which are doubled whenever they are full
+        lists = 1.5 * codes  # a list doubles when it is full
         slab = min(n, self.points.slab_height)
         found = n * self.k * (self.points.rows.dtype.itemsize + 4)
         # Three slabs as they are read and made ready; candidates with their lengths.
@@ -182,25 +181,25 @@ class _Search:
         )
 
     def fill(self) -> _Lists:
-        """Inverted lists of codes: trained on a sample, and filled in one pass."""
+        """Train inverted lists of codes on a sample, and fill them in one pass."""
         faiss = load_faiss(_PURPOSE)
         n, d = self.points.n, self.points.width
         rng = np.random.RandomState(self.seed)
-        n_lists = max(1, min(int(4 * n**0.5), n // LIST_SIZE, _LISTS))
+        n_lists = max(1, min(int(4 * n**0.5), n // LIST_SIZE, _MOST_LISTS))
         drawn = rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False)
         sample = self.codes.scaled(rows_of(self.points.rows, np.sort(drawn)))
         quantizer = faiss.IndexFlatL2(d)
         quantizer.add(centers_of_lists(faiss, sample, n_lists, self.seed))
         kind = faiss.ScalarQuantizer.QT_8bit
         index = faiss.IndexIVFScalarQuantizer(quantizer, d, n_lists, kind)
-        index.train(sample)  # the codes alone, as the centres are known
+        index.train(sample)  # trains the codes only, as the quantizer has its centres
         lists = _Lists.of(index, self.seed)
         for _, values in self.points.slabs():
             lists.add(self.codes.scaled(values), self.n_threads)
         return lists
 
     def tune(self, lists: _Lists) -> tuple[int, float]:
-        """Lists to read, and the recall with them on a sample, by its true neighbours."""
+        """Return the number of lists to read, and their recall of true neighbours of a sample."""
         points, k = self.points, self.k
         rng = np.random.RandomState(self.seed)
         sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
@@ -218,7 +217,7 @@ class _Search:
         return fewest_lists(recall_of, self.target_recall, int(np.clip(most, 1, n_lists)))
 
     def find(self, lists: _Lists, n_read: int, rows: Array, values: Array) -> Nearest:
-        """Neighbours of a slab: candidates by codes, and a pass over all for their lengths."""
+        """Find the neighbours of a slab: candidates by codes, and their distances in one pass."""
         asked = self.codes.scaled(values)
         candidates = lists.candidates(asked, n_read, self.width, self.n_threads)
         del asked
@@ -226,7 +225,7 @@ class _Search:
 
 
 def _filled(key: object, *, search: _Search) -> _Lists:
-    """A function of its key, for the cache, as the next two are."""
+    """Call `fill`; like the next two, a function that joblib caches by its key."""
     return search.fill()
 
 
@@ -251,15 +250,15 @@ def _found_in_slab(
 
 @dataclass(frozen=True, eq=False)
 class _Lists:
-    """Inverted lists of codes; what is asked of them is shared by threads, a block of points each.
+    """Inverted lists of codes, searched by several threads.
 
     Attributes
     ----------
     index : faiss.IndexIVFScalarQuantizer
     places : ListPlaces
-        Of the lists.
+        Centres of the lists.
     seed : int
-        Of their groups.
+        Seed of `places`.
     """
 
     index: Any
@@ -273,17 +272,17 @@ class _Lists:
         return cls(index, ListPlaces.of(faiss, centers, seed), seed)
 
     def __reduce__(self) -> Any:
-        return _read_again, (self.places.faiss.serialize_index(self.index), self.seed)
+        return _deserialize, (self.places.faiss.serialize_index(self.index), self.seed)
 
     def add(self, points: Array, n_threads: int) -> None:
-        """Append points (b, d), as `_Codes` scales them; their numbers go on from the last ones."""
+        """Append points (b, d) scaled by `_Codes`; indices continue from the last point."""
         own = self._nearest(points, 1, n_threads).astype(np.int64)
         pointer = self.places.faiss.swig_ptr
         with faiss_threads(self.places.faiss, n_threads):
             self.index.add_core(len(points), pointer(points), None, pointer(own))
 
     def candidates(self, points: Array, n_read: int, width: int, n_threads: int) -> Array:
-        """Numbers (b, width) of points that may be the nearest, by n_read lists; -1 for none."""
+        """Find indices (b, width) of candidates in n_read lists; -1 for none."""
         self.index.nprobe = n_read
         reading = ListReading(self.index, self._nearest(points, n_read, n_threads))
         order, candidates = reading.order, np.empty((len(points), width), dtype=np.int32)
@@ -297,7 +296,7 @@ class _Lists:
         return candidates
 
     def _nearest(self, points: Array, n_lists: int, n_threads: int) -> Array:
-        """The nearest lists (b, n_lists) of points, the one that each is put into first."""
+        """Find the nearest lists (b, n_lists) of points; a point is stored in the first."""
         nearest = np.empty((len(points), n_lists), dtype=np.int32)
 
         def find(block: slice) -> None:
@@ -311,13 +310,13 @@ class _Lists:
         return list(row_blocks(len(points), 4 * points.shape[1], _QUERY_BYTES))
 
 
-def _read_again(serialized: Array, seed: int) -> _Lists:
+def _deserialize(serialized: Array, seed: int) -> _Lists:
     faiss = load_faiss(_PURPOSE)
     return _Lists.of(faiss.deserialize_index(serialized), seed)
 
 
 class _Codes:
-    """Points as the index takes them: float32 in [-1, 1], so that no square overflows."""
+    """Scaling of points to float32 in [-1, 1], in which no square overflows."""
 
     def __init__(self, points: RowPoints) -> None:
         self.points = points
@@ -331,7 +330,7 @@ class _Codes:
 
 
 def _scan(points: RowPoints, queries: Array, k: int) -> Array:
-    """Candidates (b, m) of ready rows among all points, by products with every one of them."""
+    """Find candidates (b, m) of prepared rows by products with all points."""
     m = min(k + 1 + SPARE, points.n)
     b = len(queries)
     best, candidates = np.full((b, m), np.inf), np.full((b, m), -1, dtype=np.int64)
@@ -360,13 +359,13 @@ def _neighbors(points: RowPoints, found: Nearest, recall: float, backend: str) -
 
 @dataclass(frozen=True, eq=False)
 class RowPoints:
-    """Rows whose Euclidean neighbours are the neighbours that are looked for.
+    """Points on disk, prepared so that their neighbours are Euclidean.
 
     Attributes
     ----------
     rows : Rows of shape (n, d)
     metric : str
-        'euclidean', or 'cosine': rows are brought to unit length.
+        'euclidean', or 'cosine': rows are scaled to unit length.
     """
 
     rows: Rows
@@ -379,12 +378,12 @@ class RowPoints:
 
     @property
     def width(self) -> int:
-        """Coordinates of a point that is made ready."""
+        """Number of coordinates of a prepared point."""
         return self.rows.shape[1] + (self.metric == "cosine" and self._has_empty)
 
     @property
     def source(self) -> Any:
-        """Their values, of which lots are drawn where points tie."""
+        """Values of the points, by which ties are broken."""
         return self.rows
 
     @cached_property
@@ -397,58 +396,57 @@ class RowPoints:
 
     @property
     def slab_height(self) -> int:
-        """Points of a slab."""
+        """Number of points in a slab."""
         row = self.rows.shape[1] * self.rows.dtype.itemsize
-        return block_height(row, min(max(self.n * row // _SHARE, _LEAST_BYTES), _MOST_BYTES))
+        return block_height(row, min(max(self.n * row // _SLABS, _LEAST_BYTES), _MOST_BYTES))
 
     def slabs(self) -> Iterator[tuple[slice, Array]]:
-        """Large blocks of rows as they are, each of which is searched for in a pass over all."""
+        """Iterate over large blocks of rows; the search takes a pass over all points for each."""
         return self.rows.blocks(self.slab_height)
 
     def ready(self, values: Array, dtype: DTypeLike) -> Array:
-        """Rows as a search by products gets them: centred, or of unit length."""
+        """Prepare rows for a search by products: centre them, or scale them to unit length."""
         if self._center is not None:
             return np.subtract(values, self._center, dtype=dtype)
         return np.asarray(self.exact(values), dtype=dtype)
 
     def exact(self, values: Array) -> Array:
-        """Rows as lengths are computed from them, in float64."""
+        """Prepare rows for exact distances."""
         if self.metric == "cosine":
             return np.asarray(unit_rows(values.astype(np.float64), extra=self._has_empty))
         return values
 
     def blocks(self, n_rows: int, dtype: np.dtype[Any]) -> Iterator[tuple[slice, Array]]:
-        """Row blocks that are made ready; one pass."""
+        """Iterate over blocks of prepared rows."""
         for which, values in self.rows.blocks(n_rows):
             yield which, self.ready(values, dtype)
 
     def distances(self, lengths: Array) -> Array:
-        """Euclidean lengths in the metric that was asked for."""
+        """Convert Euclidean lengths to distances in the metric."""
         return lengths**2 / 2 if self.metric == "cosine" else lengths
 
     @property
     def slack(self) -> float:
-        """Rounding of the lengths between rows that were divided by theirs."""
+        """Absolute rounding error of lengths between rows scaled to unit length."""
         return 8 * float(np.finfo(np.float64).eps) if self.metric == "cosine" else 0.0
 
     def nearest(self, index: Array, values: Array, candidates: Array, k: int) -> Nearest:
-        """Best k of the candidates of some points, by one pass over all.
+        """Select the nearest k candidates of some points, in one pass over all points.
 
         Parameters
         ----------
         index : ndarray of int of shape (b,)
-            Points of which neighbours are looked for.
+            Points to search for.
         values : ndarray of shape (b, d)
             Their rows.
         candidates : ndarray of int of shape (b, m), m >= k
-            Different ones for each point, itself possibly among them; -1 for none.
+            Distinct candidates of each point, which may include the point itself; -1 for none.
         k : int
         """
         candidates = np.sort(candidates, axis=1)
         lengths = np.full(candidates.shape, np.inf)
         own = self.exact(values)
         for which, block in self.rows.blocks(self.slab_height):
-            # Candidates are sorted along the rows, and blocks come in order.
             found = np.flatnonzero((candidates >= which.start) & (candidates < which.stop))
             ends = self.exact(block)
             for some in row_blocks(len(found), 8 * ends.shape[1], DIFFERENCE_BYTES):
@@ -460,7 +458,7 @@ class RowPoints:
         return nearest_of(index, candidates, lengths, k, self.n, None, self.slack)
 
     def as_far(self, rows: Array, ends: Array) -> Array:
-        """Which points (b, n) are as far from rows (b,) as the points `ends` (b,) are."""
+        """Return the mask (b, n) of the points as far from rows (b,) as the points `ends` (b,)."""
         own = self.exact(rows_of(self.rows, rows)).astype(np.float64)
         far = self.exact(rows_of(self.rows, ends)).astype(np.float64) - own
         radii = np.sqrt(np.einsum("bd,bd->b", far, far))
@@ -477,13 +475,13 @@ class RowPoints:
 
 @dataclass(frozen=True, eq=False)
 class ListReading:
-    """Which lists some points read.
+    """Lists to read for each of some points.
 
     Attributes
     ----------
     index : faiss.IndexIVF
     lists : ndarray of int of shape (b, index.nprobe)
-        Of each point, the nearest first; -1 for none.
+        Lists of each point, the nearest first; -1 for none.
     """
 
     index: Any
@@ -491,18 +489,18 @@ class ListReading:
 
     @cached_property
     def order(self) -> Array:
-        """Rows (b,) of the points, those of a list one after another."""
+        """Order (b,) of the points by their nearest list."""
         return np.argsort(self.lists[:, 0], kind="stable")
 
     def candidates(self, points: Array, rows: Array, width: int) -> Array:
-        """Numbers (r, width) of what may be nearest to some of the points; -1 for none.
+        """Find indices (r, width) of the candidates of some of the points; -1 for none.
 
         Parameters
         ----------
         points : ndarray of shape (r, d), float32
-            As the index takes them.
+            Scaled for the index.
         rows : ndarray of int of shape (r,)
-            Which of the points they are.
+            Indices of these points among all b.
         width : int
         """
         return np.asarray(self.index.search_preassigned(points, width, self.lists[rows], None)[1])

@@ -182,7 +182,7 @@ def smallest_eigenpairs(
             callback=callback,
         ),
     )
-    tell_eigenpairs(found, k)
+    warn_eigenpairs(found, k)
     return found
 
 
@@ -201,7 +201,7 @@ def _check(laplacian: Laplacian, k: object, tol: object, slack: object, max_iter
     return int(k)
 
 
-def tell_eigenpairs(found: Eigenpairs, k: int) -> None:
+def warn_eigenpairs(found: Eigenpairs, k: int) -> None:
     """Say what eigenpairs lack."""
     # Here and not where they are found, so that pairs that are read from a cache warn as well.
     if not found.converged:
