@@ -68,7 +68,7 @@ BLOCK_BYTES = 2**26  # 64 MB: what a loop over rows holds at a time unless it sa
 
 
 def is_sparse(X: object) -> TypeIs[SparseMatrix]:
-    """Whether X is a SciPy sparse array or matrix."""
+    """Return whether X is a SciPy sparse array or matrix."""
     return bool(sp.issparse(X))
 
 

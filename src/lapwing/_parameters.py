@@ -52,7 +52,7 @@ def check(parameters: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a finite number."""
+    """Return whether a value is a finite number."""
     real = isinstance(value, (int, float, np.integer, np.floating))
     try:
         return real and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
@@ -61,23 +61,23 @@ def is_number(value: object) -> bool:
 
 
 def is_count(value: object) -> bool:
-    """Whether a value is a whole number of 1 or more."""
+    """Return whether a value is a whole number of 1 or more."""
     whole = isinstance(value, (int, np.integer))
     return whole and not isinstance(value, bool) and value >= 1  # type: ignore[operator]
 
 
 def is_positive(value: Any) -> bool:
-    """Whether a value is a finite number > 0."""
+    """Return whether a value is a finite number > 0."""
     return is_number(value) and value > 0
 
 
 def is_not_negative(value: Any) -> bool:
-    """Whether a value is a finite number >= 0."""
+    """Return whether a value is a finite number >= 0."""
     return is_number(value) and value >= 0
 
 
 def is_flag(value: object) -> bool:
-    """Whether a value is a bool; texts, which are all true, are refused."""
+    """Return whether a value is a bool; texts, which are all true, are refused."""
     return isinstance(value, (bool, np.bool_))
 
 

@@ -135,7 +135,7 @@ def test_covariances_are_those_of_all_parameters(name: str) -> None:
     found = model._kept.refits.covariance(points)
     expected = (dense_embedded if embedded else dense)(model)[2][:, points]
     np.testing.assert_allclose(found.values, expected, atol=1e-7 * np.abs(expected).max())
-    assert found.noise == (1 / model.lam if embedded else 1)
+    assert found.noise_variance == (1 / model.lam if embedded else 1)
 
 
 @pytest.mark.parametrize("name", EMBEDDED_CASES)

@@ -294,8 +294,8 @@ def test_points_are_those_of_a_fit_where_labels_of_weight_0_come_and_go(
 @pytest.mark.parametrize(
     ("rows", "labels", "message"),
     [
-        ([60], [0], "Row 60 is none of the fit's 60 rows, counted from 0."),
-        ([-1], [0], "Row -1 is none of the fit's 60 rows"),
+        ([60], [0], "Row 60 is out of range for 60 rows, counted from 0."),
+        ([-1], [0], "Row -1 is out of range for 60 rows"),
         ([3, 3], [0, 1], "Row 3 is given twice. Give each row one label."),
         ([3, 4], [0], "2 rows and 1 labels were given: one label a row."),
         ([1.5], [0], "rows must be whole numbers"),
@@ -328,10 +328,10 @@ def test_a_model_that_was_copied_keeps_what_it_kept(taken: Any) -> None:
     assert len(model.suggest(2)) == 2
 
 
-def test_a_model_as_it_is_stays_so() -> None:
+def test_a_snapshot_does_not_change() -> None:
     X, y, _ = clusters()
     model = LapERLSClassifier(updatable=True).fit(X, y)
-    before = model._as_it_is()
+    before = model._snapshot()
     suggested, answers = before.suggest(3), before.transduction_.copy()
     model.add_labels(suggested, [y.max()] * 3)
     assert before.suggest(3).tolist() == suggested.tolist()
@@ -505,10 +505,10 @@ def test_numbers_are_suggested_by_their_variances(
     fitted = clone(model).set_params(updatable=True).fit(X, y)
     free = np.flatnonzero(np.isnan(y))
     found = fitted._kept.refits.covariance(free)
-    gain = (found.values**2).sum(axis=0) / (np.diag(found.values[free]) + found.noise)
+    gain = (found.values**2).sum(axis=0) / (np.diag(found.values[free]) + found.noise_variance)
     assert fitted.suggest(1) == free[gain.argmax()]
     assert sorted(fitted.suggest(len(X))) == free.tolist()
-    monkeypatch.setattr(updates, "_LOOKED_AT", 5)
+    monkeypatch.setattr(updates, "_MOST_CANDIDATES", 5)
     order = value_order(X)
     order = order[np.isnan(y)[order]]
     looked_at = order[np.linspace(0, len(order) - 1, 5).astype(int)]

@@ -266,7 +266,7 @@ def test_what_nothing_can_be_learnt_from_is_refused() -> None:
         FewLabelRegressor().fit(X, one)
     with pytest.raises(TypeError, match=r"'svc' is no regression of lapwing"):
         compare(X, Y, candidates=[ALONE, Candidate("svc", LapSVC(), SMOOTH)])
-    with pytest.raises(ValueError, match=r"class_prior='uniform' is of classes, and y holds num"):
+    with pytest.raises(ValueError, match=r"class_prior='uniform' is for classes, and y holds num"):
         compare(X, Y, class_prior="uniform")
     with pytest.raises(ValueError, match=r"max_samples=1 must be at least 2"):
         FewLabelRegressor(max_samples=1).fit(X, Y)

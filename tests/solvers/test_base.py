@@ -16,7 +16,7 @@ from lapwing.solvers.manifold.dual import REDUCED
 from lapwing.solvers.manifold.registry import SOLVERS
 
 # From the worst: a fit that a callback stopped says nothing of the rest.
-ORDER = (Status.CALLBACK, Status.MAX_ITER, Status.PRECISION, Status.CONVERGED)
+ORDER = (Status.CALLBACK, Status.MAX_ITER, Status.EARLY, Status.PRECISION, Status.CONVERGED)
 
 
 def column(status: Status, n_iter: int = 0, value: float = 1.0) -> Result[None, float]:

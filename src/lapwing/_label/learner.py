@@ -261,7 +261,7 @@ class Learner:
             version,
             self._model.transduction_.astype(np.uint16),
             shares.max(axis=1).astype(np.float32),
-            self._model._as_it_is(),
+            self._model._snapshot(),
             time.perf_counter() - begun,
             _texts([one for one in said if not isinstance(one, _OF_CODES)], (Warning,)),
         )

@@ -243,6 +243,6 @@ def _warn_unlabeled_components(prepared: EmbeddedPrepared) -> None:
     if n > 1:
         labels = laplacian.placement.back(components.labels)
         without = np.setdiff1d(np.arange(n), np.unique(labels[problem.index]))
-    diagnostics.tell_unlabeled_components(
+    diagnostics.warn_components(
         components.sizes, without, lambda: components.first, laplacian.power
     )

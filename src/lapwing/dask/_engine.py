@@ -194,7 +194,7 @@ class ClassifierOnCluster(OnCluster):
         counts = values.total(_class_counts, known, n_classes)
         if problem.n_unlabeled >= 2 and np.count_nonzero(counts) == 1:
             label = self.classes_.tolist()[int(np.argmax(counts))]
-            diagnostics.tell_single_class(problem.n_unlabeled, label)
+            diagnostics.warn_all_one_class(problem.n_unlabeled, label)
         else:
             self._warn_constant(X, problem, solution, "Decision values")
         self._sharpen_from(values, known, problem, solution)

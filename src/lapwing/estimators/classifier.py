@@ -1,4 +1,4 @@
-"""Base of classifiers: labels in, scores and labels out."""
+"""Base of classifiers: class labels, decision values, probabilities."""
 
 from __future__ import annotations
 
@@ -49,17 +49,11 @@ from lapwing.problem import Problem
 from lapwing.solvers.graph.refine import Refinement, refine
 from lapwing.solvers.graph.registry import in_order, order_bytes
 
-_NUMBERS = 6  # of every point and class that are alive at once
+_COPIES = 6  # of numbers for every point and class that are alive at once
 
 
 def check_classes(targets: Targets, problem: Problem) -> None:
-    """Refuse weights that leave a class without a labelled row.
-
-    Raises
-    ------
-    ValueError
-        Naming the classes.
-    """
+    """Raise ValueError if weights leave a class without a labelled row."""
     classes = targets.classes
     found = np.bincount(predict_codes(problem.targets), minlength=len(classes)) > 0
     if not found.all():
@@ -71,13 +65,13 @@ def check_classes(targets: Targets, problem: Problem) -> None:
 
 
 class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
-    """Base of classifiers: labels in, scores and labels out."""
+    """Base of classifiers."""
 
-    # Which of the parameters that most classifiers have a final class has.
+    # Which of the common parameters a final class has: class_weight, class_prior, refine.
     _weighs_classes: ClassVar[bool] = True
     _holds_prior: ClassVar[bool] = True
     _refines: ClassVar[bool] = False
-    # What is believed of its scores before any label was left out.
+    # Of its scores, before any label is left out.
     _sharpness_prior: ClassVar[SharpnessPrior] = GRAPH_PRIOR
 
     def _read_targets(self, y: ArrayLike) -> Targets:
@@ -118,7 +112,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         return RefinedSolution(follows, _values(found, solution.values), solution)
 
     def _class_weights(self, labels: ClassLabels) -> Array:
-        """Factors of the sample weights, a row."""
+        """Return the factors of the sample weights of all rows."""
         weights = np.ones(len(labels.codes))
         if not self._weighs_classes:
             return weights
@@ -139,10 +133,10 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         return values
 
     def _sharpen(self, values: Array, problem: Problem, solution: Solution) -> None:
-        """Learn how sharp the scores are, and the probabilities of all rows by that."""
+        """Fit the sharpness of the scores, and set the probabilities of all rows."""
         offsets = getattr(self, "class_offsets_", 0.0)
         left_out, codes, rows = self._left_out_labels(problem, solution)
-        # Of points, and each observation once: a weight and as many equal rows are the same.
+        # Each point and observation counts once: equal rows are the same as a weight.
         found = fit_sharpness(
             self._sharpness_prior,
             solution.values[~problem.labeled] + offsets,
@@ -156,17 +150,17 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
     def _left_out_labels(
         self, problem: Any, solution: Solution
     ) -> tuple[Array | None, Array, Array]:
-        """Values at the labels by fits without each, with the classes and rows of these."""
+        """Return the left-out values of labels, with their classes and rows."""
         left_out, codes = solution.left_out(), predict_codes(problem.targets)
         if left_out is None:
             return None, codes, problem.observed[:0]
-        # Without the only label of a class another problem would be solved.
+        # Without the only label of a class it would be another problem.
         removable = np.bincount(codes)[codes] > 1
         left_out = left_out[removable] + getattr(self, "class_offsets_", 0.0)
         return left_out, codes[removable], problem.observed[removable]
 
     def _keep_sharpness(self, found: Sharpness, left_out: Array | None, rows: Array) -> None:
-        """Keep how sharp the scores are, and what the labels were tested with."""
+        """Set the fitted attributes of the sharpness and of left-out labels."""
         self.probability_sharpness_ = found.value
         self.probability_spread_ = found.spread
         self.probability_n_labels_ = found.n_labels
@@ -182,7 +176,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         found = self._offsets(values)
         diagnostics.warn_missed_prior(found.volumes, found.targets, self.classes_)
         self.class_offsets_ = found.offsets
-        # One bias: whatever evaluates or exports the function needs to know nothing more.
+        # Added to the intercept, so that the function needs no other attribute.
         self.intercept_ = (self.intercept_ + found.offsets).astype(self.intercept_.dtype)
         return values + found.offsets
 
@@ -193,7 +187,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         return decode(predict_codes(values), self.classes_)
 
     def decision_function(self, X: PointsLike) -> Array:
-        """Decision values of points.
+        """Compute decision values of points.
 
         Parameters
         ----------
@@ -204,13 +198,13 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value for two classes, positive for ``classes_[1]``; else one column a class, in
-            the order of `classes_`. Labels are fitted at -1 and +1.
+            One value for two classes, positive for ``classes_[1]``; otherwise a column for each
+            class, in the order of `classes_`. Labels are fitted at -1 and +1.
         """
         return as_decisions(self._decision_values(X))
 
     def predict(self, X: PointsLike) -> Array:
-        """Classes of points.
+        """Predict the classes of points.
 
         Parameters
         ----------
@@ -220,16 +214,16 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The class with the largest decision value, the first one of equals; of two classes the
-            second where the value is >= 0.
+            The class with the largest decision value, the first one of ties; for two classes the
+            second if the value is >= 0.
         """
         return self._transduce(self._decision_values(X))
 
     def predict_proba(self, X: PointsLike) -> Array:
-        r"""Probabilities of the classes for points.
+        r"""Predict the probabilities of the classes for points.
 
-        The softmax of `probability_sharpness_` times the decision values, a column a class (for
-        two classes f and -f):
+        The softmax of `probability_sharpness_` times the decision values (for two classes -f and
+        f):
 
         .. math:: P(k \mid x) = \frac{\exp(t f_k(x))}{\sum_j \exp(t f_j(x))}.
 
@@ -246,20 +240,20 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
 
         Notes
         -----
-        `fit` learns t from the labels where that costs next to nothing: `LapSVC` and
-        `LapRLSClassifier` with solver 'dual' and losses with a derivative, `LapERLSClassifier`,
-        `AnchorGraphClassifier` and `EigenfunctionClassifier` ask what the fit without each label
-        would say of it. Elsewhere, and with one label a class, t is what fitted other data with
-        scores of this size: `probability_n_labels_` is 0 then. A class prior counts, as its offsets
-        are part of the decision values.
+        `fit` estimates t from leave-one-out decision values where they cost almost nothing: in
+        `LapSVC` and `LapRLSClassifier` with solver 'dual' and differentiable losses,
+        `LapERLSClassifier`, `AnchorGraphClassifier` and `EigenfunctionClassifier`. In other
+        estimators, and with one label a class, t is that of other data with scores of this size;
+        `probability_n_labels_` is 0 then. The offsets of a class prior are part of the decision
+        values.
 
-        Few labels say no more than how sharp the scores are. Where the method is wrong for the
-        data and no label tells, the probabilities are wrong as well.
+        Few labels determine the sharpness of the scores only. If the method is wrong for the data
+        and no label shows it, the probabilities are wrong as well.
         """
         return class_probabilities(self._decision_values(X), self.probability_sharpness_)
 
     def predict_log_proba(self, X: PointsLike) -> Array:
-        """Logarithms of `predict_proba`.
+        """Predict the logarithms of the probabilities.
 
         Parameters
         ----------
@@ -269,13 +263,13 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; -inf where a probability is 0.
+            In the order of `classes_`; -inf for a probability of 0.
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy on the labelled rows.
+        """Compute the accuracy on the labelled rows.
 
         Parameters
         ----------
@@ -353,7 +347,7 @@ def refined(prepared: Prepared[Any, Laplacian], solution: Solution, shown: Array
     graph, prior = Diffusion.of(prepared.laplacian), _volumes(prepared, shown, n_classes)
     problem = volume_problem(prepared.problem, graph, prior, exact=True)
     require_memory(
-        8.0 * _NUMBERS * problem.n_points * n_classes + order_bytes(problem),
+        8.0 * _COPIES * problem.n_points * n_classes + order_bytes(problem),
         f"Refining the answer for {n_classes} classes at {problem.n_points} points",
         "Use refine=None.",
     )

@@ -1,4 +1,4 @@
-"""Warnings about answers that would mislead, each with its cause and its cure."""
+"""Warnings about misleading answers, each with its cause and its cure."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from lapwing.graphs import Laplacian
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.shares import Contradiction
 
-# Of the way to a margin. On g50c and Digit1 errors rise where it is below 0.1.
-_REACHED = 0.5
+# Least bound of decision values, over the margin. On g50c and Digit1 errors rise below 0.1.
+_LEAST_REACH = 0.5
 
 
 def warn_nothing_held_out(regression: bool) -> None:
@@ -46,15 +46,15 @@ def warn_nothing_held_out(regression: bool) -> None:
 
 
 def warn_unreached_margins(reach: float, C: float) -> None:
-    """Warn if no decision value comes near a margin, whatever the labels.
+    """Warn if no decision value can come near a margin, whatever the labels.
 
     Parameters
     ----------
     reach : float
-        What all labels together can move a decision value by.
+        Bound of the decision values at labelled points.
     C : float
     """
-    if reach < _REACHED:
+    if reach < _LEAST_REACH:
         warn(
             f"C={C:g} is too small for features of this size: labels move decision values by "
             f"{reach:.2g} at most, and are to be fitted at -1 and 1. "
@@ -64,28 +64,28 @@ def warn_unreached_margins(reach: float, C: float) -> None:
         )
 
 
-_SPECKS = 0.01  # of all points
-# Degrees of freedom of virtual labels beside constants; defaults have 0.6 with a label a class on
-# the hardest sets (g241c, Gaussian clouds), and 10 or more on others.
-_FREEDOM = 1e-3
-_LABELS_TO_JUDGE_BY = 10  # fewer are found or not by luck
-_OTHER_ANSWER = 0.1  # of the rows: if fewer change class, answers count as the same
-_CUT_BY_CHANCE = 0.8  # of the edges that random classes cut; on digits some 0.1
+_NEGLIGIBLE_SHARE = 0.01  # of all points
+# Degrees of freedom of virtual labels beside constants; by default they are 0.6 with a label a
+# class on the hardest sets (g241c, Gaussian clouds), and 10 or more on others.
+_LEAST_FREEDOM = 1e-3
+_LEAST_JUDGED = 10  # left-out labels; fewer are predicted or not by chance
+_OTHER_ANSWER = 0.1  # of the rows: answers that differ in fewer count as the same
+_CUT_BY_CHANCE = 0.8  # of the edges that random classes cut; on digits about 0.1
 
 
 def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array) -> bool:
     """Warn if connected components of the graph hold no labelled vertex.
 
-    Specks are left out: components that hold less than 1 % of the points in all. Labels would cost
-    more than their points count.
+    It does not if they hold less than 1 % of the points together: labels would cost more than they
+    improve.
 
     Parameters
     ----------
     laplacian : Laplacian
-        Of n points.
+        Graph of n points.
     labeled : ndarray of bool of shape (n,)
     rows : ndarray of int of shape (n,)
-        Which row of the user's X each point is.
+        Row of each point in the user's X.
 
     Returns
     -------
@@ -101,26 +101,26 @@ def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array)
         np.minimum.at(first, component, rows)
         return first
 
-    return tell_unlabeled_components(sizes, without, first_rows, laplacian.power)
+    return warn_components(sizes, without, first_rows, laplacian.power)
 
 
-def tell_unlabeled_components(
+def warn_components(
     sizes: Array, without: Array, first_rows: Callable[[], Array], power: int
 ) -> bool:
-    """Warn of components without a label; see `warn_unlabeled_components`.
+    """Warn of given components without a label; see `warn_unlabeled_components`.
 
     Parameters
     ----------
     sizes : ndarray of shape (n_components,)
     without : ndarray of int
-        Components that hold no labelled vertex.
+        Components without a labelled vertex.
     first_rows : callable
         () -> ndarray of shape (n_components,), the first row of each.
     power : int
-        Of the graph.
+        Power of the Laplacian.
     """
     missed = int(sizes[without].sum())
-    if missed == 0 or missed < _SPECKS * int(sizes.sum()):
+    if missed == 0 or missed < _NEGLIGIBLE_SHARE * int(sizes.sum()):
         return False
     first = first_rows()
     largest = without[np.lexsort((first[without], -sizes[without]))][:LISTED]
@@ -138,7 +138,7 @@ def tell_unlabeled_components(
 
 
 def warn_no_class_structure(edge_cut: float, n_classes: int) -> bool:
-    """Warn that the classes found cut edges nearly as chance does, and return whether they do."""
+    """Warn if the classes cut nearly as many edges as random classes; return whether it warned."""
     if edge_cut <= _CUT_BY_CHANCE:
         return False
     warn(
@@ -151,12 +151,12 @@ def warn_no_class_structure(edge_cut: float, n_classes: int) -> bool:
 
 
 def warn_labels_not_found_again(counts: Array) -> bool:
-    """Warn that labels left out were found by the others no more often than by guessing.
+    """Warn if left-out labels are predicted by the others no more often than by guessing.
 
     Parameters
     ----------
     counts : ndarray of shape (c, c)
-        Of the labels that were left out, by their class and the one that was found.
+        Confusion matrix of the left-out labels: their class, and the predicted one.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def warn_labels_not_found_again(counts: Array) -> bool:
     """
     asked, found = int(counts.sum()), int(np.trace(counts))
     guessed = asked / len(counts)
-    if asked < _LABELS_TO_JUDGE_BY or found > guessed:
+    if asked < _LEAST_JUDGED or found > guessed:
         return False
     warn(
         f"Of {asked} labels that were left out in turn, the others found {found} again on this "
@@ -177,12 +177,12 @@ def warn_labels_not_found_again(counts: Array) -> bool:
 
 
 def warn_two_answers(in_doubt: float) -> None:
-    """Warn that another answer is about as likely, where it differs in many points.
+    """Warn if another answer is about as likely and differs in many points.
 
     Parameters
     ----------
     in_doubt : float
-        Part of the points that have another class there.
+        Share of the points that have another class in it.
     """
     if in_doubt > _OTHER_ANSWER:
         warn(
@@ -206,7 +206,7 @@ def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
 
 
 def warn_fewer_eigenvectors_than_classes(n_eigenvectors: int, n_classes: int) -> None:
-    """Warn that virtual labels cannot tell all classes apart."""
+    """Warn that there are fewer eigenvectors than classes."""
     warn(
         f"n_eigenvectors={n_eigenvectors} are fewer than the {n_classes} classes: virtual labels "
         "cannot follow all of them, not even at labelled points. Use n_eigenvectors='auto', or at "
@@ -216,14 +216,15 @@ def warn_fewer_eigenvectors_than_classes(n_eigenvectors: int, n_classes: int) ->
 
 
 def drowned(mu: float, norm: float, weight: float) -> bool:
-    """Whether the rounding of mu L^p hides the labels from the constants, which L^p leaves alone.
+    """Return whether the rounding of mu L^p exceeds the weight of the labels for constants.
 
     Parameters
     ----------
-    mu, norm : float
-        Of the graph term, and a bound of the norm of L^p.
+    mu : float
+    norm : float
+        Bound of the norm of L^p.
     weight : float
-        Lambda of the labels, a mean over all points.
+        Mean of Lambda over all points.
     """
     return float(np.finfo(np.float64).eps) * mu * norm > PRECISE * weight
 
@@ -240,24 +241,24 @@ def warn_drowned_labels(mu: float) -> None:
 
 
 def smoothed_away(eigenvalues: Array, n_components: int, weight: float) -> bool:
-    """Whether the graph term leaves virtual labels nothing but a constant on each component.
+    """Return whether the graph term makes virtual labels constant on each component.
 
     Parameters
     ----------
     eigenvalues : ndarray of shape (r,)
-        Of mu L^p, ascending; those of the components first.
+        Eigenvalues of mu L^p, ascending; the zeros of the components first.
     n_components : int
-        Of the graph.
+        Connected components of the graph.
     weight : float
-        Lambda of the labels, a mean over all points.
+        Mean of Lambda over all points.
     """
-    return float((weight / (weight + eigenvalues[n_components:])).sum()) < _FREEDOM
+    return float((weight / (weight + eigenvalues[n_components:])).sum()) < _LEAST_FREEDOM
 
 
 def warn_smoothed_away(mu: float, lam: float, n_components: int, n_classes: int) -> None:
-    """Warn that virtual labels cannot tell classes apart that share a component.
+    """Warn that virtual labels are constant on each component.
 
-    Of a single component all answers are one class, which `warn_single_class` tells.
+    With a single component all answers are one class, of which `warn_single_class` warns.
     """
     warn(
         f"mu={mu:g} is so large beside lam={lam:g} that virtual labels are constant on each of the "
@@ -267,11 +268,11 @@ def warn_smoothed_away(mu: float, lam: float, n_components: int, n_classes: int)
     )
 
 
-PRECISE = 1e-3  # relative gradient beyond which digits are missed
+PRECISE = 1e-3  # relative gradient above which a solution counts as imprecise
 
 
 def warn_partition_not_at_rest(method: str, status: str, change: float) -> None:
-    """Warn that a method of the graph stopped while points still moved."""
+    """Warn if a partition method stopped before it converged."""
     if status == Status.MAX_ITER:
         warn(
             f"method={method!r} stopped ({status}) before it came to rest ({change:.1e} left). "
@@ -282,7 +283,7 @@ def warn_partition_not_at_rest(method: str, status: str, change: float) -> None:
 
 
 def warn_embedding_not_solved(solver: str, status: str, optimality: float, tol: float) -> None:
-    """Warn that an embedded regression is further from its optimum than asked for."""
+    """Warn if an embedded regression did not reach its tolerance."""
     if optimality <= tol:  # NaN is not
         return
     warn(
@@ -296,7 +297,7 @@ def warn_embedding_not_solved(solver: str, status: str, optimality: float, tol: 
 def warn_not_converged(
     solver: str, n_iter: int, max_iter: int, optimality: float, tol: float
 ) -> None:
-    """Warn that a solver ran out of iterations, or of progress before them."""
+    """Warn that a solver did not converge, by its iterations or by precision."""
     cure = f"{_more(n_iter, max_iter)}, or use a larger gamma_A (better conditioned)"
     if solver == "pcg":
         cure += (
@@ -310,7 +311,7 @@ def warn_not_converged(
 
 
 def warn_descent_not_converged(n_iter: int, max_iter: int, optimality: float, tol: float) -> None:
-    """Warn that L-BFGS ran out of iterations, or of progress before them."""
+    """Warn that L-BFGS did not converge, by its iterations or by precision."""
     warn(
         f"L-BFGS did not converge in {n_iter} iterations: the relative optimality is "
         f"{optimality:.1e}, tol={tol:g}. {_more(n_iter, max_iter)}, scale the features, or use a "
@@ -320,7 +321,7 @@ def warn_descent_not_converged(n_iter: int, max_iter: int, optimality: float, to
 
 
 def _more(n_iter: int, max_iter: int) -> str:
-    """Say what to do about a missed tolerance; more iterations help only if all were used."""
+    """Advise more iterations only if all were used."""
     return "Raise max_iter or tol" if n_iter >= max_iter else "Raise tol"
 
 
@@ -344,9 +345,9 @@ def warn_imprecise(
     *,
     gap: bool = False,
 ) -> None:
-    """Warn if a solver met the end of its digits far from the optimum.
+    """Warn if rounding stopped a solver far from the optimum.
 
-    A duality gap is of second order in the distance from the optimum, a gradient of first.
+    A duality gap is of second order in the distance from the optimum, a gradient of first order.
     """
     if optimality <= max(PRECISE**2 if gap else PRECISE, 2 * tol):  # NaN is not
         return
@@ -359,24 +360,24 @@ def warn_imprecise(
     )
 
 
-# Share of the targets' spread below which a regression does not follow them. Decision values may be
-# small and right (2.6e-7 with scikit-learn's check of class weights); of a null solution they are
-# rounding.
-_FOLLOWS, _NULL = 0.05, 1e-8
+# Spread of values over that of the targets below which they count as constant: in regressions, and
+# in classification, where small decision values can be right (2.6e-7 in scikit-learn's check of
+# class weights) and only those of a null solution are rounding.
+_CONSTANT_VALUES, _CONSTANT_SCORES = 0.05, 1e-8
 _WEIGHTS = ("gamma_A", "gamma_I", "C", "C_star", "lam", "mu")  # of terms of objectives
 
 
 def warn_single_class(predicted: Array) -> bool:
-    """Warn if all of at least two unlabelled rows are given the same class, and tell whether."""
+    """Warn if at least two unlabelled rows are all given one class; return whether it warned."""
     given = np.unique(predicted)
     single = len(predicted) >= 2 and len(given) == 1
     if single:
-        tell_single_class(len(predicted), given.tolist()[0])
+        warn_all_one_class(len(predicted), given.tolist()[0])
     return single
 
 
-def tell_single_class(n: int, label: object) -> None:
-    """Warn that n unlabelled rows are all given the same class."""
+def warn_all_one_class(n: int, label: object) -> None:
+    """Warn that n unlabelled rows are all given one class."""
     warn(
         f"All {n} unlabelled points were given class {label!r}. "
         "Usual causes: a kernel or graph on the wrong scale (standardise the features, or "
@@ -388,12 +389,12 @@ def tell_single_class(n: int, label: object) -> None:
 
 
 def warn_single_class_of_function(predicted: Array, classes: Array) -> None:
-    """Warn if `predict` gives all labelled points one class, whatever `transduction_` has.
+    """Warn if `predict` gives all labelled points one class, as `transduction_` may not.
 
     Parameters
     ----------
     predicted : ndarray of int of shape (l,)
-        Numbers of the classes that the function gives to labelled points.
+        Class codes of the labelled points by the function.
     classes : ndarray of shape (n_classes,)
     """
     if len(predicted) >= 2 and (predicted == predicted[0]).all():
@@ -407,7 +408,7 @@ def warn_single_class_of_function(predicted: Array, classes: Array) -> None:
 
 
 def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
-    """Warn if labelled points of both classes are given one class, unless there is no other."""
+    """Warn if labelled points of both classes are given one class, unless all rows are labelled."""
     given = np.unique(predicted)
     if len(given) == 1 and not nothing_unlabeled:
         warn(
@@ -420,12 +421,12 @@ def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
 
 
 def warn_outvoted_classes(held: Array, classes: Array) -> bool:
-    """Warn of classes all of whose labels are at points where other labels have more weight.
+    """Warn of classes all of whose labels are at points with other labels of more weight.
 
     Parameters
     ----------
     held : ndarray of int
-        Numbers of the classes that labelled points are held to.
+        Class codes that labelled points are held to.
     classes : ndarray of shape (n_classes,)
 
     Returns
@@ -446,10 +447,10 @@ def warn_outvoted_classes(held: Array, classes: Array) -> bool:
 
 
 def hardly_vary(values: Array, targets: Array, *, regression: bool) -> bool:
-    """Whether values at labelled points are all but constant where their targets are not."""
-    follows, wanted = _FOLLOWS if regression else _NULL, _spread(targets)
+    """Return whether values at labelled points are almost constant although targets are not."""
+    least, wanted = _CONSTANT_VALUES if regression else _CONSTANT_SCORES, _spread(targets)
     few = len(targets) < (3 if regression else 2)
-    return not few and wanted > 0 and _spread(values) < follows * wanted
+    return not few and wanted > 0 and _spread(values) < least * wanted
 
 
 def _spread(part: Array) -> float:
@@ -459,15 +460,15 @@ def _spread(part: Array) -> float:
 def warn_constant_values(
     values: Array, targets: Array, parameters: Mapping[str, Any], *, regression: bool, what: str
 ) -> bool:
-    """Warn if values at labelled points hardly vary where their targets do, and tell whether.
+    """Warn if `hardly_vary`; return whether it warned.
 
     Parameters
     ----------
     values : ndarray of shape (l, c)
     targets : ndarray of shape (l, k)
-        For classifiers -1 and +1.
+        -1 and +1 for classifiers.
     parameters : mapping of str
-        The estimator's, of which the warning tells the weights.
+        Parameters of the estimator; the warning lists the weights among them.
     regression : bool
     what : str
         The subject of the warning, in the plural.
@@ -498,12 +499,12 @@ def warn_constant_values(
 
 
 def warn_empty_expansion(columns: Array, epsilon: float) -> None:
-    """Warn of columns all of whose virtual labels are in the tube around a constant.
+    """Warn of columns whose virtual labels are all in the tube around a constant.
 
     Parameters
     ----------
     columns : ndarray of bool of shape (c,)
-        Which columns have no alpha that is not 0 though their targets vary.
+        Columns with alpha = 0 although their targets vary.
     epsilon : float
     """
     if columns.any():
@@ -519,7 +520,7 @@ def warn_empty_expansion(columns: Array, epsilon: float) -> None:
 
 
 def check_finite_answers(*arrays: Array) -> None:
-    """Refuse a solution that is not finite."""
+    """Raise ValueError if a solution is not finite."""
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError(
             "The solution is not finite: the weights C, lam and mu, the sample weights or the "
@@ -527,14 +528,16 @@ def check_finite_answers(*arrays: Array) -> None:
         )
 
 
-_ODDS = 5.0  # to one; of a true prior of USPS 80:20, where two digits look like a class, up to four
-_MISSED = 0.01  # of the points
-_ALIKE = 1e-6  # relative: what rounding makes of equal reductions of the variance
+# Odds against a prior. Against the true prior of USPS 80:20, where two digits look like a class,
+# they are up to four.
+_LEAST_ODDS = 5.0
+_MISPLACED = 0.01  # share of the points
+_EQUAL_REDUCTIONS = 1e-6  # relative, by rounding
 
 
 def warn_equal_candidates(reductions: Array) -> None:
-    """Warn if all candidates reduce the variance alike: a function that is nearly constant."""
-    if len(reductions) > 1 and np.ptp(reductions) <= _ALIKE * reductions.max():
+    """Warn if all candidates reduce the variance equally: the function is nearly constant."""
+    if len(reductions) > 1 and np.ptp(reductions) <= _EQUAL_REDUCTIONS * reductions.max():
         warn(
             f"All {len(reductions)} candidates would reduce the variance of the answer alike, so "
             "the suggested rows are no better than others. The fitted function is "
@@ -556,7 +559,7 @@ def warn_suggested_labels(n_suggested: int, n_labels: int) -> None:
 
 
 def warn_missed_prior(volumes: Array, targets: Array, classes: Array) -> bool:
-    """Warn if more than 1 % of the points are in other classes than the prior wants, by ties.
+    """Warn if ties leave more than 1 % of the points in other classes than the prior requires.
 
     Parameters
     ----------
@@ -570,7 +573,7 @@ def warn_missed_prior(volumes: Array, targets: Array, classes: Array) -> bool:
         Whether it warned.
     """
     misplaced = float(np.abs(volumes - targets).sum() / 2)
-    if misplaced <= max(1.0, _MISSED * float(targets.sum())):
+    if misplaced <= max(1.0, _MISPLACED * float(targets.sum())):
         return False
     k = int(np.abs(volumes - targets).argmax())
     warn(
@@ -584,14 +587,14 @@ def warn_missed_prior(volumes: Array, targets: Array, classes: Array) -> bool:
 
 
 def warn_contradicted_prior(volumes: Array, nats: float, prior: Array) -> bool:
-    """Warn that the graph asks for other volumes than a prior that was met.
+    """Warn if the graph contradicts a prior that was met.
 
     Parameters
     ----------
     volumes : ndarray of shape (n_classes,)
-        Parts that sum to 1, where they are left free.
+        Proportions of the classes without the prior.
     nats : float
-        How much more speaks for them.
+        Their log odds against the prior.
     prior : ndarray of shape (n_classes,)
 
     Returns
@@ -600,7 +603,7 @@ def warn_contradicted_prior(volumes: Array, nats: float, prior: Array) -> bool:
         Whether it warned.
     """
     moved = float(np.abs(volumes - prior).sum()) / 2
-    if moved <= _OTHER_ANSWER or nats <= np.log(_ODDS):
+    if moved <= _OTHER_ANSWER or nats <= np.log(_LEAST_ODDS):
         return False
     odds = f"{np.exp(nats):.0f}" if nats < np.log(1000) else "more than 1000"
     warn(
@@ -621,11 +624,11 @@ def warn_contradicted_balance(
     Parameters
     ----------
     negative, positive : labels of classes
-        Sides of the column that is told of; None where the negative one is all other classes.
+        Classes of the column; None if the negative one is all other classes.
     found : Contradiction
-        Shares of the positive class among both. Where it is not sure the labels' shares were held.
+        If it is not sure, the shares of the labels were held.
     n_found, n_columns : int
-        Columns of which the same is true, and all of them.
+        Number of columns with a contradiction, and of all columns.
     """
     name, share = plain(positive), f"{100 * found.unlabeled:.0f} %"
     which, pair, cure = "", "", "balance={class: fraction, ...}, a fraction for every class"

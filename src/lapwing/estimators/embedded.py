@@ -499,7 +499,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             self._warn_smoothed_away(prepared, prepared.eigenpairs)
 
     def _is_constant(self, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> bool:
-        """Whether it was told already that answers do not vary."""
+        """Return whether it was told already that answers do not vary."""
         values, problem = solution.values[prepared.problem.index], prepared.problem
         single = len(np.unique(predict_codes(solution.values))) == 1
         return single or diagnostics.hardly_vary(

@@ -1,8 +1,8 @@
 """Estimators that choose their parameters by leave-one-out on the labels.
 
-Prepare: the graphs and the kernels' parameters. Solve: score the whole grid from shared
-factorisations, fit the best setting as the plain estimator does, and answer as that. No numerics
-live here. The choice is part of the solution, so that fits with other labels choose again.
+`_prepare` makes the graphs and the kernels. `_solve` scores the whole grid from shared
+factorisations and fits the plain estimator with the best setting. The choice is part of the
+solution, so that fits with other labels choose again. There are no numerics here.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from lapwing.spaces import Space
 
 
 class KernelWidth(NamedTuple):
-    """Functions of a kernel, and what the plain estimator needs to know of it."""
+    """Function space of a kernel width, and the parameters of the plain estimator for it."""
 
     params: Mapping[str, Any]
     kernel: Kernel | None  # None for linear functions
     space: Space
-    usual: bool = False  # whether it is the nearest to the plain estimator's own
+    usual: bool = False  # whether it is the nearest to the default of the plain estimator
 
 
 class RecipeGraph(NamedTuple):
-    """A recipe with what it makes of the points."""
+    """Graph recipe with the Laplacian of the points."""
 
     recipe: GraphRecipe
     laplacian: Laplacian
@@ -58,12 +58,12 @@ class RecipeGraph(NamedTuple):
 def laplacians_of(
     recipes: Iterable[Any], make: Callable[[GraphRecipe], Laplacian]
 ) -> tuple[RecipeGraph, ...]:
-    """Laplacians of graphs; those that differ in the power only are one search.
+    """Make the Laplacians of graphs, with one search for all that differ in the power only.
 
     Parameters
     ----------
-    recipes : iterable of what `as_graph` takes
-        They stay as they are: a search writes what it found into copies.
+    recipes : iterable of values that `as_graph` takes
+        They are not changed: attributes of a search are set in copies.
     make : callable (recipe) -> Laplacian
     """
     found: list[RecipeGraph] = []
@@ -77,50 +77,46 @@ def laplacians_of(
 
 
 def same_edges(one: GraphRecipe, other: GraphRecipe) -> bool:
-    """Whether two recipes differ in nothing but the power."""
+    """Return whether two recipes differ in the power only."""
     if type(one) is not type(other) or not hasattr(one, "get_params"):
         return False
     mine, its = (graph.get_params(deep=False) for graph in (one, other))  # type: ignore[attr-defined]
-    return all(
-        value is its[name] or (np.isscalar(value) and value == its[name])
-        for name, value in mine.items()
-        if name != "power"
-    )
+    return _same(mine | {"power": None}, its | {"power": None})
 
 
 def width_of(
     prepared: Prepared[tuple[KernelWidth, ...], Any], params: Mapping[str, Any]
 ) -> KernelWidth:
-    """The width of a setting."""
+    """Return the width of a setting."""
     gamma = params.get("gamma")
     return next(each for each in prepared.space if each.params.get("gamma") == gamma)
 
 
 def nearest(values: ArrayLike, usual: float) -> float:
-    """The value of a grid that is nearest to the usual one, as a ratio."""
+    """Return the value of a grid with the smallest ratio to the usual one."""
     grid = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore"):
         return float(grid[np.argmin(np.abs(np.log(grid) - np.log(usual)))])
 
 
-_CLEAR = 1.645  # standard errors: what chance exceeds once in twenty times
+_CRITICAL = 1.645  # standard normal quantile of a one-sided test at 5 %
 
 
 class Scored(NamedTuple):
-    """A setting with its leave-one-out scores."""
+    """Setting with its leave-one-out scores."""
 
     params: Mapping[str, Any]
-    left_out: Array  # (l, c), NaN where nothing was held out
+    left_out: Array  # (l, c), NaN for observations that were not left out
     seconds: float
     log_likelihood: float = float("nan")
 
 
 class GridChoice(NamedTuple):
-    """The setting that a grid search chose."""
+    """Setting that a grid search chose."""
 
     params: dict[str, Any]
-    score: float  # NaN where nothing could be held out
-    results: dict[str, Any]  # of all settings; empty then
+    score: float  # NaN if nothing could be left out
+    results: dict[str, Any]  # of all settings; empty if nothing could be left out
 
     def assign(self, model: Any) -> None:
         """Set the fitted attributes of scikit-learn's searches."""
@@ -130,7 +126,7 @@ class GridChoice(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PathSolution(Solution):
-    """Solution of the plain estimator that was chosen, to its own problem."""
+    """Solution by the plain estimator with the chosen setting."""
 
     choice: GridChoice
     estimator: SemiSupervisedEstimator[Any, Any]
@@ -150,12 +146,12 @@ class PathSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
-    """Fits of the chosen setting to other labels, without another choice.
+    """Refits with the chosen setting, without choosing again.
 
     Attributes
     ----------
     chosen : Refits
-        Of the plain estimator.
+        Refits of the plain estimator.
     choice : GridChoice
     """
 
@@ -164,7 +160,7 @@ class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
 
     @classmethod
     def of_solution(cls, solution: PathSolution) -> ChosenRefits:
-        """Return the refits of the chosen member of a path."""
+        """Make the refits of a solution."""
         estimator, prepared = solution.estimator, solution.prepared
         return cls(estimator, prepared, estimator._refits(prepared), solution.choice)
 
@@ -209,37 +205,37 @@ PathPrepared = TypeVar("PathPrepared", bound=Prepared[tuple[KernelWidth, ...], A
 
 
 class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]):
-    """A grid of settings of a plain estimator; see the module."""
+    """Base of estimators that choose a setting of a plain estimator; see the module."""
 
     _plain: ClassVar[type[SemiSupervisedEstimator[Any, Any]]]
-    _widths_tried: ClassVar[tuple[float, ...]] = (1.0, 4.0)  # by gammas=None, times 'scale'
-    _usual_factor: ClassVar[float] = 1.0  # of them, which the usual setting has
+    _widths_tried: ClassVar[tuple[float, ...]] = (1.0, 4.0)  # factors of 'scale' for gammas=None
+    _usual_factor: ClassVar[float] = 1.0  # that of the usual setting
     gammas: Any
     graphs: Any
     best_params_: dict[str, Any]
 
     @abstractmethod
     def _usual(self, prepared: PathPrepared) -> Mapping[str, Any]:
-        """The setting of the grid that is nearest to the defaults."""
+        """Return the setting of the grid that is nearest to the defaults."""
 
     @abstractmethod
     def _along(self, prepared: PathPrepared, wanted: Array) -> Iterator[Scored]:
-        """Leave-one-out of all settings."""
+        """Score all settings by leave-one-out."""
 
     @abstractmethod
     def _of_setting(self, prepared: PathPrepared, params: Mapping[str, Any]) -> Prepared[Any, Any]:
         """Return the problem that the plain estimator solves with these parameters."""
 
     def _defaults(self) -> Mapping[str, Any]:
-        """The plain estimator's, of parameters that are not in the default grid."""
+        """Return defaults of the plain estimator for parameters outside the default grid."""
         return {}
 
     def _judged(self, left_out: Array) -> Array:
-        """Left-out scores as they are compared with the targets."""
+        """Transform left-out scores for the comparison with targets."""
         return left_out
 
     def _estimator(self, **params: object) -> Any:
-        """The plain estimator with parameters of a setting; it has the others in common."""
+        """Make the plain estimator with the parameters of a setting and of this estimator."""
         own = self.get_params(deep=False)
         known = self._plain().get_params(deep=False).keys() & own.keys() - self._tried
         return self._plain(**({name: own[name] for name in known} | params))
@@ -249,7 +245,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
         if not wanted or self.graphs is None:
             return WantedGraph(wanted)
         given = [as_graph(graph) for graph in self.graphs]
-        # One that is about rows decides: equal rows are then not one vertex.
+        # If one of them is a matrix of rows, equal rows cannot be merged.
         of_rows = [graph for graph in given if isinstance(graph, AffinityGraph)]
         return WantedGraph(wanted, (of_rows or given)[0])
 
@@ -257,7 +253,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
         return self.best_params_.get("graph")
 
     def _laplacians(self, problem: Problem) -> tuple[RecipeGraph, ...]:
-        """All graphs."""
+        """Make the Laplacians of all graphs."""
         recipes = self.graphs
         if recipes is None:
             recipes = default_graphs(problem.X, regression=self._regression)
@@ -267,7 +263,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
         )
 
     def _kernels(self, problem: Problem) -> list[Kernel | None]:
-        """The kernel with every width; None for linear functions."""
+        """Make the kernel with every width; None for linear functions."""
         found: list[Kernel | None] = []
         if self.gammas is None:
             gammas: list[tuple[Any, float]] = [("scale", factor) for factor in self._widths_tried]
@@ -283,7 +279,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
     def _with_usual(
         self, widths: Sequence[KernelWidth], problem: Problem
     ) -> tuple[KernelWidth, ...]:
-        """The widths, with the one marked that is nearest to the usual one."""
+        """Mark the width that is nearest to the usual one."""
         place = 0
         if widths[0].params:
             kernel = self._estimator(gamma="scale")._make_kernel(problem)
@@ -321,7 +317,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
     def _first_solution(
         self, X: PointData, prepared: PathPrepared, progress: Stages, **options: Any
     ) -> PathSolution:
-        self.__dict__.pop("_kept", None)  # of the fit before
+        self.__dict__.pop("_kept", None)  # of an earlier fit
         solution = self._solve(prepared, progress, **options)
         self._keep(self._refits(prepared), solution, X)
         return solution
@@ -339,7 +335,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Leave-one-out of a grid, an entry a setting.
+    """Leave-one-out scores of a grid, with an entry for each setting.
 
     Attributes
     ----------
@@ -347,13 +343,13 @@ class Scores:
     losses : ndarray of shape (n_settings, l)
         Squared error of each observation.
     shares : ndarray of shape (l,)
-        Of the observations in the errors.
+        Weights of the observations in the errors; they sum to 1.
     squared_error : ndarray of shape (n_settings,)
-        NaN where a setting has no solution.
+        NaN if a setting has no solution.
     error : ndarray of shape (n_settings,) or None
-        None for regressions.
+        Misclassification rate; None for regressions.
     log_likelihood : ndarray of shape (n_settings,) or None
-        Of regressions, which choose by it.
+        Criterion of regressions; None for classifiers.
     seconds : ndarray of shape (n_settings,)
     """
 
@@ -399,33 +395,33 @@ class Scores:
 
     @property
     def best(self) -> int:
-        """The setting of least squared error, the first of equals."""
+        """Setting of least squared error, the first of equals."""
         return int(np.nanargmin(self.squared_error))
 
     def chosen(self, usual: Mapping[str, Any]) -> int:
-        """The most likely setting; of classes that of least squared error, or the usual one.
+        """Choose a setting: for regressions the most likely one.
 
-        The usual one is kept if it is no worse than the best by their noise, by a one-sided test of
-        the difference at 5 %: the least of many settings is one that was lucky with few labels.
-        LapRLS, mean error at 3 / 10 labels a class, 600 points: on nine
-        sets that chose the level 22.4 / 18.0 % without a test, 22.0 / 18.0 at one standard error,
-        21.6 / 17.4 so, and 25.0 / 17.6 for fixed parameters; on nine others and other draws
-        33.2 / 18.8, 33.2 / 18.2, 32.9 / 17.8, and 28.8 / 17.9 fixed. At two standard errors 3
-        labels lose a point on the sets that chose.
+        For classifiers it is that of least squared error, or the usual one unless it is worse by a
+        one-sided test of the difference at 5 %: with few labels the best of many settings is best
+        by chance. Mean error of LapRLS at 3 / 10 labels a class, 600 points, on nine sets by which
+        the level was chosen: 22.4 / 18.0 % without a test, 22.0 / 18.0 at one standard error,
+        21.6 / 17.4 at this level, 25.0 / 17.6 with fixed parameters. On nine other sets and draws:
+        33.2 / 18.8, 33.2 / 18.2, 32.9 / 17.8, and 28.8 / 17.9 fixed. Two standard errors cost a
+        point at 3 labels on the first sets.
         """
         best = self.best
         known = next((i for i, each in enumerate(self.settings) if _same(each, usual)), best)
         if self.log_likelihood is not None:
-            finite = np.isfinite(self.log_likelihood)  # of equal targets any function is as likely
+            finite = np.isfinite(self.log_likelihood)  # infinite for equal targets
             likely = np.where(finite, self.log_likelihood, -np.inf)
             return int(likely.argmax()) if finite.any() else known
         worse = self.losses[known] - self.losses[best]
         mean, l = float(self.shares @ worse), len(worse)
         noise = float(np.sqrt(self.shares**2 @ (worse - mean) ** 2 * l / (l - 1)))
-        return known if mean <= _CLEAR * noise else best
+        return known if mean <= _CRITICAL * noise else best
 
     def table(self) -> dict[str, Any]:
-        """The attribute `cv_results_`."""
+        """Return the attribute `cv_results_`."""
         columns: dict[str, Any] = {"params": [dict(params) for params in self.settings]}
         for name in self.settings[0]:
             values = [params[name] for params in self.settings]
@@ -443,7 +439,7 @@ class Scores:
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two settings are one: graphs are the same objects."""
+    """Return whether two settings are equal; graphs must be the same objects."""
     return all(
         value is other[name] or (np.isscalar(value) and value == other[name])
         for name, value in one.items()

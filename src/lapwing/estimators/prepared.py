@@ -26,29 +26,28 @@ from lapwing.problem import Problem, check_weights
 from lapwing.solvers.base import Covariance, Posterior
 from lapwing.spaces import FittedFunction
 
-# A file no larger than this, a block of many passes, is read into memory: then nothing is gained by
-# reading it again and again.
+# Files up to this size, about that of a block, are read into memory once.
 _SMALL_BYTES = 2**26
 
-# Numbers of the coefficients of all left-out fits that a regression keeps: 16 MB. With more targets
+# Number of coefficients of all left-out fits that a regression keeps: 16 MB. With more targets
 # these fits hardly differ from the fit.
 _MOST_KEPT = 2**21
 
 
 Attributes: TypeAlias = Callable[[], Mapping[str, Any]]
 Tick: TypeAlias = Callable[[Attributes], bool]
-"""Tells that a step is done, given the fitted attributes so far; True asks to stop."""
+"""Called after each step with a function that computes the fitted attributes; True to stop."""
 
 
 class Stages(Protocol):
     """Listener to the stages of a fit."""
 
     def stage(self, name: str, max_steps: int | None = 0) -> AbstractContextManager[Tick]:
-        """A stage of the fit, with at most max_steps steps (None: not known)."""
+        """Enter a stage of the fit with at most max_steps steps (None: unknown)."""
 
 
 class _Silent:
-    """Nobody."""
+    """Listener that does nothing."""
 
     @contextmanager
     def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
@@ -59,13 +58,14 @@ SILENT: Stages = _Silent()
 
 
 class Shown:
-    """Stages that a line on standard error names too, where somebody sees it; a context manager.
+    """Context manager that also shows the stages in a status line on a terminal.
 
     Parameters
     ----------
     title : str
-        What they are the stages of.
+        Name of the whole task.
     inner : Stages, default=SILENT
+        Another listener.
     """
 
     def __init__(self, title: str, inner: Stages = SILENT) -> None:
@@ -80,22 +80,22 @@ class Shown:
 
     @contextmanager
     def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
-        """A stage of the fit, with at most max_steps steps (None: not known)."""
+        """Enter a stage of the fit with at most max_steps steps (None: unknown)."""
         self._line.show(name)
         with self._inner.stage(name, max_steps) as tick:
             yield tick
 
 
 class Progress:
-    """The tasks of one fit: the stages, and the steps of those that iterate.
+    """Progress of a fit for scikit-learn's callbacks: its stages, and their iterations.
 
     Parameters
     ----------
     estimator : estimator with CallbackSupportMixin
     n_stages : int or None
-        None: not known.
+        None if unknown.
     X, y : array-like
-        The training data, handed to callbacks that ask for it.
+        Training data, for callbacks that ask for them.
     """
 
     def __init__(
@@ -108,15 +108,15 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
-        """A stage of the fit, with at most max_steps steps (None: not known)."""
+        """Enter a stage of the fit with at most max_steps steps (None: unknown)."""
         context = self._context.subcontext(task_name=name, max_subtasks=max_steps)
         context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
-        # Every context is kept by the one above: where nobody listens, iterations make none.
-        heard = bool(getattr(self._estimator, "_skl_callbacks", ()))
+        # A context keeps all its subcontexts: without callbacks iterations make none.
+        has_callbacks = bool(getattr(self._estimator, "_skl_callbacks", ()))
 
         def tick(attributes: Attributes) -> bool:
-            if not heard:
+            if not has_callbacks:
                 return False
             step = context.subcontext(task_name="iteration")
             step.call_on_fit_task_begin(estimator=self._estimator, **self._data)
@@ -130,7 +130,7 @@ class Progress:
         context.call_on_fit_task_end(estimator=self._estimator, **self._data)
 
     def finish(self, attributes: Attributes) -> None:
-        """The fit is done."""
+        """Tell callbacks that the fit is finished."""
         self._context.call_on_fit_task_end(
             estimator=self._estimator, reconstruction_attributes=attributes, **self._data
         )
@@ -141,28 +141,28 @@ def _check_nothing(targets: Targets, problem: Problem) -> None:
 
 
 class Targets(NamedTuple):
-    """y, read: one row a row of X."""
+    """Targets read from y, for each row of X."""
 
-    columns: Array  # (n_rows, c), read only where labelled
+    columns: Array  # (n_rows, c), used only where labelled
     labeled: Array  # (n_rows,) bool
     class_weights: Array  # (n_rows,) factors of the sample weights
-    classes: Array = np.empty(0)  # sorted labels; none in regressions
-    unlabeled: tuple[Any, ...] = ()  # the markers of unlabelled rows
-    class_prior: Array | None = None  # (n_classes,), where it is known
-    warning: LapwingWarning | None = None  # of how y was read
-    # Refuses a problem whose weights leave too little to learn from.
+    classes: Array = np.empty(0)  # sorted labels; empty for regressions
+    unlabeled: tuple[Any, ...] = ()  # markers of unlabelled rows
+    class_prior: Array | None = None  # (n_classes,), if it is known
+    warning: LapwingWarning | None = None  # about how y was read
+    # Raises ValueError if the weights leave too little to learn from.
     check: Callable[[Targets, Problem], None] = _check_nothing
 
 
 class WantedGraph(NamedTuple):
-    """Whether a fit has a graph, decided once, and which one if the user gave any."""
+    """Whether a fit uses a graph, and the recipe if the user gave one."""
 
     wanted: bool
     given: GraphRecipe | None = None
 
     @property
     def of_rows(self) -> bool:
-        """Whether it is a matrix about the user's rows, which can then not be merged."""
+        """Whether it is a matrix of the user's rows, so that equal rows cannot be merged."""
         return isinstance(self.given, AffinityGraph)
 
 
@@ -174,19 +174,19 @@ OtherGraph = TypeVar("OtherGraph")
 
 @dataclass(frozen=True, eq=False)
 class Prepared(Generic[SpaceT, GraphT]):
-    """Prepared inputs of a fit, for solving again with other labels, weights or parameters.
+    """Prepared inputs of a fit, to solve for several labels, weights or parameters.
 
     Attributes
     ----------
     targets : Targets
-        y, read.
     problem : Problem
     laplacian
-        Of the family's own type: a Laplacian, None where there is no graph, or several graphs.
+        Graph of the points, of the family's own type: a Laplacian, None without a graph, or several
+        graphs.
     space
-        So, too: a Space, or what a family has in its place.
+        Function space of the points, of the family's own type: a Space, or several.
     eigenpairs : Eigenpairs or None
-        Of the Laplacian, where the family wants some.
+        Eigenpairs of the Laplacian, for families that use them.
     """
 
     targets: Targets
@@ -198,24 +198,24 @@ class Prepared(Generic[SpaceT, GraphT]):
     def on(
         self, laplacian: OtherGraph, space: OtherSpace, eigenpairs: Eigenpairs | None = None
     ) -> Prepared[OtherSpace, OtherGraph]:
-        """The same points and labels with another graph and space."""
+        """Replace the graph and the space."""
         return Prepared(self.targets, self.problem, laplacian, space, eigenpairs)
 
     def relabeled(self, targets: Targets, sample_weight: ArrayLike | None = None) -> Self:
-        """The same points with other labels; see `Problem.relabeled`.
+        """Replace the labels of the points; see `Problem.relabeled`.
 
         Raises
         ------
         ValueError
-            As `fit` does for such labels and weights, and where a row has a label that is no point
-            of the problem.
+            For the labels and weights that `fit` refuses, and for a label of a row that was left
+            out of the problem.
         """
         weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
-        gone = np.flatnonzero(targets.labeled & (weights > 0) & (self.problem.vertex < 0))
-        if len(gone):
+        left_out = np.flatnonzero(targets.labeled & (weights > 0) & (self.problem.vertex < 0))
+        if len(left_out):
             raise ValueError(
-                f"Row {gone[0]} has a label, but the problem was prepared without it: its weight "
-                "was 0. Prepare the problem again."
+                f"Row {left_out[0]} has a label, but the problem was prepared without it: its "
+                "weight was 0. Prepare the problem again."
             )
         problem = self.problem.relabeled(targets.labeled, targets.columns, weights)
         targets.check(targets, problem)
@@ -239,7 +239,7 @@ class LeftOutFits(NamedTuple):
 
 
 def may_keep(n_coef: int, n_functions: int) -> bool:
-    """Whether a fit may keep the coefficients of all left-out fits."""
+    """Return whether a fit may keep the coefficients of all left-out fits."""
     return n_coef * n_functions <= _MOST_KEPT
 
 
@@ -251,10 +251,10 @@ class Solution(ABC):
     ----------
     function : FittedFunction
     values : ndarray of shape (n, c)
-        Decision values on the points, of which the transductive answers are taken.
+        Decision values on the points, from which the transductive answers follow.
     """
 
-    # Whether the values hold the class prior already, and must not be shifted to it.
+    # Whether the values meet the class prior already, and must not be shifted.
     holds_prior: ClassVar[bool] = False
 
     function: FittedFunction
@@ -262,18 +262,18 @@ class Solution(ABC):
 
     @abstractmethod
     def assign(self, model: Any) -> None:
-        """Set the fitted attributes of a model beside those of the function."""
+        """Set the fitted attributes of a model that do not belong to the function."""
 
     def left_out(self) -> Array | None:
-        """Decision values (l, c) of each observation by the fit without it, to first order.
+        """Approximate the decision values (l, c) of each observation by the fit without it.
 
-        None where a family would have to fit again for them: every fit asks, and must not become
-        slower by it. `Refits.left_out` has them in any case, and exactly.
+        None if a family would need further fits, as every fit computes them. `Refits.left_out`
+        always computes them, exactly.
         """
         return None
 
     def left_out_fits(self) -> LeftOutFits | None:
-        """The fits of one column without each observation, exactly; None as in `left_out`."""
+        """Return the exact fits of one column without each observation; None as in `left_out`."""
         return None
 
 
@@ -283,51 +283,52 @@ S = TypeVar("S", bound=Solution)
 
 @dataclass(frozen=True, eq=False)
 class Refits(Generic[P, S]):
-    """Fits of an estimator to prepared points.
+    """Fits of an estimator to prepared points with other labels.
 
     Attributes
     ----------
     estimator : SemiSupervisedEstimator
-        Its parameters; it stays as it is.
+        Holds the parameters; it is not changed.
     prepared : Prepared
+        Points and present labels.
     """
 
     estimator: Any
     prepared: P
 
     def covering(self, points: Array) -> Self:
-        """The same, ready for labels at these points: what they need is made for all at once."""
+        """Precompute what fits with labels at these points need."""
         return self
 
     def of(self, prepared: P) -> Self:
-        """The same with other labels as those that it begins with."""
+        """Replace the present labels."""
         return replace(self, prepared=prepared)
 
     def again(self, prepared: P) -> Refits[P, S]:
-        """Refits of the same estimator to points that were prepared anew."""
+        """Make the refits of the same estimator for newly prepared points."""
         refits: Refits[P, S] = self.estimator._refits(prepared)
         return refits
 
     def holding_shares(self) -> Self:
-        """The same, where what a fit takes the shares of the classes to be stays as it is now."""
+        """Keep the class shares of the present labels in all fits."""
         return self
 
     def solve(self, prepared: P) -> S:
-        """The solution for other labels of the points, by `Prepared.relabeled`."""
+        """Solve for other labels of the points, made by `Prepared.relabeled`."""
         found: S = self.estimator._solve(prepared, SILENT)
         return found
 
     def values(self, prepared: P) -> Array:
-        """Its decision values on the points (n, c), no more."""
+        """Solve for the decision values on the points (n, c) only."""
         return self.solve(prepared).values
 
     def posterior(self, X: PointsLike) -> Posterior:
-        """Spread of the Gaussian process whose mean the fit is, at new points.
+        """Compute the posterior variances at new points, if the fit is a Gaussian process mean.
 
         Raises
         ------
         ValueError
-            If the fit is the mean of none, or has no factorisation.
+            If the fit is not such a mean, or has no factorisation.
         """
         raise ValueError(
             f"{type(self.estimator).__name__} with these parameters has no factorisation of a "
@@ -336,23 +337,23 @@ class Refits(Generic[P, S]):
         )
 
     def covariance(self, points: Array) -> Covariance | None:
-        """Posterior covariance of the values on all points with those of some.
+        """Compute the posterior covariance of the values on all points with those at some.
 
-        None if the fit is the mean of no Gaussian process, or has no factorisation.
+        None if the fit is not the mean of a Gaussian process, or has no factorisation.
         """
         return None
 
     def left_out(self) -> Array:
-        """Decision values (l, c) of each observation by the fit without it.
+        """Compute the decision values (l, c) of each observation by the fit without it.
 
-        NaN where a class has no other observation: what would be fitted then is another problem.
+        NaN if its class has no other observation: without the class it is another problem.
         """
         return self.left_out_of(
             np.flatnonzero(removable(self.prepared, self.estimator._regression))
         )
 
     def left_out_of(self, observations: Array) -> Array:
-        """The same of some observations, by one fit for each; NaN for all others."""
+        """Compute `left_out` of some observations, by a fit for each; NaN for all others."""
         problem = self.prepared.problem
         values = np.full(problem.targets.shape, np.nan)
         for i in observations.tolist():
@@ -361,7 +362,7 @@ class Refits(Generic[P, S]):
 
 
 def removable(prepared: Prepared[Any, Any], regression: bool) -> Array:
-    """Mask (l,) of the observations without which all classes still have one."""
+    """Return the mask (l,) of the observations whose class has another one."""
     targets = prepared.problem.targets
     if regression:
         return np.full(len(targets), len(targets) > 1)
@@ -370,7 +371,7 @@ def removable(prepared: Prepared[Any, Any], regression: bool) -> Array:
 
 
 def without(prepared: P, observations: int | Array) -> P:
-    """The same with the rows that make an observation, or each of several, unlabelled."""
+    """Remove the labels of all rows that make up one or several observations."""
     problem, targets = prepared.problem, prepared.targets
     labeled = problem.labeled_rows.copy()
     for i in np.atleast_1d(observations).tolist():
@@ -380,43 +381,43 @@ def without(prepared: P, observations: int | Array) -> P:
 
 
 def relabeled(prepared: P, labeled: Array, columns: Array, weights: Array) -> P:
-    """The same with other labels and weights of all rows, the factors of their classes included."""
+    """Replace the labels and weights of all rows; the weights include class weights."""
     targets: Any = prepared.targets._replace(columns=columns, labeled=labeled)
     problem = prepared.problem.relabeled(labeled, columns, weights)
     return replace(prepared, targets=targets, problem=problem)
 
 
 class PointsInMemory(NamedTuple):
-    """Points of a file that were read whole."""
+    """Points of a file, read into memory."""
 
     values: Array
-    header: Any  # what their columns are counted and named by; see `header_of`
+    header: Any  # number and names of the columns, see `header_of`
 
 
 def is_large(rows: Rows) -> bool:
-    """Whether points are worth reading in blocks."""
+    """Return whether points are large enough to read them in blocks."""
     return bool(prod(rows.shape) * rows.dtype.itemsize > _SMALL_BYTES)
 
 
 def read_points(X: PointsLike, *, in_blocks: Any, name: str) -> Any:
-    """Points as they go on: rows that are read in blocks, or what scikit-learn checks.
+    """Open points on disk, as rows that are read in blocks or in memory; return others unchanged.
 
     Parameters
     ----------
     X : array-like, sparse matrix, or a source of `lapwing.datasets.open_rows`
     in_blocks : function (Rows) -> bool
-        Whether large points are taken in blocks.
+        Whether large points are read in blocks.
     name : str
-        Of the estimator.
+        Name of the estimator, for the error.
 
     Returns
     -------
-    Rows, Held or array-like
+    Rows, PointsInMemory or array-like
 
     Raises
     ------
     MemoryError
-        For points that are needed as an array and do not fit.
+        If points are needed in memory and do not fit.
     """
     rows = as_rows(X)
     if rows is None:
@@ -437,7 +438,7 @@ def read_points(X: PointsLike, *, in_blocks: Any, name: str) -> Any:
 
 
 def check_one_entry_a_row(X: PointsLike, y: ArrayLike, *, regression: bool) -> None:
-    """Refuse y that has not an entry for every row of X, as where it has only the labels."""
+    """Raise ValueError unless y has an entry for every row of X, labelled or not."""
     with reading_features(X):
         n = _num_samples(X)
     given = _num_samples(y)
@@ -450,7 +451,7 @@ def check_one_entry_a_row(X: PointsLike, y: ArrayLike, *, regression: bool) -> N
 
 
 def check_rows(X: Rows) -> None:
-    """Refuse rows with missing or infinite values, and fewer than two of them: one pass."""
+    """Raise ValueError for missing or infinite values and for fewer than two rows, in one pass."""
     if X.shape[0] < 2:
         raise ValueError(f"X has {X.shape[0]} row, and a fit needs at least 2.")
     found = moments_of(X).not_finite

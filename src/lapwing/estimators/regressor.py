@@ -304,7 +304,7 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
             return values
         if (each := self._of_each(lambda one: one.predict(X, return_std=True)[1])) is not None:
             return values, each
-        refits = self._what_was_kept("predict(..., return_std=True)").refits
+        refits = self._kept_state("predict(..., return_std=True)").refits
 
         def variances(points: Any) -> Array:
             found = np.empty((points.shape[0], 1))

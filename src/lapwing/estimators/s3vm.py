@@ -75,7 +75,7 @@ _HELD_BYTES = 2**30  # of a kernel matrix for machines of pairs, if a quarter of
 
 
 def _held(problem: Problem) -> bool:
-    """Whether the kernel matrix of all points is held."""
+    """Return whether the kernel matrix of all points is held."""
     free = available_memory()
     most = _HELD_BYTES if free is None else min(_HELD_BYTES, free / 4)
     return float(problem.X.dtype.itemsize) * problem.n_points**2 <= most
@@ -724,7 +724,7 @@ def choose_unlabeled_loss(loss: Any, method: Method | str, s: float) -> Unlabele
 
 
 def pairs_of_classes(multi_class: str, n_classes: int) -> bool:
-    """Whether `S3VC` fits a machine for every pair of so many classes."""
+    """Return whether `S3VC` fits a machine for every pair of so many classes."""
     return n_classes > 2 and (
         multi_class == "ovo" or (multi_class == "auto" and n_classes <= _MOST_PAIRED)
     )

@@ -1,12 +1,12 @@
 """The fit of every estimator: prepare, solve, answer.
 
 `prepare` builds the inputs of a fit from points and labels, a frozen `Prepared`: the problem, the
-graph or none, the space of functions. `solve` computes the frozen `Solution` of the parameters. It
-can be called again for other parameters or, by `Prepared.relabeled`, for other labels, without a
-second kernel or graph. `fit` does both and answers: classes or values of all rows, fitted
-attributes, warnings. A family of methods (`lapwing.estimators.manifold`, say) adds its own
-`_prepare` and `_solve`, and names the types of `Prepared` and `Solution` that they pass. No
-numerics live here.
+graph if there is one, and the function space. `solve` computes the frozen `Solution` for the
+parameters. It can be called again for other parameters or, by `Prepared.relabeled`, for other
+labels, without computing the kernel or the graph again. `fit` does both, sets the fitted
+attributes, answers for all rows and warns. A family of methods (`lapwing.estimators.manifold`, for
+example) adds its own `_prepare` and `_solve`, with its own types of `Prepared` and `Solution`.
+There are no numerics here.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
 from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, evaluate, function_from
 
-_FEW_ROWS = 100  # to wait for threads takes longer than their products
-_LOOKED_AT = 200  # labelled points at which a function is asked whether it varies
+_FEW_ROWS = 100  # one thread is faster than waiting for several
+_CHECKED_POINTS = 200  # labelled points at which the function is checked for being constant
 
 
 def prepare(
     estimator: SemiSupervisedEstimator[P, S], X: Any, y: Any, sample_weight: Any = None
 ) -> P:
-    """Build the inputs of fits of an estimator to these points; the estimator stays unfitted.
+    """Build the inputs of fits of an estimator to points; the estimator is not changed.
 
     Returns
     -------
@@ -98,12 +98,12 @@ def prepare(
 
 
 def solve(estimator: SemiSupervisedEstimator[P, S], prepared: P) -> S:
-    """Solve with the present parameters of an estimator, which stays as it is.
+    """Solve with the present parameters of an estimator, which is not changed.
 
     Raises
     ------
     ValueError
-        If they ask for a graph and none was prepared.
+        If they need a graph and none was prepared.
     """
     check_parameters(estimator)
     estimator._check_combination()
@@ -116,15 +116,15 @@ def solve(estimator: SemiSupervisedEstimator[P, S], prepared: P) -> S:
 
 
 def only_labeled(labeled: Array, X: PointsLike, sample_weight: ArrayLike | None) -> tuple[Any, Any]:
-    """X and weights of the rows that hold a label, by their mask, to score on.
+    """Select X and weights of the labelled rows, to score on them.
 
-    scikit-learn's own scorers would count the unlabelled marker as one more class, and a search
-    over partly labelled data would always choose by it.
+    scikit-learn's own scorers would count the unlabelled marker as another class, which would
+    dominate the score of partly labelled data.
 
     Raises
     ------
     ValueError
-        If no row is labelled, or there is not an entry for each row of X.
+        If no row is labelled, or if lengths differ.
     """
     points = rows_else(X)
     with reading_features(points):
@@ -137,7 +137,7 @@ def only_labeled(labeled: Array, X: PointsLike, sample_weight: ArrayLike | None)
             )
     if labeled.all():
         return X, sample_weight
-    X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
+    X = X.tocsr() if is_sparse(X) else X  # other sparse formats cannot be indexed
     if not labeled.any():
         raise ValueError(
             f"score needs labelled rows, and all {len(labeled)} are unlabelled. Hold out rows with "
@@ -150,30 +150,30 @@ def only_labeled(labeled: Array, X: PointsLike, sample_weight: ArrayLike | None)
 
 
 def is_fitted_name(name: str) -> bool:
-    """Whether an attribute is one that a fit makes: ``alpha_``, not ``_private`` or ``graph``."""
+    """Return whether an attribute is a fitted one, such as ``alpha_``."""
     return name.endswith("_") and not name.startswith("_")
 
 
 class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]):
-    """Points and labels in, decision values and answers out; see the module.
+    """Base of all estimators; see the module.
 
-    A fit leaves `labeled_`, `basis_` and the attributes of its function, which is made again of
-    them to answer for new points.
+    A fit sets `labeled_`, `basis_` and the attributes of its function, from which the function is
+    made again to answer for new points.
     """
 
     _regression: ClassVar[bool] = False
     _functions: ClassVar[tuple[type[FittedFunction], ...]] = (LinearFunction, KernelExpansion)
     _n_stages: ClassVar[int]
-    # Whether other labels cost a whole fit, so that `compare` tries others first.
+    # Whether other labels need a whole fit; `compare` tries such estimators last.
     _fits_again: ClassVar[bool] = False
-    # The attribute that keeps the decision values of all rows, if any does.
+    # Name of the fitted attribute for the decision values of all rows, if there is one.
     _kept_values: ClassVar[str | None] = None
-    # Parameters that hold several values to try under the name that holds one elsewhere.
+    # Parameters that hold several values to try, and a single one in other estimators.
     _tried: ClassVar[frozenset[str]] = frozenset()
-    # Of parameters that mean something else here than in other families.
+    # Rules of parameters that differ from those of other families.
     _rules: ClassVar[Mapping[str, Rule]] = {}
     intercept_: Array
-    # Where finished stages of a long fit are kept; a parameter of some families.
+    # Cache of finished stages of a long fit; a parameter of some families.
     memory: Any = None
 
     @with_callbacks
@@ -189,8 +189,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         y : array-like of shape (n_samples,)
             Labels, with the unlabelled marker where there is none.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labelled points; 1 by default. Those of unlabelled points only have to
-            be finite. A labelled point of weight 0 is left out of the fit altogether.
+            Weights of the labelled points, 1 by default. Those of unlabelled points are ignored but
+            must be finite. A labelled point of weight 0 is left out of the fit.
 
         Returns
         -------
@@ -218,11 +218,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         return self
 
     def _first_solution(self, X: PointData, prepared: P, progress: Stages, **options: Any) -> S:
-        """The solution of a fit; a family may keep what it is made of."""
+        """Solve for the first time in a fit; a family may keep data for updates."""
         return self._solve(prepared, progress, **options)
 
     def _finish(self, X: Any, prepared: P, solution: S) -> None:
-        """Fitted attributes, answers, warnings."""
+        """Set the fitted attributes, answer for all rows, and warn."""
         problem = prepared.problem
         self.labeled_, self.basis_ = prepared.targets.labeled, problem.rows
         answer = self._refined(X, prepared, solution)
@@ -232,11 +232,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         self._diagnose(prepared, solution)
 
     def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
-        """Return the solution that answers; classifiers may refine that of the solver."""
+        """Return the solution to answer by; classifiers may refine that of the solver."""
         return solution
 
     def _follow(self, prepared: P, solution: S, values: Array) -> FittedFunction:
-        """A function of the family's space that follows values (n, c) given at all points."""
+        """Fit a function of the family's space to values (n, c) at all points."""
         raise NotImplementedError(f"{type(self).__name__} declares no function to refit.")
 
     @abstractmethod
@@ -245,41 +245,41 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
 
     @abstractmethod
     def _transduce(self, values: Array) -> Array:
-        """Answers from decision values (n, c)."""
+        """Convert decision values (n, c) to answers."""
 
     @abstractmethod
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
     ) -> P:
-        """Make the graph and the space; of the parameters only those that they depend on count."""
+        """Make the graph and the space, from the parameters that they depend on."""
 
     @abstractmethod
     def _solve(
         self, prepared: P, progress: Stages, *, previous: Mapping[str, Any] | None = None
     ) -> S:
-        """Minimise the objective of the present parameters; `previous` are an earlier fit's."""
+        """Minimise the objective; `previous` holds the attributes of the last fit."""
 
     def _refits(self, prepared: P) -> Refits[P, S]:
-        """Fits to the same points with other labels; a family adds what it can keep for them."""
+        """Make the refits to the same points; a family may reuse its factorisations in them."""
         return Refits(self, prepared)
 
     def _needs_more(self, before: P, prepared: P) -> bool:
-        """Whether a fit to the second's labels would prepare more than was for the first's."""
+        """Return whether labels in `prepared` need more than was prepared in `before`."""
         return False
 
     @abstractmethod
     def _diagnose(self, prepared: P, solution: S) -> None:
-        """Warn where the answer would mislead."""
+        """Warn if the answer may be misleading."""
 
     def _check_combination(self) -> None:
-        """Refuse parameters that do not go together, before anything that takes time."""
+        """Raise ValueError for parameters that exclude each other."""
         return
 
     def _wants_graph(self) -> bool:
         return True
 
     def set_params(self, **params: object) -> Any:
-        """Set parameters, those of the graph and the space by ``graph__name`` and ``space__name``.
+        """Set parameters, including ``graph__name`` and ``space__name`` of graph and space.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         Raises
         ------
         ValueError
-            For an unknown name, or a part of a recipe that is not there.
+            If a name is unknown, or the graph or space to set it in is None.
         """
         for name in ("graph", "space"):
             of_part = [key for key in params if key.startswith(f"{name}__")]
@@ -311,12 +311,12 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         """Set the fitted attributes that say how y was read."""
 
     def _keep_function(self, attributes: Mapping[str, Any]) -> None:
-        """Set the fitted attributes of which `_function` makes the function again."""
+        """Set the fitted attributes from which `_function` makes the function again."""
         for name, value in attributes.items():
             setattr(self, name, value)
 
     def _begin(self, X: PointsLike, y: ArrayLike) -> tuple[Any, Targets]:
-        """Points and targets of a fit, read and checked."""
+        """Read and check the points and targets of a fit."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Mark "
@@ -330,7 +330,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         return X, targets
 
     def _read_points(self, X: PointsLike, *, reset: bool) -> Any:
-        # Every function is evaluated in blocks; not every fit is.
+        # All functions can be evaluated in blocks, but not all fits read blocks.
         X = read_points(
             X,
             in_blocks=self._reads_blocks if reset else lambda rows: True,
@@ -356,7 +356,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         return _canonical(X) if is_sparse(X) else X
 
     def _reads_blocks(self, rows: Rows) -> bool:
-        """Whether a fit to points that are larger than memory reads them in blocks."""
+        """Return whether a fit reads points on disk in blocks."""
         return False
 
     def _graph(self) -> WantedGraph:
@@ -365,15 +365,15 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         return WantedGraph(wanted, given)
 
     def _graph_of_fit(self) -> Any:
-        """The graph that a fit was asked for or has chosen; None for the default one."""
+        """Return the graph that was given or chosen; None for the default graph."""
         return getattr(self, "graph", None)
 
     def _default_graph(self, X: PointData) -> GraphRecipe:
-        """The graph of points where none is asked for."""
+        """Return the graph to use if none is given."""
         return default_graph(X, regression=self._regression)
 
     def _make_kernel(self, problem: Problem) -> Kernel | None:
-        """The kernel; None for linear functions, which need no kernel values."""
+        """Make the kernel; None for linear functions, which need no kernel values."""
         if isinstance(self.kernel, str) and self.kernel == "linear":
             return None
         return make_kernel(
@@ -383,7 +383,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
     def _make_problem(
         self, X: Any, targets: Targets, sample_weight: Any, graph: WantedGraph
     ) -> Problem:
-        """The problem; equal rows become one vertex where neither kernel nor graph is given."""
+        """Make the problem, with equal rows as one vertex unless X or the graph is a matrix."""
         weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
         pairwise = self._pairwise()
         if pairwise:
@@ -421,7 +421,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         if recipe is None:
             recipe = self._default_graph(problem.X)
         elif isinstance(recipe, AffinityGraph) and problem.n_points < len(problem.vertex):
-            rows = problem.rows  # a graph on all rows, some of which are left out
+            rows = problem.rows  # without the rows that are left out of the fit
             recipe = AffinityGraph(
                 recipe.affinity()[rows][:, rows],
                 normalized=recipe.normalized,
@@ -436,7 +436,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         )
 
     def _forget(self) -> Mapping[str, Any]:
-        """Drop what an earlier fit left: a fit that fails must not answer with its remains."""
+        """Delete and return the attributes of an earlier fit, so that a failed fit has none."""
         left = {name: value for name, value in vars(self).items() if is_fitted_name(name)}
         for name in left:
             delattr(self, name)
@@ -446,7 +446,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         return hasattr(self, "intercept_")
 
     def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
-        """Answers for all rows, those left out of the fit included; their decision values."""
+        """Set the answers for all rows, and return their decision values."""
         values = of_rows(X, problem, solution)
         if not solution.holds_prior:
             values = self._shift(values)
@@ -458,26 +458,26 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
     def _warn_constant(
         self, X: PointData, problem: Problem, solution: Solution, values: str
     ) -> None:
-        """Warn if the answers hardly vary, or those that the function gives beside them."""
+        """Warn if the answers hardly vary, or if those of the function alone do."""
         warn_of = partial(
             diagnostics.warn_constant_values,
             parameters=self.get_params(deep=False),
             regression=self._regression,
         )
-        told = warn_of(solution.values[problem.index], problem.targets, what=values)
-        if told or self._kept_values is None or _is_bare(solution.function):
+        warned = warn_of(solution.values[problem.index], problem.targets, what=values)
+        if warned or self._kept_values is None or _is_constant(solution.function):
             return
-        some = slice(None, None, -(-len(problem.index) // _LOOKED_AT))
+        some = slice(None, None, -(-len(problem.index) // _CHECKED_POINTS))
         predicted = solution.function(rows_of(X, problem.rows[problem.index[some]]))
-        told = warn_of(
+        warned = warn_of(
             predicted, problem.targets[some], what="What `predict` rests on, the values of f,"
         )
-        if not (told or self._regression):
+        if not (warned or self._regression):
             shifted = predicted + getattr(self, "class_offsets_", 0)
             diagnostics.warn_single_class_of_function(predict_codes(shifted), self.classes_)
 
     def _shift(self, values: Array) -> Array:
-        """Decision values of all rows, shifted where classes are held to a prior."""
+        """Shift decision values of all rows to a class prior."""
         return values
 
     def _decision_values(self, X: PointsLike) -> Array:
@@ -487,7 +487,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
             return evaluate(function, points)
 
     def _refuse_several(self, asking: str) -> None:
-        """Refuse a method that is for a single target; see `SeveralTargets`."""
+        """Raise an error for methods that need a single target; see `SeveralTargets`."""
 
     def _function(self) -> FittedFunction:
         self._refuse_several("The fitted function")
@@ -500,31 +500,31 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         return tags
 
     def _pairwise(self) -> bool:
-        """Whether X is a kernel matrix."""
+        """Return whether X is a kernel matrix."""
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def of_rows(X: PointsLike, problem: Problem, solution: Solution) -> Array:
-    """Decision values of all rows, before any shift to a class prior."""
+    """Return the decision values of all rows, before any shift to a class prior."""
     values = solution.values[problem.vertex]
     left_out = np.flatnonzero(problem.vertex < 0)
     if len(left_out):
-        # Rows of weight 0 are no points of the problem: they are answered as new ones.
+        # Rows of weight 0 are not points of the problem, but like new points.
         values[left_out] = solution.function(rows_of(X, left_out))
     return values
 
 
-def _is_bare(function: FittedFunction) -> bool:
-    """Whether it is its intercept alone: solvers that leave coefficients at 0 warn of that."""
+def _is_constant(function: FittedFunction) -> bool:
+    """Return whether all coefficients are 0; solvers warn of it themselves."""
     known = function.attributes
     return not any(known[name].any() for name in ("alpha_", "coef_") if name in known)
 
 
 def _own(attributes: Mapping[str, Any], X: PointData) -> Mapping[str, Any]:
-    """Attributes that do not change when the user writes into X later."""
+    """Copy attributes that share memory with X, which the user may change later."""
     if is_rows(X):
-        return attributes  # what was read of a file is nobody else's
+        return attributes  # values read from a file are not shared
     memory = X.data if is_sparse(X) else X
 
     def shared(value: object) -> bool:
@@ -535,12 +535,12 @@ def _own(attributes: Mapping[str, Any], X: PointData) -> Mapping[str, Any]:
 
 
 def _canonical(X: Any) -> Any:
-    """CSR points as scikit-learn's compiled loops read them; the user's matrix stays as it is.
+    """Convert CSR points to the form that scikit-learn's compiled loops expect.
 
-    They take squared norms entry by entry, wrong where one is stored twice, and some know 32-bit
-    indices only.
+    They compute squared norms entry by entry, wrongly for duplicate entries, and some of them take
+    32-bit indices only.
     """
-    # `sum_duplicates` works in place.
+    # `sum_duplicates` works in place, and the user's matrix must not change.
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

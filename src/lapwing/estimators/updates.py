@@ -1,7 +1,7 @@
-"""Updates of a fit: labels that come later, rows to ask for, suspicious labels.
+"""Updates of a fit: labels added later, rows to label next, suspicious labels.
 
-A fit with ``updatable=True`` keeps its `Refits`. `add_labels` is then the fit to the new labels,
-without a second graph, kernel or factorisation. No numerics live here.
+A fit with ``updatable=True`` keeps its `Refits`, so that `add_labels` fits to new labels without
+computing graph, kernel and factorisation again. There are no numerics here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lapwing.linalg import column_dot
 from lapwing.problem import value_order
 from lapwing.solvers.design import reduce_variance
 
-_LOOKED_AT = 1000  # candidate rows: with more, the choice takes longer than the fit
+_MOST_CANDIDATES = 1000  # rows; with more, the choice takes longer than the fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +41,13 @@ class UpdateState:
     ----------
     refits : Refits
     X : points
-        All rows, as the fit read them.
+        All rows, as read by the fit.
     design : ndarray of shape (n, k) or None
-        Coordinates of the points by which rows are suggested, once any were.
+        Coordinates of the points for suggestions; None before the first one.
     named : frozenset of int
         Rows that were suggested.
     chosen : frozenset of int
-        Rows whose label was given because they were suggested.
+        Labelled rows that were chosen by suggestion.
     """
 
     refits: Refits[Any, Any]
@@ -58,18 +58,17 @@ class UpdateState:
 
 
 class Updatable(SemiSupervisedEstimator[P, S]):
-    """An estimator that takes labels after its fit."""
+    """Estimator to which labels can be added after its fit."""
 
     updatable: bool
     _sharpness_prior: ClassVar[SharpnessPrior]  # of classifiers
     _kept: UpdateState | None = None
 
     def add_labels(self, rows: ArrayLike, labels: ArrayLike, *, how: str | None = None) -> Self:
-        """Give labels to rows of the fit, and fit again to all labels.
+        """Add labels to rows of the fit, and fit again to all labels.
 
         The answer is that of `fit` with these labels in y; an estimator that chose its parameters
-        keeps them. Graph, kernel and factorisation are kept from the fit, so that only what depends
-        on labels is done again.
+        keeps them. Graph, kernel and factorisation of the fit are used again.
 
         Parameters
         ----------
@@ -79,8 +78,8 @@ class Updatable(SemiSupervisedEstimator[P, S]):
             Their labels, in place of any that they had. The unlabelled marker takes a label back.
             A class may be new.
         how : {'suggested', 'random'}, default=None
-            How the rows were chosen. None takes those for suggested that `suggest` of this model
-            named. Where most labels are of suggested rows, `sure_rows` and `leave_one_out` warn.
+            How the rows were chosen. None means by suggestion for rows that `suggest` of this model
+            returned. If most labels are of suggested rows, `sure_rows` and `leave_one_out` warn.
 
         Returns
         -------
@@ -90,10 +89,10 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         Raises
         ------
         ValueError
-            If nothing was kept, a row is none of the fit's, `how` is another word, or `fit` would
+            If the fit is not updatable, a row is out of range, `how` is unknown, or `fit` would
             refuse the labels.
         """
-        kept = self._what_was_kept("add_labels")
+        kept = self._kept_state("add_labels")
         if how not in (None, "suggested", "random"):
             raise ValueError(f"how={how!r} must be 'suggested', 'random' or None.")
         before = kept.refits.prepared
@@ -104,18 +103,18 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         y = _with_labels(self._labels_as_given(before), at, labels)
         targets = self._read_again(y, before.targets)
         raw = before.problem.row_weights / before.targets.class_weights
-        # Of an estimator that chose its parameters, the one that has them.
+        # For an estimator that chose its parameters, the plain one with these parameters.
         estimator = kept.refits.estimator
         left_out = targets.labeled & (raw == 0)
         if np.array_equal(left_out, before.problem.vertex < 0):
             prepared = before.relabeled(targets, raw)
-            anew = estimator._needs_more(before, prepared)
+            prepare_again = estimator._needs_more(before, prepared)
             problem = prepared.problem
         else:
-            # A fit leaves labelled rows of weight 0 out of the points: these are others now.
+            # Labelled rows of weight 0 are not points of a fit, and these rows have changed.
             problem = estimator._make_problem(kept.X, targets, raw, estimator._graph())
-            anew = True
-        if anew:
+            prepare_again = True
+        if prepare_again:
             prepared = estimator._prepare(targets, problem, estimator._graph(), SILENT)
             kept = replace(kept, refits=kept.refits.again(prepared), design=None)
         with single_blas_thread():  # many small solves
@@ -130,42 +129,43 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         return self
 
     def suggest(self, k: int = 1) -> Array:
-        """Rows that it would help most to label next.
+        """Suggest the rows to label next.
 
-        Classes are chosen by the graph, where the answer is unsure, and numbers by the posterior
-        variances of the fit. The rows of a batch are chosen together: no two tell the same.
+        Classifiers choose rows by the graph and the uncertainty of the answer, regressions by the
+        posterior variances of the fit. The rows of a batch are chosen together, so that their
+        information does not overlap.
 
         Parameters
         ----------
         k : int, default=1
-            How many.
+            Number of rows.
 
         Returns
         -------
         ndarray of int of shape (k,)
-            Unlabelled rows of the fit, the most telling first; fewer if no more are unlabelled. Of
-            equal rows the first.
+            Unlabelled rows of the fit, the most informative first; fewer if no more are unlabelled.
+            Of equal rows the first.
 
         Raises
         ------
         ValueError
-            If nothing was kept, k is not a whole number of at least 1, or the fit has no graph and
-            no posterior variances.
+            If the fit is not updatable, k is not a whole number of at least 1, or the fit has
+            neither a graph nor posterior variances.
 
         Notes
         -----
-        Classes: greedy reduction of the variance on the graph's smoothest eigenvectors ([1]_),
-        times how unsure the answer is: one less half the difference of the two largest decision
-        values, cut off at 0, as in [2]_. Fits of numbers without posterior variances, `LapSVR` and
-        those of early stopping, take the reduction alone.
+        Classifiers: greedy reduction of the variance on the graph's smoothest eigenvectors ([1]_),
+        times the uncertainty of the answer, 1 minus half the difference of the two largest decision
+        values and at least 0, as in [2]_. Regressions without posterior variances, `LapSVR` and
+        fits with early stopping, use the reduction alone.
 
-        Numbers: greedy reduction of the sum of the posterior variances of all rows, by rank-one
-        updates of their covariance, as in [3]_. With n points it takes O(n^2 q) for the covariance
-        with the q candidate rows, and O(n q) for each row that is suggested; of more than 1000 rows
-        without a label 1000 are candidates, evenly by their values. On six sets of 200
+        Regressions: greedy reduction of the sum of the posterior variances of all rows, by rank-one
+        updates of their covariance, as in [3]_. For n points this takes O(n^2 q) for the covariance
+        with the q candidate rows, and O(n q) for each suggested row; if more than 1000 rows are
+        unlabelled, 1000 of them are candidates, evenly spaced by their values. On six sets of 200
         rows, ten targets drawn at random, then three batches of ten, three draws, the errors of
         `LapRLSRegressorCV` after each batch are 0.64, 0.60 and 0.62 of those with random batches
-        (geometric means); by the graph they are 0.69, 0.62 and 0.71.
+        (geometric means); with rows by the graph they are 0.69, 0.62 and 0.71.
 
         References
         ----------
@@ -176,7 +176,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         .. [3] D. Cohn, Z. Ghahramani and M. Jordan, "Active learning with statistical models",
            Journal of Artificial Intelligence Research 4, 1996.
         """
-        kept = self._what_was_kept("suggest")
+        kept = self._kept_state("suggest")
         if not is_count(k):
             raise ValueError(f"k={k!r} must be a whole number of rows, 1 or more.")
         problem = kept.refits.prepared.problem
@@ -196,29 +196,31 @@ class Updatable(SemiSupervisedEstimator[P, S]):
     def _by_variance(
         self, kept: UpdateState, k: int, open_points: Array, counts: Array
     ) -> Array | None:
-        """Points of a regression to label next; None where there is no posterior."""
+        """Choose points of a regression by posterior variances; None if there are none."""
         if not self._regression:
             return None
         points = np.flatnonzero(open_points)
-        if len(points) > max(_LOOKED_AT, k):
+        if len(points) > max(_MOST_CANDIDATES, k):
             ordered = value_order(kept.refits.prepared.problem.X, pairwise=self._pairwise())
             ordered = ordered[open_points[ordered]]
-            at = np.linspace(0, len(ordered) - 1, max(_LOOKED_AT, k)).astype(np.intp)
+            at = np.linspace(0, len(ordered) - 1, max(_MOST_CANDIDATES, k)).astype(np.intp)
             points = np.sort(ordered[at])
         found = kept.refits.covariance(points)
         if found is None:
             return None
         reductions = column_dot(found.values, found.values * counts[:, None])
         diagnostics.warn_equal_candidates(reductions)
-        return reduce_variance(found.values, points, found.noise, counts, min(k, len(points)))
+        return reduce_variance(
+            found.values, points, found.noise_variance, counts, min(k, len(points))
+        )
 
     def _has_posterior(self) -> bool:
-        """Whether `suggest` goes by posterior variances; LapSVR has none, for example."""
-        kept = self._what_was_kept("suggest")
+        """Return whether `suggest` uses posterior variances."""
+        kept = self._kept_state("suggest")
         return self._regression and kept.refits.covariance(np.zeros(1, dtype=np.intp)) is not None
 
     def _by_graph(self, kept: UpdateState, k: int, open_points: Array, counts: Array) -> Array:
-        """Points to label next by the graph, whose design is kept."""
+        """Choose points by the graph, and keep their coordinates for the next call."""
         prepared = kept.refits.prepared
         if prepared.laplacian is None:
             raise ValueError(
@@ -239,29 +241,28 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         )
 
     def suspicious_labels(self) -> Array:
-        """Labelled rows whose label is more probably wrong than right.
+        """Find labelled rows whose label is probably wrong.
 
-        Every label is left out once, and its row answered for by the fit to all others. How much
-        such an answer says is learnt from all of them: where correct labels are often
-        contradicted, as those of rows that `suggest` names, only a clear contradiction counts.
+        Every label is left out once and predicted by the fit to all others. The reliability of
+        these predictions is estimated from all of them: if correct labels are often contradicted,
+        such as those of rows that `suggest` returned, only a clear contradiction counts.
 
         Returns
         -------
         ndarray of int
-            Rows of the fit, the most probably wrong first; of equal rows the first with that
-            label. Often none. Empty for regressions. The only label of a class is never among
-            them.
+            Rows of the fit, the most probable first; of equal rows the first with the label. Often
+            empty, and always for regressions. The only label of a class is never included.
 
         Raises
         ------
         ValueError
-            If nothing was kept.
+            If the fit is not updatable.
 
         See Also
         --------
-        lapwing.model_selection.leave_one_out : All answers of the fits without a label.
+        lapwing.model_selection.leave_one_out : All predictions of left-out labels.
         """
-        kept = self._what_was_kept("suspicious_labels")
+        kept = self._kept_state("suspicious_labels")
         prepared = kept.refits.prepared
         problem = prepared.problem
         if self._regression:
@@ -282,19 +283,19 @@ class Updatable(SemiSupervisedEstimator[P, S]):
             n_chosen = len(self._kept.chosen & frozenset(labeled.tolist()))
             diagnostics.warn_suggested_labels(n_chosen, len(labeled))
 
-    def _as_it_is(self) -> Self:
-        """A copy that labels given to this one later do not change; both share what was kept."""
+    def _snapshot(self) -> Self:
+        """Return a copy that later updates do not change; it shares the kept state."""
         twin = copy(self)
         twin._kept = self._kept
         return twin
 
     def _begin(self, X: Any, y: Any) -> tuple[Any, Targets]:
         X, targets = super()._begin(X, y)
-        # What is kept must not change when the user writes into X later.
+        # A copy, as the user may change X later.
         return (X.copy() if self.updatable else X), targets
 
     def _first_solution(self, X: PointData, prepared: P, progress: Stages, **options: Any) -> S:
-        self.__dict__.pop("_kept", None)  # of the fit before
+        self.__dict__.pop("_kept", None)  # of an earlier fit
         if not self.updatable:
             return self._solve(prepared, progress, **options)
         refits = self._refits(prepared)
@@ -304,21 +305,21 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         return solution
 
     def _keep(self, refits: Refits[P, S], solution: S, X: Any) -> None:
-        """Keep what updates of the fit need, where they are wanted."""
+        """Keep the state of an updatable fit."""
         if self.updatable:
             self._kept = UpdateState(self._refits_of(refits, solution), X)
 
     def _refits_of(self, refits: Refits[P, S], solution: S) -> Refits[Any, Any]:
-        """The fits that updates are: of an estimator that chose its parameters, with these."""
+        """Return the refits for updates; with chosen parameters if the estimator chose any."""
         return refits
 
     def __getstate__(self) -> Any:
-        """Models on disk keep their answers, not what they were made of."""
-        state = dict(super().__getstate__())  # Python gives the attributes themselves
+        """Leave the kept state out of copies and of models on disk."""
+        state = dict(super().__getstate__())  # a copy of `__dict__`
         state.pop("_kept", None)
         return state
 
-    def _what_was_kept(self, asking: str) -> UpdateState:
+    def _kept_state(self, asking: str) -> UpdateState:
         check_is_fitted(self)
         self._refuse_several(asking)
         if self._kept is None:
@@ -330,7 +331,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         return self._kept
 
     def _read_again(self, y: Array, before: Targets) -> Targets:
-        """Targets of y, whose labels are of the types that they had in the fit."""
+        """Read targets, with labels of the types of the fit."""
         targets = self._read_targets(y)
         if self._regression:
             return targets
@@ -341,7 +342,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         return targets._replace(classes=classes, unlabeled=before.unlabeled or targets.unlabeled)
 
     def _labels_as_given(self, prepared: P) -> Array:
-        """Y of the fit, missing where unlabelled in the way that this estimator reads."""
+        """Return y of the fit, with the marker that this estimator reads."""
         targets = prepared.targets
         if self._regression:
             return np.where(targets.labeled, targets.columns[:, 0], np.nan)
@@ -368,7 +369,7 @@ def _rows(rows: ArrayLike, n_rows: int) -> Array:
         raise ValueError("rows must be whole numbers that count the rows of the fit from 0.")
     outside = at[(at < 0) | (at >= n_rows)]
     if len(outside):
-        raise ValueError(f"Row {outside[0]} is none of the fit's {n_rows} rows, counted from 0.")
+        raise ValueError(f"Row {outside[0]} is out of range for {n_rows} rows, counted from 0.")
     values, counts = np.unique(at, return_counts=True)
     if (counts > 1).any():
         raise ValueError(f"Row {values[counts > 1][0]} is given twice. Give each row one label.")

@@ -123,7 +123,7 @@ def as_unlabeled_loss(loss: Loss | str, parameters: Mapping[str, Any]) -> Unlabe
 
 
 def same_loss(a: Loss, b: Loss) -> bool:
-    """Whether two losses are of one class and have equal parameters."""
+    """Return whether two losses are of one class and have equal parameters."""
     return type(a) is type(b) and bool(a.get_params() == b.get_params())
 
 

@@ -34,7 +34,7 @@ CLUSTERS = "classes are clusters"
 SHEETS = "classes are connected sheets"
 SMOOTH = "values are smooth along the rows"
 
-# Beyond so many rows LapSVC has no direct solver, and each of its matrices takes a gigabyte.
+# Rows beyond which LapSVC has no direct solver, and each of its matrices takes a gigabyte.
 _LARGE = 12_000
 
 
@@ -45,13 +45,13 @@ class Candidate:
     Parameters
     ----------
     name : str
-        What the table calls it.
+        Name in the table.
     estimator : estimator of lapwing, or Pipeline that ends in one
         A classifier, or a regression. It stays unfitted.
     assumption : str
-        What it takes classes or values to be, in words, such as 'classes are clusters'. 'labels
-        alone' says that rows without a label do not count: the first such candidate is also asked
-        what it says against the answers of all (`contradiction`).
+        Its assumption about classes or values, in words, such as 'classes are clusters'. 'labels
+        alone' means that it does not use rows without a label; the answers of all candidates are
+        checked against the first such candidate (`contradiction`).
 
     Examples
     --------
@@ -80,12 +80,12 @@ class Kernels(NamedTuple):
 
     without_graph: str
     with_graph: str
-    wide: bool  # linear functions can tell any targets of the rows apart, as in texts
+    wide: bool  # linear functions fit any targets of the rows, as in texts
     single: bool  # one column
 
     @classmethod
     def of(cls, X: Any) -> Kernels:
-        """Kernels that suit points."""
+        """Choose kernels for points."""
         mostly_zero, shape = default_metric(X) == "cosine", np.shape(X)
         return cls(
             "linear" if is_sparse(X) else "rbf",
@@ -103,13 +103,13 @@ class Recipe:
     ----------
     assumption : str
     make : callable (Kernels) -> estimator
-        With the kernels that suit the points, where the matrix of all of them can be held.
+        Makes the estimator for points whose kernel matrix fits in memory.
     make_large : callable (Kernels) -> estimator or None, or None
-        The same for more points; None: there is none.
+        The same for more points; None if there is none.
     least_classes : int
-        It is tried for so many classes and more.
+        Least number of classes that it is tried for.
     name : str
-        What the table calls it; empty: as one writes it.
+        Name in the table; empty for the text of the estimator.
     """
 
     assumption: str
@@ -130,28 +130,25 @@ def _large_s3vc(kernels: Kernels) -> Any:
     return S3VC(kernel, space=None if kernel == "linear" else Landmarks())
 
 
-def _large_lapsvc(kernels: Kernels) -> Any:
-    return LapSVC("linear") if kernels.with_graph == "linear" else None
-
-
-def _laperls(_: Kernels) -> Any:
-    return LapERLSClassifier()
-
-
-def _balanced(_: Kernels) -> Any:
-    return BalancedGraphClassifier()
-
-
-# All that is tried by default: a new family is a line here. Measured and left out: LapRLS with
-# other graphs (k = 10; k = 3 and p = 1), which move the mean error by half a point up or down; and
-# BalancedGraphClassifier for two classes. It gained 2 to 3 points on digit1 where labels are in
-# equal numbers, lost 13 there where they are drawn at random (three a class: five labels to one say
-# too much of the volumes), was hardly ever chosen on g50c, pcmac and usps, and doubled the time.
+# All candidates of the defaults: a new family is a line here. Rejected: LapRLS with other graphs
+# (k = 10; k = 3 and p = 1), which change the mean error by half a point up or down; and
+# BalancedGraphClassifier for two classes. It gains 2 to 3 points on digit1 with labels in equal
+# numbers, loses 13 with three a class drawn at random (five labels to one are poor evidence of the
+# volumes), was hardly ever chosen on g50c, pcmac and usps, and doubles the time.
 RECIPES: tuple[Recipe, ...] = (
     Recipe(LABELS_ALONE, lambda kernels: LapSVC(kernels.without_graph, gamma_I=0), _large_svm),
-    Recipe(SHEETS, lambda kernels: LapSVC(kernels.with_graph), _large_lapsvc),
-    Recipe(SHEETS, _laperls, _laperls),
-    Recipe(SHEETS, _balanced, _balanced, least_classes=3),
+    Recipe(
+        SHEETS,
+        lambda kernels: LapSVC(kernels.with_graph),
+        lambda kernels: LapSVC("linear") if kernels.with_graph == "linear" else None,
+    ),
+    Recipe(SHEETS, lambda _: LapERLSClassifier(), lambda _: LapERLSClassifier()),
+    Recipe(
+        SHEETS,
+        lambda _: BalancedGraphClassifier(),
+        lambda _: BalancedGraphClassifier(),
+        least_classes=3,
+    ),
     Recipe(CLUSTERS, lambda kernels: S3VC(kernels.without_graph), _large_s3vc),
 )
 
@@ -166,41 +163,29 @@ def _kernel_ridge(kernels: Kernels) -> Any:
     return LapRLSRegressorCV(gamma_As=_KERNEL_RIDGES, gamma_Is=(0.0,))
 
 
-def _scaled_kernel_ridge(kernels: Kernels) -> Any:
-    return _on_scaled_columns(kernels, gamma_As=_KERNEL_RIDGES, gamma_Is=(0.0,))
-
-
-def _scaled_laprls_regressor(kernels: Kernels) -> Any:
-    return _on_scaled_columns(kernels)
-
-
 def _on_scaled_columns(kernels: Kernels, **parameters: Any) -> Any:
     if kernels.wide or kernels.single:
         return None
-    # The width is that of the process whose scales they are.
+    # The width of the Gaussian process whose scales they are.
     return make_pipeline(RelevanceScaler(), LapRLSRegressorCV(gammas=(0.5,), **parameters))
 
 
-def _laprls_regressor(kernels: Kernels) -> Any:
-    return LapRLSRegressorCV(kernels.with_graph)
-
-
-def _laperls_regressor(_: Kernels) -> Any:
-    return LapERLSRegressor()
-
-
-# Of the labels alone: each takes an eigendecomposition of the size of the labels, no more.
+# On the labels alone, one eigendecomposition of their number serves the whole grid.
 _RIDGES = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
 _KERNEL_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1)
 
-# The same for numbers, the simplest first.
+# The same for regression, the simplest first.
 REGRESSION_RECIPES: tuple[Recipe, ...] = (
     Recipe(LABELS_ALONE, _linear_ridge, _linear_ridge, name="linear ridge regression"),
     Recipe(LABELS_ALONE, _kernel_ridge, name="kernel ridge regression"),
-    Recipe(LABELS_ALONE, _scaled_kernel_ridge, name="kernel ridge regression, scaled columns"),
-    Recipe(SMOOTH, _laprls_regressor),
-    Recipe(SMOOTH, _scaled_laprls_regressor, name="LapRLSRegressorCV(), scaled columns"),
-    Recipe(SMOOTH, _laperls_regressor, _laperls_regressor),
+    Recipe(
+        LABELS_ALONE,
+        lambda kernels: _on_scaled_columns(kernels, gamma_As=_KERNEL_RIDGES, gamma_Is=(0.0,)),
+        name="kernel ridge regression, scaled columns",
+    ),
+    Recipe(SMOOTH, lambda kernels: LapRLSRegressorCV(kernels.with_graph)),
+    Recipe(SMOOTH, _on_scaled_columns, name="LapRLSRegressorCV(), scaled columns"),
+    Recipe(SMOOTH, lambda _: LapERLSRegressor(), lambda _: LapERLSRegressor()),
 )
 
 
@@ -211,23 +196,23 @@ def default_candidates(
     *,
     regression: bool = False,
 ) -> tuple[Candidate, ...]:
-    """The candidates of `compare` for some points.
+    """Return the default candidates of `compare` for some points.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Points. Where they are sparse the methods without a graph are linear; where they are mostly
-        0 `LapSVC` is too. Beyond 12,000 rows only methods are there that do with less than a matrix
-        of all pairs of rows.
+        Points. For sparse points the methods without a graph are linear; for points that are mostly
+        0, `LapSVC` is too. Beyond 12,000 rows, methods that need a matrix of all pairs of rows are
+        left out.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled points in y, as the estimators take it.
+        Marker of unlabelled points in y, as for the estimators.
     n_classes : int, default=None
-        How many classes there are: `BalancedGraphClassifier` is there for three and more. None
-        gives the candidates for any number.
+        Number of classes: `BalancedGraphClassifier` is for three or more. None returns the
+        candidates for any number.
     regression : bool, default=False
-        Whether numbers are to be predicted: then they are ridge and kernel ridge regression on the
-        labels alone, `LapRLSRegressorCV` and `LapERLSRegressor`, and of two to as many columns as
-        rows, kernel ridge regression and `LapRLSRegressorCV` behind `RelevanceScaler`.
+        Return candidates for regression: ridge and kernel ridge regression on the labels alone,
+        `LapRLSRegressorCV` and `LapERLSRegressor`; and with at least two columns and at most as
+        many as rows, kernel ridge regression and `LapRLSRegressorCV` after `RelevanceScaler`.
 
     Returns
     -------
@@ -260,20 +245,20 @@ def default_candidates(
 def with_sizes(
     candidates: Sequence[Candidate], class_prior: PriorLike, labels: ClassLabels
 ) -> tuple[Candidate, ...]:
-    """The same candidates, each told the sizes of the classes if it can hold any.
+    """Set the sizes of the classes of each candidate that has a parameter for them.
 
     Parameters
     ----------
     candidates : sequence of Candidate
-        Of the defaults, whose names are how one writes them.
+        Default candidates, named by the text of their estimators.
     class_prior : {'labels', 'uniform', 'unknown'}, array-like, mapping, Series or None
-        As the estimators take it. What is not known changes nothing.
+        As for the estimators. An unknown prior changes nothing.
     labels : ClassLabels
 
     Raises
     ------
     ValueError
-        For what is no prior of these classes.
+        If it is not a prior of these classes.
     """
     prior = read_prior(class_prior, labels.codes, labels.classes)
     if prior is None:
@@ -281,19 +266,18 @@ def with_sizes(
     balance: Any = dict(zip(labels.classes.tolist(), prior.tolist(), strict=True))
     if isinstance(class_prior, str) and class_prior == "labels":
         balance = class_prior  # which gives way where the points contradict it
-    return tuple(_told(one, class_prior, balance) for one in candidates)
+    return tuple(_with_prior(one, class_prior, balance) for one in candidates)
 
 
-def _told(candidate: Candidate, class_prior: object, balance: Any) -> Candidate:
+def _with_prior(candidate: Candidate, class_prior: object, balance: Any) -> Candidate:
     parameters = candidate.estimator.get_params(deep=False)
     if "class_prior" in parameters:
         name, value = "class_prior", class_prior
     elif parameters.get("balance") is not None:
         name, value = "balance", balance
-    else:  # S3VC as a supervised SVM of many rows, which is meant to have no balance
+    else:  # S3VC as a supervised SVM for many rows, which has no balance
         return candidate
-    # The parts of ten classes would fill two lines.
-    shown = repr(value) if isinstance(value, str) else "..."
+    shown = repr(value) if isinstance(value, str) else "..."  # ten proportions fill two lines
     before = candidate.name.removesuffix(")")
     comma = "" if before.endswith("(") else ", "
     estimator = clone(candidate.estimator).set_params(**{name: value})
@@ -301,17 +285,17 @@ def _told(candidate: Candidate, class_prior: object, balance: Any) -> Candidate:
 
 
 def fits_again(candidate: Candidate) -> bool:
-    """Whether other labels cost the candidate a whole fit."""
+    """Return whether the candidate needs a whole fit for other labels."""
     return bool(last_step(candidate.estimator)._fits_again)
 
 
 def last_step(estimator: BaseEstimator) -> Any:
-    """The estimator at the end of a pipeline, or itself."""
+    """Return the estimator at the end of a pipeline, or the estimator itself."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 class Chooser:
-    """An estimator that fits another one, which it chooses by the labels.
+    """Base of estimators that choose another estimator by the labels and fit it.
 
     Attributes
     ----------
@@ -323,7 +307,7 @@ class Chooser:
 
 
 def chosen_by(estimator: BaseEstimator) -> Any:
-    """The fitted estimator, or pipeline, that an estimator has chosen; None if it chooses none.
+    """Return the fitted estimator that a `Chooser` has chosen; None for other estimators.
 
     Raises
     ------
@@ -339,14 +323,14 @@ def chosen_by(estimator: BaseEstimator) -> Any:
 def quick_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """Return the candidates that leave labels out at little cost.
 
-    They are also those that make sense where every row has a label: the others look for clusters
-    and cuts among rows without one.
+    They are also those to use if every row has a label: the others look for clusters and cuts
+    among unlabelled rows.
     """
     return tuple(one for one in candidates if not fits_again(one))
 
 
 def given_sizes(estimator: BaseEstimator, codes: Array, classes: Array) -> Array | None:
-    """Parts of the classes that an estimator was told by its user, be it to count the labels."""
+    """Return the class proportions of an estimator's parameters; 'labels' are counted."""
     prior = read_prior(getattr(estimator, "class_prior", None), codes, classes)
     if prior is not None:
         return prior
@@ -355,7 +339,7 @@ def given_sizes(estimator: BaseEstimator, codes: Array, classes: Array) -> Array
 
 
 def known_sizes(estimator: BaseEstimator, codes: Array, classes: Array) -> Array | None:
-    """The same where they are more than the labels say by themselves."""
+    """Return the class proportions of an estimator's parameters; None if they are 'labels'."""
     by_labels = isinstance(prior := getattr(estimator, "class_prior", None), str)
     if by_labels and prior == "labels":
         return None
@@ -363,16 +347,16 @@ def known_sizes(estimator: BaseEstimator, codes: Array, classes: Array) -> Array
 
 
 def agreed_sizes(candidates: Sequence[Candidate], codes: Array, classes: Array) -> Array | None:
-    """Return the class sizes that the candidates know, so that all are judged by the same rows.
+    """Return the class sizes by which all candidates are judged.
 
-    One that can hold no sizes, such as the supervised SVM of many rows, is judged by those that
-    the others know. None where no candidate was told any, or two were told different ones.
+    They are those that candidates have in common; candidates without a parameter for them, such as
+    the supervised SVM for many rows, do not count. None if no candidate has any, or if two differ.
     """
     found = []
     for one in candidates:
         try:
             found.append(known_sizes(last_step(one.estimator), codes, classes))
-        except ValueError:  # it is told where the candidate itself is tried
+        except ValueError:  # reported when the candidate itself is tried
             continue
     known = [sizes for sizes in found if sizes is not None]
     if not known or not all(np.allclose(sizes, known[0]) for sizes in known):
@@ -381,15 +365,15 @@ def agreed_sizes(candidates: Sequence[Candidate], codes: Array, classes: Array) 
 
 
 def guessing(n_classes: int, sizes: Array | None = None) -> float:
-    """Share of wrong answers of one that knows nothing but the sizes; equal ones by default."""
+    """Return the error of guessing by the sizes of the classes, by default equal ones."""
     return 1 - 1 / n_classes if sizes is None else float(1 - (sizes**2).sum())
 
 
 def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
-    """How many rows drawn at random a label of each class stands for.
+    """Return the number of random rows that a label of each class is worth.
 
-    It is missed so many times as often as a row is. Labels whose numbers are in proportion to the
-    sizes stand for as many rows as they are, and so do those of equal classes.
+    A guess misses a label this many times as often as a random row. In total, labels in proportion
+    to the sizes are worth their number, as are those of equal classes.
     """
     if sizes is None:
         return np.ones(n_classes)
@@ -397,29 +381,29 @@ def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
 
 
 def message_of(error: Exception) -> str:
-    """Return the first line of an error, with its type where that alone may say little."""
+    """Return the first line of an error, with its type unless it is a clear error of ours."""
     # scikit-learn's errors go on for lines with advice.
-    said = str(error).strip().partition("\n")[0]
-    meant = isinstance(error, (ValueError, MemoryError)) and said
-    return said if meant else f"{type(error).__name__}: {said}"
+    line = str(error).strip().partition("\n")[0]
+    clear = isinstance(error, (ValueError, MemoryError)) and line
+    return line if clear else f"{type(error).__name__}: {line}"
 
 
 def refuse_if_all_failed(errors: Mapping[str, Exception], n_candidates: int) -> None:
-    """Raise where no candidate is left.
+    """Raise an error if no candidate is left.
 
-    What all of them say alike is about the data, and is told as a fit would tell it.
+    An error that all of them share is about the data, and is raised as it is.
     """
     if len(errors) < n_candidates:
         return
     first = next(iter(errors.values()))
     if n_candidates > 1 and len({message_of(error) for error in errors.values()}) == 1:
         raise first
-    said = " ".join(f"{name!r}: {message_of(error)}" for name, error in errors.items())
-    raise ValueError(f"No candidate can be fitted. {said}") from first
+    messages = " ".join(f"{name!r}: {message_of(error)}" for name, error in errors.items())
+    raise ValueError(f"No candidate can be fitted. {messages}") from first
 
 
 def warn_of_failures(failed: Mapping[str, str], stacklevel: int) -> None:
-    """Warn of candidates that the comparison goes on without."""
+    """Warn of candidates that failed and are left out of the comparison."""
     for name, error in failed.items():
         warnings.warn(
             f"The candidate {name!r} cannot be fitted, and is left out: {error}",

@@ -69,7 +69,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Result of `compare`. Its text is a table.
+    """Result of `compare`; printed as a table.
 
     Parameters
     ----------
@@ -99,49 +99,48 @@ class Comparison:
 
     @property
     def chosen(self) -> Evidence | RegressionEvidence:
-        """The row of the estimator that is chosen."""
+        """Row of the chosen estimator."""
         return self.table[0]
 
     @property
     def best(self) -> Any:
-        """The estimator that is chosen, unfitted."""
+        """Chosen estimator, unfitted."""
         return clone(self.chosen.estimator)
 
     @property
     def error(self) -> float:
-        """Its estimated share of wrong answers on the unlabelled rows, or its error of numbers."""
+        """Its estimated share of wrong answers on the unlabelled rows, or error of regression."""
         return self.chosen.error
 
     @property
     def error_interval(self) -> tuple[float, float]:
-        """Return the interval of that error at probability 0.9."""
+        """Interval that holds the error with probability 0.9."""
         return self.chosen.error_interval
 
     @property
     def unlabeled_help(self) -> bool:
-        """Whether the chosen one uses the rows without a label."""
+        """Whether the chosen estimator uses the unlabelled rows."""
         return self.chosen.assumption != LABELS_ALONE
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The table as a data frame: a row for each candidate, the chosen one first.
+        """Return the table as a data frame: a row for each candidate, the chosen one first.
 
         Parameters
         ----------
         library : {'pandas', 'polars'}, default=None
-            Library of the frame. None means that which ``sklearn.set_config(transform_output=...)``
-            names, or pandas.
+            Library of the frame. None means that of ``sklearn.set_config(transform_output=...)``,
+            or pandas.
 
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            The columns are the attributes of `Evidence` but for the estimator and the agreement, or
-            the figures of `RegressionEvidence`; the ends of the interval are `error_low` and
-            `error_high`.
+            The columns are the attributes of `Evidence` without the estimator and the agreement,
+            or those of `RegressionEvidence`; the interval is `error_low` and `error_high`.
 
         Raises
         ------
         ValueError
-            For another library.
+            If the library is unknown.
         ImportError
             If the library is not installed.
 
@@ -181,8 +180,8 @@ class Comparison:
         rows = "".join(line(row.cells(), "td") for row in self.table)
         failed = (f"Could not be fitted: {name}: {error}" for name, error in self.failed.items())
         texts = (self.verdict, *self.notes, *failed)
-        said = "".join(f"<p>{escape(text)}</p>" for text in texts)
-        return f"<table>{line(self.chosen.HEADER, 'th')}{rows}</table>{said}"
+        paragraphs = "".join(f"<p>{escape(text)}</p>" for text in texts)
+        return f"<table>{line(self.chosen.HEADER, 'th')}{rows}</table>{paragraphs}"
 
 
 # Libraries of frames, and the extras that install them.
@@ -202,20 +201,20 @@ def compare(
     unlabeled: Any = "auto",
     random_state: Any = 0,
 ) -> Comparison:
-    """Try the families of methods, and say which to use and how far to trust it.
+    """Compare the families of methods, and say which to use and how far to trust it.
 
-    Classes: whether they are clusters or connected sheets decides more than any parameter, and few
-    labels cannot tell by themselves. Each candidate is judged by the labels that it misses when
-    they are left out, one of each class at a time, by the rows that change when labels are drawn
-    out of its own answer (`reproducibility`), and by what the labels alone say against it: a stable
-    answer can be wrong, and then they contradict it more than they would a right one. An answer
-    that loses a class or contradicts its own labels is not chosen. Of the others the one with the
-    smallest estimated error is, unless even that is near to guessing: then the labels alone are
-    used.
+    Classification: whether classes are clusters or connected sheets matters more than any
+    parameter, and few labels do not show it by themselves. Each candidate is judged by the labels
+    that it misses when they are left out, one of each class at a time; by the rows that change
+    when labels are drawn from its own answer (`reproducibility`); and by a fit to the labels
+    alone, which contradicts a reproducible but wrong answer more than it would a right one. An
+    answer that loses a class or contradicts its own labels is not chosen. Of the others, the one
+    with the smallest estimated error is chosen, unless that is close to guessing: then the labels
+    alone are used.
 
-    Numbers: each target is left out in turn, exactly. The best of the labels alone is chosen,
-    unless another candidate's error is smaller by 2 % and more; the verdict says whether that is
-    more than one standard error of the difference [1]_.
+    Regression: each target is left out in turn, exactly. The best candidate on the labels alone is
+    chosen, unless the error of another one is smaller by 2 % or more; the verdict says whether that
+    is more than one standard error of the difference [1]_.
 
     Parameters
     ----------
@@ -225,29 +224,28 @@ def compare(
         Class labels, with the unlabelled marker where there is none, or numbers to predict, NaN
         where there is none.
     candidates : sequence of Candidate, default=None
-        What to try: classifiers, or regressions, by which y is then read. None:
-        `default_candidates`, of regressions where y holds numbers with fractions.
+        Classifiers or regressions to try; y is read accordingly. None means `default_candidates`,
+        for regression if y holds numbers with fractions.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points, as the estimators take them.
+        Weights of the points, as for the estimators.
     n_draws : int, default=5
-        Draws of `reproducibility`; of classes. Methods that each draw costs a whole fit, such as
-        `S3VC`, make ``2 / K`` of them with K classes, but two.
+        Draws of `reproducibility`, for classification. Methods for which each draw costs a whole
+        fit, such as `S3VC`, make ``2 / K`` of them with K classes, and at least two.
     max_left_out : int, default=16
-        Labels of classes to leave out, the same of every candidate and one of each class at a time;
-        the last of these rounds may go beyond.
+        Labels to leave out, for classification: the same for every candidate, and one of each
+        class at a time; the last of these rounds may exceed the number.
     max_samples : int, default=2000
-        Most rows to gather the evidence from. Beyond it all labelled rows and unlabelled ones drawn
-        at random are taken: methods on a graph are better on all rows than is said here.
+        Maximum number of rows of the comparison: all labelled rows, and unlabelled rows drawn at
+        random. Methods on a graph are better on all rows than estimated on a sample.
     class_prior : {'labels', 'uniform', 'unknown'}, array-like, dict or None, default=None
-        Parts of the classes in X, as the estimators take it. Of the default candidates each is told
-        that can hold them, `S3VC` as `balance`, and may give a class as few rows. Candidates that
-        are given keep their own. Sizes that were told, and are not those of the labels, make the
-        estimated error one of rows where the labels are in other proportions.
+        Proportions of the classes in X, as for the estimators. It is set in the default candidates
+        that can use it (`balance` of `S3VC`), which may then give a class as few rows. Given
+        candidates keep their own. The estimated error is weighed by these proportions.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled points in y, as the estimators take it. `candidates` that are given
-        have their own parameter of that name, which must agree.
+        Marker of unlabelled points in y, as for the estimators. Given `candidates` have a
+        parameter of this name, which must agree.
     random_state : int, RandomState instance or None, default=0
-        Of all that is drawn. None draws anew every time, and may choose another candidate.
+        Seed of all draws. With None another call may choose another candidate.
 
     Returns
     -------
@@ -257,27 +255,28 @@ def compare(
     Raises
     ------
     TypeError
-        If a candidate is no estimator of this library, or classifiers stand beside regressions.
+        If a candidate is not an estimator of this library, or classifiers and regressions are
+        mixed.
     ValueError
-        If no candidate is given or can be fitted, two have one name, a number is out of its range,
-        `class_prior` is none of these classes, or it is given beside `candidates`.
+        If no candidate is given or can be fitted, two have the same name, a number is out of its
+        range, `class_prior` is not a prior of these classes, or it is given with `candidates`.
 
     Warns
     -----
     FitFailedWarning
-        For each candidate that cannot be fitted: the comparison goes on without it.
+        For each candidate that cannot be fitted and is left out.
 
     See Also
     --------
-    lapwing.FewLabelClassifier : Chooses by this and fits.
-    lapwing.FewLabelRegressor : The same for numbers.
+    lapwing.FewLabelClassifier : Classifier that fits the estimator chosen by this comparison.
+    lapwing.FewLabelRegressor : The same for regression.
 
     Notes
     -----
-    The estimated error is the mean of a beta distribution that starts from the reproducibility and
-    what the labels alone say against the answer, and takes in the left-out labels; its constants
-    come from `python -m benchmarks choosing`. With one label a class nothing can be left out, and a
-    stable answer can be wrong.
+    The estimated error is the mean of a beta distribution. Its prior is given by reproducibility
+    and contradiction, with constants from `python -m benchmarks choosing`, and left-out labels are
+    its observations. With one label a class nothing can be left out, and a reproducible answer can
+    be wrong.
 
     References
     ----------
@@ -306,9 +305,9 @@ def compare(
 
 
 class CompareSettings(NamedTuple):
-    """Settings of `compare`; the seed of the effort is drawn.
+    """Settings of `compare`; the seed of the effort is not used.
 
-    `efforts` overrides the effort for candidates by name; `untried` names those left out.
+    `efforts` overrides the effort of candidates by name; `untried` names those that were left out.
     """
 
     candidates: Sequence[Candidate] | None
@@ -333,10 +332,10 @@ def compared(
 ) -> SharpComparison:
     """Compare classifiers, and report each candidate as it is tried."""
     _check_settings(asked)
-    X = rows_else(X)  # of a file only the rows of the comparison are read
+    X = rows_else(X)  # only the rows of the comparison are read from a file
     check_one_entry_a_row(X, y, regression=False)
     check_consistent_length(X, sample_weight)
-    if (numbers := _numbers_beside_gaps(y)) is not None:  # -1 may be a number here, not the marker
+    if (numbers := _numbers_beside_nan(y)) is not None:  # -1 may be a number here, not the marker
         refuse_many_numbers(np.unique(numbers), len(numbers))
     labels = code_classes(y, asked.unlabeled)
     refuse_many_numbers(labels.classes, int(labels.labeled.sum()))
@@ -354,8 +353,8 @@ def compared(
             bar = _bar(tried) if fits_again(one) else math.inf
             return try_out(one, *data, effort_of[one.name], bar, predictive_check, sizes)
 
-        # Candidates that are fitted again for other labels come last: each such fit takes as long
-        # as all trials of another candidate, and by then it may be clear that they cannot win.
+        # Candidates that need a whole fit for other labels come last: each fit takes as long as the
+        # trial of another candidate, and may be saved if they cannot be chosen any more.
         known, failed = _try_all(sorted(candidates, key=fits_again), try_one, progress)
     tried = [known[one.name] for one in candidates if one.name in known]
     table = tuple(in_order(_with_agreement(tried), len(labels.classes), sizes))
@@ -383,7 +382,7 @@ def compared(
 def _efforts(
     candidates: Sequence[Candidate], asked: CompareSettings, seed: int, n_classes: int
 ) -> dict[str, Effort]:
-    """Efforts of the candidates, by the same left-out labels: as few as any can afford."""
+    """Return the efforts of the candidates, with the same left-out labels for all."""
     efforts = {one.name: asked.efforts.get(one.name, asked.effort) for one in candidates}
     fewest = min(effort.max_left_out for effort in efforts.values())
     for one in candidates:
@@ -402,7 +401,7 @@ def compared_regressions(
     check_consistent_length(X, sample_weight)
     targets, labeled = read_targets(y)
     if asked.class_prior is not None:
-        raise ValueError(f"class_prior={asked.class_prior!r} is of classes, and y holds numbers.")
+        raise ValueError(f"class_prior={asked.class_prior!r} is for classes, and y holds numbers.")
     candidates = asked.candidates
     if candidates is None:
         candidates = default_candidates(X, regression=True)
@@ -425,9 +424,9 @@ def compared_regressions(
 
 
 def _predicts_numbers(candidates: Any, y: ArrayLike) -> bool:
-    """Whether the first candidate is a regression; without any, whether y has fractions."""
+    """Return whether the first candidate is a regression; without any, whether y has fractions."""
     if candidates is not None:
-        given = candidates if isinstance(candidates, Sequence) else ()  # which is refused later
+        given = candidates if isinstance(candidates, Sequence) else ()  # refused later
         first = next((one for one in given if isinstance(one, Candidate)), None)
         return first is not None and isinstance(last_step(first.estimator), SemiSupervisedRegressor)
     column = read_column(y)
@@ -437,8 +436,8 @@ def _predicts_numbers(candidates: Any, y: ArrayLike) -> bool:
     return bool((known != np.round(known)).any())
 
 
-def _numbers_beside_gaps(y: Any) -> Array | None:
-    """Finite entries of a column of floats with NaN as the gaps; None for any other column."""
+def _numbers_beside_nan(y: Any) -> Array | None:
+    """Return the finite entries of a column of floats with NaN; None for any other column."""
     column = read_column(y)
     if column.dtype.kind != "f" or not np.isnan(column).any():
         return None
@@ -503,7 +502,7 @@ class Data(NamedTuple):
 
 
 def _sampled(data: Data, labeled: Array, max_samples: int, rng: Any) -> tuple[Data, int]:
-    """Rows that the evidence comes from, in their order, and their number."""
+    """Select the rows of the comparison, in their order, and return their number."""
     X, y, sample_weight = data
     known = np.flatnonzero(labeled)
     n_others = max(max_samples - len(known), len(known))
@@ -529,13 +528,13 @@ def _value_order(X: PointsLike) -> Array:
 def _rows(X: PointsLike, rows: Array) -> Any:
     if is_rows(X):
         return X.take(rows)
-    X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
+    X = X.tocsr() if is_sparse(X) else X  # other sparse formats cannot be indexed
     return _safe_indexing(X, rows)
 
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Issue once a warning that several candidates give."""
+    """Issue a warning of several candidates once."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", LapwingWarning)
         yield
@@ -549,7 +548,7 @@ def _try_all(
     try_one: Callable[[Candidate, Sequence[T]], T],
     progress: Stages,
 ) -> tuple[dict[str, T], dict[str, str]]:
-    """Results of the candidates, and errors of those that fail; each trial sees those before it."""
+    """Return the results of candidates, each given the earlier results, and errors by name."""
     tried: dict[str, T] = {}
     errors: dict[str, Exception] = {}
     for one in candidates:
@@ -565,17 +564,17 @@ def _try_all(
 
 
 def _bar(tried: Sequence[TrialResult]) -> float:
-    """The estimated error that a candidate must not exceed to be chosen."""
+    """Return the estimated error that a candidate must not exceed to be chosen."""
     return min((t.evidence.error for t in tried if t.evidence.admitted), default=math.inf)
 
 
 def in_order(
     table: Sequence[Evidence], n_classes: int, sizes: Array | None = None
 ) -> list[Evidence]:
-    """Rows by their estimated error, the one to choose first.
+    """Sort rows by their estimated error; the first is chosen.
 
-    Admitted ones come before others, and equals stay in the order of the candidates. Where even
-    the best finds nothing, the labels alone are used: nothing says that other rows help them.
+    Admitted candidates come first, and ties stay in the order of the candidates. If the best one
+    is close to guessing, the labels alone come first: there is no evidence that other rows help.
     """
     rows = sorted(table, key=lambda row: (not row.admitted, round(row.error, TIE_DIGITS)))
     if finds_nothing(rows[0], n_classes, sizes):
@@ -600,25 +599,21 @@ def _with_agreement(tried: Sequence[TrialResult]) -> list[Evidence]:
     ]
 
 
-# From the first share of the error of guessing on, the verdict says that an answer is hardly better
-# than guessing; from the second on the labels alone are used, if enough labels were left out. With
-# 0.7 there as well the regret changes by -0.2 to +0.4 points; with 0.9, and without the rule, g241d
-# is six to seven points worse than the labels alone.
-_AS_GUESSING = 0.7
+# Shares of the error of guessing from which on the verdict says that an answer is hardly better
+# than guessing, and from which on the labels alone are used if enough labels were left out. With
+# 0.7 for both the regret changes by -0.2 to +0.4 points; with 0.9, or without the rule, g241d is
+# six to seven points worse than the labels alone.
+_NEAR_GUESSING = 0.7
 _NOTHING_FOUND = 0.8
-# Six left-out labels, of two classes with three each, are that wrong by chance too often: with 5
-# here the choice on twelve such sets is 0.7 points worse (standard error 0.4).
-_ENOUGH_FOR_NOTHING = 10
-# A smaller gain over the labels alone is within the error of the estimates.
-_GAIN = 0.03
-_FAR = 0.1  # gain of a refused candidate that is worth a note
-# Probability from which a gain counts.
-_SURE = 0.9
-# With fewer left-out labels most of the estimate is the reproducibility.
-FEW_LEFT_OUT = 5
-# Estimates that agree to this many digits are equal up to rounding.
-TIE_DIGITS = 9
-# An answer that changes so little and misses so many of its labels follows something else.
+# Six left-out labels, of two classes with three each, are so wrong by chance too often: with 5 here
+# the choice on twelve such sets is 0.7 points worse (standard error 0.4).
+_LEAST_FOR_NOTHING_FOUND = 10
+_GAIN = 0.03  # smaller gains over the labels alone are within the error of the estimates
+_NOTABLE_GAIN = 0.1  # of a refused candidate, for a note
+_SURE = 0.9  # probability from which on a gain is not by chance
+FEW_LEFT_OUT = 5  # with fewer left-out labels most of the estimate is the reproducibility
+TIE_DIGITS = 9  # estimates are equal up to rounding
+# An answer that changes less and misses more of its labels follows something else.
 _STABLE, _WRONG = 0.1, 0.3
 
 _FINDINGS = {
@@ -634,17 +629,17 @@ class Setting(NamedTuple):
     counts: Array  # labels of each class
     n_samples: int
     n_used: int
-    sizes: Array | None = None  # parts of the classes that are known
-    untried: Sequence[str] = ()  # candidates left out for want of time
+    sizes: Array | None = None  # known proportions of the classes
+    untried: Sequence[str] = ()  # candidates left out to save time
 
 
 def verdict(table: Sequence[Evidence], setting: Setting) -> str:
-    """Whether the unlabelled rows help, and which estimator to use.
+    """Say whether the unlabelled rows help, and which estimator to use.
 
     Parameters
     ----------
     table : sequence of Evidence
-        The one to choose first.
+        In order, see `in_order`.
     setting : Setting
     """
     chosen = table[0]
@@ -657,7 +652,7 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
         )
     if math.isnan(chosen.reproducibility):
         return f"Every row has a label, so there are no other rows to learn from. {use}"
-    if chosen.error >= _AS_GUESSING * guessing(len(setting.classes), setting.sizes):
+    if chosen.error >= _NEAR_GUESSING * guessing(len(setting.classes), setting.sizes):
         if chosen.n_left_out < FEW_LEFT_OUT:
             return (
                 "These labels are too few to say whether anything here follows the classes. Label "
@@ -699,8 +694,8 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
 
 
 def finds_nothing(row: Evidence, n_classes: int, sizes: Array | None = None) -> bool:
-    """Whether enough left-out labels show that an answer is near to guessing."""
-    enough = row.n_left_out >= _ENOUGH_FOR_NOTHING
+    """Return whether enough left-out labels show that an answer is near to guessing."""
+    enough = row.n_left_out >= _LEAST_FOR_NOTHING_FOUND
     return enough and row.error >= _NOTHING_FOUND * guessing(n_classes, sizes)
 
 
@@ -710,7 +705,7 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
     Parameters
     ----------
     table : sequence of Evidence
-        The one to choose first.
+        In order, see `in_order`.
     setting : Setting
     """
     chosen, found = table[0], []
@@ -752,10 +747,10 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
             f"The labels alone contradict the answer on {100 * chosen.contradiction:.0f} % more of "
             "the rows than they would if it were right."
         )
-    if (barred := _barred(table)) is not None:
+    if (refused := _best_refused(table)) is not None:
         found.append(
-            f"{barred.name} would be at {100 * barred.error:.0f} %, and is not chosen as it "
-            f"{barred.objection}. If that may be right, use it, or give the classes' sizes."
+            f"{refused.name} would be at {100 * refused.error:.0f} %, and is not chosen as it "
+            f"{refused.objection}. If that may be right, use it, or give the classes' sizes."
         )
     if setting.n_used < setting.n_samples:
         found.append(
@@ -765,17 +760,17 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _barred(table: Sequence[Evidence]) -> Evidence | None:
-    """The best of the refused candidates, if it is far better than the choice."""
-    barred = [row for row in table if not row.admitted]
-    if not table[0].admitted or not barred or table[0].n_left_out < FEW_LEFT_OUT:
+def _best_refused(table: Sequence[Evidence]) -> Evidence | None:
+    """Return the best of the refused candidates, if it is far better than the chosen one."""
+    refused = [row for row in table if not row.admitted]
+    if not table[0].admitted or not refused or table[0].n_left_out < FEW_LEFT_OUT:
         return None
-    best = min(barred, key=attrgetter("error"))
-    return best if best.error < table[0].error - _FAR else None
+    best = min(refused, key=attrgetter("error"))
+    return best if best.error < table[0].error - _NOTABLE_GAIN else None
 
 
 def _probability_better(row: Evidence, other: Evidence) -> float:
-    """Probability that `row` has the smaller error, from the widths of both intervals."""
+    """Return the probability that `row` has the smaller error, from the widths of intervals."""
     width = math.hypot(*(high - low for low, high in (row.error_interval, other.error_interval)))
     tail = (1 - PROBABILITY) / 2
     return float(ndtr((other.error - row.error) / width * 2 * ndtri(1 - tail)))

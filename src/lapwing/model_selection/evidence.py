@@ -35,33 +35,32 @@ from lapwing.model_selection.probabilities import (
 from lapwing.model_selection.reproducibility import PredictiveCheck, Trial, start
 from lapwing.model_selection.reproducibility import of_trial as reproduce
 
-# An answer that gives a class less than so much of its share has lost it, and one that contradicts
-# so many of its own labels follows something else. Where labels of the small class can be left out,
-# and the labels alone asked, these tell a lost class from a rare one: 0.3 there as well refuses
-# right answers about classes of 80:20 with labels in equal numbers, half a point of regret with
-# three labels a class. Of the only label of a class nothing is told: 0.1 there as well costs a
-# point with one label a class.
+# An answer that gives a class less than this part of its share has lost it. If two or more labels
+# of the class were given, leaving them out shows a lost class as well, and 0.3 would refuse right
+# answers for classes of 80:20 with equal numbers of labels (regret of half a point with three
+# labels a class). With one label a class, 0.1 would cost a point.
 _SMALLEST_SHARE = 0.1
-_SMALLEST_UNTOLD = 0.3
-_MOST_UNFITTED = 0.2
-# A class is taken to be rare where so few labels of it would surprise with equal shares.
-_SURPRISE = 0.05
+_SMALLEST_SHARE_OF_ONE_LABEL = 0.3
+# An answer that contradicts more of its own labels follows something else.
+_MOST_CONTRADICTED = 0.2
+# A class is rare if so few labels of it have at most this probability with equal shares.
+_RARE_LEVEL = 0.05
 
 PROBABILITY = 0.9  # of an interval
 
 
 class Effort(NamedTuple):
-    """How much is asked of every candidate."""
+    """Number of draws and of left-out labels of a trial."""
 
     n_draws: int
     max_left_out: int
     seed: int
 
     def of_refits(self, n_classes: int) -> Effort:
-        """Effort of a candidate that every draw costs a whole fit.
+        """Return the effort of a candidate for which every draw costs a whole fit.
 
-        What changes is a mean over the classes, so that of more classes fewer draws say as much.
-        Two, with 3 to 10 classes, chose as well as five.
+        Reproducibility is a mean over the classes, so that fewer draws are enough for more classes.
+        With 3 to 10 classes, two draws chose as well as five.
         """
         enough = max(2, -(-2 * self.n_draws // n_classes))
         return self._replace(n_draws=min(self.n_draws, enough))
@@ -81,45 +80,43 @@ class Evidence:
     Parameters
     ----------
     name : str
-        What the table calls it.
+        Name in the table.
     estimator : estimator
         Unfitted.
     assumption : str
-        What it takes classes to be, in words.
+        Its assumption about the classes, in words.
     error : float
-        Estimated share of wrong answers on the unlabelled rows. Where the sizes of the classes were
-        told, what follows is still of classes that all count alike, and the error is not.
+        Estimated share of wrong answers on the unlabelled rows, weighed by known sizes of the
+        classes. All other figures are means over classes of equal weight.
     error_interval : tuple of float
-        Where that share lies with probability 0.9.
+        Interval that holds this share with probability 0.9.
     left_out_error : float
         Share of the left-out labels that the fit without them misses; NaN if there are none. One
-        label of each class is left out at a time, and what S3VC takes the shares of the classes to
-        be is held meanwhile.
+        label of each class is left out at a time; `S3VC` keeps its class shares meanwhile.
     left_out_standard_error : float
-        Of `left_out_error`.
+        Standard error of `left_out_error`.
     n_left_out : int
-        Labels that were left out.
+        Number of left-out labels.
     reproducibility : float
-        Share of the rows of a class that change with the labels, see `reproducibility`, in the mean
-        over the classes of the answer: of all rows, an answer that gives nearly all of them one
-        class would change little. NaN where no row is unlabelled, and where the candidate misses
-        so many labels that it could not be chosen if no row changed; its error is then a bound.
+        Share of the rows of a class that change with the labels, see `reproducibility`, as a mean
+        over the classes of the answer; a share of all rows would be small for answers of nearly
+        one class. NaN if no row is unlabelled, and if the candidate misses so many labels that it
+        could not be chosen in any case; its error is then a lower bound.
     reproducibility_standard_error : float
-        Of `reproducibility`.
+        Standard error of `reproducibility`.
     smallest_share : float
-        Part of the smallest class in the answer, over one in the number of classes.
+        Share of the smallest class in the answer, times the number of classes.
     fitted : float
         Share of the given labels, by weight, that the answer repeats.
     objection : str
-        Why the candidate cannot be chosen; empty if it can.
+        Reason why the candidate cannot be chosen; empty if it can.
     seconds : float
-        Time that it took to learn all this.
+        Time of the trial.
     agreement : mapping of str to float
-        Share of the rows on which each other candidate says the same.
+        Share of the rows on which the answer agrees with that of each other candidate.
     contradiction : float
-        By how much more of the rows the fit to the labels alone contradicts the answer than it
-        would if the answer were right, in the mean over the classes. 0 where nothing is known
-        against it.
+        Share of the rows on which the fit to the labels alone contradicts the answer, beyond that
+        expected if the answer were right, as a mean over the classes; at least 0.
     """
 
     name: str
@@ -186,26 +183,26 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-class LabelsOnlyResult(NamedTuple):
-    """Evidence of the labels alone for a trial."""
+class TrialEvidence(NamedTuple):
+    """Evidence for the answer of a trial, with the error that follows from it."""
 
     left_out: LeftOutRounds
-    repeated: float  # what changes with the labels, in the mean over the classes
-    spread: float  # standard error of that
+    reproducibility: float  # as in `Evidence`, like the last
+    standard_error: float  # of the reproducibility
     n_missed: Array  # left-out labels of each class that were missed
     n_left_out: Array
     estimate: ErrorEstimate
-    contradiction: float  # what the labels alone say against the answer
+    contradiction: float
 
 
 class TrialResult(NamedTuple):
     """Result of trying a candidate."""
 
     evidence: Evidence
-    codes: Array  # its answer: class codes of all rows, -1 where left out of the fit
-    n_missed: Array  # left-out labels of each class that were missed, in the mean over the rounds
+    codes: Array  # class codes of all rows in its answer, -1 for rows left out of the fit
+    n_missed: Array  # left-out labels of each class that were missed, a mean over the rounds
     n_left_out: Array
-    sharpness: Sharpness  # of its scores, relative to what the prior alone says
+    sharpness: Sharpness  # of its scores, relative to that by the prior alone
 
 
 def try_out(
@@ -218,11 +215,11 @@ def try_out(
     predictive_check: PredictiveCheck | None = None,
     sizes: Array | None = None,
 ) -> TrialResult:
-    """Gather the evidence of a candidate; all of it stands on one preparation of the points.
+    """Gather the evidence for a candidate, whose points are prepared once.
 
-    Neither the reproducibility of its answer nor the predictive check is computed where its
-    estimated error would be above the bar even if no row changed. Sizes of the classes that are
-    known weigh what is missed, see `lapwing.model_selection.candidates`.
+    If the estimated error would be above the bar even if no row changed, neither reproducibility
+    nor the predictive check is computed. Known sizes of the classes weigh the missed labels, see
+    `lapwing.model_selection.candidates.label_rows`.
     """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
@@ -231,11 +228,11 @@ def try_out(
     given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
     labels = predict_codes(trial.prepared.targets.columns[given])
     n_classes = len(trial.classes)
-    # A label of weight 2 is as good as two labels; weights of other rows need not mean anything.
+    # A label of weight 2 counts as two labels; weights of other rows have no meaning.
     weights = np.where(codes >= 0, 1.0, 0.0)
     weights[given] = problem.row_weights[given]
     against = None if predictive_check is None else partial(predictive_check.against, codes)
-    found = look(trial, effort, bar, against, sizes)
+    found = gather(trial, effort, bar, against, sizes)
     left_out = found.left_out
     missed = left_out.missed[left_out.judged]
     shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
@@ -243,9 +240,9 @@ def try_out(
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
     own_sizes = given_sizes(last_step(candidate.estimator), labels, trial.classes)
     objection = objection_to(shares, counts, fitted, trial.classes, own_sizes)
-    # That an answer of one class is repeated says nothing of it: there the labels speak alone.
-    alone = estimate_error(math.nan, found.n_missed, found.n_left_out, sizes=sizes)
-    estimate = alone if objection else found.estimate
+    # An answer that loses a class is reproducible however wrong: only left-out labels count then.
+    by_labels = estimate_error(math.nan, found.n_missed, found.n_left_out, sizes=sizes)
+    estimate = by_labels if objection else found.estimate
     evidence = Evidence(
         name=candidate.name,
         estimator=candidate.estimator,
@@ -255,8 +252,8 @@ def try_out(
         left_out_error=float(missed.mean()) if len(missed) else math.nan,
         left_out_standard_error=_standard_error(missed),
         n_left_out=int(found.n_left_out.sum()),
-        reproducibility=found.repeated,
-        reproducibility_standard_error=found.spread,
+        reproducibility=found.reproducibility,
+        reproducibility_standard_error=found.standard_error,
         smallest_share=float(shares.min() * n_classes),
         fitted=fitted,
         objection=objection,
@@ -267,14 +264,14 @@ def try_out(
     return TrialResult(evidence, codes, found.n_missed, found.n_left_out, sharpness)
 
 
-def look(
+def gather(
     trial: Trial,
     effort: Effort,
     bar: float = math.inf,
     against: Callable[[int], float] | None = None,
     sizes: Array | None = None,
-) -> LabelsOnlyResult:
-    """Leave labels out, and draw others, of a trial that has begun.
+) -> TrialEvidence:
+    """Leave out labels of a trial, and reproduce its answer.
 
     Parameters
     ----------
@@ -283,64 +280,64 @@ def look(
     bar : float, default=inf
         As in `try_out`.
     against : callable (seed) -> float, optional
-        What the predictive check says against the answer.
+        Computes the contradiction by the predictive check.
     sizes : ndarray of shape (n_classes,), optional
-        Parts of the classes, where they are known.
+        Known proportions of the classes.
     """
     n_classes = len(trial.classes)
     left_out = _leave_out(trial, effort)
     n_missed, n_left_out = left_out.n_missed(n_classes), left_out.n_left_out(n_classes)
-    repeated, spread, contradiction = math.nan, math.nan, 0.0
+    changed, standard_error, contradiction = math.nan, math.nan, 0.0
     estimate = estimate_error(0.0, n_missed, n_left_out, sizes=sizes)
     if estimate.error <= bar:
-        repeated, spread = _reproduce(trial, effort)
-        if against is not None and not math.isnan(repeated):
+        changed, standard_error = _reproduce(trial, effort)
+        if against is not None and not math.isnan(changed):
             contradiction = against(effort.seed)
         estimate = estimate_error(
-            repeated, n_missed, n_left_out, contradiction=contradiction, sizes=sizes
+            changed, n_missed, n_left_out, contradiction=contradiction, sizes=sizes
         )
-    return LabelsOnlyResult(
-        left_out, repeated, spread, n_missed, n_left_out, estimate, contradiction
+    return TrialEvidence(
+        left_out, changed, standard_error, n_missed, n_left_out, estimate, contradiction
     )
 
 
 def objection_to(
     shares: Array, counts: Array, fitted: float, classes: Array, given: Array | None = None
 ) -> str:
-    """Why an answer is not to be chosen, whatever else speaks for it; empty if nothing is wrong.
+    """Return the reason why an answer must not be chosen; empty if there is none.
 
     Parameters
     ----------
     shares : ndarray of shape (n_classes,)
-        Parts of the classes in the answer.
+        Proportions of the classes in the answer.
     counts : ndarray of shape (n_classes,)
-        Labels of the classes, by weight: one that has too few of them for chance may be rare.
+        Labels of the classes, by weight. A class with improbably few of them may be rare.
     fitted : float
         Share of the given labels that the answer repeats.
     classes : ndarray of shape (n_classes,)
     given : ndarray of shape (n_classes,), optional
-        Parts of the classes that the user gave the candidate: a class may be as rare as that.
+        Proportions of the classes that the user gave the candidate: a class may be as rare.
     """
     n_labels, even = counts.sum(), 1 / len(shares)
-    rare = binom.cdf(np.round(counts), np.round(n_labels), even) < _SURPRISE
+    rare = binom.cdf(np.round(counts), np.round(n_labels), even) < _RARE_LEVEL
     short = shares / (np.where(rare, counts / n_labels, even) if given is None else given)
-    least = np.where(counts < 2, _SMALLEST_UNTOLD, _SMALLEST_SHARE)
+    least = np.where(counts < 2, _SMALLEST_SHARE_OF_ONE_LABEL, _SMALLEST_SHARE)
     worst = int(np.argmin(short / least))
     if short[worst] < least[worst]:
         return (
             f"gives the class {classes.tolist()[worst]!r} to {100 * shares[worst]:.1f} % of the "
             "rows"
         )
-    if fitted < 1 - _MOST_UNFITTED:
+    if fitted < 1 - _MOST_CONTRADICTED:
         return f"contradicts {100 * (1 - fitted):.0f} % of the given labels"
     return ""
 
 
 def _leave_out(trial: Trial, effort: Effort) -> LeftOutRounds:
-    """Rounds until all labels, or as many as asked, have been left out.
+    """Leave out labels in rounds, until all of them or `max_left_out` have been left out.
 
-    Candidates of equal effort leave out the same labels, also those whose refits cost nothing:
-    labels that are hard for all would otherwise count against some of them only.
+    Candidates of equal effort leave out the same labels, even if their refits cost nothing: labels
+    that are hard for all candidates would otherwise count against some of them only.
     """
     counts = np.bincount(predict_codes(trial.prepared.problem.targets))
     n_rounds = min(int(counts.max()), -(-effort.max_left_out // len(counts)))
@@ -348,7 +345,7 @@ def _leave_out(trial: Trial, effort: Effort) -> LeftOutRounds:
 
 
 def _standard_error(missed: Array) -> float:
-    """Of a share of so many labels."""
+    """Compute the standard error of the share of missed labels."""
     if not len(missed):
         return math.nan
     share = float(missed.mean())
@@ -356,7 +353,7 @@ def _standard_error(missed: Array) -> float:
 
 
 def _reproduce(trial: Trial, effort: Effort) -> tuple[float, float]:
-    """Mean over the classes of what changes, and its standard error; NaN if nothing can change."""
+    """Return the mean change over the classes and its standard error; NaN without other rows."""
     problem = trial.prepared.problem
     if problem.labeled_rows[problem.vertex >= 0].all():
         return math.nan, math.nan
@@ -364,8 +361,8 @@ def _reproduce(trial: Trial, effort: Effort) -> tuple[float, float]:
     there = ~np.isnan(found.of_class)
     if not there.any():
         return math.nan, math.nan
-    spread = found.of_class_standard_error[there]
-    return float(found.of_class[there].mean()), float(np.sqrt((spread**2).sum()) / there.sum())
+    errors = found.of_class_standard_error[there]
+    return float(found.of_class[there].mean()), float(np.sqrt((errors**2).sum()) / there.sum())
 
 
 class Constants(NamedTuple):
@@ -374,17 +371,17 @@ class Constants(NamedTuple):
     Attributes
     ----------
     unseen, seen : float
-        Before any label is left out the error is ``unseen * (2 / K) ** (1 / 4) + seen * D + C`` in
-        the mean, for the reproducibility D, what the labels alone say against the answer C, and K
-        classes: where two of ten classes are stably mistaken for each other, less is wrong than
-        where two of two are. The power was chosen on 22 draws of uspst, coil20 and four digits of
-        MNIST, which therefore do not judge it: with 0 the estimate at three labels a class is 5
-        points too high, with 1 / 2 that at one label 6 too low.
+        The prior mean of the error is ``unseen * (2 / K) ** (1 / 4) + seen * D + C`` for the
+        reproducibility D, the contradiction C and K classes: a reproducible confusion of two
+        classes affects fewer rows if there are more classes. The power was chosen on 22 draws of
+        uspst, coil20 and four digits of MNIST, which are therefore no test of it: with 0 the
+        estimate at three labels a class is 5 points too high, with 1 / 2 that at one label 6 too
+        low.
     prior_labels : float
-        How many labels that weighs as much as.
+        Weight of the prior, in labels.
     of_a_label : float
-        What a left-out label counts for: less than one, for the fit without it is worse than the
-        fit with it, and candidates share their labels.
+        Weight of a left-out label: less than one, as the fit without it is worse than the fit with
+        it, and as candidates share their labels.
     """
 
     unseen: float
@@ -393,19 +390,17 @@ class Constants(NamedTuple):
     of_a_label: float
 
 
-# The largest likelihood for the errors of what `compare` chose, on 240 draws of labels on eight
-# sets of two classes, up to 2000 points each, one, three and ten labels a class, in equal numbers
-# and at random. Without one set they are 0.15 to 0.18, 5.5 to 7.6 and 0.53 to 0.63.
-# `python -m benchmarks choosing` fits them again.
-# `seen` was fixed at what reproducibility means: it is the error if the method is right; and so was
-# the weight of a contradiction, which is a share of the rows as well.
-# Measured and left out: a constant of its own for the labels alone, for sheets and for clusters
-# (the regret with three labels a class falls by a point, and with ten it rises by three).
+# Maximum likelihood for the errors of the chosen candidates, on 240 draws of labels on eight sets
+# of two classes, up to 2000 points each, one, three and ten labels a class, in equal numbers and at
+# random (`python -m benchmarks choosing`). Without one of the sets they are 0.15 to 0.18, 5.5 to
+# 7.6 and 0.53 to 0.63. `seen` is 1 by the meaning of reproducibility, the error if the method is
+# right, and so is the weight of the contradiction, also a share of the rows. Rejected: separate
+# constants for the labels alone, for sheets and for clusters (the regret falls by a point with
+# three labels a class, and rises by three with ten).
 CONSTANTS = Constants(unseen=0.17, seen=1.0, prior_labels=6.4, of_a_label=0.59)
 
-_MANY_CLASSES = 0.25  # power of 2 / K, see `Constants`
-# Of the mean of the prior: a beta distribution has its mean inside (0, 1).
-_BOUNDS = (0.005, 0.95)
+_CLASSES_POWER = 0.25  # of 2 / K, see `Constants`
+_BOUNDS = (0.005, 0.95)  # of the prior mean: that of a beta distribution is inside (0, 1)
 
 
 class ErrorEstimate(NamedTuple):
@@ -430,16 +425,16 @@ def estimate_error(
     Parameters
     ----------
     reproducibility : float
-        NaN where no row is unlabelled: left-out labels then speak alone.
+        NaN if no row is unlabelled: the estimate is then by left-out labels alone.
     n_missed : ndarray of shape (n_classes,)
         Left-out labels of each class that were missed.
     n_left_out : ndarray of shape (n_classes,)
         Left-out labels of each class.
     constants : Constants, default=CONSTANTS
     contradiction : float, default=0.0
-        What the labels alone say against the answer.
+        As in `Evidence`.
     sizes : ndarray of shape (n_classes,), optional
-        Parts of the classes, where the answer holds them.
+        Known proportions of the classes.
 
     Returns
     -------
@@ -447,7 +442,7 @@ def estimate_error(
     """
     alpha, beta = posterior(reproducibility, n_missed, n_left_out, constants, contradiction, sizes)
     tail = (1 - PROBABILITY) / 2
-    # As in Clopper and Pearson's interval: where no left-out label was missed, none may be wrong.
+    # As in Clopper and Pearson's interval, the lower bound is 0 if no left-out label was missed.
     none_missed = n_left_out.sum() > 0 and n_missed.sum() == 0
     return ErrorEstimate(
         alpha / (alpha + beta),
@@ -464,9 +459,9 @@ def posterior(
     contradiction: float = 0.0,
     sizes: Array | None = None,
 ) -> tuple[float, float]:
-    """Parameters of the beta distribution of the error."""
+    """Return the parameters of the beta distribution of the error."""
     n_classes = len(n_left_out)
-    # With sizes the labels of a common class do speak for a rare one: what it loses the other gets.
+    # With known sizes all labels count: rows that one class loses are those that another gains.
     counted = effective_counts(n_left_out) if sizes is None else n_left_out
     rates = n_missed / np.maximum(n_left_out, 1)
     right = float(((label_rows(n_classes, sizes) - rates) * counted).sum())
@@ -474,8 +469,8 @@ def posterior(
     beta = constants.of_a_label * max(right, 0.0)
     if math.isnan(reproducibility):
         return alpha + 0.5, beta + 0.5  # Jeffreys' prior
-    unseen = constants.unseen * (2 / n_classes) ** _MANY_CLASSES
-    # Means over the classes, which are all as large in them: a label of each is so many rows.
+    unseen = constants.unseen * (2 / n_classes) ** _CLASSES_POWER
+    # D and C are means over classes of equal weight: convert them to shares of rows.
     rows = guessing(n_classes) / guessing(n_classes, sizes)
     mean = (unseen + constants.seen * reproducibility + contradiction) / rows
     mean = min(max(mean, _BOUNDS[0]), _BOUNDS[1])
@@ -484,10 +479,9 @@ def posterior(
 
 
 def effective_counts(n_left_out: Array) -> Array:
-    """How many left-out labels of each class count.
+    """Limit the left-out labels of each class that count, to 2 m + 1 with m those of the rarest.
 
-    Those of a common class say nothing of a rare one: they count for at most twice as many as the
-    rarest class has, and one more. Without that limit five labels to one give intervals that hold
-    the error in 78 % of the draws, with it in 89.
+    Labels of a common class say nothing about a rare one. With five labels to one, intervals hold
+    the error in 78 % of the draws without the limit and in 89 % with it.
     """
     return np.asarray(np.minimum(n_left_out, 2 * n_left_out.min() + 1))

@@ -217,7 +217,7 @@ def _vertices(points: PointData, graph: GraphLike) -> tuple[Array, Array]:
 
 
 def _is_of_rows(graph: GraphLike) -> bool:
-    """Whether a graph is a matrix about rows, which can then not be merged."""
+    """Return whether a graph is a matrix about rows, which can then not be merged."""
     return graph is not None and isinstance(as_graph(graph), AffinityGraph)
 
 

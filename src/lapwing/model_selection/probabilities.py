@@ -121,7 +121,7 @@ def calibrate(
     check_is_fitted(last)
     if max_left_out < 1:
         raise ValueError(f"max_left_out={max_left_out!r} must be a whole number >= 1.")
-    twin = last._as_it_is() if isinstance(last, Updatable) else copy(last)
+    twin = last._snapshot() if isinstance(last, Updatable) else copy(last)
     if not last.probability_n_labels_:
         trial = start(model, X, y, sample_weight)
         _check_data_of_the_fit(last, trial, y)

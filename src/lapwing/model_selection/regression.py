@@ -224,7 +224,7 @@ class RegressionSetting(NamedTuple):
 
 
 def regression_verdict(table: Sequence[RegressionEvidence], setting: RegressionSetting) -> str:
-    """Whether the rows without a target help, and which estimator to use.
+    """Return whether the rows without a target help, and which estimator to use.
 
     Parameters
     ----------

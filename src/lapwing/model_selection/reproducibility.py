@@ -1,4 +1,4 @@
-"""Would other labels give the same answer? An estimate of the error without a held-out label."""
+"""Reproducibility of an answer from other labels: an estimate of its error from few labels."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ from lapwing.estimators.template import SemiSupervisedEstimator, prepare
 from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, Chooser, known_sizes
 from lapwing.problem import value_order
 
-# A column of the deformed kernel costs 3 / n of its factorisation, so that half of the points make
-# one and a half; five draws take far fewer.
+# Draws take labels from a pool of rows, whose columns of the deformed kernel are computed once. A
+# column costs 3 / n of the factorisation, so half of the points cost 1.5 factorisations.
 _POOL_SHARE = 0.5
 _POOL_SIZE = 2000
 
-# Draws of labels, each of which costs a fit to the labels alone.
-_DRAWS = 10
+_DRAWS = 10  # of a predictive check, each of which costs a fit to the labels alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +40,17 @@ class Reproducibility:
         Mean share of the rows whose class changes. Regression: mean squared change over the
         variance of the answer.
     standard_error : float
-        Of `share`, over the draws; NaN for one draw.
+        Standard error of `share` over the draws; NaN for one draw.
     draws : ndarray of shape (n_draws,)
-        The share, a draw.
+        Share of each draw.
     of_class : ndarray of shape (n_classes,)
         Mean share of the rows of each class of the answer that change; NaN for a class that the
         answer gives to no row. Empty for regressions.
     of_class_standard_error : ndarray of shape (n_classes,)
-        Of `of_class`.
+        Standard errors of `of_class`.
     of_rows : ndarray of shape (n_samples,)
-        Share of the draws that leave the class of each row; of a regression, one less the mean
-        squared change over the variance. NaN for rows that are left out of the fit.
+        Share of the draws in which the class of each row stays the same. Regression: 1 minus the
+        mean squared change over the variance. NaN for rows that are left out of the fit.
     classes : ndarray of shape (n_classes,)
         Empty for regressions.
     """
@@ -74,13 +73,13 @@ def reproducibility(
     sample_weight: ArrayLike | None = None,
     random_state: RandomSource = None,
 ) -> Reproducibility:
-    """Fit again from labels drawn out of the estimator's own answer, and count what changes.
+    """Fit again to labels drawn from the estimator's own answer, and count the rows that change.
 
-    The estimator answers for all rows. As many labels a class as were given are then drawn at
-    random from *this answer*, the estimator is fitted to those alone, and the rows (the drawn ones
-    aside) on which the new answer differs are counted. If the answer were the truth, this would be
-    the estimator's error: it is what the method can do on these points if it is right. It needs no
-    held-out label and works with one label a class.
+    The estimator is fitted and answers for all rows. As many labels of each class as were given are
+    then drawn at random from *this answer*, the estimator is fitted to them alone, and the rows on
+    which the new answer differs are counted, except those drawn. If the answer were the truth, this
+    would be the error of the estimator. It needs no held-out label and works with one label a
+    class.
 
     Parameters
     ----------
@@ -90,11 +89,11 @@ def reproducibility(
     y : array-like of shape (n_samples,)
         Labels, with the unlabelled marker where there is none.
     n_draws : int, default=5
-        Draws of labels. Graph, kernel and factorisations are made once for all of them.
+        Number of draws. Graph, kernel and factorisations are computed once.
     sample_weight : array-like of shape (n_samples,), default=None
-        A drawn label weighs as much as those of its class do in the mean.
+        Weights of the labels. A drawn label has the mean weight of the labels of its class.
     random_state : int, RandomState instance or None, default=None
-        Of the draws.
+        Seed of the draws.
 
     Returns
     -------
@@ -107,12 +106,12 @@ def reproducibility(
 
     Notes
     -----
-    A stable answer can be stably wrong: a method may find the same wrong clusters from any labels.
-    `leave_one_out` shows that from three labels a class on: use both, and look at the sizes of the
+    A reproducible answer can be wrong: a method may find the same wrong clusters from any labels.
+    `leave_one_out` shows this from three labels a class on: use both, and look at the sizes of the
     classes. An answer of one class is reproduced perfectly.
 
-    Many draws take their labels from a random half of the rows, and from no more than 2000: each
-    draw is as random as without that limit, but draws share rows, which the standard errors say.
+    Many draws take their labels from a random half of the rows, and at most from 2000. Each draw is
+    as random as without this limit, but draws share rows, which the standard errors allow for.
 
     Examples
     --------
@@ -127,7 +126,7 @@ def reproducibility(
 
 
 def of_trial(trial: Trial, n_draws: int = 5, random_state: RandomSource = None) -> Reproducibility:
-    """Reproducibility of a trial that has begun."""
+    """Compute the reproducibility of a trial."""
     if n_draws < 1:
         raise ValueError(f"n_draws={n_draws} must be at least 1.")
     answer = trial.answers(trial.values)
@@ -138,7 +137,7 @@ def of_trial(trial: Trial, n_draws: int = 5, random_state: RandomSource = None) 
 def changes_of(
     trial: Trial, answer: Array, n_draws: int, random_state: RandomSource
 ) -> tuple[Array, float]:
-    """Compute how an answer changes in fits to labels that are drawn out of it or of another.
+    """Compute the changes of an answer in fits to labels drawn from it.
 
     Parameters
     ----------
@@ -151,9 +150,9 @@ def changes_of(
     Returns
     -------
     changes : ndarray of shape (n_draws, n_rows)
-        NaN for the rows that were drawn, and those left out of the fit.
+        NaN for the rows that were drawn, and for rows left out of the fit.
     overlap : float
-        See `_overlap`.
+        Correlation of the draws; see `_overlap`.
     """
     rng = check_random_state(random_state)
     pools = _pools(trial, answer, n_draws, rng)
@@ -170,15 +169,15 @@ def changes_of(
 
 
 class _Pool(NamedTuple):
-    """Rows of one class of the answer, and how many of them a draw labels."""
+    """Rows of a class of the answer, and the number of them that a draw labels."""
 
     rows: Array
     wanted: int
-    n_members: int  # rows of the class
+    n_members: int  # rows of the class in the answer
 
 
 def _pools(trial: Trial, answer: Array, n_draws: int, rng: np.random.Generator) -> list[_Pool]:
-    """Rows that draws take labels from: all, where so many draws take few of them."""
+    """Return the rows that draws take labels from: all rows, unless there are many draws."""
     problem = trial.prepared.problem
     rows = np.flatnonzero(problem.vertex >= 0)
     rows = rows[np.argsort(trial.ranks[problem.vertex[rows]], kind="stable")]
@@ -195,7 +194,7 @@ def _pools(trial: Trial, answer: Array, n_draws: int, rng: np.random.Generator) 
         for code in range(len(trial.classes)):
             own = labeled[given[labeled] == code]
             members = rows[answered == code]
-            # A class that the answer gives to nobody keeps its labels: a fit needs some.
+            # A class that the answer gives to no row keeps its labels, as a fit needs some.
             groups.append((members if len(members) else own, len(own)))
     if n_draws * len(labeled) <= limit:
         return [_Pool(members, wanted, len(members)) for members, wanted in groups]
@@ -211,17 +210,18 @@ def _pools(trial: Trial, answer: Array, n_draws: int, rng: np.random.Generator) 
 
 
 def _draw(pools: list[_Pool], rng: np.random.Generator) -> Array:
-    """Rows that one draw labels."""
+    """Draw the rows to label."""
     return np.concatenate(
         [rng.choice(pool.rows, min(pool.wanted, len(pool.rows)), replace=False) for pool in pools]
     )
 
 
 def _overlap(pools: list[_Pool]) -> float:
-    """Bound of the variance that the choice of the pools adds to the mean, over that of a draw.
+    """Bound the variance that the choice of pools adds to a mean over draws, relative to a draw's.
 
-    A mean over all subsets of w rows of a pool of N is a U-statistic: its variance is at most w / N
-    times that of one subset (Hoeffding 1948), times 1 - N / n for N of n rows without replacement.
+    The mean over all subsets of w rows of a pool of N is a U-statistic: its variance is at most
+    w / N times that of one subset (Hoeffding 1948). Choosing N of n rows without replacement
+    multiplies it by 1 - N / n.
     """
     return max(
         pool.wanted / len(pool.rows) * (1 - len(pool.rows) / pool.n_members) for pool in pools
@@ -229,22 +229,22 @@ def _overlap(pools: list[_Pool]) -> float:
 
 
 def _drawn(trial: Trial, answer: Array, rows: Array) -> Prepared[Any, Any]:
-    """The problem with these rows labelled by the answer, and no others."""
+    """Return the problem in which the answer labels these rows, and no other row has a label."""
     prepared = trial.prepared
     problem, columns = prepared.problem, prepared.targets.columns.copy()
     labeled = np.zeros(len(problem.vertex), dtype=bool)
     labeled[rows] = True
     weights = problem.row_weights.copy()
     given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
-    said = answer[problem.vertex[rows]]
+    values = answer[problem.vertex[rows]]
     if trial.regression:
-        columns[rows] = said[:, None]
+        columns[rows] = values[:, None]
         weights[rows] = problem.row_weights[given].mean()
         return relabeled(prepared, labeled, columns, weights)
     codes = predict_codes(columns[given])
-    columns[rows] = coded_columns(said, len(trial.classes))
+    columns[rows] = coded_columns(values, len(trial.classes))
     for code in range(len(trial.classes)):
-        weights[rows[said == code]] = problem.row_weights[given[codes == code]].mean()
+        weights[rows[values == code]] = problem.row_weights[given[codes == code]].mean()
     return relabeled(prepared, labeled, columns, weights)
 
 
@@ -277,12 +277,12 @@ def _summary(trial: Trial, answer: Array, changes: Array, overlap: float) -> Rep
 
 
 def mean_of_classes(changes: Array, codes: Array, n_classes: int) -> Array:
-    """Mean change (n_draws, n_classes) of the rows of each class; NaN where there are none."""
+    """Compute the mean change (n_draws, n_classes) of the rows of each class; NaN without rows."""
     return np.stack([_mean(changes[:, codes == c], axis=1) for c in range(n_classes)], axis=1)
 
 
 def _mean(values: Array, axis: int) -> Array:
-    """Mean of what is there, NaN where nothing is."""
+    """Compute the mean without NaN; NaN if all values are (`nanmean` would warn)."""
     there = ~np.isnan(values)
     count = there.sum(axis=axis)
     total = np.where(there, values, 0.0).sum(axis=axis)
@@ -298,7 +298,7 @@ def _standard_error(values: Array, overlap: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """An estimator on its points.
+    """Estimator with its prepared points, to fit to other labels.
 
     Attributes
     ----------
@@ -321,34 +321,34 @@ class Trial:
 
     @property
     def sizes(self) -> Array | None:
-        """Parts of the classes that the estimator was told, which the labels do not say."""
+        """Class proportions that the estimator was given; None if the labels determine them."""
         codes = predict_codes(self.prepared.problem.targets)
         return known_sizes(self.refits.estimator, codes, self.classes)
 
     @cached_property
     def values(self) -> Array:
-        """Decision values on the points (n, c) from the labels as they are."""
+        """Decision values on the points (n, c) of the fit to the given labels."""
         return self.refits.values(self.prepared)
 
     @cached_property
     def ranks(self) -> Array:
-        """Ranks (n,) of the points by their values: draws do not depend on the places of rows."""
+        """Ranks (n,) of the points by their values, so that draws do not depend on row order."""
         ranks = np.empty(self.prepared.problem.n_points, dtype=np.intp)
         order = value_order(self.prepared.problem.X, pairwise=self.refits.estimator._pairwise())
         ranks[order] = np.arange(len(order))
         return ranks
 
     def offsets(self, values: Array) -> Array | float:
-        """Return the offsets that a class prior adds."""
+        """Return the class offsets of a prior, if the estimator has one."""
         prior = self.prepared.targets.class_prior
         if prior is None:
             return 0.0
-        # of the rows, as the fit does: equal rows are one point but several members of a class
+        # Of the rows, as in a fit: equal rows are one point but several members of a class.
         vertex = self.prepared.problem.vertex
         return prior_offsets(values[vertex[vertex >= 0]], prior).offsets
 
     def answers(self, values: Array) -> Array:
-        """Class codes, or values (n,) of a regression, of all points."""
+        """Return the class codes, or the values of a regression, of all points (n,)."""
         if self.regression:
             return values[:, 0]
         return predict_codes(values + self.offsets(values))
@@ -359,13 +359,13 @@ def start(
 ) -> Trial:
     """Prepare an estimator, or a pipeline that ends in one, for trials.
 
-    The steps before the last are fitted to all points once: they see no labels that a trial would
-    have to forget, unless a step asks for y.
+    The steps before the last are fitted to all points once. Those that use y see the labels that
+    trials leave out.
 
     Raises
     ------
     TypeError
-        If it is no estimator of this library.
+        If it is not an estimator of this library.
     """
     if isinstance(estimator, Pipeline):
         steps = clone(estimator[:-1])
@@ -374,13 +374,13 @@ def start(
             X = steps.fit_transform(X, y)
     if isinstance(estimator, Chooser):
         raise TypeError(
-            f"{type(estimator).__name__} would choose an estimator anew for other labels. Fit it, "
-            "and give the one that it has chosen: model.best_estimator_."
+            f"{type(estimator).__name__} would choose another estimator for other labels. Fit it, "
+            "and pass the one that it has chosen: model.best_estimator_."
         )
     if not isinstance(estimator, SemiSupervisedEstimator):
         raise TypeError(
-            f"{type(estimator).__name__} cannot be tried with other labels. Give an estimator of "
-            "lapwing, or a Pipeline that ends in one; of searches give best_estimator_."
+            f"{type(estimator).__name__} cannot be tried with other labels. Pass an estimator of "
+            "lapwing, or a Pipeline that ends in one; of searches pass best_estimator_."
         )
     estimator = clone(estimator)
     return Trial(estimator._refits(prepare(estimator, X, y, sample_weight)))
@@ -398,15 +398,16 @@ class PredictiveCheck:
     trial: Trial
 
     def against(self, codes: Array, seed: int) -> float:
-        """Share of the rows by which the check contradicts an answer more than a right one.
+        """Compute by how much the check contradicts an answer, as a share of the rows.
 
-        In the mean over the classes of the answer, beyond one standard deviation of what chance
-        draws; 0 where nothing speaks against it.
+        It is the mean over the classes of the share of rows on which the fit to the labels alone
+        differs from the answer, less the mean and one standard deviation of that share where
+        labels are drawn from the answer; at least 0.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows,)
-            The answer: class codes, -1 for rows that are left out.
+            Class codes of the answer, -1 for rows that are left out.
         seed : int
         """
         problem = self.trial.prepared.problem
@@ -423,7 +424,7 @@ class PredictiveCheck:
         return float(max(0.0, seen[0] - by_chance.mean() - by_chance.std()))
 
     def _mean_of_classes(self, changes: Array, codes: Array) -> Array:
-        """Return the mean change over the classes; draws that leave no row are left out."""
+        """Return the mean change over the classes, of the draws that leave rows to compare."""
         each = mean_of_classes(changes, codes, len(self.trial.classes))
         there = ~np.isnan(each)
         count = there.sum(axis=1)
@@ -433,11 +434,11 @@ class PredictiveCheck:
 def fit_predictive_check(
     candidates: Sequence[Candidate], X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> PredictiveCheck | None:
-    """Fit the first candidate of the labels alone; None without one, or if that fails."""
+    """Fit the first candidate that uses labels alone; None if there is none, or if it fails."""
     for candidate in candidates:
         if candidate.assumption == LABELS_ALONE:
             try:
                 return PredictiveCheck(start(candidate.estimator, X, y, sample_weight))
-            except Exception:  # it is told where the candidate itself is tried
+            except Exception:  # `compare` reports it when it tries the candidate itself
                 return None
     return None

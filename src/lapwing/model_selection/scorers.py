@@ -157,7 +157,7 @@ class LabeledScorer:
 
 
 def _is_metric(scoring: Callable[..., Any]) -> bool:
-    """Whether a callable takes (y_true, y_pred): a scorer takes three arguments."""
+    """Return whether a callable takes (y_true, y_pred): a scorer takes three arguments."""
     positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     needed = [
         parameter

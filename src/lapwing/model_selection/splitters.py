@@ -594,6 +594,6 @@ def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> SplitLa
 
 
 def _has_fractions(column: Array) -> bool:
-    """Whether all known values are numbers, and some are not whole."""
+    """Return whether all known values are numbers, and some are not whole."""
     values = settle(column[~missing_mask(column)])
     return values.dtype.kind == "f" and bool((values != np.floor(values)).any())

@@ -283,5 +283,5 @@ class PredictionIntervalDisplay(Display):
 
 
 def _within(lower: NDArray[Any], upper: NDArray[Any], y_true: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether the true value of each row is known and lies in its interval."""
+    """Return whether the true value of each row is known and lies in its interval."""
     return np.asarray((lower <= y_true) & (y_true <= upper))

@@ -74,26 +74,33 @@ class Result(Generic[S, V]):
         model.status_ = str(self.status)
 
 
+_WORST_FIRST = [
+    Status.CALLBACK,
+    Status.MAX_ITER,
+    Status.EARLY,
+    Status.PRECISION,
+    Status.CONVERGED,
+]
+
+
 def join_columns(columns: Sequence[Result[Any, float]], state: S) -> Result[S, Array]:
     """Join the results of single columns; the status is the worst of them."""
-    found = {column.status for column in columns}
-    worst_first = (Status.CALLBACK, Status.MAX_ITER, Status.PRECISION, Status.CONVERGED)
     return Result(
         state,
         np.array([column.objective for column in columns]),
         np.array([column.optimality for column in columns]),
         max(column.n_iter for column in columns),
-        next(status for status in worst_first if status in found),
+        min((column.status for column in columns), key=_WORST_FIRST.index),
     )
 
 
 def carry_on(_: Callable[[], Any]) -> bool:
-    """Default of `Settings.on_iteration`: never stop."""
+    """Continue: the default of `Settings.on_iteration`."""
     return False
 
 
 def no_state() -> None:
-    """State for callbacks of solvers whose iterates are not coefficients of the result."""
+    """Return no state, to callbacks of solvers whose iterates are not coefficients of a result."""
 
 
 @dataclass(frozen=True)
@@ -162,12 +169,12 @@ class Covariance(NamedTuple):
     ----------
     values : ndarray of shape (n, q)
         Covariance of all n points with q of them.
-    noise : float
-        Variance of a target of weight 1.
+    noise_variance : float
+        Variance of a target of weight 1, in the same units.
     """
 
     values: Array
-    noise: float
+    noise_variance: float
 
 
 # Relative gradient up to which the solution of an exact solver counts as converged.

@@ -17,7 +17,9 @@ from lapwing.linalg import column_dot
 _ROUNDING = 1e-9  # relative: gains that differ by less are equal
 
 
-def reduce_variance(covariance: Array, points: Array, noise: float, counts: Array, k: int) -> Array:
+def reduce_variance(
+    covariance: Array, points: Array, noise_variance: float, counts: Array, k: int
+) -> Array:
     """Choose k points in O(n q) each, by rank-one updates; the largest reduction first.
 
     Parameters
@@ -26,7 +28,7 @@ def reduce_variance(covariance: Array, points: Array, noise: float, counts: Arra
         Covariance of all points with the candidates; it is overwritten.
     points : ndarray of int of shape (q,)
         The candidates, at least k.
-    noise : float
+    noise_variance : float
         Variance > 0 of a target's noise.
     counts : ndarray of shape (n,)
         Number of rows at each point.
@@ -41,10 +43,10 @@ def reduce_variance(covariance: Array, points: Array, noise: float, counts: Arra
     free, places = np.ones(len(points), dtype=bool), np.arange(len(points))
     for step in range(k):
         explained = column_dot(C, C * counts[:, None])
-        gain = explained / (np.maximum(C[points, places], 0) + noise)
+        gain = explained / (np.maximum(C[points, places], 0) + noise_variance)
         gain[~free] = -1.0
         best = int(np.argmax(gain >= gain.max() * (1 - _ROUNDING)))
         chosen[step], free[best] = points[best], False
         column, own = C[:, best].copy(), max(float(C[points[best], best]), 0.0)
-        C -= np.outer(column / (own + noise), column[points])
+        C -= np.outer(column / (own + noise_variance), column[points])
     return chosen

@@ -26,7 +26,7 @@ _ROUNDING = 1e-4
 
 
 def is_read(features: Matrix) -> bool:
-    """Whether a design is read from disk whenever it is applied."""
+    """Return whether a design is read from disk whenever it is applied."""
     return isinstance(features, RowFeatures)
 
 

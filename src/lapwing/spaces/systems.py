@@ -52,7 +52,7 @@ _LOOKED_AT = 32
 
 
 def _digits_lost(residual: Array, u: Array) -> bool:
-    """Whether v + gamma_A a = 0 fails with the values that the coefficients really give."""
+    """Return whether v + gamma_A a = 0 fails with the values that the coefficients really give."""
     size = np.abs(residual).max(initial=0)
     return bool(not size <= _RESIDUAL_TOLERANCE * np.abs(u).max(initial=0))
 

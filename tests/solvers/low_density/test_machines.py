@@ -55,7 +55,7 @@ def test_a_callback_is_asked_by_one_thread_at_a_time() -> None:
         inside[0] -= 1
         return False
 
-    told = machines._in_turn(tell)
+    told = machines._locked(tell)
     threads.share(4, lambda column: told(column, lambda: (np.zeros(1), 0.0)), range(50))
     assert most == [1]
 

@@ -34,7 +34,7 @@ def hessian(objective, tiny, w):
 
 def least_eigenvalue(tiny, gamma, count=400):
     """Of the Hessian at w from everywhere, 0 included."""
-    objective = schedules.smoothed(tiny.objective(), gamma)
+    objective = tiny.objective().smoothed(gamma)
     rng = np.random.default_rng(0)
     d = tiny.X.shape[1]
     W = rng.standard_normal((count, d)) * 10 ** rng.uniform(-2, 1, (count, 1))
@@ -174,7 +174,7 @@ def test_smoothing_is_a_gaussian_in_w():
     Z = np.vstack([Z, -Z]) * np.sqrt(gamma)
     values = np.array([objective.value(Function(w + z, b)) for z in Z[::10]])
     pairs = values
-    smoothed = schedules.smoothed(objective, gamma).value(Function(w, b))
+    smoothed = objective.smoothed(gamma).value(Function(w, b))
     error = pairs.std() / np.sqrt(len(pairs))
     assert abs(pairs.mean() - gamma * d / 2 - smoothed) < 4 * error
     assert error < 0.02 * smoothed
@@ -183,10 +183,10 @@ def test_smoothing_is_a_gaussian_in_w():
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_smoothing_by_nothing_is_the_objective(symmetric):
     objective = make_tiny(0, symmetric=symmetric).objective()
-    sharp = schedules.smoothed(objective, 0.0)
+    sharp = objective.smoothed(0.0)
     at = Function(np.full(objective.features.n_coef, 0.3), objective.bias[0])
     assert sharp.value(at) == pytest.approx(objective.value(at), rel=1e-14)
-    last = schedules.smoothed(objective, 1e-9)
+    last = objective.smoothed(1e-9)
     assert last.value(at) == pytest.approx(objective.value(at), rel=1e-3)
 
 

@@ -126,7 +126,7 @@ def test_weights_are_repetitions() -> None:
 
 def test_of_many_labels_some_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     objective = column(0.2, (60, 60))
-    monkeypatch.setattr(shares, "_ENOUGH", 30)
+    monkeypatch.setattr(shares, "_MOST_LABELS", 30)
     fold = shares._folds(objective)[1]
     assert [np.count_nonzero(fold[objective.targets == sign] >= 0) for sign in (-1, 1)] == [30, 30]
     assert abs(found(objective).unlabeled - 0.2) < 0.15

@@ -86,7 +86,7 @@ def test_pieces_are_followed_without_a_fit(monkeypatch, loss, fit_intercept):
     case = make_case(loss=loss, c=3, n=60, n_labels=40, gamma_A=0.01, fit_intercept=fit_intercept)
     objective = case.objective()
     expected = by_refits(objective)
-    monkeypatch.setattr(leave_one_out, "_again", refuse)
+    monkeypatch.setattr(leave_one_out, "_refit", refuse)
     np.testing.assert_allclose(left_out(objective), expected, atol=1e-9)
 
 
@@ -94,13 +94,13 @@ def refuse(*args, **kwargs):
     raise AssertionError("no fit is needed")
 
 
-@pytest.mark.parametrize("limit", ["_ROUNDS", "_MOST"])
-def test_what_pieces_do_not_tell_is_fitted_again(monkeypatch, limit):
+@pytest.mark.parametrize("limit", ["_MAX_ROUNDS", "_MAX_CHANGES"])
+def test_unsettled_observations_are_fitted_again(monkeypatch, limit):
     """The first round leaves some labels on other pieces: both limits are reached."""
     again = []
-    solve = leave_one_out._again
+    solve = leave_one_out._refit
     monkeypatch.setattr(
-        leave_one_out, "_again", lambda *args, **kwargs: again.append(1) or solve(*args, **kwargs)
+        leave_one_out, "_refit", lambda *args, **kwargs: again.append(1) or solve(*args, **kwargs)
     )
     objective = make_case(loss=SquaredHinge(), c=3).objective()
     followed = left_out(objective)

@@ -60,7 +60,7 @@ def covariance(kernel: KernelSide, side: GraphSide, points: Array, lam: float) -
 
 
 def _constant_is_free(kernel: KernelSide, side: GraphSide) -> bool:
-    """Whether a constant added to f and g costs nothing."""
+    """Return whether a constant added to f and g costs nothing."""
     H, r = kernel.eliminated.curvature, len(side.curvature)
     n = r if side.basis is None else len(side.basis)
     ones = side.adjoint(np.ones((n, 1)))

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.losses.augmented import SLOW, Augmented, augmented
+from lapwing.losses.augmented import SLOW, augmented
 from lapwing.losses.base import Loss
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Settings, Status
@@ -21,22 +21,21 @@ RAMP = 0.3  # S, UniverSVM's option -S as the QN-S3VM paper sets it (Section 4.1
 _CCCP_ROUNDS = 100
 
 DOUBLINGS = 10
-_REFITS = 100  # a weight
-# Swaps for less than rounding would go back and forth for ever.
-_GAIN = 1e-9  # relative: swaps that gain less are ties
+_REFITS = 100  # maximum for each weight; labels usually settle in a few
+_GAIN = 1e-9  # relative: swaps within rounding would cycle
 
 _ROUNDS = 60
 _FIRST_PENALTY = 10.0  # over the mean squared norm of the observations' points
-_STIFFEST = 1e6  # largest penalty, over the first
-_EXHAUSTED = 3  # slow rounds ended by rounding, after which the descent stops
-_INNER = 0.1  # least gradient of a round, relative to the one wanted: its error goes into beta
-_LOOSE = 0.1  # gradient of a round, relative to the violation that it is to improve
+_LARGEST_PENALTY = 1e6  # over the first
+_MAX_STALLED = 3  # rounds ended by rounding without progress, after which the method stops
+_LEAST_TOL = 0.1  # of a round, over the tolerance: its error goes into the multipliers
+_ROUND_TOL = 0.1  # of a round, over the violation of the constraints that it is to improve
 
 
 def labeled_by(
     objective: LowDensityObjective, labels: Array, weights: Array
 ) -> LowDensityObjective:
-    """The SVM in which the unlabelled points carry labels -1 or +1 with the given weights."""
+    """Make the SVM in which the unlabelled points have labels -1 or +1 and the given weights."""
     none = np.zeros(0, dtype=objective.unlabeled.dtype)
     return replace(
         objective,
@@ -55,7 +54,7 @@ def concave_convex(
     *,
     ramp: float,
 ) -> Minimum:
-    """Concave-convex steps until no label changes.
+    """Minimise by the concave-convex procedure: solve an SVM until no label changes.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ def concave_convex(
     start : Function
         Initial function, whose signs are the first labels.
     settings : Settings
-        `tol` is of every SVM, `max_iter` of all together.
+        `tol` applies to every SVM, `max_iter` to all together.
     ramp : float
         S >= 0: unlabelled points of |f| < S have weight 0.
     """
@@ -76,7 +75,7 @@ def concave_convex(
         labels = np.where(f >= 0, 1.0, -1.0)
         weights = np.where(np.abs(f) >= ramp, objective.unlabeled_weights, 0.0)
         present = labels * (weights > 0)
-        # Rounding at a kink can bring an earlier labelling back: its SVM is the present one.
+        # Rounding at a kink can lead back to an earlier labelling.
         if any(np.array_equal(present, earlier) for earlier in seen):
             break
         seen.append(present)
@@ -90,20 +89,20 @@ def concave_convex(
 
 
 def _rest(settings: Settings[Function], done: Minimum | None) -> Settings[Function]:
-    """Settings of the next problem, as `max_iter` bounds the whole fit."""
+    """Return settings with the iterations that are left for the next problem."""
     n_iter = settings.max_iter - (done.n_iter if done else 0)
     return replace(settings, max_iter=max(1, n_iter))
 
 
 def assign(scores: Array, n_positive: int) -> Array:
-    """Labels -1 and +1, the n_positive highest scores positive; the first of equals first."""
+    """Label the n_positive highest scores +1 and the others -1; of equal scores the first is +1."""
     labels = np.full(len(scores), -1.0)
     labels[np.argsort(-scores, kind="stable")[:n_positive]] = 1.0
     return labels
 
 
 def switch(loss: Loss, labels: Array, scores: Array, weights: Array) -> Array:
-    """Labels after swapping all pairs whose swap lowers the weighted losses."""
+    """Swap the labels of all pairs whose swap lowers the weighted losses."""
     gain = weights * 2 * (loss.value(labels, scores) - loss.value(-labels, scores))
     positive, negative = np.flatnonzero(labels > 0), np.flatnonzero(labels < 0)
     positive = positive[np.argsort(-gain[positive], kind="stable")]
@@ -125,7 +124,7 @@ def switch_labels(
     n_positive: int,
     doublings: int = DOUBLINGS,
 ) -> Minimum:
-    """Anneal the weight of the switched labels up to C*.
+    """Switch labels while their weight is annealed up to C*.
 
     Parameters
     ----------
@@ -134,7 +133,7 @@ def switch_labels(
     start : Function
         The supervised solution, which gives the first labels.
     settings : Settings
-        `tol` is of every SVM, `max_iter` of all together.
+        `tol` applies to every SVM, `max_iter` to all together.
     n_positive : int
         Number of unlabelled points that are positive, the same in all rounds.
     doublings : int
@@ -177,8 +176,8 @@ def minimize(
         multipliers. The loss on unlabelled points must be differentiable.
     start : Function
     settings : Settings
-        Stop at `tol`, the relative norm of the gradient, and, of losses with kinks, the violation
-        of the constraints in scores; `max_iter` is of all descents together.
+        Stop at `tol`, the relative norm of the gradient and, for losses with kinks, the violation
+        of the constraints in scores; `max_iter` applies to all descents together.
     multipliers : ndarray of shape (l,), optional
         Initial ones: estimates of the slopes of the losses at the solution. None means 0.
     """
@@ -186,20 +185,23 @@ def minimize(
         return descend(objective, start, settings)
     tol = settings.tol
     scale = reference(objective)
-    loss = _augmented(objective, multipliers)
+    if multipliers is None:
+        multipliers = np.zeros(len(objective.weights))
+    penalty = _penalty(objective)
+    loss = augmented(objective.loss, objective.targets, objective.weights, multipliers, penalty)
     # the weights are in the loss
     smooth = replace(objective, loss=loss, weights=np.ones(len(objective.weights)))
     minimum: Minimum | None = None
-    violation, tolerance, exhausted = np.inf, 1e-2, 0
+    violation, tolerance, stalled = np.inf, 1e-2, 0
     for _ in range(_ROUNDS):
         begin = minimum.state if minimum else start
-        inner = replace(_rest(settings, minimum), tol=max(tolerance, _INNER * tol))
+        inner = replace(_rest(settings, minimum), tol=max(tolerance, _LEAST_TOL * tol))
         minimum = descend(smooth, begin, inner, scale=scale).after(minimum)
         slopes = loss.updated(smooth.targets, objective.labeled_values(minimum.state))
         before = violation
         violation = float(np.max(np.abs(slopes - loss.multipliers), initial=0.0)) / loss.penalty
         left = minimum.optimality
-        if max(left, violation) <= tol:  # relative to the gradients of all labels: a rough measure
+        if max(left, violation) <= tol:  # `scale` is a rough measure: see `_size`
             size = min(_size(objective, minimum.state), scale)
             left, scale = left * scale / size, size
         minimum = replace(minimum, optimality=max(left, violation))
@@ -208,34 +210,26 @@ def minimize(
         if minimum.optimality <= tol:
             minimum = replace(minimum, status=Status.CONVERGED)
             break
-        exhausted += minimum.status == Status.PRECISION and violation > SLOW * before
-        if exhausted == _EXHAUSTED:
+        stalled += minimum.status == Status.PRECISION and violation > SLOW * before
+        if stalled == _MAX_STALLED:
             break
         if minimum.n_iter >= settings.max_iter:
             minimum = replace(minimum, status=Status.MAX_ITER)
             break
-        loss = loss.next_round(slopes, violation, before, _STIFFEST * _penalty(objective))
+        loss = loss.next_round(slopes, violation, before, _LARGEST_PENALTY * penalty)
         smooth = replace(smooth, loss=loss)
-        tolerance = _LOOSE * min(tolerance, violation)
+        tolerance = _ROUND_TOL * min(tolerance, violation)
     else:
         minimum = replace(minimum, status=Status.MAX_ITER) if minimum else None
     assert minimum is not None
     return replace(minimum, objective=objective.value(minimum.state))
 
 
-def _augmented(objective: LowDensityObjective, multipliers: Array | None) -> Augmented:
-    if multipliers is None:
-        multipliers = np.zeros(len(objective.weights))
-    return augmented(
-        objective.loss, objective.targets, objective.weights, multipliers, _penalty(objective)
-    )
-
-
 def _size(objective: LowDensityObjective, function: Function) -> float:
-    """Scale of a gradient g: at a convex optimum J is at most g^2 / 2 too high.
+    """Return the scale sqrt(2 J) of gradients: with a gradient g, J is at most |g|^2 / 2 too high.
 
-    With many points or a large C the gradients of single losses are orders larger than their sum at
-    the solution, where they nearly cancel.
+    With many points or a large C, `reference` is too large: at the solution the gradients of the
+    losses nearly cancel.
     """
     return float(np.sqrt(2 * max(objective.value(function), np.finfo(np.float64).tiny)))
 

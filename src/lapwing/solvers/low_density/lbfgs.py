@@ -20,8 +20,8 @@ from lapwing._arrays import Array
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Result, Settings, Status
 
-# Pairs kept. Measured on Text and Uspst pairs: 5 need a quarter more evaluations, 50 (the QN paper)
-# hardly fewer, at a recursion that costs as much as the products of a sparse X.
+# Pairs kept. On Text and Uspst pairs 5 need a quarter more evaluations, and 50 (the QN paper)
+# almost none less, with a recursion as expensive as the products with a sparse X.
 _PAIRS = 15
 
 
@@ -38,7 +38,7 @@ class Minimum(Result[Function, float]):
     n_evaluations: int = 0
 
     def after(self, earlier: Minimum | None) -> Minimum:
-        """The same, with an earlier one's iterations counted in."""
+        """Add the iterations and evaluations of an earlier result."""
         if earlier is None:
             return self
         return replace(
@@ -49,10 +49,10 @@ class Minimum(Result[Function, float]):
 
 
 class _Problem:
-    """An objective as SciPy sees it: functions of a vector, evaluated once a place.
+    """Objective as functions of one vector for SciPy; the last evaluation is cached.
 
-    SciPy asks for value and gradient one after the other, and for the start and the end again. Its
-    own memory of both (`jac=True`) compares numbers with None, a tenth of all time with few points.
+    SciPy asks for value and gradient separately, and for the start and the end again. Its own cache
+    (`jac=True`) takes a tenth of the time with few points.
     """
 
     def __init__(self, objective: LowDensityObjective, start: Function) -> None:
@@ -86,7 +86,7 @@ class _Problem:
         return self.gradient
 
     def left_at(self, z: Array) -> float:
-        """Length of the projected gradient."""
+        """Compute the norm of the projected gradient."""
         return projected_gradient(self.objective, self.unpack(z), self.gradient_at(z))
 
     def _go_to(self, z: Array) -> None:
@@ -107,7 +107,7 @@ def descend(
     *,
     scale: float | None = None,
 ) -> Minimum:
-    """Go down to a local minimum of a differentiable objective.
+    """Find a local minimum of a differentiable objective by L-BFGS.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def descend(
     settings : Settings
         `tol` is the norm of the projected gradient to stop at, relative to `scale`.
     scale : float, optional
-        `reference(objective)`, if it is known.
+        `reference(objective)`, if it is known already.
     """
     tol = settings.tol
     problem = _Problem(objective, start)
@@ -129,7 +129,7 @@ def descend(
 
     def watch(intermediate_result: Any) -> None:
         if problem.left_at(intermediate_result.x) <= tol * scale:
-            # The one way out that SciPy takes for an end and not for an error.
+            # The one way to stop SciPy without an error.
             raise StopIteration
         if settings.on_iteration(partial(problem.unpack, intermediate_result.x)):
             state["status"] = Status.CALLBACK
@@ -146,8 +146,8 @@ def descend(
             "maxcor": _PAIRS,
             "maxiter": settings.max_iter,
             "maxfun": 10 * settings.max_iter,
-            # SciPy's own tolerances are off: they are relative to the value (ftol) or to no scale
-            # at all (gtol). `watch` stops by the gradient relative to the pull of the labels.
+            # SciPy's own tolerances are off: they are relative to the value (ftol) or absolute
+            # (gtol). `watch` stops by the norm of the gradient over `scale`.
             "ftol": 0.0,
             "gtol": 0.0,
         },
@@ -166,7 +166,7 @@ def descend(
 def projected_gradient(
     objective: LowDensityObjective, function: Function, gradient: Array
 ) -> float:
-    """Norm of a gradient (r,) or (r + 1,), without what a bound on the bias holds back."""
+    """Compute the norm of a gradient (r,) or (r + 1,) projected to the bounds of the bias."""
     if not objective.free_bias:
         return _length(gradient)
     lower, upper = objective.bias
@@ -180,5 +180,5 @@ def _length(vector: Array) -> float:
 
 
 def reference(objective: LowDensityObjective) -> float:
-    """Reference size of gradients: the pull of the labelled points, all on the wrong side."""
+    """Return the scale of gradients: that of the labelled points if all were misclassified."""
     return max(objective.pull, 1.0)

@@ -1,15 +1,16 @@
 """The binary problems of a semi-supervised SVM with two classes or many.
 
-One-vs-rest gives every class a column in which all unlabelled points take part. One-vs-one gives
-every pair of classes one, about their labelled points and the unlabelled points that may be of
-either class: those of other classes are no evidence of where the two part, and would be pushed out
-of the margin all the same. So the machines are fitted in rounds. The first knows the labels alone;
-each later one weighs every unlabelled point in a pair by the share that the votes of the round
-before leave to the two classes, and leaves out those with next to none. All but the last are asked
-for votes only, and stop near a minimum.
+One-vs-rest fits a column for every class, with all unlabelled points. One-vs-one fits a column for
+every pair of classes, on their labelled points and on the unlabelled points that may be of either
+class: points of other classes say nothing about the boundary between the two, but would be pushed
+out of its margin all the same. The pairs are therefore fitted in rounds. The first uses the labels
+alone. Each later round weighs an unlabelled point in a pair by the probability of the two classes
+by the votes of the round before, and leaves out points of small probability. All rounds but the
+last only have to vote, and stop near a minimum.
 
-Rejected: to begin the last round at the minima of the round before. It takes a fifth less, and one
-draw each of USPS (6000 points) and of drawn text had 16.2 and 3.6 % errors instead of 14.1 and 2.8.
+Rejected: starting the last round at the minima of the round before. It saves a fifth of the time,
+but errors rose from 14.1 to 16.2 % on USPS (6000 points) and from 2.8 to 3.6 % on synthetic text
+(one draw each).
 """
 
 from __future__ import annotations
@@ -55,23 +56,24 @@ _SHARED = 300_000
 _FEW = 10  # unlabelled points: one of them is a tenth of the share that is held
 
 BiasBounds: TypeAlias = tuple[float, float] | None
-"""Of the bias of a column; None: there is none."""
+"""Bounds of the bias of a column; None for a column without a bias."""
 
 Known: TypeAlias = Callable[[], tuple[Array, float]]
-"""Present coef (m,) and intercept of a column, computed when asked for."""
+"""Function that computes the present coef (m,) and intercept of a column."""
 
 Report: TypeAlias = Callable[[int, Known], bool]
 """Called with the number of a column after every iteration; True asks to stop."""
 
 
 class BalanceConstraint(NamedTuple):
-    """Balance constraint: the mean decision value wanted on a column's unlabelled points.
+    """Balance constraint: the mean decision value of a column on its unlabelled points.
 
     Attributes
     ----------
     kind : {'labels', 'fractions', 'interval', 'free', 'none'}
-        The mean label; what given fractions of the classes make it; between two such values (two
-        classes only); free, which is an unregularised bias; no bias at all.
+        'labels': the mean label. 'fractions': the mean label by given fractions of the classes.
+        'interval': between two such values (two classes only). 'free': unconstrained, with an
+        unregularised bias. 'none': no bias.
     numbers : ndarray
         Fractions (n_classes,), or the bounds (2,) of the fraction of the positive class.
     """
@@ -82,7 +84,7 @@ class BalanceConstraint(NamedTuple):
     def bounds(
         self, targets: Array, weights: Array, negative: Array, positive: Array
     ) -> tuple[float, float]:
-        """Bounds of the bias of a column between two sets of classes."""
+        """Return the bounds of the bias of a column between two sets of classes."""
         if self.kind == "interval":
             lower, upper = 2 * self.numbers - 1
             return float(lower), float(upper)
@@ -103,7 +105,7 @@ class ClassObservations:
     ----------
     index : ndarray of shape (l,)
     codes : ndarray of shape (l,)
-        Classes, as positions.
+        Class codes.
     weights : ndarray of shape (l,)
     unlabeled : ndarray of shape (u,)
     unlabeled_weights : ndarray of shape (u,)
@@ -121,10 +123,10 @@ class ClassObservations:
 
     @property
     def few_unlabeled(self) -> bool:
-        """Whether the unlabelled points are too few for the shares of the labels to bind them.
+        """Whether there are too few unlabelled points for a constraint on their mean.
 
-        One unlabelled point has one class, whatever the labels' shares are. And where a third of
-        the points are labelled they say where the boundary is better than a mean does.
+        Few points cannot be divided in the shares of the labels; and if a third of all points are
+        labelled, they determine the boundary better than a mean does.
         """
         return self.n_unlabeled < max(2 * len(self.index), _FEW)
 
@@ -138,15 +140,15 @@ class ClassObservations:
         return float(self.unlabeled_weights.sum())
 
     def whole(self, space: Space) -> Restriction:
-        """The space on all points, in orthonormal coordinates."""
+        """Return the space on all points, in orthonormal coordinates."""
         return space.restrict(np.arange(space.n_points))
 
     def mean(self, objective: LowDensityObjective, function: Function) -> float:
-        """The mean decision value on the unlabelled points."""
+        """Compute the mean decision value on the unlabelled points."""
         return float(_mean_of(objective.features.n_points, self) @ objective.values(function))
 
     def features(self, space: CoordinateSpace, *, centered: bool) -> CenteredFeatures:
-        """Features of the points, centred on the mean of the unlabelled ones or as they are."""
+        """Return the features of the points, optionally centred on the unlabelled points."""
         if not centered:
             return CenteredFeatures(space)
         return CenteredFeatures.on(space, _mean_of(space.n_points, self))
@@ -154,7 +156,7 @@ class ClassObservations:
     def objective(
         self, space: CoordinateSpace, targets: Array, bias: BiasBounds, recipe: MachineSettings
     ) -> LowDensityObjective:
-        """The objective of a column with signs (l,) of the labels; no bounds mean no bias."""
+        """Make the objective of a column with targets -1 or 1 of shape (l,)."""
         return self._objective(
             self.features(space, centered=bias is not None),
             recipe.loss,
@@ -168,7 +170,7 @@ class ClassObservations:
         )
 
     def of_classes(self, classes: Array, shares: Array) -> ClassObservations:
-        """The labelled points of some classes, and the unlabelled ones weighed by their shares."""
+        """Select the labelled points of some classes, and weigh unlabelled ones by their shares."""
         mine = np.isin(self.codes, classes)
         kept = shares > _NEGLIGIBLE
         return replace(
@@ -183,12 +185,12 @@ class ClassObservations:
 
 @dataclass(frozen=True, eq=False)
 class MachineSettings:
-    """How every column is fitted.
+    """Settings of the fit of every column.
 
     Attributes
     ----------
     C, C_star : float
-        Of weights 1.
+        Factors of the losses of points of weight 1.
     loss : Loss
     unlabeled_loss : UnlabeledLoss
     balance : BalanceConstraint
@@ -198,7 +200,8 @@ class MachineSettings:
     n_init : int
     random : RandomState
     rough : bool, default=False
-        Whether only the signs of the decision values are wanted: no last descent, one start.
+        Stop near a minimum, where the signs of the decision values are known: one start, and no
+        last descent.
     """
 
     C: float
@@ -216,13 +219,13 @@ class MachineSettings:
 class Machine(NamedTuple):
     """A fitted column, f = Phi coef + intercept on the points."""
 
-    coef: Array  # (m,), those that all columns share
+    coef: Array  # (m,), in the coordinates of the whole space
     intercept: float
-    mean: float  # decision value on the unlabelled points that took part
-    share: float  # of the unlabelled points, by weight, that took part
+    mean: float  # decision value of the unlabelled points of the column
+    share: float  # of the unlabelled points that are in the column, by weight
     result: LowDensityResult
-    reach: float  # what all labels together can move a decision value at one of them by
-    contradicted: Contradiction | None = None  # of the labels' shares; not held if it is sure
+    reach: float  # bound of the decision value at a labelled point
+    contradicted: Contradiction | None = None  # if it is `sure`, the balance is not that of labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +246,7 @@ class Machines:
 
     @property
     def result(self) -> Result[Machines, Array]:
-        """The minima of all columns together."""
+        """The minima of all columns, joined."""
         return join_columns([one.result.minimum for one in self.columns], self)
 
     @property
@@ -253,11 +256,11 @@ class Machines:
 
     @property
     def intercept(self) -> Array:
-        """Biases (n_columns,), the centring folded in."""
+        """Biases (n_columns,) for points that are not centred."""
         return np.array([machine.intercept for machine in self.columns])
 
     def values(self, space: Space) -> Array:
-        """Decision values (n, n_columns)."""
+        """Compute decision values (n, n_columns)."""
         coef = self.coef.astype(space.dtype, copy=False)
         values: Array = space.values(coef) + self.intercept
         return values
@@ -266,7 +269,7 @@ class Machines:
 def one_vs_rest(
     space: Space, observations: ClassObservations, recipe: MachineSettings, report: Report
 ) -> Machines:
-    """A column a class, or the only one of two classes, positive for the second."""
+    """Fit a column for each class; for two classes one, positive for the second."""
     whole: Restriction = observations.whole(space)
     classes = np.arange(observations.n_classes)
     positives = classes[-n_columns(len(classes)) :]
@@ -275,29 +278,27 @@ def one_vs_rest(
         targets = np.where(observations.codes == positive, 1.0, -1.0)
         sides = classes[classes != positive], classes[[positive]]
         objective = _objective(whole.space, observations, targets, sides, recipe)
-
-        watched = partial(report, number)
-        machine = _fit(whole, objective, observations, recipe, len(positives), watched)
-        columns.append(machine)
+        on_iteration = partial(report, number)
+        columns.append(_fit(whole, objective, observations, recipe, len(positives), on_iteration))
     return Machines(columns)
 
 
 def one_vs_one(
     space: Space, observations: ClassObservations, recipe: MachineSettings, report: Report
 ) -> Machines:
-    """A column a pair of classes, in rounds; see the module."""
+    """Fit a column for each pair of classes, in rounds; see the module."""
     total = float(observations.unlabeled_weights.sum())
     unused = recipe.C_star == 0 and recipe.balance.kind in ("free", "none")
     rough = 0 if total == 0 or unused else ROUNDS
     shares = np.zeros((len(observations.unlabeled), observations.n_classes))
-    in_turn = _in_turn(report)
+    report = _locked(report)
     for _ in range(rough):
-        machines = _fit_pairs(space, observations, shares, replace(recipe, rough=True), in_turn)
+        machines = _fit_pairs(space, observations, shares, replace(recipe, rough=True), report)
         if machines.stopped:
             return machines
         scores = votes(machines.values(space), observations.n_classes)
         shares = posteriors(scores[observations.unlabeled], _SHARPNESS)
-    machines = _fit_pairs(space, observations, shares, recipe, in_turn)
+    machines = _fit_pairs(space, observations, shares, recipe, report)
     if total > 0:
         taken_by = ", ".join(f"{machine.share:.0%}" for machine in machines.columns)
         _LOG.info("one-vs-one: share of the unlabelled points in each pair: %s", taken_by)
@@ -311,7 +312,7 @@ def _fit_pairs(
     recipe: MachineSettings,
     report: Report,
 ) -> Machines:
-    """All pairs, with the unlabelled points by their shares (u, n_classes); threads share them."""
+    """Fit all pairs in threads, the unlabelled points weighed by their shares (u, n_classes)."""
     pairs = class_pairs(observations.n_classes)
     total = float(observations.unlabeled_weights.sum())
 
@@ -323,36 +324,36 @@ def _fit_pairs(
         taken = float(of_pair.unlabeled_weights.sum()) / total if total > 0 else 0.0
         return machine._replace(share=taken)
 
-    with single_blas_thread():  # held once, and not by every pair
+    with single_blas_thread():  # entered once, not by every pair
         randoms = _generators(recipe, len(pairs))
         n_threads = _threads(space, observations, shares)
         return Machines(share(n_threads, fit, range(len(pairs)), randoms))
 
 
 def _threads(space: Space, observations: ClassObservations, shares: Array) -> int:
-    """Threads that share the pairs: one where the pairs are small."""
+    """Return the number of threads that fit pairs: one if the pairs are small."""
     points = len(observations.index) + int((shares > 0).any(axis=1).sum())
     of_pair = 2 * points / observations.n_classes
     return available_threads() if of_pair * min(of_pair, space.n_coef) >= _SHARED else 1
 
 
 def _generators(recipe: MachineSettings, count: int) -> list[np.random.RandomState]:
-    """One for every pair, so that no draw depends on which thread comes first."""
+    """Make a generator for every pair, so that no draw depends on the order of the threads."""
     if recipe.n_init == 1:
         return [recipe.random] * count
     seeds = recipe.random.randint(2**31 - 1, size=count).tolist()
     return [np.random.RandomState(seed) for seed in seeds]
 
 
-def _in_turn(report: Report) -> Report:
-    """The same, called by one thread at a time."""
+def _locked(report: Report) -> Report:
+    """Serialise the calls of several threads."""
     lock = Lock()
 
-    def in_turn(column: int, known: Known) -> bool:
+    def locked(column: int, known: Known) -> bool:
         with lock:
             return report(column, known)
 
-    return in_turn
+    return locked
 
 
 def _fit_pair(
@@ -362,7 +363,7 @@ def _fit_pair(
     recipe: MachineSettings,
     report: Callable[[Known], bool],
 ) -> Machine:
-    """One pair, in the space of its own points."""
+    """Fit a pair, in the space of its own points."""
     rows, position = np.unique(
         np.concatenate([observations.index, observations.unlabeled]), return_inverse=True
     )
@@ -383,7 +384,7 @@ def _objective(
     sides: tuple[Array, Array],
     recipe: MachineSettings,
 ) -> LowDensityObjective:
-    """A column between two sets of classes, the negative and the positive one."""
+    """Make the objective of a column between two sets of classes, the negative one first."""
     balance = recipe.balance
     nothing = not observations.mass and balance.kind != "none"
     if nothing or (balance.kind == "labels" and observations.few_unlabeled):
@@ -395,10 +396,10 @@ def _objective(
 
 
 def _mean_of(n_points: int, observations: ClassObservations) -> Array:
-    """Shares (n,) of the points in the mean that features are centred on.
+    """Return the weights (n,), of sum 1, of the points in the mean that features are centred on.
 
-    The unlabelled points, as the balance is about them; the labelled ones where there are no
-    others, which changes nothing but the condition, as the bias is free then.
+    It is the mean of the unlabelled points, whose decision values the balance constrains. Without
+    unlabelled points it is that of the labelled ones, for the condition only: the bias is free.
     """
     shares = np.zeros(n_points)
     if observations.unlabeled_weights.any():
@@ -443,12 +444,12 @@ def _fit(
 
 
 def _reach(objective: LowDensityObjective) -> float:
-    """C sum_i |x_i| max_i |x_i|: no hinge pulls harder on w than by C |x_i|."""
+    """Bound w'x_j by C sum_i |x_i| max_i |x_i|: the gradient of a hinge is at most C |x_i|."""
     norms = np.sqrt(objective.labeled_norms)
     return float(objective.weights @ norms) * float(norms.max(initial=0.0))
 
 
 def _intercept(objective: LowDensityObjective, function: Function) -> float:
-    """The bias of f = Phi w + b on points that are not centred."""
+    """Return the bias of f = Phi w + b on points that are not centred."""
     center = objective.features.center
     return function.intercept - (0.0 if center is None else float(center @ function.coef))

@@ -1,13 +1,13 @@
-"""Semi-supervised SVMs: a method to a good basin, then down to the local minimum of its objective.
+"""Methods of semi-supervised SVMs: find a good basin, then its local minimum.
 
 Every method starts from the supervised solution (the objective without the unlabelled term, with
 the same balance), and ends with a descent on the objective itself, without smoothing, so that the
-minima of different methods can be compared. Starts beyond the first are random; the lowest minimum
-wins. One above the supervised solution is worse than having done nothing, and is not returned.
+minima of different methods can be compared. Further starts are random; the lowest minimum is
+returned, or the supervised solution if all minima are above it.
 
-A method is a function (objective, start, settings, random) to a point near a minimum, in a `Method`
-that says what it needs of the losses; a schedule, a function from the objective to its stages, is
-made one by `scheduled`. One line in `METHODS` gives it a name; an object serves without.
+A `Method` holds a function (objective, start, settings, random) that returns a point near a
+minimum, and its requirements on the losses. `scheduled` makes this function of a schedule, which
+maps an objective to stages. An entry in `METHODS` gives a method a name; objects need none.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from lapwing.solvers.low_density.cccp import (
 )
 from lapwing.solvers.low_density.lbfgs import Minimum
 
-# Tolerance of the supervised start over that of the solution: where two basins meet, its error
-# decides. It costs little, being about the labelled points alone.
-_SHARP = 1e-2
-_ROUGH = 1e-3  # of the SVMs inside the combinatorial methods: only signs are asked of them
+# Tolerance of the supervised start over that of the solution: near the border of two basins its
+# error decides between them. It costs little, as only labelled points count.
+_START_TOL = 1e-2
+_SVM_TOL = 1e-3  # of the SVMs inside the combinatorial methods, which use their signs only
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class LowDensityResult:
     Attributes
     ----------
     minimum : Minimum
-        What is returned: the lowest minimum, or the supervised solution below it.
+        The lowest minimum, or the supervised solution if that is lower.
     supervised : Minimum
-        The supervised solution, with the whole objective there.
+        The supervised solution, with its value of the whole objective.
     objectives : ndarray of shape (n_init,)
-        At the end of every start.
+        Values at the end of every start.
     improved : bool
         Whether a start ended no higher than the supervised solution, to the tolerance.
     """
@@ -65,23 +65,25 @@ class LowDensityResult:
 
 
 Run: TypeAlias = Callable[[LowDensityObjective, Function, Settings[Function], bool], Minimum]
-"""(objective, start, settings, random): near a minimum; `random` says that the start is one."""
+"""Function (objective, start, settings, random) that returns a point near a minimum.
+
+`random` is True for random starts.
+"""
 
 
 @dataclass(frozen=True)
 class Method(Solver[Run]):
-    """A way to a good basin, and what it needs of the losses.
+    """Method to find a good basin, and its requirements on the losses.
 
     Attributes
     ----------
     solve : callable (objective, start, settings, random) -> Minimum
-        To a point near a minimum; `random` says that the start is a random one.
+        Returns a point near a minimum; `random` is True for random starts.
     unlabeled_loss : str, default="gaussian"
-        The one that ``unlabeled_loss='auto'`` stands for, a name in `UNLABELED_LOSSES`.
+        Meaning of ``unlabeled_loss='auto'``, a name in `UNLABELED_LOSSES`.
     labels_by : Loss or None, default=None
-        Of a method that gives labels to the unlabelled points: the loss on them, where the loss
-        on unlabelled scores does not say it (`UnlabeledLoss.label_loss`). The labelled points
-        must have the same.
+        Loss on the labels that a method gives to unlabelled points, if the unlabelled loss does
+        not define it (`UnlabeledLoss.label_loss`). The labelled points must have the same loss.
     smooths : bool, default=False
         Whether the loss on unlabelled scores must have `smoothed` and `bend`.
     """
@@ -97,16 +99,16 @@ def scheduled(
     kept: int = 1,
     supervised: bool = True,
 ) -> Run:
-    """Make a schedule the function of a method.
+    """Make the function of a method of a schedule.
 
     Parameters
     ----------
-    make : callable (objective) -> list of Stage
+    make : callable (objective) -> list of ScheduleStage
     kept : int, default=1
-        A random start goes through so many of the last stages only: the early ones have one
-        minimum, and would lead every start there.
+        Number of last stages that random starts go through. The objectives of early stages have
+        one minimum, to which they would lead every start.
     supervised : bool, default=True
-        Whether the first stage starts from the supervised solution, not from zero.
+        Start the first stage from the supervised solution, not from zero.
 
     Returns
     -------
@@ -117,13 +119,13 @@ def scheduled(
     def run(
         objective: LowDensityObjective, start: Function, settings: Settings[Function], random: bool
     ) -> Minimum:
-        stages = make(objective.in_single())  # they end long before its rounding
+        stages = make(objective.in_single())  # their tolerance is far above its rounding
         if random:
             stages = stages[-kept:]
-        # At the first smoothing there is one minimum (errata C11): any start will do.
+        # The first objective has one minimum (errata C11).
         elif not supervised:
             start = objective.zero()
-        return schedules.run_stages(stages, start, _no_sharper(settings, schedules.STAGE_TOL))
+        return schedules.run_stages(stages, start, _at_least(settings, schedules.STAGE_TOL))
 
     return run
 
@@ -131,7 +133,7 @@ def scheduled(
 def _cccp(
     objective: LowDensityObjective, start: Function, settings: Settings[Function], random: bool
 ) -> Minimum:
-    return concave_convex(objective, start, _no_sharper(settings, _ROUGH), ramp=RAMP)
+    return concave_convex(objective, start, _at_least(settings, _SVM_TOL), ramp=RAMP)
 
 
 def _switching(
@@ -140,21 +142,21 @@ def _switching(
     return switch_labels(
         objective,
         start,
-        _no_sharper(settings, _ROUGH),
+        _at_least(settings, _SVM_TOL),
         n_positive=_n_positive(objective, start if random else None),
-        # A tiny weight leaves the labels to the labelled points: every start would end alike.
+        # With a tiny weight the labelled points decide, and every start would end alike.
         doublings=0 if random else DOUBLINGS,
     )
 
 
-def _no_sharper(settings: Settings[Function], tol: float) -> Settings[Function]:
+def _at_least(settings: Settings[Function], tol: float) -> Settings[Function]:
     return replace(settings, tol=max(tol, settings.tol))
 
 
 def _n_positive(objective: LowDensityObjective, start: Function | None) -> int:
-    """Unlabelled points to make positive: the ratio of a fixed bias, or of the labels.
+    """Return the number of positive unlabelled points, by a fixed bias or by the labels.
 
-    A random start brings its own: the objective knows no ratio, and the minimum's may be another.
+    For a random start it is that of the start: the ratio of the minimum may be another one.
     """
     u = len(objective.unlabeled)
     if start is None:
@@ -207,7 +209,7 @@ METHODS = registry(
 
 
 def as_method(method: object) -> Method:
-    """Turn what a user gives for ``method=`` into a method.
+    """Return the method for a value of ``method=``.
 
     Parameters
     ----------
@@ -221,7 +223,7 @@ def as_method(method: object) -> Method:
     Raises
     ------
     ValueError
-        If there is no such name.
+        If the name is unknown.
     """
     if isinstance(method, Method):
         return method
@@ -232,7 +234,7 @@ def as_method(method: object) -> Method:
 
 
 def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss) -> None:
-    """Refuse losses that do not go with a method or with each other.
+    """Raise ValueError for losses that do not fit a method or each other.
 
     Parameters
     ----------
@@ -245,9 +247,9 @@ def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss
     ValueError
         Naming the parameters and what to change.
     """
-    way, of_labels = as_method(method), unlabeled_loss.label_loss
-    by = of_labels or way.labels_by
-    if way.labels_by is not None and by is not None and not same_loss(loss, by):
+    requirements, of_labels = as_method(method), unlabeled_loss.label_loss
+    by = of_labels or requirements.labels_by
+    if requirements.labels_by is not None and by is not None and not same_loss(loss, by):
         knows = by.name.replace("_", " ") if shown(by) == repr(by.name) else repr(by)
         raise ValueError(
             f"method={method!r} labels the unlabelled points and knows the {knows} only, not "
@@ -265,7 +267,7 @@ def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss
             "a minimum at one: it must be a loss of the nearer label. Add label_loss, that loss; "
             "or use one without kinks."
         )
-    if way.smooths:
+    if requirements.smooths:
         known = {"smoothed": unlabeled_loss.smoothed(1.0), "bend": unlabeled_loss.bend}
         missing = [name for name, found in known.items() if found is None]
         if missing:
@@ -280,7 +282,7 @@ def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss
 def local_minimum(
     objective: LowDensityObjective, start: Function, settings: Settings[Function]
 ) -> Minimum:
-    """Down from a start to a local minimum of the objective itself, kinks and all."""
+    """Descend from a start to a local minimum of the objective itself, without smoothing."""
     if not objective.unlabeled_loss.kind.differentiable:
         return concave_convex(objective, start, settings, ramp=0.0)
     multipliers = _first_multipliers(objective, start)
@@ -288,7 +290,7 @@ def local_minimum(
 
 
 def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array:
-    """Multipliers near a start: the slopes of the losses as schedules leave them smoothed."""
+    """Estimate multipliers near a start: slopes of the losses at the last smoothing."""
     rounded = smooth(objective.loss, schedules.last_smoothing(objective) * objective.labeled_norms)
     scores = objective.labeled_values(start)
     return np.asarray(2 * objective.weights * rounded.derivative(objective.targets, scores))
@@ -304,7 +306,7 @@ def minimize_low_density(
     n_init: int = 1,
     random: np.random.RandomState | None = None,
 ) -> LowDensityResult:
-    """Minimise by a method, from one start or several.
+    """Minimise an objective by a method, from one start or several.
 
     Parameters
     ----------
@@ -315,15 +317,14 @@ def minimize_low_density(
     n_init : int, default=1
         Starts: the method's own, then random ones.
     random : RandomState, optional
-        Of the random starts.
+        Generator of the random starts.
     """
-    way = as_method(method)
-    # The penalties of the last descents multiply the rounding of products: stages alone may be
-    # descents in single precision.
+    solve = as_method(method).solve
+    # Only stages may run in single precision: in the last descent penalties multiply rounding.
     exact = objective.in_double()
-    tol = settings.tol if _alone(exact) else _SHARP * settings.tol
+    tol = settings.tol if _is_supervised(exact) else _START_TOL * settings.tol
     supervised = _supervised(exact, replace(settings, tol=tol))
-    if _alone(exact) or supervised.status == Status.CALLBACK:
+    if _is_supervised(exact) or supervised.status == Status.CALLBACK:
         return _unchanged(supervised)
     random = np.random.RandomState(0) if random is None else random
     found: list[Minimum] = []
@@ -331,8 +332,8 @@ def minimize_low_density(
         start = supervised.state
         if number:
             start = _random_start(objective, start, random)
-        near = way.solve(objective, start, settings, number > 0)
-        if near.status == Status.CALLBACK:  # within a schedule its value is that of a stage
+        near = solve(objective, start, settings, number > 0)
+        if near.status == Status.CALLBACK:  # its value may be that of a stage
             found.append(replace(near, objective=exact.value(near.state)))
             break
         found.append(local_minimum(exact, near.state, settings).after(near))
@@ -340,11 +341,11 @@ def minimize_low_density(
             break
     best = min(found, key=lambda one: one.objective)
     ends = np.array([one.objective for one in found])
-    if best.status == Status.CALLBACK:  # asked for as it is
+    if best.status == Status.CALLBACK:
         return LowDensityResult(best, supervised, ends, True)
     value = supervised.objective
-    # The supervised solution may be the minimum itself, which rounding lets both sides find.
-    # Margins off by tol cost tol times the weights.
+    # The supervised solution may be the minimum itself, up to the tolerance: margins that are off
+    # by tol cost tol times the weights.
     improved = best.objective <= value + settings.tol * (value + float(objective.weights.sum()))
     chosen = best if best.objective <= value else supervised
     return LowDensityResult(chosen, supervised, ends, improved)
@@ -353,7 +354,7 @@ def minimize_low_density(
 def approach(
     objective: LowDensityObjective, method: str | Method, settings: Settings[Function]
 ) -> LowDensityResult:
-    """Go near a minimum by a method, without the last descent: its signs are there.
+    """Find a point near a minimum by a method, without the last descent.
 
     Parameters
     ----------
@@ -364,7 +365,7 @@ def approach(
     """
     with single_blas_thread():
         supervised = _supervised(objective, settings)
-        if _alone(objective) or supervised.status == Status.CALLBACK:
+        if _is_supervised(objective) or supervised.status == Status.CALLBACK:
             return _unchanged(supervised)
         near = as_method(method).solve(objective, supervised.state, settings, False)
         near = replace(near, objective=objective.value(near.state))  # not that of a stage
@@ -372,13 +373,13 @@ def approach(
 
 
 def _supervised(objective: LowDensityObjective, settings: Settings[Function]) -> Minimum:
-    """The supervised solution, as one of the whole objective."""
+    """Find the supervised solution, with its value of the whole objective."""
     found = minimize(objective.supervised(), objective.zero(), settings)
     return replace(found, objective=objective.value(found.state))
 
 
-def _alone(objective: LowDensityObjective) -> bool:
-    """Whether the unlabelled points weigh nothing."""
+def _is_supervised(objective: LowDensityObjective) -> bool:
+    """Return whether the unlabelled points weigh nothing."""
     return not objective.unlabeled_weights.any()
 
 
@@ -389,10 +390,10 @@ def _unchanged(supervised: Minimum) -> LowDensityResult:
 def _random_start(
     objective: LowDensityObjective, supervised: Function, random: np.random.RandomState
 ) -> Function:
-    """The supervised solution plus a random function of unit deviation on the unlabelled points.
+    """Add a random function of unit deviation on the unlabelled points to the supervised solution.
 
-    A sum of kernels at the unlabelled points with random signs: like them it varies along the
-    directions in which the points do, which is where the minima differ.
+    It is a sum of kernels at these points with random signs, which varies along the directions in
+    which the points vary: those in which minima differ.
     """
     signs = np.zeros(objective.features.n_points)
     signs[objective.unlabeled] = random.choice([-1.0, 1.0], size=len(objective.unlabeled))

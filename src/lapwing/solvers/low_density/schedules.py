@@ -7,8 +7,8 @@ r"""Annealing and continuation: sequences of differentiable objectives, each sta
     continuation   the whole objective smoothed by gamma_0 > ... > gamma_end in eleven geometric
                    steps: convex at first, hardly smoothed at last (continuation paper, Section 3)
 
-A schedule ends near a local minimum of the objective; the last descent, on the objective itself,
-is the caller's. A schedule is the list of its stages, made before any is run.
+A schedule is the list of its stages, made before any is run. It ends near a local minimum of the
+objective; the caller descends on the objective itself afterwards.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density.lbfgs import Minimum, descend, reference
 
 ANNEALING = (0.01, 0.1, 1.0)  # alpha, QN-S3VM paper, Section 4.1.3
-# Continuation paper: Section 4 for the doublings, Section 3 for eleven values of gamma, both ends
-# among them (errata C6).
+# Continuation paper: Section 4 for the doublings, Section 3 for eleven values of gamma, including
+# both ends (errata C6).
 _DOUBLINGS = 10
 _STEPS = 11
 
-# Relative gradient at which a stage hands over to the next: far from converged, as the next one's
-# minimum is elsewhere. Measured on Text and Uspst pairs: 1e-4 costs twice the time of 1e-2 and
-# changes neither errors nor objectives.
+# Relative gradient at which a stage ends: far from converged, as the next minimum is elsewhere. On
+# Text and Uspst pairs 1e-4 costs twice the time of 1e-2 and changes neither errors nor objectives.
 STAGE_TOL = 1e-3
 
 
@@ -46,7 +45,7 @@ class ScheduleStage(NamedTuple):
 
 
 def quasi_newton(objective: LowDensityObjective) -> list[ScheduleStage]:
-    """Algorithm 1 of the QN-S3VM paper, with its surrogates of both hinges (Section 3.1)."""
+    """Return the stages of Algorithm 1 of the QN-S3VM paper, with its surrogates of both hinges."""
     rounded = replace(
         objective,
         loss=differentiable(objective.loss),
@@ -56,34 +55,25 @@ def quasi_newton(objective: LowDensityObjective) -> list[ScheduleStage]:
 
 
 def gradient(objective: LowDensityObjective) -> list[ScheduleStage]:
-    """C* doubling from 2^-10 of its value, as Chapelle and Zien anneal."""
-    rounded = smoothed(objective, last_smoothing(objective))
+    """Return stages in which C* doubles from 2^-10 of its value (Chapelle and Zien)."""
+    rounded = objective.smoothed(last_smoothing(objective))
     factors = [2.0**k for k in range(-_DOUBLINGS, 1)]
     return [ScheduleStage(factor, rounded.weighted(factor)) for factor in factors]
 
 
 def continuation(objective: LowDensityObjective) -> list[ScheduleStage]:
-    """Section 3.2 of the continuation paper; gamma_end alone if that is convex already."""
+    """Return the stages of Section 3.2 of the continuation paper; one if gamma_end is convex."""
     first, last = first_smoothing(objective), last_smoothing(objective)
     gammas: Sequence[float] = [last]  # errata C6
     if first > last:
         gammas = np.geomspace(first, last, _STEPS).tolist()
-    return [ScheduleStage(gamma, smoothed(objective, gamma)) for gamma in gammas]
-
-
-def smoothed(objective: LowDensityObjective, gamma: float) -> LowDensityObjective:
-    """The objective convolved with a Gaussian of variance gamma in every coordinate of w.
-
-    The constant gamma r / 2 that the norm adds is left out: it depends on the rank kept (errata
-    C8).
-    """
-    return objective.smoothed(gamma)
+    return [ScheduleStage(gamma, objective.smoothed(gamma)) for gamma in gammas]
 
 
 def first_smoothing(objective: LowDensityObjective) -> float:
-    """gamma_0, at which the smoothed objective is convex in w; 0 if it always is.
+    """Compute gamma_0, at which the smoothed objective is convex in w; 0 if it always is.
 
-    A bias that is not fixed has no norm to make up for the bend.
+    Convexity is in w only: a bias that is not fixed is not regularised.
 
     With second derivatives of the unlabelled loss at least -kappa / v^q, v = gamma |x|^2, the
     Hessian is at least I - kappa / gamma^q M with M = sum_U C*_j x_j x_j' / |x_j|^(2q): for the
@@ -106,13 +96,13 @@ def first_smoothing(objective: LowDensityObjective) -> float:
 
 
 def _largest_eigenvalue(objective: LowDensityObjective, scales: Array) -> float:
-    """Of sum_i scales_i x_i x_i', by Lanczos: a few products."""
+    """Bound the largest eigenvalue of sum_i scales_i x_i x_i', by a few Lanczos steps."""
     features, r = objective.features, objective.features.n_coef
 
     def apply(w: Array) -> Array:
         return features.represent(scales * features.values(w.ravel()))
 
-    if r < 3:  # ARPACK wants room
+    if r < 3:  # ARPACK needs k < r - 1
         matrix = np.stack([apply(column) for column in np.eye(r)])
         return float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1])
     start = np.random.default_rng(0).standard_normal(r)
@@ -121,13 +111,13 @@ def _largest_eigenvalue(objective: LowDensityObjective, scales: Array) -> float:
         found = eigsh(operator, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)
     except ArpackNoConvergence as stopped:
         found = np.real(stopped.eigenvalues)
-    # An upper bound is wanted: Lanczos values lie below, by at most its tolerance.
+    # Lanczos values are below the eigenvalue by at most the tolerance.
     trace = float(scales @ features.squared_norms)
     return min(trace, 1.02 * float(found[0])) if len(found) else trace
 
 
 def last_smoothing(objective: LowDensityObjective) -> float:
-    """gamma_end = 1 / (20 s max |x|^2), over the unlabelled points (errata C6)."""
+    """Return gamma_end = 1 / (20 s max |x|^2) over the unlabelled points (errata C6)."""
     largest = objective.largest_norm
     return 1 / (20 * objective.unlabeled_loss.steepness * largest) if largest > 0 else 0.0
 
@@ -137,14 +127,14 @@ def run_stages(
     start: Function,
     settings: Settings[Function],
 ) -> Minimum:
-    """Descend through the stages, each from where the one before ended.
+    """Minimise the stages in turn, each from the minimum of the stage before.
 
     Parameters
     ----------
     stages : sequence of ScheduleStage
     start : Function
     settings : Settings
-        Of each stage; `tol` is the relative gradient that it is left at, usually `STAGE_TOL`.
+        Settings of each stage; `tol` is usually `STAGE_TOL`.
     """
     minimum: Minimum | None = None
     scale = reference(stages[0].objective)

@@ -1,20 +1,20 @@
-r"""Check of class shares: labelled rows against decision values of unlabelled ones.
+r"""Test whether the unlabelled points have the class shares of the labels.
 
-They do not where labels were drawn in equal numbers from classes of 90:10, say. Low density does
-not tell: the objective is lowest near even shares whatever the true ones are, and the labels are
-fitted at any. But points of a class are alike whether labelled or not, so a machine that was fitted
-without some labels ranks these as it ranks the unlabelled points of their class. With R the share
-of the unlabelled points that it puts below a point, their own mean rank is 1/2, and
+They do not if, say, labels were drawn in equal numbers from classes of 90:10. The objective does
+not show this: it is lowest near even shares whatever the true ones are. But labelled and unlabelled
+points of a class have one distribution, so that a machine fitted without some labels ranks their
+points as it ranks the unlabelled points of their class. Let R be the share of the unlabelled points
+with smaller decision values. The mean of R over the unlabelled points is 1/2, so that
 
 .. math:: p \, E[R \mid +] + (1 - p) \, E[R \mid -] = \tfrac12
 
-for the true share p of the positive class, whatever the machine (the rank form of what is known as
-label shift or quantification: M. Saerens, P. Latinne and C. Decaestecker, Neural Computation 14,
-21-41, 2002; Z. Lipton, Y.-X. Wang and A. Smola, ICML 2018). That is a t-test of any p. Ranks know
-no threshold, which a few labels set badly.
+for the true share p of the positive class, whatever the machine (a rank form of label shift
+estimation, or quantification: M. Saerens, P. Latinne and C. Decaestecker, Neural Computation 14,
+21-41, 2002; Z. Lipton, Y.-X. Wang and A. Smola, ICML 2018). This gives a t-test of any p. Ranks
+need no threshold, which few labels would determine badly.
 
-The machine is least squares with the classes weighed alike: a few small systems. Support vector
-machines found no more in the same draws.
+The machine is least squares with balanced class weights: a few small systems. Support vector
+machines detected no more in the same draws.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from scipy.special import stdtr
 from lapwing._arrays import Array, is_sparse
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 
-# Of the test: the labels' shares must be hard to believe, for where they are right and given up,
-# the answer suffers. Measured with 3 to 25 labels a class on seven sets of even classes, labelled
-# in equal numbers: levels of 5, 2 and 1 % reject in 5, 2 and 1 % of the draws. On seven sets of
-# 80:20 to 90:10, labelled so, 10 labels a class contradict in 44, 34 and 26 %, 25 in 88, 82, 79 %.
+# Significance level; a false rejection costs accuracy. With 3 to 25 labels a class, drawn in equal
+# numbers, on seven sets of even classes, levels of 5, 2 and 1 % reject 5, 2 and 1 % of the draws.
+# On seven sets of 80:20 to 90:10, 10 labels a class reject 44, 34 and 26 %, and 25 labels 88, 82
+# and 79 %.
 _LEVEL = 0.01
-# Labels of each class that it takes. Fewer found no more than chance would on those sets, and where
-# votes or weights choose the points of a column they contradict shares that are right.
+# Labels of each class that the test needs. Fewer detect no more than chance on those sets, and
+# reject right shares where votes or weights choose the points of a column.
 _LEAST = 10
-# Of fewer labels, from so many of each class on, a contradiction is told and not acted on. 60 draws
-# on seven sets at this level, 4 labels a class: 3 % where shares are right, about 10 % where all
-# unlabelled points are of one class (up to a fifth of a set's draws), 6: 4 and 25, 9: 3 and 45 %.
-# At 1 % nearly nothing is found. Where columns share the level nothing is found either.
-_SUSPECTED = 4
-_SUSPICION = 0.025
-_FOLDS = 5  # ten find no more
-_RIDGE = 0.01  # of the mean squared norm; 1 finds as many
-_STEPS = 200  # of shares that are looked at
-_ENOUGH = 1000  # labels of a class that are looked at: the systems grow with their cube
+# With fewer labels, but at least so many of each class, a rejection is reported and not acted on.
+# In 60 draws on seven sets, this level and 4 labels a class reject 3 % of right shares and 10 % if
+# all unlabelled points are of one class (up to 20 % of the draws of a set); 6 labels 4 and 25 %, 9
+# labels 3 and 45 %. A level of 1 %, or one shared by several columns, rejects almost nothing.
+_REPORTED_LEAST = 4
+_REPORTED_LEVEL = 0.025
+_FOLDS = 5  # ten reject no more
+_RIDGE = 0.01  # of the mean squared norm; 1 rejects as many
+_STEPS = 200  # of the grid of shares: half a percent
+_MOST_LABELS = 1000  # of a class; the systems cost their cube
 
 
 class Contradiction(NamedTuple):
-    """Shares of the positive class."""
+    """Shares of the positive class that differ significantly."""
 
     labels: float
     unlabeled: float  # an estimate
@@ -57,7 +57,7 @@ class Contradiction(NamedTuple):
 
 
 class _Ranks(NamedTuple):
-    """Ranks among the unlabelled points of the labelled ones of a class: their mean, its variance.
+    """Mean rank of the labelled points of a class among the unlabelled points, and its variance.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class _Ranks(NamedTuple):
     def of(cls, ranks: Array, weights: Array) -> _Ranks:
         parts = weights / weights.sum()
         mean, n = float(parts @ ranks), 1 / float(parts @ parts)
-        # Two more as uneven as ranks without any order (variance 1/12): a few agree by chance.
+        # A prior of two observations with the variance 1/12 of uniform ranks: few agree by chance.
         spread = (n * float(parts @ (ranks - mean) ** 2) + 2 / 12) / (n + 2)
         return cls(mean, spread / n, n)
 
@@ -87,23 +87,23 @@ def contradiction(
     Parameters
     ----------
     objective : LowDensityObjective
-        A column; the points, labels and weights of it count.
+        A column.
     mass : ndarray of shape (u,)
         Weights of its unlabelled points.
     n_tests : int, default=1
-        How many such tests a fit makes: the level is that of all together (Bonferroni).
+        Number of tests of the fit, which share the level (Bonferroni).
 
     Returns
     -------
     Contradiction or None
-        None where nothing contradicts the labels' shares. With fewer than ten labels of a class
-        it is not sure, and with fewer than four, or below ten in one of several columns, None.
+        None if the test does not reject the shares of the labels, or if there are too few labels.
+        With fewer than ten labels of a class it is not `sure`, and needs four and a single test.
     """
     y = objective.targets
     folds, chosen = _folds(objective)
     least = min(np.bincount((y > 0).astype(int), minlength=2))
     sure = bool(least >= _LEAST)
-    if least < (_SUSPECTED if n_tests == 1 else _LEAST):
+    if least < (_REPORTED_LEAST if n_tests == 1 else _LEAST):
         return None
     used = np.flatnonzero(chosen >= 0)
     machine = _Machine.on(objective, used)
@@ -118,31 +118,31 @@ def contradiction(
         for rows in (used[y[used] > 0], used[y[used] < 0])
     )
     labels = float(objective.weights @ (y > 0) / objective.weights.sum())
-    if up.mean <= down.mean:  # the labels cannot be told from one another
+    if up.mean <= down.mean:  # the machine does not separate the classes
         return None
     shares = np.linspace(0, 1, _STEPS + 1)
-    off = _off(shares, up, down) ** 2
-    # How much worse than the best share, which may itself be at odds with the ranks.
-    worse = np.sqrt(max(0.0, float(_off(labels, up, down)) ** 2 - off.min()))
-    level = _LEVEL / n_tests if sure else _SUSPICION
-    if 2 * stdtr(up.n + down.n - 2, -worse) >= level:
+    squares = _deviation(shares, up, down) ** 2
+    # Relative to the best share, which may not fit the ranks either.
+    t = np.sqrt(max(0.0, float(_deviation(labels, up, down)) ** 2 - squares.min()))
+    level = _LEVEL / n_tests if sure else _REPORTED_LEVEL
+    if 2 * stdtr(up.n + down.n - 2, -t) >= level:
         return None
-    # The mean over all shares, and not the best one, which is 0 or 1 as often as not.
-    likelihood = np.exp((off.min() - off) / 2)
+    # The posterior mean: the most likely share is often 0 or 1.
+    likelihood = np.exp((squares.min() - squares) / 2)
     return Contradiction(labels, float(shares @ likelihood / likelihood.sum()), sure)
 
 
-def _off(share: Array | float, up: _Ranks, down: _Ranks) -> Array:
-    """Distance of the mean rank that a share makes from 1/2, in standard errors."""
+def _deviation(share: Array | float, up: _Ranks, down: _Ranks) -> Array:
+    """Compute the deviation of the mean rank from 1/2 for a share, in standard errors."""
     mean = share * up.mean + (1 - share) * down.mean
     variance = share**2 * up.variance + (1 - share) ** 2 * down.variance
     return np.asarray((0.5 - mean) / np.sqrt(variance))
 
 
 def _folds(objective: LowDensityObjective) -> tuple[int, Array]:
-    """How many folds, and that of each label; -1 for those left out.
+    """Return the number of folds, and the fold of each label, -1 if it is left out.
 
-    Labels are dealt out by the norms of their points, so that the order of the rows is nothing.
+    Labels are dealt out by the norms of their points, so that the order of rows has no effect.
     """
     norms = objective.labeled_norms
     fold = np.full(len(norms), -1)
@@ -150,23 +150,23 @@ def _folds(objective: LowDensityObjective) -> tuple[int, Array]:
     n_folds = min(_FOLDS, *map(len, rows))
     for of_class in rows if n_folds > 1 else []:
         ordered = of_class[np.argsort(norms[of_class], kind="stable")]
-        if len(ordered) > _ENOUGH:
-            ordered = ordered[np.linspace(0, len(ordered) - 1, _ENOUGH).astype(int)]
+        if len(ordered) > _MOST_LABELS:
+            ordered = ordered[np.linspace(0, len(ordered) - 1, _MOST_LABELS).astype(int)]
         fold[ordered] = np.arange(len(ordered)) % n_folds
     return n_folds, fold
 
 
 class _Machine(NamedTuple):
-    """Least squares on labelled points, by their inner products."""
+    """Least squares on labelled points, from their inner products."""
 
-    points: CenteredFeatures  # the labelled ones, a row each
+    points: CenteredFeatures  # of the labelled points
     gram: Array
     targets: Array
     weights: Array
 
     @classmethod
     def on(cls, objective: LowDensityObjective, used: Array) -> _Machine | None:
-        """The machine of some labels; None if all their points are one."""
+        """Make the machine of some labels; None if all their points are equal."""
         points = objective.features.rows(objective.index[used])
         gram = _gram(points)
         if not np.trace(gram) > 0:
@@ -175,7 +175,7 @@ class _Machine(NamedTuple):
         return cls(points, gram, objective.targets[used], weights)
 
     def fitted(self, rows: Array) -> Function:
-        """The machine fitted to labels by their mask."""
+        """Fit to the labels of a mask."""
         y, weights = self.targets[rows], self.weights[rows].copy()
         for sign in (-1.0, 1.0):
             weights[y == sign] *= len(y) / (2 * weights[y == sign].sum())
@@ -190,7 +190,7 @@ class _Machine(NamedTuple):
 
 
 def _gram(points: CenteredFeatures) -> Array:
-    """Inner products of centred features; those of few points, so that no copy of all is made."""
+    """Compute inner products of centred features, without a copy of the features."""
     features = points.space.features
     products = features @ features.T
     products = products.toarray() if is_sparse(products) else products

@@ -1,20 +1,21 @@
 r"""Leave-one-out values of the supervised problem on labelled points.
 
-With piecewise quadratic losses they follow from the solution (`follow_pieces`).
-Everything else is fitted again, on l - 1 labels.
+For piecewise quadratic losses they follow from the solution (`follow_pieces`). For other losses the
+problem is solved again on l - 1 labels.
 
-A column's solution is that of ridge regression on the observations E that are pulled at, z their
-parabolas' minima and d their curvatures:
+A column of the solution is a ridge regression on its active set E, the observations at which the
+loss has a curvature d > 0; z are the minima of their quadratic pieces:
 
 .. math:: \begin{pmatrix} T_{EE} + D^{-1} & 1 \\ 1^T & 0 \end{pmatrix}
           \begin{pmatrix} \beta \\ b \end{pmatrix} = \begin{pmatrix} z \\ 0 \end{pmatrix} .
 
-Its principal pivot transform on E turns that into the solution on any other set: those S that enter
-or leave E are a system of their number, and all other scores follow by one product. Without an
-observation of E, S is that observation, and the answer beta_i / A^-1_ii away (Cawley and Talbot,
-"Fast exact leave-one-out cross-validation of sparse least-squares support vector machines", Neural
-Networks 17, 2004), if all scores stay on their pieces. Those that do not enter or leave as well,
-until all stay: Newton's full steps, all observations of many columns at once.
+The principal pivot transform of this matrix A on E gives the solution for any other active set: a
+system in the observations S that enter or leave E, and one product for all other scores. To leave
+out observation i of E, S starts as {i}, so that the left-out score is z_i - beta_i / (A^-1)_ii
+(Cawley and Talbot, "Fast exact leave-one-out cross-validation of sparse least-squares support
+vector machines", Neural Networks 17, 2004). This is the answer if every other score stays on its
+piece. Otherwise the scores that changed pieces are added to S until none does: full Newton steps,
+for all observations of many columns at once.
 """
 
 from __future__ import annotations
@@ -41,18 +42,18 @@ def left_out_values(
     wanted: Array,
     settings: ManifoldSettings = DEFAULTS,
 ) -> Array:
-    """Score of every observation by the solution without it.
+    """Compute the score of every observation by the solution without it.
 
     Parameters
     ----------
     reduced : Objective
-        On the kernel matrix of the labelled points, with gamma_A = 1, without a graph.
+        Problem on the kernel matrix of the labelled points, with gamma_A = 1, without a graph.
     solution : State
         Its minimum.
     wanted : ndarray of bool of shape (l,)
-        Observations to be left out.
+        Observations to leave out.
     settings : ManifoldSettings, optional
-        Of the solver, where a problem has to be solved again.
+        Settings of the solver where a problem has to be solved again.
 
     Returns
     -------
@@ -60,16 +61,17 @@ def left_out_values(
         NaN where not wanted.
     """
     values = reduced.labeled(solution.values).astype(np.float64)
-    open_ones = np.broadcast_to(wanted[:, None], values.shape).copy()
+    remaining = np.broadcast_to(wanted[:, None], values.shape).copy()
     if reduced.loss.kind is Kind.PIECEWISE_QUADRATIC:
-        values, open_ones = follow_pieces(reduced, values, open_ones)
-    for i in np.flatnonzero(open_ones.any(axis=1)).tolist():
-        columns = np.flatnonzero(open_ones[i])
-        values[i, columns] = _again(reduced, i, columns, settings)
+        values, remaining = follow_pieces(reduced, values, remaining)
+    for i in np.flatnonzero(remaining.any(axis=1)).tolist():
+        columns = np.flatnonzero(remaining[i])
+        values[i, columns] = _refit(reduced, i, columns, settings)
     return np.where(wanted[:, None], values, np.nan)
 
 
-def _again(reduced: Objective, i: int, columns: Array, settings: ManifoldSettings) -> Array:
+def _refit(reduced: Objective, i: int, columns: Array, settings: ManifoldSettings) -> Array:
+    """Solve without observation i, and return its scores."""
     kept = np.arange(len(reduced.index)) != i
     rest = replace(
         reduced,
@@ -82,16 +84,17 @@ def _again(reduced: Objective, i: int, columns: Array, settings: ManifoldSetting
 
 
 def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
-    """Score of every observation by a Newton step to the solution without it.
+    """Approximate the score of every observation without it by one Newton step.
 
     Parameters
     ----------
     reduced : Objective
-        On the labelled points, with gamma_A = 1, without a graph; of a loss with a derivative.
+        Problem on the labelled points, with gamma_A = 1, without a graph, and with a
+        differentiable loss.
     kernel : ndarray of shape (q, q)
-        The kernel matrix of its points.
+        Kernel matrix of its points.
     scores : ndarray of shape (l, c)
-        Of the observations at its minimum.
+        Scores of the observations at its minimum.
 
     Returns
     -------
@@ -102,7 +105,7 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
     scores = np.asarray(scores, dtype=np.float64)
     slopes, curvatures = w * loss.derivative(y, scores), w * loss.curvature(y, scores)
     T = kernel[np.ix_(reduced.index, reduced.index)]
-    values = scores.copy()  # without a pull nothing changes
+    values = scores.copy()  # leaving out an observation of slope 0 changes nothing
     patterns, group = np.unique(curvatures, axis=1, return_inverse=True)
     for number, d in enumerate(patterns.T):
         columns, E = np.flatnonzero(group.ravel() == number), np.flatnonzero(d)
@@ -115,12 +118,12 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
 
 
 class LeftOutSolutions(NamedTuple):
-    """Solutions of a squared loss without each observation, one column each.
+    """Solutions for the squared loss without each observation, one column each.
 
     Attributes
     ----------
     coef : ndarray of shape (q, l)
-        Of the kernel's points.
+        Expansion coefficients.
     intercept : ndarray of shape (l,)
     """
 
@@ -129,23 +132,24 @@ class LeftOutSolutions(NamedTuple):
 
 
 def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSolutions | None:
-    r"""All solutions with one observation less, by one inverse.
+    r"""Compute all solutions without one observation, by one inverse.
 
-    With :math:`B` the inverse of :math:`T_{LL} + W^{-1}`, projected beside a free bias,
-    :math:`\beta = B y` and :math:`r_i = \beta_i / B_{ii}` the left-out residual, the fit without i
-    is that to :math:`y_i - r_i` in place of :math:`y_i`: :math:`\beta - r_i B e_i`.
+    Let :math:`B` be the inverse of :math:`T_{LL} + W^{-1}`, projected if there is a free bias,
+    :math:`\beta = B y`, and :math:`r_i = \beta_i / B_{ii}` the left-out residual. The fit without i
+    equals the fit to :math:`y_i - r_i` in place of :math:`y_i`: :math:`\beta - r_i B e_i`.
 
     Parameters
     ----------
     reduced : Objective
-        On the labelled points, with gamma_A = 1, without a graph; of the squared loss, one column.
+        Problem on the labelled points, with gamma_A = 1, without a graph, with the squared loss
+        and one column.
     kernel : ndarray of shape (q, q)
-        The kernel matrix of its points.
+        Kernel matrix of its points.
 
     Returns
     -------
     LeftOutSolutions or None
-        None where there is one observation, or no inverse in double precision.
+        None if there is one observation only, or no inverse in double precision.
     """
     l, y = len(reduced.index), reduced.targets[:, 0]
     T = kernel[np.ix_(reduced.index, reduced.index)]
@@ -163,14 +167,14 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSoluti
 
 
 def _inverse(T: Array, weights: Array, *, bias: bool) -> tuple[Array, Array] | None:
-    """B = (T + W^-1)^-1, projected if there is a free bias, and the bias for each unit target.
+    """Return B = (T + W^-1)^-1, projected if there is a free bias, and the bias of unit targets.
 
     None if the matrix is singular in double precision.
     """
     l = len(weights)
     A = T.copy()
     A.flat[:: l + 1] += 1 / weights
-    # Takes a third of the work of `inv`, which dominates where every row has a label.
+    # A third of the operations of `inv`, which dominates if every row has a label.
     factor, failed = lapack.dpotrf(A, lower=1, overwrite_a=1)
     if failed:
         return None
@@ -184,23 +188,23 @@ def _inverse(T: Array, weights: Array, *, bias: bool) -> tuple[Array, Array] | N
 
 
 def _inverse_diagonal(T: Array, d: Array, *, bias: bool) -> Array:
-    """Diagonal of the inverse; NaN where it has none."""
+    """Return the diagonal of the inverse; NaN if the matrix is singular or an entry is not > 0."""
     found = _inverse(T, d, bias=bias)
     diagonal = np.full(len(d), np.nan) if found is None else np.diag(found[0])
     return np.where(diagonal > 0, diagonal, np.nan)
 
 
-_SAME = 1e-10  # of the slopes: a score at a break may be on either piece to rounding
-_ROUNDS = 20  # full steps that have not settled by then may go round for ever
-_MOST = 64  # observations that change their pieces: with more of them a new fit is as fast
-_WIDER = 4  # systems of sizes that differ by more are solved apart: padding would cost more
-_BLOCK = 2**22  # bytes of the transforms of columns that go together
-_TILE = 2**19  # bytes of the scores that are looked at together
+_SLOPE_TOL = 1e-10  # relative: a score at a break may be on either piece, by rounding
+_MAX_ROUNDS = 20  # full steps may cycle
+_MAX_CHANGES = 64  # observations that change pieces; beyond it a new fit is as fast
+_SIZE_RATIO = 4  # sizes of systems that are padded to one size and solved together
+_BLOCK_BYTES = 2**22  # of the transforms of columns processed together
+_TILE_BYTES = 2**19  # of the scores processed together
 
 
 @dataclass(frozen=True, eq=False)
 class _PieceColumns:
-    """Solutions of g columns, and the pieces that their scores are in; all of shape (g, l).
+    """Solutions of g columns, with the piece of the loss of each score; shapes are (g, l).
 
     Attributes
     ----------
@@ -228,75 +232,75 @@ class _PieceColumns:
     pivoted: Array
 
 
-class _Assumed(NamedTuple):
-    """Assumed pieces of q solutions without an observation each.
+class _Trial(NamedTuple):
+    """Trial active sets of q solutions, each without one observation.
 
-    An entry is an observation that is pulled at in one of the solutions and not in that of its
-    column, or the other way round; those of one solution stand together.
+    Only changes are stored: an entry is an observation that enters or leaves the active set of its
+    column in one of the solutions. The entries of a solution are consecutive.
     """
 
-    column: Array  # (q,): of the g columns
-    left_out: Array  # (q,)
-    rows: Array  # (m,): the solution of an entry
-    entries: Array  # (m,): its observation
-    curvature: Array  # (m,): d, 0 of those that leave E
+    column: Array  # (q,): index among the g columns
+    left_out: Array  # (q,): observation
+    rows: Array  # (m,): solution of each entry
+    entries: Array  # (m,): observation of each entry
+    curvature: Array  # (m,): d, 0 if it leaves E
     minimum: Array  # (m,): z
 
     @classmethod
-    def leaving(cls, column: Array, left_out: Array) -> _Assumed:
-        """Nothing changes but that the observation leaves."""
-        nothing = np.zeros(len(left_out))
-        return cls(column, left_out, np.arange(len(left_out)), left_out, nothing, nothing)
+    def leaving(cls, column: Array, left_out: Array) -> _Trial:
+        """Make the first trial: only the left-out observation leaves the active set."""
+        zeros = np.zeros(len(left_out))
+        return cls(column, left_out, np.arange(len(left_out)), left_out, zeros, zeros)
 
-    def take(self, which: Array) -> _Assumed:
-        """Some solutions, by their mask."""
+    def take(self, which: Array) -> _Trial:
+        """Select solutions by a mask."""
         of = which[self.rows]
         rows = (np.cumsum(which) - 1)[self.rows[of]]
-        return _Assumed(
+        return _Trial(
             self.column[which], self.left_out[which], rows, *(part[of] for part in self[3:])
         )
 
 
 def follow_pieces(reduced: Objective, scores: Array, wanted: Array) -> tuple[Array, Array]:
-    """Scores by the solutions without single observations.
+    """Compute left-out scores from a solution with a piecewise quadratic loss.
 
     Parameters
     ----------
     reduced : Objective
-        On a kernel matrix, with gamma_A = 1, without a graph; its loss piecewise quadratic.
+        Problem on a kernel matrix, with gamma_A = 1 and without a graph.
     scores : ndarray of shape (l, c)
-        Of its minimum at the observations.
+        Scores of the observations at its minimum.
     wanted : ndarray of bool of shape (l, c)
 
     Returns
     -------
     values : ndarray of shape (l, c)
-        `scores` where not wanted or not found.
-    left : ndarray of bool of shape (l, c)
-        Wanted and not found.
+        Left-out scores; `scores` where not wanted or not found.
+    remaining : ndarray of bool of shape (l, c)
+        Wanted and not found: the steps did not settle.
     """
     y, w, loss = reduced.targets, reduced.weights[:, None], reduced.loss
     slopes, curvatures = w * loss.derivative(y, scores), w * loss.curvature(y, scores)
-    values, left = scores.copy(), wanted.copy()
-    straight = ((curvatures == 0) & (slopes != 0)).any(axis=0)  # a pull that does not give way
-    told = ~straight & (curvatures > 0).any(axis=0) & wanted.any(axis=0)
-    left &= ~told | (curvatures > 0)  # what is not pulled at changes nothing
+    values, remaining = scores.copy(), wanted.copy()
+    linear = ((curvatures == 0) & (slopes != 0)).any(axis=0)  # no quadratic piece to solve on
+    solvable = ~linear & (curvatures > 0).any(axis=0) & wanted.any(axis=0)
+    remaining &= ~solvable | (curvatures > 0)  # leaving out an inactive one changes nothing
     T = reduced.space.values(np.eye(reduced.space.n_points))[np.ix_(reduced.index, reduced.index)]
-    open_columns = np.flatnonzero(told)
-    for rows in row_blocks(len(open_columns), T.nbytes, _BLOCK):
-        at = open_columns[rows]
-        columns = _solved(reduced, T, at, scores[:, at].T, slopes[:, at].T, curvatures[:, at].T)
-        pairs = np.stack(np.nonzero(left[:, at].T))
-        for some in row_blocks(pairs.shape[1], T.itemsize * len(T), _TILE):
-            for j, i, found in _without(reduced, columns, *pairs[:, some]):
-                values[i, at[j]], left[i, at[j]] = found, False
-    return values, left
+    solvable_columns = np.flatnonzero(solvable)
+    for rows in row_blocks(len(solvable_columns), T.nbytes, _BLOCK_BYTES):
+        at = solvable_columns[rows]
+        columns = _transform(reduced, T, at, scores[:, at].T, slopes[:, at].T, curvatures[:, at].T)
+        pairs = np.stack(np.nonzero(remaining[:, at].T))
+        for some in row_blocks(pairs.shape[1], T.itemsize * len(T), _TILE_BYTES):
+            for j, i, found in _solve_without(reduced, columns, *pairs[:, some]):
+                values[i, at[j]], remaining[i, at[j]] = found, False
+    return values, remaining
 
 
-def _solved(
+def _transform(
     reduced: Objective, T: Array, at: Array, scores: Array, slopes: Array, curvatures: Array
 ) -> _PieceColumns:
-    """Columns with their transforms; those of equal curvatures share one."""
+    """Compute the pivot transforms of some columns; columns of equal curvatures share one."""
     pivoted = np.empty((len(at), *T.shape))
     for d, same in equal_columns(curvatures.T):
         pivoted[same] = _pivoted(T, d, bias=reduced.fit_intercept)
@@ -309,7 +313,7 @@ def _solved(
 
 
 def _pivoted(T: Array, d: Array, *, bias: bool) -> Array:
-    """The transposed principal pivot transform (l, l) of T + D^-1, with a bias, on d > 0."""
+    """Transpose of the principal pivot transform (l, l) of T + D^-1, with the bias, on d > 0."""
     E, rest = np.flatnonzero(d), np.flatnonzero(d == 0)
     e = len(E)
     A = np.zeros((e + bias, e + bias))
@@ -329,121 +333,131 @@ def _pivoted(T: Array, d: Array, *, bias: bool) -> Array:
     return found
 
 
-def _without(
+def _solve_without(
     reduced: Objective, columns: _PieceColumns, column: Array, left_out: Array
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """Observations of E with scores by the solutions without them: those that are found."""
+    """Yield the (column, observation, left-out score) of observations of E as they are found."""
     others = np.count_nonzero(columns.curvature, axis=1)[column] > 1
-    assumed = _Assumed.leaving(column[others], left_out[others])
-    for _ in range(_ROUNDS):
-        scores = _scores(columns, assumed) if len(assumed.left_out) else None
+    trial = _Trial.leaving(column[others], left_out[others])
+    for _ in range(_MAX_ROUNDS):
+        scores = _scores(columns, trial) if len(trial.left_out) else None
         if scores is None:
             return
-        done, assumed_next = _compare(reduced, columns, assumed, scores)
-        at = assumed.left_out[done]
-        yield assumed.column[done], at, scores[np.flatnonzero(done), at]
-        assumed = assumed_next
+        done, next_trial = _check_slopes(reduced, columns, trial, scores)
+        at = trial.left_out[done]
+        yield trial.column[done], at, scores[np.flatnonzero(done), at]
+        trial = next_trial
 
 
-def _compare(
-    reduced: Objective, columns: _PieceColumns, assumed: _Assumed, scores: Array
-) -> tuple[Array, _Assumed]:
-    """Which solutions have the slopes that were assumed, and what to assume of others next."""
-    d = columns.curvature[assumed.column]
-    slopes = columns.weights * reduced.loss.derivative(columns.y[assumed.column], scores)
-    off = d * (scores - columns.minimum[assumed.column])
-    at = assumed.rows, assumed.entries
-    off[at] = assumed.curvature * (scores[at] - assumed.minimum)
-    np.subtract(slopes, off, out=off)
-    off[np.arange(len(off)), assumed.left_out] = 0.0  # what is left out pulls no more
-    done = (np.abs(off) <= _SAME * d).all(axis=1)
-    open_ones = ~done
-    held, following = _next(
-        reduced, columns, assumed.take(open_ones), scores[open_ones], off[open_ones]
+def _check_slopes(
+    reduced: Objective, columns: _PieceColumns, trial: _Trial, scores: Array
+) -> tuple[Array, _Trial]:
+    """Compare the slopes of the loss with those of the trial pieces.
+
+    Returns the mask of the solutions in which they agree, and the next trial of the others.
+    """
+    d = columns.curvature[trial.column]
+    slopes = columns.weights * reduced.loss.derivative(columns.y[trial.column], scores)
+    difference = d * (scores - columns.minimum[trial.column])
+    at = trial.rows, trial.entries
+    difference[at] = trial.curvature * (scores[at] - trial.minimum)
+    np.subtract(slopes, difference, out=difference)
+    difference[np.arange(len(difference)), trial.left_out] = 0.0
+    # A cheap test for most solutions; the others are compared to their own rounding.
+    done = (np.abs(difference) <= _SLOPE_TOL * d).all(axis=1)
+    rest = ~done
+    agree, following = _next_trial(
+        reduced, columns, trial.take(rest), scores[rest], difference[rest]
     )
-    done[open_ones] = held
+    done[rest] = agree
     return done, following
 
 
-def _next(
-    reduced: Objective, columns: _PieceColumns, assumed: _Assumed, scores: Array, off: Array
-) -> tuple[Array, _Assumed]:
-    """Which hold to rounding of the slopes, whose differences are given, and what to try next."""
-    y, inside = columns.y[assumed.column], columns.curvature[assumed.column] > 0
-    d, z = columns.curvature[assumed.column], columns.minimum[assumed.column]
-    at = assumed.rows, assumed.entries
-    d[at], z[at] = assumed.curvature, assumed.minimum
-    pulled = d > 0
-    there = columns.weights * reduced.loss.derivative(y, scores)
-    bend = columns.weights * reduced.loss.curvature(y, scores)
-    size = np.abs(d * (scores - z)) + np.abs(there) + bend + d * (np.abs(scores) + 1)
-    held = np.abs(off) <= _SAME * size
-    after = np.where(held, pulled, bend > 0)
-    # Who is pulled at does not tell two parabolas from each other, nor a pull that does not bend.
-    known = held | ((after != pulled) & (after | (there == 0)))
-    done = held.all(axis=1)
+def _next_trial(
+    reduced: Objective, columns: _PieceColumns, trial: _Trial, scores: Array, difference: Array
+) -> tuple[Array, _Trial]:
+    """Move observations to the pieces that their scores are on.
+
+    Returns the mask of the solutions whose slopes agree to rounding, and the trial of the others.
+    """
+    y, inside = columns.y[trial.column], columns.curvature[trial.column] > 0
+    d, z = columns.curvature[trial.column], columns.minimum[trial.column]
+    at = trial.rows, trial.entries
+    d[at], z[at] = trial.curvature, trial.minimum
+    active = d > 0
+    slope = columns.weights * reduced.loss.derivative(y, scores)
+    curvature = columns.weights * reduced.loss.curvature(y, scores)
+    size = np.abs(d * (scores - z)) + np.abs(slope) + curvature + d * (np.abs(scores) + 1)
+    agree = np.abs(difference) <= _SLOPE_TOL * size
+    after = np.where(agree, active, curvature > 0)
+    # An active set does not distinguish two quadratic pieces, nor a linear piece from a flat one.
+    known = agree | ((after != active) & (after | (slope == 0)))
+    done = agree.all(axis=1)
     changed = after != inside
     n_changed = np.count_nonzero(changed, axis=1)
-    moving = ~done & known.all(axis=1) & after.any(axis=1) & (n_changed <= _MOST)
+    moving = ~done & known.all(axis=1) & after.any(axis=1) & (n_changed <= _MAX_CHANGES)
     rows, entries = np.nonzero(changed[moving])
     at = np.flatnonzero(moving)[rows], entries
-    stays = held[at]
-    bent = np.where(bend[at] > 0, bend[at], 1.0)
-    return done, _Assumed(
-        assumed.column[moving],
-        assumed.left_out[moving],
+    stays = agree[at]
+    divisor = np.where(curvature[at] > 0, curvature[at], 1.0)
+    return done, _Trial(
+        trial.column[moving],
+        trial.left_out[moving],
         rows,
         entries,
-        np.where(after[at], np.where(stays, d[at], bend[at]), 0.0),
-        np.where(stays, z[at], scores[at] - there[at] / bent),
+        np.where(after[at], np.where(stays, d[at], curvature[at]), 0.0),
+        np.where(stays, z[at], scores[at] - slope[at] / divisor),
     )
 
 
-def _scores(columns: _PieceColumns, assumed: _Assumed) -> Array | None:
-    """Scores (q, l) of the solutions on the assumed sets; None if one of them is singular."""
-    column, _, rows, entries, d, z = assumed
-    found = _changes(columns, assumed)
+def _scores(columns: _PieceColumns, trial: _Trial) -> Array | None:
+    """Compute the scores (q, l) for the trial sets; None if one of the systems is singular."""
+    column, _, rows, entries, d, z = trial
+    found = _changes(columns, trial)
     if found is None:
         return None
     l = columns.scores.shape[1]
-    transforms = columns.pivoted.reshape(-1, l)  # one below the other
+    transforms = columns.pivoted.reshape(-1, l)  # stacked
     places = (rows, column[rows] * l + entries)
     moves = sp.csr_array((found, places), shape=(len(column), len(transforms)))
-    # Of -beta where it is pulled at, else of the scores.
+    # Changes of -beta at active observations, of the scores at others.
     scores = np.asarray(moves @ transforms)
     scores /= columns.steepness[column]
     scores += columns.scores[column]
-    # One that leaves is moved off its parabola by as much as its equation is.
+    # The score of an observation that leaves is off its quadratic piece by `found`.
     leaving = columns.minimum[column[rows], entries] - found
     scores[rows, entries] = np.where(d > 0, z - found / np.where(d > 0, d, 1.0), leaving)
     return scores
 
 
-def _changes(columns: _PieceColumns, assumed: _Assumed) -> Array | None:
-    """Compute beta of the entering observations; None if a system is singular."""
-    rows = assumed.rows
-    counts = np.bincount(rows, minlength=len(assumed.column))
+def _changes(columns: _PieceColumns, trial: _Trial) -> Array | None:
+    """Solve for beta of the entries that enter, and for the residual of those that leave.
+
+    None if a system is singular.
+    """
+    rows = trial.rows
+    counts = np.bincount(rows, minlength=len(trial.column))
     place = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
     found, most = np.empty(len(rows)), 1
-    while most < _WIDER * counts.max():
-        some = (counts <= most) & (counts > most // _WIDER)
+    while most < _SIZE_RATIO * counts.max():
+        some = (counts <= most) & (counts > most // _SIZE_RATIO)
         if some.any():
-            solved = _systems(columns, assumed.take(some), place[some[rows]])
+            solved = _solve_padded(columns, trial.take(some), place[some[rows]])
             if solved is None:
                 return None
             found[some[rows]] = solved
-        most *= _WIDER
+        most *= _SIZE_RATIO
     return found
 
 
-def _systems(columns: _PieceColumns, assumed: _Assumed, place: Array) -> Array | None:
-    """The same by systems of one size: entries stand at their places, and beside them nothing."""
-    column, _, rows, entries, d, z = assumed
+def _solve_padded(columns: _PieceColumns, trial: _Trial, place: Array) -> Array | None:
+    """Solve systems padded to one size, with each entry at its place; None as in `_changes`."""
+    column, _, rows, entries, d, z = trial
     k, at = int(place.max()) + 1, (rows, place)
-    S, asked = np.zeros((len(column), k), dtype=np.intp), np.zeros((len(column), k), dtype=bool)
-    S[at], asked[at] = entries, True
+    S, used = np.zeros((len(column), k), dtype=np.intp), np.zeros((len(column), k), dtype=bool)
+    S[at], used[at] = entries, True
     M = columns.pivoted[column[:, None, None], S[:, None, :], S[:, :, None]]
-    M *= asked[:, :, None] & asked[:, None, :]
+    M *= used[:, :, None] & used[:, None, :]
     diagonal, right = np.ones((len(column), k)), np.zeros((len(column), k))
     of, enters = column[rows], d > 0
     diagonal[at] = enters / np.where(enters, d, 1.0)

@@ -20,7 +20,7 @@ class StoppingRule(Protocol):
     def every(self) -> int: ...
 
     def check(self, state: State) -> bool:
-        """Whether to stop at this state."""
+        """Return whether to stop at this state."""
 
 
 @dataclass(frozen=True)
