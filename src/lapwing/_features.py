@@ -1,4 +1,4 @@
-"""Checks of X: a table of finite numbers, or an error that names the place and the cure."""
+"""Checks that X is a table of finite numbers, with errors that name the place and the cure."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def reading_features(X: object) -> Iterator[None]:
 
 
 def refuse_gaps(X: Any, names: Any = None, *, pairwise: bool = False) -> None:
-    """Refuse points with values that are missing or infinite.
+    """Raise ValueError for missing or infinite values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Constructor parameters: declared as fields, and checked.
+"""Constructor parameters, declared as fields and checked.
 
 Each message of a check names the parameter, its value and what to do.
 """
@@ -37,7 +37,7 @@ def parameters(cls: T) -> T:
 
 
 def check(parameters: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
-    """Refuse parameters out of range.
+    """Raise ValueError for parameters out of range.
 
     Raises
     ------
@@ -86,7 +86,7 @@ COUNT: Rule = is_count, "a whole number of at least 1"
 
 
 def one_of(*allowed: str | None) -> Rule:
-    """Rule for one of a few names."""
+    """Make a rule for one of a few names."""
     names = ", ".join(map(repr, allowed))
     return (
         lambda value: isinstance(value, (str, type(None))) and value in allowed,
@@ -95,7 +95,7 @@ def one_of(*allowed: str | None) -> Rule:
 
 
 def named(names: Callable[[], Iterable[str]], otherwise: str, also: Callable[[Any], bool]) -> Rule:
-    """Rule for a name in a registry, which is read at each check, or something else.
+    """Make a rule for a name in a registry, which is read at each check, or another value.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def named(names: Callable[[], Iterable[str]], otherwise: str, also: Callable[[An
 
 
 def grid(holds: Callable[[Any], bool], wanted: str) -> Rule:
-    """Rule for several values of a parameter, each of which another rule allows."""
+    """Make a rule for a sequence of values that another rule allows."""
 
     def all_hold(values: Any) -> bool:
         listed = isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str)
@@ -123,6 +123,6 @@ def grid(holds: Callable[[Any], bool], wanted: str) -> Rule:
 
 
 def optional(rule: Rule, otherwise: str = "None") -> Rule:
-    """Rule for None or what another rule allows."""
+    """Make a rule for None or a value that another rule allows."""
     holds, wanted = rule
     return lambda value: value is None or holds(value), f"{wanted}, or {otherwise}"

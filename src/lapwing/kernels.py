@@ -48,7 +48,7 @@ _TOO_LARGE = (
 
 @dataclass(frozen=True, eq=False)
 class _Operand:
-    """One side of a kernel block: the points, prepared once for all blocks."""
+    """Points prepared for one side of all kernel blocks."""
 
     points: Any
     norms: Array | None = None
@@ -66,7 +66,7 @@ def _linear(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
 
 
 def _power(base: Array, degree: float) -> Array:
-    """base**degree in place; by squaring for whole degrees (np.power is tenfold slower)."""
+    """Compute base**degree in place; by squaring for whole degrees, as np.power is slow."""
     if degree != int(degree) or not 1 <= degree <= 64:
         with np.errstate(invalid="ignore"):  # NaN of negative bases: told by an error below
             np.power(base, degree, out=base)
@@ -123,7 +123,7 @@ def _prepare_plain(X: PointData, kernel: Kernel) -> _Operand:
 
 
 def _prepare_distance(X: PointData, kernel: Kernel) -> _Operand:
-    """Points and squared norms, seen from the kernel's centre.
+    """Prepare points and squared norms relative to the kernel's centre.
 
     Distances do not change by a translation, but |x|^2 + |z|^2 - 2 x'z loses fewer digits the
     smaller the norms are, which decides whether float32 is good enough.
@@ -144,7 +144,7 @@ def _prepare_cosine(X: PointData, kernel: Kernel) -> _Operand:
 
 
 def _near_one(X: Any) -> Any:
-    """Rows times powers of 2, at a size whose squares neither overflow nor underflow."""
+    """Scale rows by powers of 2 so that squares neither overflow nor underflow."""
     largest = abs(X).max(axis=1)
     largest = np.asarray(largest.toarray() if is_sparse(largest) else largest).ravel()
     exponents = np.frexp(largest)[1]
@@ -166,13 +166,13 @@ def _never(kernel: Kernel) -> bool:
 
 
 def _whole_power(kernel: Kernel) -> bool:
-    """A polynomial in x'z without negative coefficients."""
+    """Return whether the kernel is a polynomial in x'z without negative coefficients."""
     return kernel.gamma >= 0 and kernel.coef0 >= 0 and kernel.degree == int(kernel.degree)
 
 
 @dataclass(frozen=True)
 class Formula:
-    """One kernel of the registry: how it is computed, and what is known of it.
+    """Kernel in the registry: its computation and properties.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ KERNELS: dict[str, Formula] = {
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A kernel function with its parameters resolved.
+    """Kernel function with resolved parameters.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ class Kernel:
         )
 
     def gram(self, X: PointData) -> Any:
-        """Kernel matrix of the points X, exactly symmetric, in the precision of X.
+        """Compute the kernel matrix of the points X, exactly symmetric, in the precision of X.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class Kernel:
             )
 
     def expand(self, X: PointData, basis: Matrix, alpha: Array) -> Array:
-        """Values of sum_j alpha_j k(basis_j, .) at the points X, in row blocks.
+        """Compute sum_j alpha_j k(basis_j, .) at the points X, in row blocks.
 
         Parameters
         ----------
@@ -390,7 +390,7 @@ class Kernel:
         return values
 
     def cross_blocks(self, X: PointData, Z: Matrix) -> Iterator[tuple[slice, Array]]:
-        """Row blocks of the kernel matrix between X and Z, one in memory at a time.
+        """Iterate over row blocks of the kernel matrix between X and Z.
 
         Parameters
         ----------
@@ -438,7 +438,7 @@ def _checked_block(given: object, shape: tuple[int, int], dtype: np.dtype[Any]) 
 
 
 def scale_gamma(X: PointData) -> float:
-    """1 / total variance of X: the width that ``gamma='scale'`` stands for.
+    """Return 1 / total variance of X, the value of ``gamma='scale'``.
 
     The total variance, sum_j Var(x_j), is half the mean squared distance between two points
     (errata E2), so the rbf kernel of two typical points is exp(-2). scikit-learn's 'scale' takes

@@ -1,4 +1,4 @@
-"""Small pieces of linear algebra that kernels, graphs, spaces and solvers share."""
+"""Linear algebra shared by kernels, graphs, spaces and solvers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DRAGGED = 100  # in squared distance to the centre, of most points: a digit of 
 
 
 def column_dot(a: Array, b: Array) -> Array:
-    """Inner products of the columns of a and b, summed in float64.
+    """Compute inner products of the columns of a and b, summed in float64.
 
     A float32 sum over 10^4 points loses the digits by which conjugate gradient tells one
     direction from the next.
@@ -46,7 +46,7 @@ def column_dot(a: Array, b: Array) -> Array:
 
 
 def consecutive_rows(matrix: Any, rows: slice) -> Any:
-    """Consecutive rows of a CSR matrix, as views of its data; slicing would copy."""
+    """Return consecutive rows of a CSR matrix as views of its data; slicing would copy."""
     entries = slice(matrix.indptr[rows.start], matrix.indptr[rows.stop])
     indptr = matrix.indptr[rows.start : rows.stop + 1] - matrix.indptr[rows.start]
     part = (matrix.data[entries], matrix.indices[entries], indptr)
@@ -103,7 +103,7 @@ def scaled_columns(block: Array, factors: Array, out: Array | None = None) -> Ar
 
 
 def _long_rows(a: Array, b: Array) -> list[tuple[Array, Array]]:
-    """Views of two blocks that join several rows to a long one, and the rows that are left.
+    """Return views of two blocks with several rows joined to long ones, and the remaining rows.
 
     NumPy loops over rows where an operation differs by column: rows of ten numbers take two to
     four times as long as long ones. Small blocks, and those that are not contiguous, stay
@@ -120,7 +120,7 @@ def _long_rows(a: Array, b: Array) -> list[tuple[Array, Array]]:
 
 
 def product(A: Matrix, B: Array) -> Any:
-    """A @ B in the wider precision of both, without a copy of A in it.
+    """Compute A @ B in the wider precision of both, without converting A.
 
     NumPy would convert all of A. Matrices that are not arrays, such as row blocks on a cluster,
     have products of their own.
@@ -134,7 +134,7 @@ def product(A: Matrix, B: Array) -> Any:
 
 
 def column_variances(X: Any) -> Array:
-    """Variances of the columns of points, missing cells (NaN) left out.
+    """Compute variances of the columns of points, without missing cells (NaN).
 
     In two passes, as the mean square less the square of the mean cancels for columns far from 0.
 
@@ -172,12 +172,12 @@ def column_variances(X: Any) -> Array:
 
 
 def largest_value(X: PointData) -> float:
-    """Largest absolute value in points, an array, sparse or rows."""
+    """Return the largest absolute value of points."""
     return moments_of(X).largest if is_rows(X) else float(abs(X).max())
 
 
 def center_of(X: Any) -> Array:
-    """Centre of points, relative to which squared distances lose few digits.
+    """Return a centre of points relative to which squared distances lose few digits.
 
     |x - z|^2 = |x|^2 - 2 x'z + |z|^2 cancels the more the farther points lie from the origin. So
     the centre is the mean. Where a few far rows drag the mean away from all others, and for sparse
@@ -205,7 +205,7 @@ def center_of(X: Any) -> Array:
 
 
 def medians(X: PointData) -> Array:
-    """Medians of the columns, in the precision of X; of many points those of a thousand of them.
+    """Compute the medians of the columns in the precision of X, from at most a thousand points.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def medians(X: PointData) -> Array:
 
 
 def spread_rows(X: PointData, most: int) -> Any:
-    """At most `most` of the points, evenly spaced, so that every run has the same."""
+    """Select at most `most` of the points, evenly spaced."""
     step = -(-X.shape[0] // most)
     if is_rows(X):
         return rows_of(X, np.arange(0, X.shape[0], step))
@@ -235,7 +235,7 @@ def _typical_square(X: Array) -> float:
 
 
 def shifted(X: PointData, center: Array) -> Any:
-    """X - center; of sparse points only columns with a centre other than 0 become dense.
+    """Compute X - center; in sparse points only columns with a nonzero centre become dense.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def shifted(X: PointData, center: Array) -> Any:
 
 
 def equal_columns(A: Array) -> list[tuple[Array, Array]]:
-    """The distinct columns of a matrix, each with the indices of all columns equal to it."""
+    """Return the distinct columns of a matrix, each with the indices of all equal columns."""
     groups: dict[bytes, list[int]] = {}
     for j, column in enumerate(np.ascontiguousarray(A.T) + 0.0):  # -0 is 0
         groups.setdefault(column.tobytes(), []).append(j)
@@ -279,7 +279,7 @@ def spd_factor(H: Array) -> Solve:
 
 
 def spd_halves(H: Array) -> tuple[Solve, Solve]:
-    """Factors B and B' of H^-1 = B'B for a symmetric positive definite matrix, as functions.
+    """Return factors B and B' of H^-1 = B'B, as functions, for a positive definite matrix.
 
     H is overwritten. A matrix that rounding has made indefinite is solved on the eigenvectors
     whose eigenvalues are above rounding, which is the minimum-norm solution.
@@ -306,7 +306,7 @@ def spd_halves(H: Array) -> tuple[Solve, Solve]:
 
 
 def normal_matrix(Z: Matrix, weights: Array, *, bias: bool) -> Array:
-    """The matrix Z'DZ of normal equations, in float64.
+    """Compute the matrix Z'DZ of normal equations, in float64.
 
     In float32 its error would exceed the identity that is added to such matrices.
 
@@ -338,7 +338,7 @@ def normal_matrix(Z: Matrix, weights: Array, *, bias: bool) -> Array:
 
 
 def summed_gram(parts: Iterable[Any], rows_of: Callable[[Any], Array], size: int) -> Array:
-    """The sum of B'B over row blocks B (b, size) of a matrix, as `summed` sums.
+    """Sum B'B over row blocks B (b, size) of a matrix; see `summed`.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def summed_gram(parts: Iterable[Any], rows_of: Callable[[Any], Array], size: int
 
 
 def summed(parts: Iterable[Any], term_of: Callable[[Any], Array], shape: tuple[int, ...]) -> Array:
-    """Sum over the parts of a matrix, each term computed by one thread.
+    """Sum terms for the parts of a matrix, each computed by one thread.
 
     So the threads share all of the work, where those of BLAS share the products alone. The sum is
     the same for any number of them: terms are added in their order.
@@ -378,7 +378,7 @@ def summed(parts: Iterable[Any], term_of: Callable[[Any], Array], shape: tuple[i
 
 
 def pivoted_cholesky(K: Array, tol: float) -> tuple[Array, Array]:
-    """K = F F' for a positive semi-definite K, with as many columns as K has rank.
+    """Factor a positive semi-definite K = F F', with as many columns as its rank.
 
     Returns
     -------
@@ -394,7 +394,7 @@ def pivoted_cholesky(K: Array, tol: float) -> tuple[Array, Array]:
 
 
 def asymmetry_of(K: Matrix) -> tuple[float, float]:
-    """Largest |K - K'| and largest |K|; of a large dense K in a sample of its tiles.
+    """Return the largest |K - K'| and |K|, for a large dense K in a sample of its tiles.
 
     Looking at all of 12000 x 12000 would take as long as tens of products with it.
     """
@@ -414,7 +414,7 @@ def asymmetry_of(K: Matrix) -> tuple[float, float]:
 
 
 def extreme_eigenvalues(K: Matrix) -> tuple[float, float]:
-    """Least and largest eigenvalue of a small matrix; of a large one Lanczos estimates."""
+    """Return the least and largest eigenvalue, by Lanczos estimates for a large matrix."""
     n = K.shape[0]
     if n <= _DECOMPOSED:
         dense = K.toarray() if is_sparse(K) else K

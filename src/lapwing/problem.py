@@ -1,4 +1,4 @@
-"""The problem of a fit: X and y, checked once and frozen.
+"""Problem of a fit: checked X and y.
 
 A *row* is one of the user's X; a *vertex* is a point of the problem. They differ where rows
 repeat: equal rows are one vertex (with as many observations as labels), so that repeating a row
@@ -25,7 +25,7 @@ _LARGEST_WEIGHT = 1e100  # squares and products with other weights stay in float
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A learning problem.
+    """Learning problem.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Problem:
         return mask
 
     def relabeled(self, labeled: Array, targets: Array, weights: Array) -> Problem:
-        """The same points with other labels, one a row: no kernel or graph is made again.
+        """Replace the labels of all rows, with the same points.
 
         Unlike in `make_problem` a labelled row of weight 0 stays, as an unlabelled point.
 
@@ -98,7 +98,7 @@ class Problem:
 
 
 def check_weights(sample_weight: ArrayLike | None, labeled: Array, class_weights: Array) -> Array:
-    """Weights of all rows, as float64; those of unlabelled rows only have to be finite.
+    """Return the weights of all rows as float64; those of unlabelled rows need only be finite.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def check_weights(sample_weight: ArrayLike | None, labeled: Array, class_weights
 
 
 def check_weight_sizes(weights: Array, rows: Array) -> Array:
-    """The weights, unless some of those of the rows (a mask) are so large that sums overflow.
+    """Return the weights; raise ValueError if sums over a mask of rows overflow.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def make_problem(
 
 
 def some_rows(X: PointData, rows: Array) -> Any:
-    """Points by their numbers, ascending; all of them are X itself."""
+    """Select points by ascending indices; all of them are X itself."""
     if len(rows) == X.shape[0]:
         return X
     return PickedRows(X, rows) if is_rows(X) else X[rows]
@@ -224,7 +224,7 @@ def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[A
 
 
 def distinct_rows(X: PointData) -> tuple[Array, Array]:
-    """First row of each distinct value, in order of appearance, and the position of every row's.
+    """Return the first row of each distinct row, and the index of the distinct row of every row.
 
     Rows are compared exactly, through a hash that costs one pass over X; equal hashes of
     different rows are told apart.
@@ -272,7 +272,7 @@ def value_order(X: PointData, *, pairwise: bool = False) -> Array:
 
 
 def _row_hashes(X: PointData, seed: int = _SEED) -> Array:
-    """A 64-bit hash a row: sum_j bits(x_j) r_j modulo 2^64, exact in any order of summation."""
+    """Hash each row: sum_j bits(x_j) r_j modulo 2^64, exact in any order of summation."""
     rng = np.random.default_rng(seed)
     odd = rng.integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if is_sparse(X):

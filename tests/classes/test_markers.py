@@ -321,7 +321,7 @@ DOUBTS: dict[str, tuple[Any, Any, type[Warning], str]] = {
         "auto",
         NothingUnlabeledWarning,
         r"Set y to None or NaN where there is no label, or pass what y holds there as unlabeled=\."
-        r" Meta-estimators that code y anew \(stacking, voting, bagging, one-vs-rest\) make a cl",
+        r" Meta-estimators that encode y \(stacking, voting, bagging, one-vs-rest\) make a cl",
     ),
     "a marker that is not there": ([0, 1], 9, NothingUnlabeledWarning, r"Set y to 9 where there"),
     "a marker that is not there, but -1": (

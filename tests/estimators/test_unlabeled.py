@@ -326,7 +326,7 @@ def test_meta_estimators_that_make_a_class_of_the_marker_are_told(
     assert NothingUnlabeledWarning in told_of
     assert all(warning.filename == __file__ for warning in caught)
     if make in [RECODING[name] for name in ("stacking", "voting", "bagging", "one-vs-rest")]:
-        assert "Meta-estimators that code y anew" in str(caught[0].message)
+        assert "Meta-estimators that encode y" in str(caught[0].message)
 
 
 @pytest.mark.parametrize("ensemble", [True, False])

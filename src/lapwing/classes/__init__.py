@@ -1,1 +1,1 @@
-"""Classes: labels in, scores to classes, class sizes."""
+"""Class labels, decoding of scores, and class sizes."""

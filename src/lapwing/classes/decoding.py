@@ -17,29 +17,29 @@ from lapwing._arrays import Array
 
 
 def n_columns(n_classes: int, *, paired: bool = False) -> int:
-    """Columns that n_classes classes take: one for two, else one a class, or one a pair."""
+    """Return the number of columns: one for two classes, otherwise one for each class or pair."""
     if n_classes == 2:
         return 1
     return n_classes * (n_classes - 1) // 2 if paired else n_classes
 
 
 def coded_columns(codes: Array, n_classes: int) -> Array:
-    """Targets in {-1, +1}: one column a class; for two classes one, positive for the second."""
+    """Code classes as targets -1 and 1: a column for each; for two one, positive for the second."""
     if n_columns(n_classes) == 1:
         return np.where(codes == 1, 1.0, -1.0)[:, None]
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
 def predict_codes(scores: Array) -> Array:
-    """Class codes (n,) from scores (n, c): the sign of one column, the first argmax of several.
+    """Decode scores (n, c) to class codes (n,): the sign of one column, or the first argmax.
 
     A score of zero elects the positive class (errata X5).
     """
     return (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
-def electing(values: Array, codes: Array) -> Array:
-    """Return values (n, c) that elect the given classes, raised by a last digit where they do not.
+def enforce_codes(values: Array, codes: Array) -> Array:
+    """Raise values (n, c) by a last digit where they do not decode to the given codes.
 
     Any arithmetic may round that digit away: take this step last.
     """
@@ -54,12 +54,12 @@ def electing(values: Array, codes: Array) -> Array:
 
 
 def of_each_class(scores: Array) -> Array:
-    """Scores with a column a class: of one column the negative and itself."""
+    """Return a column for each class; a single column becomes its negative and itself."""
     return np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
 
 
 def as_decisions(scores: Array) -> Array:
-    """Scores as scikit-learn gives them: those of two classes as a vector."""
+    """Return scores in scikit-learn's shape: a vector for two classes."""
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
@@ -69,12 +69,12 @@ def as_columns(decisions: Array) -> Array:
 
 
 def class_pairs(n_classes: int) -> Array:
-    """All pairs (a, b) with a < b, of shape (n_pairs, 2), in the order of their columns."""
+    """Return all pairs (a, b) with a < b, of shape (n_pairs, 2), in the order of their columns."""
     return np.array(list(combinations(range(n_classes), 2)), dtype=np.intp)
 
 
 def vote_matrix(n_classes: int) -> Array:
-    """Matrix (n_pairs, n_classes) that turns votes into scores."""
+    """Return the matrix (n_pairs, n_classes) that maps votes to scores."""
     pairs = class_pairs(n_classes)
     matrix = np.zeros((len(pairs), n_classes))
     each = np.arange(len(pairs))
@@ -84,11 +84,11 @@ def vote_matrix(n_classes: int) -> Array:
 
 
 def votes(values: Array, n_classes: int) -> Array:
-    """Scores (n, n_classes) from the decision values (n, n_pairs) of all pairs."""
+    """Compute scores (n, n_classes) from the decision values (n, n_pairs) of all pairs."""
     return np.asarray(np.clip(values, -1, 1) @ vote_matrix(n_classes).astype(values.dtype))
 
 
 def posteriors(scores: Array, sharpness: float) -> Array:
-    """Shares of the classes at every point, summing to 1: softmax of sharpness times the scores."""
+    """Compute the softmax of sharpness times the scores."""
     shares = np.exp(sharpness * (scores - scores.max(axis=1, keepdims=True)))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Labels: y to class codes or targets, and codes back to labels."""
+"""Conversion of y to class codes or regression targets, and of codes to labels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LARGEST = 1e100  # target of a regression: products of larger ones overflow
 
 @dataclass(frozen=True)
 class ClassLabels:
-    """Class labels, coded.
+    """Coded class labels.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class ClassLabels:
 
 
 def read_known(y: ArrayLike, marker: object, classes: Array) -> tuple[Array, Array]:
-    """Labels to score on, read as the fit did that found the classes.
+    """Read labels to score on, in the way of the fit that found the classes.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
 
 
 def code_known(y: ArrayLike, classes: Array) -> Array:
-    """Codes of labels that must all be among known classes.
+    """Code labels that must all be known classes.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def code_known(y: ArrayLike, classes: Array) -> Array:
 
 
 def check_class_weights(weights: dict[Any, Any], classes: Array) -> None:
-    """Refuse weights that are no numbers > 0, or of another class instead of one of y.
+    """Raise ValueError for class weights that are not > 0, or of an unknown class.
 
     Raises
     ------
@@ -164,12 +164,12 @@ def check_class_weights(weights: dict[Any, Any], classes: Array) -> None:
 
 
 def decode(codes: Array, classes: Array) -> Array:
-    """Labels from class codes."""
+    """Convert class codes to labels."""
     return classes[codes]
 
 
 def read_targets(y: ArrayLike) -> tuple[Array, Array]:
-    """Targets of a regression and the mask of the labelled ones.
+    """Read the targets of a regression, and return the mask of known ones.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def read_targets(y: ArrayLike) -> tuple[Array, Array]:
 
 
 def as_targets(y: ArrayLike) -> Array:
-    """Targets of a regression, NaN where they are missing in any way.
+    """Convert y to regression targets, with NaN for all kinds of missing values.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def _is_number(text: str) -> bool:
 
 
 def _labels(known: Array, marker: object) -> Array:
-    """Labelled entries as one comparable type."""
+    """Convert labelled entries to one comparable type."""
     if missing_mask(known).any():
         what = "NaN" if known.dtype.kind == "f" else "missing values (None, NaN or empty texts)"
         raise ValueError(

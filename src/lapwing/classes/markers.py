@@ -1,4 +1,4 @@
-"""y of any container as one array, and the markers of unlabelled rows."""
+"""Conversion of y to an array, and detection of the markers of unlabelled rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AUTO = "auto"
 
 
 def read_column(y: Any) -> Array:
-    """A list, array, series or frame of one column as an array of shape (n_samples,).
+    """Convert a list, array, series or frame of one column to an array of shape (n_samples,).
 
     NumPy and data frames change values where types mix: a column of whole numbers with gaps comes
     as floats, a list of texts and numbers as texts. Such columns are read as objects instead. The
@@ -57,26 +57,26 @@ def read_column(y: Any) -> Array:
 
 
 def objects(values: Iterable[Any]) -> Array:
-    """An array of the values as they are, whatever NumPy would make of them."""
+    """Make an object array of values without NumPy's conversions."""
     return np.array([*values, None], dtype=object)[:-1]
 
 
 def settle(values: Array) -> Array:
-    """Objects that are all numbers, or all booleans, as an array of such; others as they are."""
+    """Convert objects to an array of numbers or booleans if all are; return others unchanged."""
     found = {type(value): value for value in values} if values.dtype.kind == "O" else {}
     kinds = set(map(kind_of, found.values()))  # by type alone: a label more is read in no time
     return np.array(values.tolist()) if kinds in ({"number"}, {"bool"}) else values
 
 
 def plain(value: object) -> Any:
-    """A value as the user wrote it: 1 and not np.int64(1) in a message."""
+    """Return a value as the user wrote it, for messages: 1 instead of np.int64(1)."""
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return value  # .item() may be a count of nanoseconds
     return value.item() if isinstance(value, np.generic) else value
 
 
 def is_missing(value: object) -> bool:
-    """Whether a scalar means "no value": None, NaN, NaT, pandas.NA, a text of nothing or blanks."""
+    """Return whether a scalar is missing: None, NaN, NaT, pandas.NA, an empty or blank text."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):
@@ -87,7 +87,7 @@ def is_missing(value: object) -> bool:
 
 
 def missing_mask(y: Array) -> Array:
-    """Mask of the missing values of a column."""
+    """Return the mask of the missing values of a column."""
     if y.dtype.kind in "fc":
         return np.asarray(np.isnan(y))
     if y.dtype.kind in "mM":
@@ -100,7 +100,7 @@ def missing_mask(y: Array) -> Array:
 
 
 def kind_of(value: object) -> str:
-    """'bool', 'number', 'str' or 'other'; True is no number here, though True == 1 in Python."""
+    """Return 'bool', 'number', 'str' or 'other'; booleans are not numbers here."""
     for name, types in (
         ("bool", (bool, np.bool_)),
         ("number", (numbers.Real,)),
@@ -112,7 +112,7 @@ def kind_of(value: object) -> str:
 
 
 def _unmasked(y: Any) -> Any:
-    """A masked array as a plain one, with None where it is masked."""
+    """Convert a masked array to a plain one, with None where it is masked."""
     if not np.ma.is_masked(y):
         return y.data
     plain_values = y.data.astype(object)
@@ -121,7 +121,7 @@ def _unmasked(y: Any) -> Any:
 
 
 def _is_mixed(values: Any) -> bool:
-    """Whether NumPy would change values: [True, -1] into [1, -1], ['a', -1, None] into texts."""
+    """Return whether NumPy would change values, such as [True, -1] to [1, -1]."""
     texts = {isinstance(value, str) for value in values}
     return len(texts) > 1 or any(
         isinstance(v, (bool, np.bool_)) or (not isinstance(v, str) and is_missing(v))
@@ -131,7 +131,7 @@ def _is_mixed(values: Any) -> bool:
 
 @dataclass(frozen=True)
 class Unlabeled:
-    """The unlabelled rows of y.
+    """Unlabelled rows of y.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ def is_auto(marker: object) -> bool:
 
 
 def find_unlabeled(y: Array, marker: object) -> Unlabeled:
-    """The unlabelled rows of a column.
+    """Find the unlabelled rows of a column.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def find_unlabeled(y: Array, marker: object) -> Unlabeled:
 
 
 def unlabeled_among(y: Array, marker: object, classes: Array) -> Array:
-    """Mask of the unlabelled rows of a column whose classes are known from a fit.
+    """Return the mask of the unlabelled rows of a column whose classes are known from a fit.
 
     There -1 is a class or it is none, whatever else this y holds.
     """
@@ -192,7 +192,7 @@ def unlabeled_among(y: Array, marker: object, classes: Array) -> Array:
 
 
 def unlabeled_mask(y: Array, marker: object) -> Array:
-    """Mask of the entries of a column that are one marker; None, NaN and '' are any missing value.
+    """Return the mask of the entries that equal a marker; None, NaN and '' match any missing value.
 
     Raises
     ------

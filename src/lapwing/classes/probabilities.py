@@ -1,4 +1,4 @@
-r"""Probabilities of classes from decision values, with as few as no labels to learn them from.
+r"""Probabilities of classes from decision values, calibrated by few labels or none.
 
 A few labels a class say how sharp the scores are and no more, so one number is fitted:
 
@@ -41,7 +41,7 @@ _COPIES = 4  # of the scores, that are alive while their rows are worked on
 
 
 class SharpnessPrior(NamedTuple):
-    """Prior of the sharpness before a label is left out.
+    """Prior distribution of the sharpness.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ LOW_DENSITY_PRIOR = SharpnessPrior(centre=0.0, slope=0.25, classes=0.25, spread=
 
 
 class Sharpness(NamedTuple):
-    """Factor of the scores before they become probabilities.
+    """Factor of the scores in the softmax.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Sharpness(NamedTuple):
 
 
 def class_probabilities(scores: Array, sharpness: float) -> Array:
-    """Probabilities (n, n_classes) in double precision, from scores (n, c).
+    """Compute probabilities (n, n_classes) in double precision from scores (n, c).
 
     Rows sum to 1, and the first largest entry is that of the class that the scores elect, where
     rounding makes ties of scores and where they are equal too.
@@ -111,7 +111,7 @@ def _softmax(scores: Array, sharpness: float) -> Array:
 
 
 def tempered(probabilities: Array, factor: float) -> Array:
-    """The probabilities of the same scores with a sharpness that is `factor` times theirs."""
+    """Multiply the sharpness of probabilities by a factor."""
     with np.errstate(divide="ignore"):
         return class_probabilities(np.log(probabilities), factor)
 
@@ -157,7 +157,7 @@ def sharpness_of_gaps(
     left_out: Array | None = None,
     codes: Array | None = None,
 ) -> Sharpness:
-    """Fit the sharpness of scores of which the usual gaps are known; see `fit_sharpness`.
+    """Fit the sharpness of scores with known typical gaps; see `fit_sharpness`.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def sharpness_of_gaps(
 
 
 def usual_gap(scores: Array) -> float:
-    """The median of how far the best class is ahead of the second; where it is 0, the mean."""
+    """Return the median gap of the points, or their mean if it is 0."""
     gaps = gaps_of(scores)
     unit = gaps.max()
     if unit == 0:
@@ -212,7 +212,7 @@ def usual_gap(scores: Array) -> float:
 
 
 def gaps_of(scores: Array) -> Array:
-    """How far the best class of each point is ahead of the second."""
+    """Return the difference of the best and the second-best score of each point."""
     gaps = np.empty(len(scores))
     for rows in row_blocks(len(scores), 8 * _COPIES * max(2, scores.shape[1])):
         columns = of_each_class(np.asarray(scores[rows], dtype=np.float64))
@@ -234,7 +234,7 @@ def _exponential(logarithm: float) -> float:
 
 
 def _deviation(penalised: object, position: float, step: float = 0.1) -> float:
-    """Standard deviation of the Gaussian of the same curvature, at most that of the prior."""
+    """Return the standard deviation by Laplace's approximation, at most that of the prior."""
     assert callable(penalised)
     around = [penalised(position + shift) for shift in (-step, 0.0, step)]
     curvature = (around[0] - 2 * around[1] + around[2]) / step**2

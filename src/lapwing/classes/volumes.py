@@ -1,4 +1,4 @@
-r"""Class volumes and priors: decision values shifted so that classes have the sizes of a prior.
+r"""Class priors, and offsets of decision values that give classes the sizes of a prior.
 
 With few labels a class may flood the others although the order of points *within* each column is
 right. Offsets g, one a class, move the boundaries only. They minimise
@@ -34,7 +34,7 @@ PRIOR_FORMS = "'labels', 'uniform', 'unknown', None, a dict or an array of one n
 
 @dataclass(frozen=True, eq=False)
 class ClassOffsets:
-    """Class offsets and what they achieve.
+    """Class offsets, and the volumes that they give.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class ClassOffsets:
 
 
 def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
-    r"""Offsets a class that bring the volumes of the classes to a prior.
+    r"""Compute class offsets that give the classes the volumes of a prior.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
 
 
 def whole_volumes(prior: Array, n: int, before: Array) -> Array:
-    """Whole numbers of points: n times the prior, the largest remainders rounded up."""
+    """Round n times the prior to whole numbers of points, the largest remainders up."""
     whole = np.asarray(np.floor(prior * n + 1e-9))
     rest = np.round(prior * n - whole, 9)
     up = np.lexsort((-before, -rest))[: round(n - whole.sum())]
@@ -126,7 +126,7 @@ def whole_volumes(prior: Array, n: int, before: Array) -> Array:
 
 
 def _threshold(f: Array, mass: Array, target: float) -> tuple[Array, float]:
-    """One column: the points with the largest values are the second class.
+    """Threshold one column: the points with the largest values are the second class.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def _threshold(f: Array, mass: Array, target: float) -> tuple[Array, float]:
 
 
 def _centre(F: Array, targets: Array, plan: Plan) -> Array:
-    """Offsets in the middle of those that elect the plan's assignment; they sum to 0.
+    """Centre the offsets among those that give the plan's assignment; they sum to 0.
 
     The optimal ones obey g_j - g_k <= d_kj, the least loss of a point of k in j. The shortest
     distances from any class are extreme ones, and their mean lies inside if there is an inside.
@@ -195,7 +195,7 @@ def is_prior_like(value: object) -> bool:
 
 
 def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | None:
-    """Class prior as a user gives it, as probabilities.
+    """Convert a class prior of a user to probabilities.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
 def as_parts(
     prior: PriorLike, n_classes: int, name: str, classes: list[Any] | None = None
 ) -> Array:
-    """Numbers in proportion as parts that sum to 1.
+    """Scale non-negative numbers to sum 1.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def _named(name: str, counts: Array) -> Array | None:
 
 
 def _in_order(class_prior: PriorLike, known: list[Any]) -> Any:
-    """Parts in the order of the classes; what is not by class stays as it is."""
+    """Order a prior given by class as the classes; return others unchanged."""
     parts: Any = class_prior
     if not isinstance(parts, Mapping):
         # A Series, such as `value_counts`, whose order is that of the counts.

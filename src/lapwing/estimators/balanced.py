@@ -12,7 +12,7 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._parameters import Rule, parameters
 from lapwing._rows import PointData
-from lapwing.classes.decoding import electing, n_columns, of_each_class, predict_codes
+from lapwing.classes.decoding import enforce_codes, n_columns, of_each_class, predict_codes
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
@@ -450,7 +450,7 @@ def _values(partition: Partition, dtype: np.dtype[Any]) -> Array:
     two = n_columns(shares.shape[1]) == 1
     values = shares[:, 1:] - shares[:, :1] if two else 2 * shares - 1
     # Scores have more digits than shares.
-    return electing(values.astype(dtype, copy=False), partition.codes)
+    return enforce_codes(values.astype(dtype, copy=False), partition.codes)
 
 
 def _history(partition: Partition) -> dict[str, Array]:

@@ -52,7 +52,7 @@ class AnchorSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class AnchorRefits(Refits[AnchorPrepared, AnchorSolution]):
-    """By the Laplacian between the anchors.
+    """Refits by the Laplacian between the anchors.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class EigenfunctionSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class EigenfunctionRefits(Refits[EigenfunctionPrepared, EigenfunctionSolution]):
-    """By the functions' values on all points.
+    """Refits by the functions' values on all points.
 
     Attributes
     ----------
@@ -415,7 +415,7 @@ class EigenfunctionClassifier(
     def _fit_labels(
         self, prepared: EigenfunctionPrepared, rows: Array
     ) -> tuple[LeastSquares, Callable[[], Array]]:
-        """Coefficients of the functions, given their values at the observations.
+        """Compute coefficients of the functions from their values at the observations.
 
         And what gives the values at each observation by the fit without it.
         """

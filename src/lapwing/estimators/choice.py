@@ -64,7 +64,7 @@ STOPPING = (None, "stability", "validation", "mixed")
 
 
 class SolverChoice(NamedTuple):
-    """A solver's name, the reason for it, and the early stopping it takes if nothing else is said.
+    """Name of a solver, the reason for it, and its default early stopping.
 
     Beyond the sizes of direct solvers the optimum costs minutes that change hardly a prediction.
     """
@@ -80,7 +80,7 @@ class SolverChoice(NamedTuple):
 
 
 def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) -> SolverChoice:
-    """The solver for an objective.
+    """Choose the solver for an objective.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
 
 
 def check_solver(solver: str, loss: Loss, *, early_stopping: bool) -> None:
-    """Refuse a solver that cannot do what is asked; needs nothing that takes time.
+    """Raise ValueError for a solver that cannot do what is asked.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _automatic(objective: Objective, early_stopping: bool) -> SolverChoice:
 def gradient_traffic(
     n: int, n_columns: int, itemsize: int, *, settling: bool = False, n_threads: int = 1
 ) -> float:
-    """Bytes that conjugate gradient moves: some 300 passes over the kernel matrix to the optimum.
+    """Estimate the bytes that conjugate gradient moves: about 300 passes over the kernel matrix.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def gradient_traffic(
 
 
 def choose_for_kernel_matrix(n: int, n_labels: int) -> SolverChoice:
-    """The solver of a squared loss with a dense kernel matrix of n points, for forecasts too."""
+    """Choose the solver for the squared loss with a dense kernel matrix of n points."""
     if n > _MAX_POINTS:
         reason = f"n = {n} > {_MAX_POINTS}: products instead of a factorisation"
         return SolverChoice("pcg", reason, "stability")
@@ -192,7 +192,7 @@ def _automatic_linear(n_features: int, n: int, n_labels: int) -> SolverChoice:
 
 
 class EmbeddingChoice(NamedTuple):
-    """How embedded regression holds its function side, and why."""
+    """Form of the function side of embedded regression, with the reason."""
 
     solver: str  # 'matrix', 'features' or 'operator'
     stored: bool  # whether features are held in memory, as they are passed over again and again
@@ -200,17 +200,17 @@ class EmbeddingChoice(NamedTuple):
 
 
 def matrix_points(loss: Loss) -> int:
-    """Points up to which the full kernel is the default of embedded regression."""
+    """Return the number of points up to which the full kernel is the default."""
     return _MATRIX_POINTS[loss.name]
 
 
 def eigenvectors_wanted(n_columns: int) -> int:
-    """The default number of the graph's eigenvectors: one a class is the least."""
+    """Return the default number of eigenvectors, at least one for each class."""
     return max(_EIGENVECTORS, 2 * n_columns)
 
 
 def eigenpair_slack(n: int) -> float:
-    """Residual that the eigenpairs of n points may have, relative to the largest of them."""
+    """Return the admissible relative residual of the eigenpairs of n points."""
     return 0.0 if n <= _EXACT_POINTS else _SLACK
 
 
@@ -223,7 +223,7 @@ def seconds_of_columns(
     n_threads: int = 1,
     speed: float = 2 * SPEED,
 ) -> float:
-    """About how long the interior point method takes, which factors each column on its own.
+    """Estimate the seconds of the interior point method, which factors each column by itself.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def seconds_of_columns(
 
 
 def choose_embedding(objective: EmbeddedObjective) -> EmbeddingChoice:
-    """How to solve an embedded regression: by the kernel matrix, features or an operator.
+    """Choose how to solve an embedded regression: by the kernel matrix, features or an operator.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def choose_embedding(objective: EmbeddedObjective) -> EmbeddingChoice:
 
 
 class Validation(NamedTuple):
-    """Points with known answers that take no part in the fit.
+    """Validation data: labelled points that are not in the loss.
 
     `scores` maps a state of the solver to their decision values (v, c).
     """
@@ -280,7 +280,7 @@ def stopping_rule(
     *,
     regression: bool,
 ) -> StoppingRule | None:
-    """The rule that `stopping` names.
+    """Return the rule that `stopping` names.
 
     Checks are every sqrt(n) / 2 iterations; stability is reached below 1.5 % of changed
     predictions (for a regression: relative change of the values).

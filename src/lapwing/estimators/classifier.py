@@ -17,7 +17,7 @@ from lapwing._rows import PointData, PointsLike
 from lapwing.classes.decoding import (
     as_decisions,
     coded_columns,
-    electing,
+    enforce_codes,
     of_each_class,
     predict_codes,
 )
@@ -371,4 +371,4 @@ def _values(found: Refinement, before: Array) -> Array:
     """Decision values at which the scores 0 and 1 are -1 and +1; one column for two classes."""
     scores = found.scores
     values = 2 * scores - 1 if before.shape[1] > 1 else scores[:, 1:] - scores[:, :1]
-    return electing(values.astype(before.dtype, copy=False), found.codes)
+    return enforce_codes(values.astype(before.dtype, copy=False), found.codes)

@@ -81,21 +81,21 @@ _LOG = logging.getLogger("lapwing")
 
 
 class ScaledProblem(NamedTuple):
-    """A problem, and the same with its targets in units of their own."""
+    """Problem, with a copy whose targets are in their own units."""
 
     objective: EmbeddedObjective
     units: Units
     measured: EmbeddedObjective
 
     def on(self, space: Space) -> ScaledProblem:
-        """The same with the space held otherwise."""
+        """Replace the space."""
         if space is self.measured.space:
             return self  # with the graph side that it has formed
         return self._replace(measured=self.measured.with_space(space))
 
 
 class PreparedSolver(NamedTuple):
-    """Solver with the system that it has formed of a problem."""
+    """Solver with its system for a problem."""
 
     method: EmbeddedMethod
     space: Space
@@ -145,7 +145,7 @@ class EmbeddedSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
-    """Refits from the kernel side, from which f is eliminated once.
+    """Refits by the kernel side, from which f is eliminated once.
 
     Attributes
     ----------
@@ -200,14 +200,14 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
 
 
 class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSolution]):
-    """A loss between f and g, g's quadratic form on the graph and the labels; see the module."""
+    """Base of embedded regressions; see the module."""
 
     _n_stages = 5
     _kept_values = "virtual_labels_"
 
     @abstractmethod
     def _loss(self) -> Loss:
-        """The loss between the function and the virtual labels."""
+        """Return the loss between the function and the virtual labels."""
 
     def _check_combination(self) -> None:
         check_space_or_auto(self.space)
@@ -253,14 +253,14 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         return wanted[0] != wanted[1]
 
     def _n_eigenvectors(self, n: int, n_columns: int) -> int | None:
-        """Of the graph's eigenvectors of n points, how many span the virtual labels; None: any."""
+        """Return the number of eigenvectors that span the virtual labels; None for all."""
         if self.n_eigenvectors is None:
             return None
         auto = self.n_eigenvectors == "auto"
         return min(n, eigenvectors_wanted(n_columns) if auto else int(self.n_eigenvectors))
 
     def _make_space(self, problem: Problem) -> Space:
-        """The function side: full kernel, landmarks or linear."""
+        """Make the function side: full kernel, landmarks or linear."""
         if self._linear():
             input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
@@ -278,7 +278,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         return make_space(recipe, kernel, problem.X)
 
     def _forecast(self, problem: Problem) -> None:
-        """Refuse a full kernel that will not fit before the search for neighbours, not after."""
+        """Raise MemoryError early, before the search for neighbours, if the kernel will not fit."""
         if not self._linear() and self._takes_full_kernel(problem):
             exact = self.n_eigenvectors is None
             require_matrices(problem.n_points, EXACT_COPIES if exact else COPIES)
@@ -299,7 +299,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
                 )
 
     def _n_coordinates(self, problem: Problem) -> int:
-        """Of the function side, as far as it is known before it is made."""
+        """Return the number of coordinates of the function side if it is known in advance."""
         n = problem.n_points
         if self._linear():
             return min(n, int(problem.X.shape[1]))
@@ -389,7 +389,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         return plan, EMBEDDED_METHODS[objective.loss.name, plan.solver]
 
     def _form(self, scaled_problem: ScaledProblem) -> tuple[ScaledProblem, PreparedSolver]:
-        """Form the system of the kernel side, which takes memory and passes over the points."""
+        """Form the system of the kernel side."""
         plan, method = self._plan(scaled_problem)
         _LOG.info("the kernel side as %s: %s", plan.solver, plan.reason)
         if plan.stored:
@@ -418,7 +418,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
     def _follow(
         self, prepared: EmbeddedPrepared, solution: EmbeddedSolution, values: Array
     ) -> FittedFunction:
-        """F of the objective for virtual labels that are given."""
+        """Fit f to given virtual labels."""
         C, bias = float(self.C), bool(self.fit_intercept)
         space, system = solution.formed.space, solution.formed.system
         if isinstance(space, FullKernelSpace):
@@ -434,7 +434,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         return space.function(*regression.regress(values))
 
     def _levels_are_free(self, prepared: EmbeddedPrepared) -> bool:
-        """Whether targets may be centred: neither bias nor graph sees a constant added to all."""
+        """Return whether targets may be centred: a constant changes neither bias nor graph term."""
         pairs = prepared.eigenpairs
         # D - W leaves constants alone; so do its eigenvectors if they span all components.
         whole = pairs is None or pairs.n_components <= len(pairs.values)
@@ -442,7 +442,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         return free and self._regression
 
     def _check_matrix(self, space: Space) -> None:
-        """Refuse a kernel matrix that is none; a sample of it was looked at before."""
+        """Raise ValueError if the whole kernel matrix is not positive semi-definite."""
         kernel = space.kernel if isinstance(space, FullKernelSpace) else None
         if kernel is not None and not kernel.surely_positive_definite and not kernel.precomputed:
             matrix = f"The matrix of kernel={self.kernel!r}"
@@ -499,7 +499,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             self._warn_smoothed_away(prepared, prepared.eigenpairs)
 
     def _is_constant(self, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> bool:
-        """Return whether it was told already that answers do not vary."""
+        """Return whether answers are constant, of which other warnings inform."""
         values, problem = solution.values[prepared.problem.index], prepared.problem
         single = len(np.unique(predict_codes(solution.values))) == 1
         return single or diagnostics.hardly_vary(
@@ -507,7 +507,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         )
 
     def _warn_smoothed_away(self, prepared: EmbeddedPrepared, pairs: Eigenpairs) -> None:
-        """Warn of a mu that leaves nothing of the labels but means."""
+        """Warn of a mu that leaves only means of the labels."""
         lam, mu, problem = float(self.lam), float(self.mu), prepared.problem
         n_classes = max(2, problem.targets.shape[1])
         if self._regression or pairs.n_components >= n_classes:

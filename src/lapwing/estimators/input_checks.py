@@ -39,13 +39,13 @@ _SAMPLE = 500  # points on which a kernel is looked at that is never formed for 
 
 
 def warn_labels(warning: LapwingWarning | None) -> None:
-    """Warn of how y was read, if there is anything to tell."""
+    """Issue the warning about how y was read, if there is one."""
     if warning is not None:
         warn(str(warning), type(warning))
 
 
 def warn_calibrated_marker(n_unlabeled: int) -> None:
-    """Warn if scikit-learn's calibration hands on unlabelled rows.
+    """Warn if scikit-learn's calibration passes unlabelled rows.
 
     It looks at the marker only after the fits, and no estimator is asked then.
     """
@@ -119,7 +119,7 @@ def warn_outlying_rows(X: Matrix) -> None:
 
 
 def check_target_scale(targets: Array, weights: Array, dtype: np.dtype[Any]) -> None:
-    """Refuse targets whose weighted squares overflow, or that a precision does not hold."""
+    """Raise ValueError for targets that overflow, squared and weighed, or exceed the precision."""
     with np.errstate(over="ignore"):
         finite = bool(np.isfinite(weights @ targets**2).all())
     largest = float(np.abs(targets).max())
@@ -131,7 +131,7 @@ def check_target_scale(targets: Array, weights: Array, dtype: np.dtype[Any]) -> 
 
 
 def check_linear_scale(X: PointData) -> None:
-    """Refuse points whose dot products overflow, or underflow."""
+    """Raise ValueError for points whose dot products overflow or underflow."""
     largest, info = largest_value(X), np.finfo(X.dtype)
     highest = float(np.sqrt(info.max / X.shape[1]))
     lowest = float(np.sqrt(info.tiny / info.eps))  # a digit less is lost to numbers below tiny
@@ -144,7 +144,7 @@ def check_linear_scale(X: PointData) -> None:
 
 
 def check_kernel_matrix(K: Any, name: str) -> None:
-    """Refuse a kernel matrix that is not symmetric positive semi-definite.
+    """Raise ValueError for a kernel matrix that is not symmetric positive semi-definite.
 
     Small matrices are decomposed; of larger ones the diagonal, the Ritz values of a short Lanczos
     run and (beyond n = 5600) a sample of the entries are looked at. What is found is true (Ritz
@@ -172,7 +172,7 @@ def check_kernel_matrix(K: Any, name: str) -> None:
 
 
 def check_kernel(kernel: Kernel, X: PointData, name: str) -> None:
-    """Refuse a kernel that is not symmetric positive semi-definite on a sample of the points.
+    """Raise ValueError for a kernel that is not positive semi-definite on a sample of the points.
 
     For methods that never form the matrix of all points.
     """

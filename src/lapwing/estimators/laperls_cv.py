@@ -39,7 +39,7 @@ from lapwing.spaces.recipes import SpaceRecipe
 
 
 class Spectrum(NamedTuple):
-    """A recipe with what it makes of the points."""
+    """Graph recipe with the eigenpairs of the points."""
 
     recipe: GraphRecipe
     laplacian: Laplacian
@@ -50,7 +50,7 @@ EmbeddedPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[Spectr
 
 
 class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
-    """A grid over C, lambda, mu, numbers of eigenvectors, widths and graphs."""
+    """Prepared grid over C, lambda, mu, numbers of eigenvectors, widths and graphs."""
 
     _plain: ClassVar[type[EmbeddedEstimator]]
     _n_stages = 6
@@ -94,13 +94,13 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         )
 
     def _numbers(self, n_columns: int, most: int) -> list[int]:
-        """Numbers of eigenvectors, each once."""
+        """Return the distinct numbers of eigenvectors."""
         usual = eigenvectors_wanted(n_columns)
         numbers = (usual if isinstance(r, str) else int(r) for r in self.n_eigenvectors)
         return list(dict.fromkeys(min(r, most) for r in numbers))
 
     def _widths(self, problem: Problem) -> tuple[KernelWidth, ...]:
-        """The spaces."""
+        """Make the spaces."""
         if self._estimator()._linear():
             return (KernelWidth({}, None, self._estimator()._make_space(problem)),)
         found = []
@@ -134,7 +134,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
     def _paths(
         self, prepared: EmbeddedPathPrepared, space: Space, C: float, wanted: Array
     ) -> Iterator[tuple[Spectrum, SpectralPath]]:
-        """The path of every graph, by one elimination on the eigenvectors of all graphs."""
+        """Make the path of every graph, by one elimination on the eigenvectors of all graphs."""
         problem = prepared.problem
         distinct = list({id(s.pairs): s.pairs for s in prepared.laplacian}.values())
         every = replace(
@@ -213,7 +213,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
 
 
 def _again(space: Space) -> Space:
-    """The same space without the kernel matrix that it may come to hold."""
+    """Copy a space without the kernel matrix that it may cache."""
     if isinstance(space, FullKernelSpace) and isinstance(space.K, ComputedKernel):
         return replace(space, K=ComputedKernel(space.K.kernel, space.K.X))
     return space

@@ -129,7 +129,7 @@ class ManifoldSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
-    """By the labelled-size dual, on a deformed kernel that is factored once.
+    """Refits by the dual on a deformed kernel that is factored once.
 
     Attributes
     ----------
@@ -189,14 +189,14 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
 
 
 class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSolution]):
-    """Loss on labelled points, norm of the function, norm on the graph; see the module."""
+    """Base of manifold-regularised estimators; see the module."""
 
     _n_stages = 3
     _can_stop = False  # before the optimum is reached
 
     @abstractmethod
     def _loss(self) -> Loss:
-        """The loss on labelled points."""
+        """Return the loss on labelled points."""
 
     def _wants_graph(self) -> bool:
         return bool(self.gamma_I > 0)
@@ -239,7 +239,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         return False
 
     def _stopping(self, choice: SolverChoice, problem: Problem) -> str | None:
-        """The early stopping of a fit by the solver of `choice`."""
+        """Return the rule of early stopping for the chosen solver."""
         return None
 
     def _forecast(self, problem: Problem) -> None:
@@ -360,7 +360,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
     def _follow(
         self, prepared: ManifoldPrepared, solution: ManifoldSolution, values: Array
     ) -> FittedFunction:
-        """Least squares in the space of the fit, with its norm and without the graph."""
+        """Fit least squares in the space of the fit, with its norm and without the graph."""
         space, problem = prepared.space, prepared.problem
         inside = problem.vertex[problem.vertex >= 0]
         rows = np.bincount(inside, minlength=problem.n_points)
@@ -413,13 +413,13 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
 
 
 class StoppableEstimator(ManifoldEstimator):
-    """With a squared loss: conjugate gradient can be stopped early, or go on from the last fit."""
+    """Base of estimators with early stopping and warm start by conjugate gradient."""
 
     _can_stop = True
 
     @abstractmethod
     def _validation_targets(self, y: ArrayLike) -> Array:
-        """Y of the validation data, coded as the fit's."""
+        """Code the targets of the validation data as those of the fit."""
 
     @with_callbacks
     def fit(
@@ -517,7 +517,7 @@ class StoppableEstimator(ManifoldEstimator):
         return Validation(scores, self._validation_targets(data[1]))
 
     def _warm_start(self, previous: Mapping[str, Any], objective: Objective) -> State | None:
-        """The last fit's function, if it is one of this problem's space and is wanted."""
+        """Return the function of the last fit as a start, if it is wanted and of the same space."""
         linear = isinstance(objective.space, LinearSpace)
         coef = previous.get("coef_" if linear else "alpha_")
         if not self.warm_start or coef is None:

@@ -42,7 +42,7 @@ ManifoldPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[Recipe
 
 
 class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
-    """A grid over gamma_A, gamma_I, widths and graphs."""
+    """Prepared grid over gamma_A, gamma_I, widths and graphs."""
 
     _n_stages = 3
 
@@ -77,7 +77,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
             input_checks.warn_long_path(type(self).__name__, size, n_factors, seconds)
 
     def _widths(self, kernels: list[Kernel | None], problem: Problem) -> tuple[KernelWidth, ...]:
-        """The spaces; matrices are held only where there is one."""
+        """Make the spaces; a matrix is held only if there is a single one."""
         widths = []
         for kernel in kernels:
             if kernel is None:
@@ -91,7 +91,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         return tuple(widths)
 
     def _held(self, width: KernelWidth) -> KernelWidth:
-        """With its matrix in memory, checked if it may be none of a kernel."""
+        """Hold the matrix in memory, and check it if it may not be positive semi-definite."""
         space = width.space.stored()
         if space is width.space:
             return width
@@ -121,7 +121,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
     def _paths(
         self, F: Array, prepared: ManifoldPathPrepared, width: KernelWidth
     ) -> Iterator[tuple[RecipeGraph, DeformedPath]]:
-        """The path of every graph; powers of one Laplacian go on from each other."""
+        """Make the path of every graph, together for the powers of one Laplacian."""
         graphs: dict[int, list[RecipeGraph]] = {}
         for graph in prepared.laplacian or ():
             graphs.setdefault(id(graph.laplacian.affinity), []).append(graph)
@@ -192,7 +192,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
 
 
 def _first(prepared: ManifoldPathPrepared) -> dict[str, Any]:
-    """The first graph, if there is any."""
+    """First graph, if there is one."""
     return {"graph": prepared.laplacian[0].recipe} if prepared.laplacian else {}
 
 

@@ -1,4 +1,4 @@
-"""Regression on several targets: y has a column for each, and the fit an estimator."""
+"""Regression on several targets, with an estimator for each column of y."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ _RULES: dict[str, Rule] = {
 
 
 def check_space_or_auto(space: SpaceRecipe | str | None) -> None:
-    """Refuse what is no recipe of a space, None or 'auto'."""
+    """Raise an error unless a value is a recipe of a space, None or 'auto'."""
     if not isinstance(space, str):
         check_space(space)
     elif space != "auto":
@@ -136,7 +136,7 @@ def check_space_or_auto(space: SpaceRecipe | str | None) -> None:
 
 
 def check_parameters(estimator: BaseEstimator) -> None:
-    """Refuse parameters out of range.
+    """Raise ValueError for parameters out of range.
 
     Raises
     ------

@@ -140,7 +140,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         return self._transduce(self._decision_values(X))
 
     def predict_interval(self, X: PointsLike, coverage: float = 0.9) -> Array:
-        r"""Intervals that hold the true values of points with a given probability.
+        r"""Compute intervals that hold the true values of points with a given probability.
 
         The jackknife+ [1]_: with the fits :math:`f_{-i}` without one of the l targets and their
         errors :math:`r_i = |y_i - f_{-i}(x_i)|`, all exact, the ends for x are the
@@ -208,7 +208,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         return evaluate(ends, self._read_points(X, reset=False))
 
     def _left_out_errors(self, coverage: float) -> tuple[Array, int]:
-        """Absolute left-out errors, and which of them in order intervals take, from 1 on."""
+        """Return the absolute left-out errors, and the rank that intervals use, from 1 on."""
         check_is_fitted(self)
         if not isinstance(coverage, Real) or not 0 < coverage < 1:
             raise ValueError(f"coverage={coverage!r} must be a number between 0 and 1.")
@@ -230,7 +230,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         return residuals, place
 
     def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Coefficient of determination R^2 on the labelled rows; of several targets the mean.
+        """Compute R^2 on the labelled rows, the mean over several targets.
 
         Parameters
         ----------
@@ -322,7 +322,7 @@ class ManifoldRegressor(
     SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
     ManifoldEstimator,
 ):
-    """Regression by manifold regularisation."""
+    """Base of regressors by manifold regularisation."""
 
 
 class StoppableRegressor(
@@ -330,7 +330,7 @@ class StoppableRegressor(
     SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
     StoppableEstimator,
 ):
-    """Regression by manifold regularisation with the squared loss."""
+    """Base of regressors by manifold regularisation with the squared loss."""
 
     def _validation_targets(self, y: ArrayLike) -> Array:
         targets, labeled = read_targets(y)

@@ -86,7 +86,7 @@ LowDensityPrepared: TypeAlias = Prepared[Space, Laplacian | None]
 
 @dataclass(frozen=True, eq=False)
 class LowDensitySolution(Solution):
-    """Solution with the machine of every column.
+    """Solution with the machines of all columns.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class LowDensitySolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
-    """One fit for each; the balance of the labels may stay where it is.
+    """Refits by whole fits, optionally with the balance of the present labels.
 
     Every fit starts from the supervised solution of its own labels. From the minimum that knew the
     label that is left out it would stay there: the objective has one on its side, too.
@@ -127,7 +127,7 @@ class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
     estimator: S3VC
 
     def left_out_of(self, observations: Array) -> Array:
-        """The same of some observations; threads share the fits."""
+        """Compute `left_out` of some observations, with the fits in threads."""
         problem = self.prepared.problem
 
         def left_out(i: int) -> Array:
@@ -387,7 +387,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         return Prepared(targets, problem, laplacian, space)
 
     def _announce(self, problem: Problem, n_classes: int) -> None:
-        """Tell of minutes to come, of which the pairs are nearly all."""
+        """Warn before a long fit of pairs."""
         seconds = seconds_of_pairs(problem.n_points, n_classes)
         if self.space is None and seconds > LONG and not problem.labeled_rows.all():
             input_checks.warn_long_pairs(type(self).__name__, n_classes, problem.n_points, seconds)
@@ -398,7 +398,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         return LowDensityRefits(self, prepared)
 
     def _make_space(self, problem: Problem, *, paired: bool, deformed: bool) -> Space:
-        """The space of h, with the norm of its kernel alone."""
+        """Make the space of h, with the norm of its kernel."""
         X, kernel = problem.X, self._make_kernel(problem)
         whole = self.space is None and not (paired and not deformed)
         if kernel is not None and whole:
@@ -484,7 +484,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     def _reporter(
         self, made: Callable[[Array, Array], FittedFunction], tick: Tick, shape: tuple[int, int]
     ) -> Callable[[int, Callable[[], tuple[Array, float]]], bool]:
-        """Tell callbacks of every iteration; columns still to come are zero."""
+        """Make the function that reports iterations to callbacks; columns not yet fitted are 0."""
         coef, intercept = np.zeros(shape), np.zeros(shape[1])
 
         def report(column: int, known: Callable[[], tuple[Array, float]]) -> bool:
@@ -499,7 +499,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     def _fitted(
         self, space: Space, voting: Array | None, coef: Array, intercept: Array
     ) -> FittedFunction:
-        """The function of the columns, by the votes of pairs of the classes where these vote."""
+        """Make the fitted function, by votes for pairs of classes."""
         function = space.function(coef, intercept)
         # Most points of a full expansion are in no pair, or in none with a coefficient.
         if isinstance(space, FullKernelSpace) and isinstance(function, KernelExpansion):
@@ -533,7 +533,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
             )
 
     def _diagnose_balance(self, found: Sequence[Contradiction | None]) -> None:
-        """Tell of the column whose shares are farthest from those of its labels."""
+        """Warn of the column whose shares differ most from those of its labels."""
         contradicted = [(column, shares) for column, shares in enumerate(found) if shares]
         if not contradicted:
             return
@@ -583,7 +583,7 @@ _BALANCES = (
 
 
 def check_combination(estimator: BaseEstimator) -> None:
-    """Refuse parameters that do not go together.
+    """Raise ValueError for parameters that exclude each other.
 
     Raises
     ------
@@ -620,7 +620,7 @@ def check_combination(estimator: BaseEstimator) -> None:
 
 
 def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> BalanceConstraint:
-    """Read the parameter of that name.
+    """Convert the parameter `balance`.
 
     Raises
     ------
@@ -682,7 +682,7 @@ def _fractions(balance: Mapping[Any, Any], classes: Array) -> Array:
 
 
 def check_weights_of_all(targets: Targets, problem: Problem) -> None:
-    """Refuse weights that leave a class without a label, negative or much too large ones.
+    """Raise ValueError for weights without labels of a class, negative or too large ones.
 
     Raises
     ------
@@ -701,7 +701,7 @@ def check_weights_of_all(targets: Targets, problem: Problem) -> None:
 
 
 def observe(problem: Problem, n_classes: int) -> ClassObservations:
-    """Labelled and unlabelled points; unlabelled rows that are equal are one, of their sum."""
+    """Collect labelled and unlabelled points; the weights of equal unlabelled rows are summed."""
     # Rows left out of the points may lose their label when labels are drawn anew.
     rows = np.flatnonzero(~problem.labeled_rows & (problem.vertex >= 0))
     total = np.bincount(problem.vertex[rows], problem.row_weights[rows], problem.n_points)
@@ -717,7 +717,7 @@ def observe(problem: Problem, n_classes: int) -> ClassObservations:
 
 
 def choose_unlabeled_loss(loss: Any, method: Method | str, s: float) -> UnlabeledLoss:
-    """The loss of that name or the object; of 'auto' that of the method."""
+    """Return the unlabelled loss of a name or an object; for 'auto' that of the method."""
     if isinstance(loss, str) and loss == "auto":
         loss = as_method(method).unlabeled_loss
     return as_unlabeled_loss(loss, {"s": s})
@@ -731,6 +731,6 @@ def pairs_of_classes(multi_class: str, n_classes: int) -> bool:
 
 
 def seconds_of_pairs(n_points: int, n_classes: int) -> float:
-    """About how long machines of pairs take by one thread."""
+    """Estimate the seconds of machines of pairs in one thread."""
     n_pairs, of_pair = n_classes * (n_classes - 1) / 2, 2.0 * n_points / n_classes
     return n_pairs * _EVALUATIONS * (_OVERHEAD + 4 * of_pair**2 / _SPEED)

@@ -1,4 +1,4 @@
-"""Graphs of a given matrix or of a scikit-learn transformer."""
+"""Graphs from a given matrix or a scikit-learn transformer."""
 
 from __future__ import annotations
 

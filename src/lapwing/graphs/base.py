@@ -43,7 +43,7 @@ _ASYMMETRY = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-8}
 
 @runtime_checkable
 class GraphRecipe(Protocol):
-    """How a graph is made of points; see the module."""
+    """Recipe of a graph of points; see the module."""
 
     @property
     def normalized(self) -> bool | str:
@@ -101,7 +101,7 @@ _RULES: dict[str, Rule] = {
 
 
 def check_power(power: Any) -> int:
-    """Return the power of a Laplacian as an int, or raise ValueError."""
+    """Return the power of a Laplacian as an int; raise ValueError if it is not one."""
     check({"power": power}, _RULES)
     return int(power)
 
@@ -138,7 +138,7 @@ def is_normalized(normalized: object, *, regression: bool = False) -> bool:
 
 
 def check_points(X: object, owner: str) -> Any:
-    """Points as a float32 or float64 array or CSR matrix: finite, two-dimensional, not empty.
+    """Convert points to a finite, non-empty float32 or float64 array or CSR matrix.
 
     Rows were checked where they were read for the first time.
     """
@@ -158,7 +158,7 @@ def check_points(X: object, owner: str) -> Any:
 
 
 def check_affinity(affinity: Matrix, n_points: int | None = None) -> CSR:
-    """Check an affinity and bring it into the one form that the library uses.
+    """Check an affinity, and convert it to the library's canonical form.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _symmetric(W: CSR) -> CSR:
 
 
 def check_symmetry(W: CSR, mirror: CSR) -> bool:
-    """Check that entries of an affinity equal their mirror images, up to rounding.
+    """Raise ValueError if an affinity is not symmetric up to rounding.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def _without_diagonal(W: CSR) -> CSR:
 
 
 def check_values(values: Array, n_points: int) -> None:
-    """Refuse what is no vector (n,) or block (n, n_columns) of values at the points."""
+    """Raise ValueError unless values have the shape (n,) or (n, n_columns)."""
     if values.ndim not in (1, 2) or values.shape[0] != n_points:
         raise ValueError(
             f"F has shape {values.shape}, but the graph has {n_points} points: the shape must be "
@@ -258,7 +258,7 @@ def tidy(W: CSR) -> CSR:
 
 
 def check_recipe(recipe: BaseEstimator, **rules: Rule) -> None:
-    """Refuse parameters of a recipe that are out of range.
+    """Raise ValueError if parameters of a recipe are out of range.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ _LARGEST = 1e151  # of values and of their inverses: sums of squares of a millio
 
 
 def check_magnitude(X: PointData) -> None:
-    """Refuse points whose squares overflow or underflow.
+    """Raise ValueError for points whose squares overflow or underflow.
 
     Parameters
     ----------

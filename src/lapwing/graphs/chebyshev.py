@@ -79,7 +79,7 @@ class Filter:
     def reducing(
         cls, lower: float, upper: float, wanted: float, factor: float, max_growth: float
     ) -> Filter:
-        """Of a degree that reduces [lower, upper] against ``wanted`` by a factor, if it can."""
+        """Choose a degree that reduces [lower, upper] relative to ``wanted`` by a factor."""
         x = [1 + 2 * (lower - s) / (upper - lower) for s in (wanted, 0.0)]
         rate, rate_at_zero = (math.acosh(max(value, 1 + 1e-12)) for value in x)
         degree = math.log(max(2 * factor, 4.0)) / rate
@@ -96,7 +96,7 @@ class Filter:
 
 
 class FilterOperator(Protocol):
-    """A matrix, and what the iteration does with blocks of vectors, wherever they are held."""
+    """Operations of the iteration with a matrix and blocks of vectors, for any storage of both."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -105,19 +105,19 @@ class FilterOperator(Protocol):
         """p(L) X; X may be overwritten, here and below."""
 
     def orthonormal(self, X: Any, locked: Any, done: int) -> Any:
-        """An orthonormal basis of the span of X less the null vectors and those locked."""
+        """Return an orthonormal basis of the span of X without null and locked vectors."""
 
     def rayleigh_ritz(self, X: Any) -> tuple[Array, Array, Any]:
-        """Ritz values of the span of X, lengths of their residuals, and the Ritz vectors."""
+        """Compute Ritz values of the span of X, their residual norms, and the Ritz vectors."""
 
     def room(self, k: int) -> Any:
-        """For k vectors that will be locked."""
+        """Reserve memory for k locked vectors."""
 
     def lock(self, locked: Any, done: int, X: Any, good: int) -> Any:
-        """With the first vectors of X locked as well."""
+        """Lock the first vectors of X as well."""
 
     def rest(self, X: Any, good: int) -> Any:
-        """X without its first vectors."""
+        """Return X without its first vectors."""
 
 
 class _Products:
@@ -144,7 +144,7 @@ class _Products:
         return out
 
     def over_rows(self, task: Callable[[slice], Any]) -> list[Any]:
-        """The results of a task for blocks of rows, in their order."""
+        """Return the results of a task for all row blocks, in order."""
         return share(self._n_threads, task, row_blocks(self._rows[-1].stop, 1, _ROWS))
 
     def gram(self, A: Array, B: Array) -> Array:
@@ -207,7 +207,7 @@ def advance(y: Array, now: Array, c: Any, e: Any) -> Array:
 
 
 def block_width(k: int) -> int:
-    """Vectors that are iterated for k wanted ones.
+    """Return the number of vectors to iterate for k wanted ones.
 
     The convergence depends on the ratio of the k-th eigenvalue to the first beyond the block; a
     fifth more was faster than a half more.
@@ -335,7 +335,7 @@ def filtered(
 
 
 def _rayleigh_ritz(L: _Products, X: Array) -> tuple[Array, Array]:
-    """Ritz values of the span of X and lengths of their residuals; X becomes the Ritz vectors."""
+    """Compute Ritz values of the span of X and residuals; Ritz vectors overwrite X."""
     Z = L.multiply(X)
     s, U = ritz(L.gram(X, Z))
     U, scale = U.astype(X.dtype), s.astype(X.dtype)
@@ -348,13 +348,13 @@ def _rayleigh_ritz(L: _Products, X: Array) -> tuple[Array, Array]:
 
 
 def ritz(H: Array) -> tuple[Array, Array]:
-    """Find the eigenvalues, ascending, and eigenvectors of X'LX, which rounding made asymmetric."""
+    """Solve the eigenproblem of X'LX, symmetrised, with ascending eigenvalues."""
     s, U = sla.eigh((H + H.T) / 2, overwrite_a=True, check_finite=False)
     return s, U
 
 
 def residual_squares(X: Array, LX: Array, values: Array) -> Array:
-    """Sum the squares of the columns of L X - X diag(values), over L X."""
+    """Compute the squared norms of the columns of L X - X diag(values); L X is overwritten."""
     LX -= X * values
     return np.asarray(np.einsum("ij,ij->j", LX, LX, dtype=np.float64))
 
@@ -389,7 +389,7 @@ def whitening(G: Array) -> Array | None:
 def _subtract(
     L: _Products, X: Array, null: CSR, on_null: Array, locked: Array, on_locked: Array
 ) -> None:
-    """X less its parts along null and locked vectors, over X."""
+    """Project X, in place, to the complement of null and locked vectors."""
 
     def task(rows: slice) -> None:
         X[rows] -= null[rows] @ on_null

@@ -1,4 +1,4 @@
-r"""Greedy experimental design on a graph: the points that say most about all others.
+r"""Greedy experimental design on a graph: choice of the most informative points.
 
 Values on the points with the prior precision L + delta of a graph are, on the span of the k
 smoothest eigenvectors, V z with z normal of variances 1 / (sigma_i + delta). A label with noise at
@@ -39,7 +39,7 @@ _EIGENVECTORS, _FEW, _SHARE = 100, 10, 0.1
 
 
 def spectral_prior(values: Array, vectors: Array) -> Array:
-    """Coordinates Z (n, k) with Z Z' the prior covariance of the values on the points.
+    """Compute coordinates Z (n, k) with Z Z' the prior covariance of the values on the points.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def spectral_prior(values: Array, vectors: Array) -> Array:
 
 
 def design_of(laplacian: Laplacian, pairs: Eigenpairs | None = None) -> Array:
-    """Coordinates of a graph's points, by which they are chosen.
+    """Compute the coordinates of a graph's points for the design.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def design_of(laplacian: Laplacian, pairs: Eigenpairs | None = None) -> Array:
 def cover(
     laplacian: Laplacian, observed: Array, k: int, counts: Array, design: Array | None = None
 ) -> Array:
-    """The k points that say most about all others where no answer is known yet.
+    """Choose the k points to label first, when nothing is known.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def most_informative(
     counts: Array,
     affinity: CSR | None = None,
 ) -> Array:
-    """The k points to ask next, the most telling first.
+    """Choose the k points to label next, the most informative first.
 
     Parameters
     ----------
@@ -168,14 +168,14 @@ def most_informative(
 
 
 def _posterior_root(Z: Array, observed: Array) -> Array:
-    """R with R R' = (I + Z_L' Z_L / s^2)^-1, the covariance after labels in coordinates of Z."""
+    """Compute R with R R' = (I + Z_L' Z_L / s^2)^-1, the posterior covariance over Z."""
     seen = Z[observed]
     values, V = np.linalg.eigh(seen.T @ seen / _NOISE)
     return np.asarray(V / np.sqrt(1 + np.maximum(values, 0.0)))
 
 
 def _told(rows: Array, row: Array) -> Array:
-    """Rows of a root of the covariance after a label at a point with this row."""
+    """Update the rows of a root of the covariance for a label at the point of a row."""
     size = float(row @ row)
     if size <= 0:
         return rows

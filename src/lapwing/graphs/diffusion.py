@@ -1,4 +1,4 @@
-r"""Diffusion on a graph: the operators of an affinity W that are weighed by degrees.
+r"""Diffusion on a graph: the operators of an affinity W and its degrees.
 
 With D = diag(d), d = W 1, and L = D - W:
 
@@ -45,7 +45,7 @@ class Diffusion:
 
     @classmethod
     def of(cls, laplacian: Laplacian, dtype: np.dtype[Any] | None = None) -> Diffusion:
-        """That of the affinity of a Laplacian, whatever its power and normalisation.
+        """Make the diffusion of the affinity of a Laplacian, of any power and normalisation.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class Diffusion:
 
     @classmethod
     def from_affinity(cls, affinity: CSR, degrees: Array | None = None) -> Diffusion:
-        """That of an affinity of the library's one form (`lapwing.graphs.base.check_affinity`)."""
+        """Make the diffusion of an affinity in canonical form (`check_affinity`)."""
         if degrees is None:
             degrees = np.asarray(affinity.sum(axis=1, dtype=np.float64))
         joined = degrees > 0
@@ -89,23 +89,23 @@ class Diffusion:
 
     @cached_property
     def ordered(self) -> tuple[Array, Diffusion]:
-        """An order of the points with neighbours near each other, and the same on these."""
+        """Order of the points with neighbours near each other, and the diffusion in this order."""
         order = near_order(self.affinity)
         part = sp.csr_array(self.affinity[order][:, order])
         return order, Diffusion(part, self.degrees[order], self.masses[order])
 
     def neighbors(self, F: Array) -> Array:
-        """W F, values (n, c) summed over neighbours."""
+        """Compute W F, the sum of values (n, c) over neighbours."""
         return sparse_product(self.affinity, F)
 
     def laplacian(self, F: Array) -> Array:
-        """L F = (D - W) F."""
+        """Compute L F = (D - W) F."""
         spread = self.degrees.astype(F.dtype)[:, None] * F
         spread -= self.neighbors(F)
         return np.asarray(spread)
 
     def walk(self, F: Array) -> Array:
-        """D^-1 W F, the mean over neighbours; a point without any keeps its value."""
+        """Compute D^-1 W F, the mean over neighbours; isolated points keep their values."""
         parts, alone = self._walk_parts
         mean = self.neighbors(F)
         mean *= parts.astype(F.dtype, copy=False)[:, None]
@@ -121,14 +121,14 @@ class Diffusion:
         return parts, np.flatnonzero(self.degrees == 0)
 
     def vote(self, shares: Array | CSR, rows: Array) -> Array:
-        """Mean of the shares (n, c) over the neighbours of some rows."""
+        """Compute the mean of shares (n, c) over the neighbours of some rows."""
         total: Any = self.affinity[rows] @ shares
         if is_sparse(total):
             total = total.toarray()
         return np.asarray(total / np.maximum(self.degrees[rows], np.finfo(float).tiny)[:, None])
 
     def cuts(self, codes: Array, n_classes: int) -> Array:
-        """Weights of the edges between every two classes, (c, c); each edge within one twice.
+        """Sum the weights of edges between classes (c, c); those within a class count twice.
 
         Parameters
         ----------
@@ -142,13 +142,13 @@ class Diffusion:
         return np.asarray(total.reshape(n_classes, n_classes))
 
     def cut(self, codes: Array) -> float:
-        """Weight of the edges between points of different classes."""
+        """Sum the weights of the edges between points of different classes."""
         W = self.affinity
         small = codes.astype(np.min_scalar_type(int(codes.max(initial=0))))  # a third of the time
         between = np.repeat(small, np.diff(W.indptr)) != small.take(W.indices)
         return float(W.data[between].sum(dtype=np.float64)) / 2
 
     def restrict(self, rows: Array) -> Diffusion:
-        """The same on some of the points, edges to all others left out."""
+        """Restrict to some of the points, without the edges to others."""
         part = sp.csr_array(self.affinity[rows][:, rows])
         return Diffusion.from_affinity(part)

@@ -55,7 +55,7 @@ _HUBS = 1000  # neighbours that the end of an edge has, on the average
 
 
 class _Scalable:
-    """Power of a Laplacian, of which objectives take a multiple."""
+    """Base of powers of a Laplacian, of which objectives use a multiple."""
 
     def scaled(self: PowerOperator, gamma: float) -> ScaledLaplacian:
         """Return gamma L^p, the graph's part of an objective.
@@ -235,7 +235,7 @@ def _degrees(W: CSR) -> Array:
 
 
 def laplacian_matrix(W: CSR, degrees: Array, normalized: bool, dtype: np.dtype[Any]) -> CSR:
-    """L, exactly symmetric: computed in float64, some edges at a time, and rounded once.
+    """Compute L, exactly symmetric, in float64 in blocks of edges, and round it once.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def normalized_weights(
 
 
 def sparse_product(L: CSR, F: Array) -> Array:
-    """L F, over threads where F is wide: SciPy's kernels release the GIL but use one core."""
+    """Compute L F, in threads if F is wide: SciPy's kernels release the GIL but use one core."""
     columns = F.shape[1] if F.ndim == 2 else 1
     n_threads = available_threads() if L.nnz * columns >= _THREADED_WORK else 1
     if n_threads == 1:
@@ -301,7 +301,7 @@ def sparse_product(L: CSR, F: Array) -> Array:
 
 
 class PowerOperator(Protocol):
-    """L^p: what `ScaledLaplacian` asks of `Laplacian` and `AnchorLaplacian`."""
+    """Operator L^p that `ScaledLaplacian` multiplies by gamma."""
 
     @property
     def n_points(self) -> int:
@@ -320,7 +320,7 @@ class PowerOperator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ScaledLaplacian:
-    """The operator gamma L^p on the values of functions at n points, and a function of them.
+    """Operator gamma L^p on the values of functions at n points; also callable.
 
     Made by `Laplacian.scaled` and `AnchorLaplacian.scaled`.
 
@@ -381,7 +381,7 @@ class ScaledLaplacian:
 
 
 def near_order(matrix: CSR) -> Array:
-    """Reverse Cuthill-McKee order ([1]_): breadth first, from an end of each component.
+    """Compute a reverse Cuthill-McKee order ([1]_): breadth first, from an end of each component.
 
     Where a few points are neighbours of most others no order helps, and sorting their neighbours
     would take the square of their number: the points keep their order.
@@ -581,7 +581,7 @@ class AnchorLaplacian(_Scalable):
         return np.asarray(connected_components(gram, directed=False)[1])
 
     def reached_anchors(self, index: ArrayLike) -> Array:
-        """Which anchors lie in a connected component of some points.
+        """Return the mask of the anchors in a connected component of some points.
 
         Parameters
         ----------
@@ -597,7 +597,7 @@ class AnchorLaplacian(_Scalable):
 
     @property
     def component_sizes(self) -> Array:
-        """Number of points of each connected component."""
+        """Count the points of each connected component."""
         # The weights of a point sum to one, all of them in its component.
         return np.rint(np.bincount(self.anchor_components, self.masses)).astype(np.int64)
 

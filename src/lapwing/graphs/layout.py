@@ -94,7 +94,7 @@ def _tsne(affinity: CSR, start: NDArray[np.float64], seed: int) -> NDArray[np.fl
 def _place_beside(
     places: NDArray[np.float64], component: NDArray[np.int32], large: NDArray[np.bool_]
 ) -> None:
-    """Place the points of small components as discs in columns to the right of the others."""
+    """Place the points of small components as discs, in columns to the right of the others."""
     rest = np.flatnonzero(~large)
     if not len(rest):
         return

@@ -177,7 +177,7 @@ class KNNGraph(BaseEstimator):
         return self._affinity(self.neighbors(X))
 
     def affinity_of_rows(self, X: Rows, memory: Memory | str | None) -> CSR:
-        """`affinity` of points on disk, with finished stages of the search kept.
+        """Compute the `affinity` of points on disk, with a cache for finished stages of the search.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class KNNGraph(BaseEstimator):
         return affinity_of_edges(edges, self.weights, mutual=self.mutual)
 
     def neighbors(self, X: PointData) -> Neighbors:
-        """Nearest neighbours that the graph is made of.
+        """Find the nearest neighbours that the graph is made of.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class KNNGraph(BaseEstimator):
 
 
 def _principal_components(X: Array, n_components: int) -> Array:
-    """Coordinates of the points along their first principal axes, (n, n_components)."""
+    """Compute coordinates (n, n_components) of the points along their first principal axes."""
     n, d = X.shape
     require_memory(
         (2 * n * d + n * n_components) * X.itemsize + 2 * d * d * 8,

@@ -31,7 +31,7 @@ _MOSTLY_ZERO = 0.1
 
 
 def as_graph(graph: GraphLike) -> GraphRecipe:
-    """Turn what a user gives for ``graph=`` into a recipe.
+    """Return the recipe for a value of ``graph=``.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def as_graph(graph: GraphLike) -> GraphRecipe:
 
 
 def graph_reads_rows(graph: GraphLike) -> bool:
-    """Whether the graph of points on disk is made of their blocks; None is the default graph."""
+    """Return whether a graph of points on disk is built from blocks; None is the default graph."""
     if graph is None or isinstance(graph, np.ndarray) or sp.issparse(graph):
         return True
     if isinstance(graph, KNNGraph):
@@ -81,7 +81,7 @@ def build_laplacian(
     memory: Any = None,
     regression: bool = False,
 ) -> Laplacian:
-    """Build the Laplacian of points from anything that `as_graph` accepts.
+    """Build the Laplacian of points for a value of ``graph=``.
 
     Parameters
     ----------

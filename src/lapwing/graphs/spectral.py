@@ -202,7 +202,7 @@ def _check(laplacian: Laplacian, k: object, tol: object, slack: object, max_iter
 
 
 def warn_eigenpairs(found: Eigenpairs, k: int) -> None:
-    """Say what eigenpairs lack."""
+    """Warn if eigenpairs are inexact or fewer than asked for."""
     # Here and not where they are found, so that pairs that are read from a cache warn as well.
     if not found.converged:
         warn(
@@ -244,7 +244,7 @@ def _compute(
     laplacian: Laplacian,
     callback: Callable[[], object] | None,
 ) -> Eigenpairs:
-    """Find the eigenpairs; a function of all but the last two arguments, for `joblib.Memory`.
+    """Compute the eigenpairs; `joblib.Memory` ignores the last two arguments.
 
     The graph is given by plain arrays, as matrices and operators carry what was cached on them into
     their hash. ``laplacian`` is made of it and of the two arguments that follow.
@@ -283,20 +283,20 @@ def _compute(
 
 
 class Limits(NamedTuple):
-    """Bounds that steer an iteration."""
+    """Limits of the iteration."""
 
     upper: float  # bound of the norm of L
     tolerance: float  # of the lengths of residuals
 
 
 def limits_of(normalized: bool, largest_degree: float, dtype: np.dtype[Any], tol: float) -> Limits:
-    """The limits of a Laplacian, and of the precision that its eigenpairs are found in."""
+    """Return the limits for a Laplacian and the precision of its eigenpairs."""
     upper = 2.0 if normalized else max(2.0 * largest_degree, 1e-300)
     return Limits(upper, max(tol, _ROUNDINGS * float(np.finfo(dtype).eps)) * upper)
 
 
 def _null_vectors(laplacian: Laplacian) -> CSR:
-    """Orthonormal null vectors (n, number of components), of the largest component first."""
+    """Return orthonormal null vectors (n, n_components), that of the largest component first."""
     labels = laplacian.component_labels
     sizes = np.bincount(labels)
     place = np.empty(len(sizes), dtype=np.intp)
@@ -322,7 +322,7 @@ def _first_points(labels: Array, n_components: int) -> Array:
 
 
 def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> tuple[Array, Array, float]:
-    """The m smallest pairs on the complement of the null vectors, and the value that follows."""
+    """Compute the m smallest pairs beyond the null vectors, and the next eigenvalue."""
     n, zeros = null.shape
     require_memory(
         (2 * n * n + 2 * n * m) * 8,
@@ -358,7 +358,7 @@ def _with_sign(vectors: Array) -> Array:
 
 
 def _residual(laplacian: Laplacian, values: Array, vectors: Array) -> float:
-    """Largest |L v - s v|; the null vectors need no look."""
+    """Compute the largest |L v - s v|, without the null vectors."""
     worst = 0.0
     # A few columns at a time, as L V is as large as V.
     width = int(np.clip(_RESIDUAL_BYTES // (8 * len(vectors)), 1, 16))
@@ -370,5 +370,5 @@ def _residual(laplacian: Laplacian, values: Array, vectors: Array) -> float:
 
 
 def eigenvalue_gap(last: float, following: float) -> float:
-    """1 - last / following; 0 for copies of one eigenvalue."""
+    """Return 1 - last / following; 0 for equal eigenvalues."""
     return 0.0 if following <= last else 1 - last / following

@@ -35,14 +35,14 @@ def _gaussian(squared_ratio: Array) -> Array:
 
 
 def _heat(edges: Edges) -> Array:
-    """exp(-d^2 / (2 t^2)), t the mean length of the directed edges (errata L6)."""
+    """Compute exp(-d^2 / (2 t^2)), with t the mean length of the directed edges (errata L6)."""
     # Lengths of points on disk are float32, and so are their weights; sums are not.
     t = float(edges.lengths.mean(dtype=np.float64)) if len(edges.lengths) else 0.0
     return heat(edges.lengths, t)
 
 
 def heat(lengths: Array, t: float) -> Array:
-    """exp(-d^2 / (2 t^2)) of lengths d, 1 for t = 0."""
+    """Compute exp(-d^2 / (2 t^2)) of lengths d; 1 for t = 0."""
     if t == 0:  # nothing but duplicates
         return np.ones_like(lengths)
     return _gaussian((lengths / t) ** 2 / 2)
@@ -53,7 +53,7 @@ def _binary(edges: Edges) -> Array:
 
 
 def _self_tuning(edges: Edges, steepness: float = 1.0) -> Array:
-    """exp(-d^2 / (s_i s_j)), s_i the length of the longest edge from i (Zelnik-Manor and Perona).
+    """Compute exp(-d^2 / (s_i s_j)), with s_i the longest edge from i (Zelnik-Manor and Perona).
 
     Where s_i = 0 (at least k duplicates) the smallest positive scale of the graph stands in: the
     limit s_i -> 0 would cut the duplicates off from everything else.
@@ -70,7 +70,7 @@ def _self_tuning(edges: Edges, steepness: float = 1.0) -> Array:
 
 
 def _steep(edges: Edges) -> Array:
-    """exp(-4 d^2 / (s_i s_j)): about e^-4 at the farthest neighbour, where the above is e^-1."""
+    """Compute exp(-4 d^2 / (s_i s_j)): e^-4 at the farthest neighbour, instead of e^-1."""
     return _self_tuning(edges, steepness=4.0)
 
 
@@ -86,7 +86,7 @@ WEIGHT_FUNCTION = "a function from an array of distances to an array of weights"
 
 
 def affinity_of_edges(edges: Edges, weights: str | WeightFunction, *, mutual: bool = False) -> CSR:
-    """Symmetric affinity of directed edges.
+    """Make a symmetric affinity of directed edges.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Losses with kinks made differentiable by multipliers, without moving their minima.
+r"""Augmented losses: losses with kinks, made differentiable by multipliers with the same minima.
 
 The method of multipliers splits the score f of an observation from what its loss sees, z, and ties
 the two by a multiplier lambda and a penalty rho. With the weight c of the observation,
@@ -52,17 +52,17 @@ class Augmented(Loss):
 
     @abstractmethod
     def updated(self, y: Array, f: Array) -> Array:
-        """The next multipliers, at scores f."""
+        """Compute the next multipliers, at scores f."""
 
     def derivative(self, y: Array, f: Array) -> Array:
         return self.updated(y, f) / 2
 
     @abstractmethod
     def moved(self, multipliers: Array, penalty: float) -> Self:
-        """The same with other multipliers and penalty."""
+        """Replace multipliers and penalty."""
 
     def next_round(self, multipliers: Array, left: float, before: float, stiffest: float) -> Self:
-        """The loss of the next round, with a larger penalty after a slow one.
+        """Make the loss of the next round, with a larger penalty after a slow round.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class ShiftedHinge(Augmented):
 
 @dataclass(frozen=True, eq=False)
 class AugmentedLoss(Augmented):
-    """Any convex loss, by its proximal points."""
+    """Augmented form of any convex loss, by its proximal points."""
 
     loss: Loss
     weights: Array
@@ -155,7 +155,7 @@ class AugmentedLoss(Augmented):
 def augmented(
     loss: Loss, targets: Array, weights: Array, multipliers: Array, penalty: float
 ) -> Augmented:
-    """A loss made differentiable: by its formula if there is one, else by its proximal points.
+    """Augment a loss: by its formula if there is one, otherwise by its proximal points.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def augmented(
 
 
 def proximal_point(loss: Loss, y: Array, v: Array, step: Any) -> tuple[Array, Array]:
-    """Argmin of step * l(y, z) + (z - v)^2 / 2 over z, and its derivative with respect to v.
+    """Compute the argmin of step * l(y, z) + (z - v)^2 / 2 over z, and its derivative in v.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from lapwing._arrays import Array
 
 
 class Kind(StrEnum):
-    """How a loss bends."""
+    """Smoothness class of a loss."""
 
     PIECEWISE_QUADRATIC = "piecewise quadratic"
     SMOOTH = "smooth"
@@ -33,7 +33,7 @@ class TargetKind(StrEnum):
 
 
 class _Declared(BaseEstimator, ABC):
-    """A pointwise function that says of what kind it is, and has a name."""
+    """Pointwise function with a kind and a name."""
 
     kind: ClassVar[Kind]
     name: ClassVar[str]
@@ -51,7 +51,7 @@ class _Declared(BaseEstimator, ABC):
 
 
 class Loss(_Declared):
-    """A convex loss on labelled scores; see the module.
+    """Convex loss on labelled scores; see the module.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Loss(_Declared):
 
 
 class UnlabeledLoss(_Declared):
-    """A loss on unlabelled scores: not convex, it pushes decision values away from zero.
+    """Loss on unlabelled scores, which is not convex and pushes decision values away from zero.
 
     As labelled losses it never sees X and works elementwise, but on the scores alone, and `value`
     is the loss itself: there is no half convention.

@@ -23,7 +23,7 @@ UNLABELED_LOSSES: dict[str, type[UnlabeledLoss]] = {}
 
 
 def register(*losses: type[Loss] | type[UnlabeledLoss]) -> None:
-    """Let users write the names of losses."""
+    """Register losses, so that users can write their names."""
     for loss in losses:
         if issubclass(loss, UnlabeledLoss):
             UNLABELED_LOSSES[loss.name] = loss
@@ -32,7 +32,7 @@ def register(*losses: type[Loss] | type[UnlabeledLoss]) -> None:
 
 
 def loss_names(targets: TargetKind) -> tuple[str, ...]:
-    """Names of the losses for targets of a kind.
+    """Return the names of the losses for targets of a kind.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def loss_names(targets: TargetKind) -> tuple[str, ...]:
 
 
 def as_loss(loss: Loss | str, targets: TargetKind) -> Loss:
-    """Turn what a user gives for ``loss=`` into a loss.
+    """Return the loss for a value of ``loss=``.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def as_loss(loss: Loss | str, targets: TargetKind) -> Loss:
 
 
 def as_unlabeled_loss(loss: Loss | str, parameters: Mapping[str, Any]) -> UnlabeledLoss:
-    """Turn what a user gives for ``unlabeled_loss=`` into a loss.
+    """Return the loss for a value of ``unlabeled_loss=``.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def same_loss(a: Loss, b: Loss) -> bool:
 
 
 def shown(loss: Loss | UnlabeledLoss) -> str:
-    """A loss as a user would write it: its name if it has one, else the object."""
+    """Format a loss as a user would write it: its name if it has one, otherwise the object."""
     named: type = {**LOSSES, **UNLABELED_LOSSES}.get(loss.name, object)
     return repr(loss.name) if type(loss) is named else repr(loss)
 
@@ -138,7 +138,7 @@ def _wanted(names: tuple[str, ...], kind: str) -> str:
 
 
 def _called(loss: Any, kind: type) -> str:
-    """Say how to pass a class that should have been an object."""
+    """Advise to pass an object if a class was passed."""
     of_kind = isinstance(loss, type) and issubclass(loss, kind)
     return f" Did you mean {loss.__name__}(...)?" if of_kind else ""
 
@@ -151,7 +151,7 @@ _TARGETS = {TargetKind.SIGNS: (-1.0, 1.0), TargetKind.VALUES: (-2.0, -0.3, 0.0, 
 
 
 def check_loss(loss: Loss) -> None:
-    """Refuse a loss on labelled scores that is not what it declares.
+    """Raise ValueError for a loss on labelled scores that contradicts its declarations.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def check_loss(loss: Loss) -> None:
 
 
 def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
-    """Refuse a loss on unlabelled scores whose derivatives are not those of its values.
+    """Raise ValueError for a loss on unlabelled scores with derivatives that contradict its values.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def _increases(loss: Loss, slope: Array, f: Array, target: str) -> None:
 
 
 def _no_kinks(loss: Loss, y: Array, f: Array, target: str) -> None:
-    """Halve the intervals between scores to where the derivative rises most: a jump stays."""
+    """Raise ValueError for a jump of the derivative, found by bisection at its steepest rise."""
     left, right = np.sort(f)[:-1], np.sort(f)[1:]
     for _ in range(_HALVINGS):
         middle = (left + right) / 2

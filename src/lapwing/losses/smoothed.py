@@ -1,4 +1,4 @@
-"""Differentiable stand-ins for losses with kinks, and Gaussian smoothing.
+"""Differentiable surrogates for losses with kinks, and Gaussian smoothing.
 
 In the half convention of `lapwing.losses.base`. Smoothing is convolution with a Gaussian of a
 *given variance* a score; a Gaussian of variance gamma a coordinate of w, which the continuation
@@ -106,17 +106,17 @@ class SmoothedSquaredHinge(Loss):
 
 
 def smooth_step(t: Array, variance: Array | float) -> Array:
-    """P(sqrt(v) Z < t): the step at 0, smoothed; the step itself where v = 0."""
+    """Compute P(sqrt(v) Z < t), the smoothed step at 0; the step itself for v = 0."""
     return _StepArgument.of(t, variance).step(t)
 
 
 def smooth_pulse(t: Array, variance: Array | float) -> Array:
-    """Density of sqrt(v) Z at t; 0 where v = 0."""
+    """Compute the density of sqrt(v) Z at t; 0 for v = 0."""
     return _StepArgument.of(t, variance).pulse()
 
 
 def smooth_ramp(t: Array, variance: Array | float) -> Array:
-    """E max(0, t - sqrt(v) Z): max(0, t), smoothed; itself where v = 0."""
+    """Compute E max(0, t - sqrt(v) Z), the smoothed max(0, t); max(0, t) itself for v = 0."""
     return _ramp_and_step(t, variance)[0]
 
 
@@ -151,7 +151,7 @@ class _StepArgument(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Averaged(Loss):
-    """The mean of a loss over scores f + sqrt(v) z, z the nodes of the rule."""
+    """Mean of a loss over scores f + sqrt(v) z, with z the nodes of the rule."""
 
     loss: Loss
     variance: Array | float
@@ -172,7 +172,7 @@ class Averaged(Loss):
 
 @dataclass(frozen=True, eq=False)
 class AveragedUnlabeled(UnlabeledLoss):
-    """The same of a loss on unlabelled scores."""
+    """Mean of an unlabelled loss over scores f + sqrt(v) z, with z the nodes of the rule."""
 
     loss: UnlabeledLoss
     variance: Array | float
@@ -198,7 +198,7 @@ def smooth(loss: Loss, variance: Array | float) -> Loss: ...
 @overload
 def smooth(loss: UnlabeledLoss, variance: Array | float) -> UnlabeledLoss: ...
 def smooth(loss: Loss | UnlabeledLoss, variance: Array | float) -> Loss | UnlabeledLoss:
-    """Convolve a loss with a Gaussian: by its formula if it has one, else by averages.
+    """Convolve a loss with a Gaussian: by its formula if it has one, otherwise by quadrature.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def differentiable(loss: Loss) -> Loss: ...
 @overload
 def differentiable(loss: UnlabeledLoss) -> UnlabeledLoss: ...
 def differentiable(loss: Loss | UnlabeledLoss) -> Loss | UnlabeledLoss:
-    """The loss itself if it has no kinks, else what it names to stand in, else smoothed a little.
+    """Return a differentiable loss: itself, its surrogate, or the loss smoothed slightly.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The losses on unlabelled scores that the library brings; `lapwing.losses.base` says what one is.
+"""Losses on unlabelled scores; see `lapwing.losses.base` for the protocol.
 
 `smoothed(v)` is the convolution with a Gaussian of variance v a score, which the continuation
 method runs on. `bend` = (kappa, q) bounds how far a smoothed loss is from convex: its second

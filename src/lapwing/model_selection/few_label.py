@@ -43,7 +43,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
     transduction_: Array
 
     def _begin(self, X: Any, y: Any) -> Any:
-        """Points in memory that are checked, or rows on disk that the last fit checks.
+        """Read points: those in memory are checked, rows on disk are checked by the last fit.
 
         Nothing is left of the fit before.
         """
@@ -98,11 +98,11 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         return fitted, beside
 
     def _prepared_best(self, evidence: Comparison) -> Any:
-        """What was chosen, before its fit to all rows."""
+        """Prepare the chosen estimator for its fit to all rows."""
         return evidence.best
 
     def predict(self, X: PointsLike) -> Any:
-        """Answers for points by the chosen estimator.
+        """Predict by the chosen estimator.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
 
 
 def _weights_of(estimator: BaseEstimator) -> str:
-    """Name of the sample weights in `fit`."""
+    """Return the name of the sample weights in `fit`."""
     if isinstance(estimator, Pipeline):
         return f"{estimator.steps[-1][0]}__sample_weight"
     return "sample_weight"
@@ -270,7 +270,7 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         return self
 
     def decision_function(self, X: PointsLike) -> Array:
-        """Decision values of points by the chosen estimator.
+        """Compute decision values by the chosen estimator.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         return np.asarray(self.best_estimator_.decision_function(X))
 
     def predict_proba(self, X: PointsLike) -> Array:
-        """Probabilities of the classes by the chosen estimator.
+        """Predict probabilities by the chosen estimator.
 
         They are its own; those of `S3VC` and `BalancedGraphClassifier` are as sharp as the labels
         say that the comparison left out. `error_` and `error_interval_` say what to expect of the
@@ -307,7 +307,7 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         return np.asarray(self.best_estimator_.predict_proba(X))
 
     def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy on the labelled rows.
+        """Compute the accuracy on the labelled rows.
 
         Parameters
         ----------

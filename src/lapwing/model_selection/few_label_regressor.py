@@ -163,7 +163,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         return best
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Numbers for points by the chosen estimator, and how uncertain they are.
+        """Predict values by the chosen estimator, optionally with standard deviations.
 
         Parameters
         ----------
@@ -211,14 +211,14 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         return values, std * optimism_of(getattr(self.best_estimator_, "steps", ()))
 
     def _last_step(self, X: Any) -> tuple[Any, Any]:
-        """The chosen estimator without the steps before it, and points as it sees them."""
+        """Return the last step of the chosen estimator, and the points transformed for it."""
         check_is_fitted(self)
         best = self.best_estimator_
         last = last_step(best)
         return last, X if last is best or len(best) == 1 else best[:-1].transform(X)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
-        """Intervals that hold the true values of points with a given probability.
+        """Compute intervals that hold the true values of points with a given probability.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ class LeaveOneOut:
 def leave_one_out(
     estimator: BaseEstimator, X: PointsLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> LeaveOneOut:
-    r"""Exact leave-one-out: every label predicted by the fit to all other labels.
+    r"""Predict every label by the fit to all other labels, exactly.
 
     The row stays among the unlabelled points, for it would be there if nobody had labelled it.
     Graph, kernel and factorisations are made once. For `LapRLSClassifier`, `LapRLSRegressor` and
@@ -150,7 +150,7 @@ def leave_one_out(
 
 
 def of_trial(trial: Trial, observations: Array | None = None) -> LeaveOneOut:
-    """Leave-one-out of a trial that has begun; of some observations only, where they are given."""
+    """Compute leave-one-out of a trial, optionally for some observations only."""
     problem = trial.prepared.problem
     if observations is None:
         found = trial.refits.left_out()

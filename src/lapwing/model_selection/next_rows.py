@@ -1,4 +1,4 @@
-"""Rows to label next, for any model of the library or for none."""
+"""Choice of the rows to label next, with or without a model of the library."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rows_to_label(
     graph: GraphLike = None,
     unlabeled: object = "auto",
 ) -> Array:
-    """Rows that it would help most to label next.
+    """Choose the rows to label next.
 
     Together they say most about all other rows by the graph, and with a model where its answers are
     unsure: a batch holds no two rows that say the same. Without labels and model they cover the
@@ -166,7 +166,7 @@ def telling_rows(
     unsure: Array | None = None,
     regression: bool = False,
 ) -> Array:
-    """Rows to label next, of points that were checked.
+    """Choose the rows to label next, for checked points.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def telling_rows(
 
 
 def _vertices(points: PointData, graph: GraphLike) -> tuple[Array, Array]:
-    """First row of each point of the graph, and the point of every row."""
+    """Return the first row of each point of the graph, and the point of every row."""
     if _is_of_rows(graph):
         rows = np.arange(points.shape[0])
         return rows, rows
@@ -222,7 +222,7 @@ def _is_of_rows(graph: GraphLike) -> bool:
 
 
 def _read(X: Any) -> Any:
-    """Points that no model reads."""
+    """Read and check points without a model."""
     X = read_points(X, in_blocks=lambda rows: True, name="rows_to_label")
     if is_rows(X):
         check_rows(X)
@@ -230,7 +230,7 @@ def _read(X: Any) -> Any:
 
 
 def _as_the_graph_reads(points: PointData, graph: GraphLike) -> Any:
-    """Points, in memory where they are on disk and the graph is not made of blocks."""
+    """Read points on disk into memory, unless the graph is made of blocks."""
     if not is_rows(points) or graph_reads_rows(graph):
         return points
     n, d = points.shape
@@ -244,7 +244,7 @@ def _as_the_graph_reads(points: PointData, graph: GraphLike) -> Any:
 
 
 def _seen_by_the_last(model: BaseEstimator, X: PointsLike) -> tuple[Any, Any]:
-    """X as the estimator at the end sees it, and that estimator."""
+    """Transform X by the steps before the last, and return the last step."""
     while True:
         if isinstance(model, Pipeline):
             check_is_fitted(model)
@@ -282,7 +282,7 @@ def _check_graph_of_kernel(model: BaseEstimator, graph: GraphLike) -> None:
 
 
 def _labeled_in(y: ArrayLike, points: PointData, marker: object, model: BaseEstimator) -> Array:
-    """Mask of the rows with a label, read as the model read its own where nothing else is said."""
+    """Return the mask of the labelled rows, by the marker of the model unless another is given."""
     if np.isscalar(y):
         raise TypeError(
             f"y={y!r} must have an entry for each row. The number of rows to label is k: "

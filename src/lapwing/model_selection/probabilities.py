@@ -1,10 +1,10 @@
 """Calibration of probabilities by left-out labels, and confident rows.
 
-A fit of `S3VC`, `BalancedGraphClassifier` or `LapESVC` leaves no label out: its probabilities are
-as sharp as scores of such a size were on other data. A few fits without a label of each class tell
-how sharp they are on these. Four of them bring the calibration error on eight sets of two classes
-from 0.19, 0.21 and 0.19 to 0.14, 0.17 and 0.20 with three labels a class, from 0.16, 0.17 and 0.11
-to 0.10, 0.06 and 0.11 with ten.
+A fit of `S3VC`, `BalancedGraphClassifier` or `LapESVC` leaves no label out: the sharpness of its
+probabilities is that of scores of such a size on other data. A few fits without a label of each
+class estimate it on the present data. Four such fits change the calibration error on eight sets of
+two classes from 0.19, 0.21 and 0.19 to 0.14, 0.17 and 0.20 with three labels a class, and from
+0.16, 0.17 and 0.11 to 0.10, 0.06 and 0.11 with ten.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from lapwing.estimators.updates import Updatable
 from lapwing.model_selection.candidates import chosen_by, last_step
 from lapwing.model_selection.reproducibility import Trial, start
 
-_NODES = 9
-_FIVE_PER_CENT = 1.6449  # standard deviations
+_NODES = 9  # of the average over the sharpness
+_FIVE_PER_CENT = 1.6449  # standard normal quantile
 
 
 def calibrate(
@@ -45,17 +45,16 @@ def calibrate(
     max_left_out: int = 16,
     random_state: RandomSource = 0,
 ) -> Any:
-    """Learn how sharp the probabilities of a fitted classifier are, from labels left out.
+    """Calibrate the probabilities of a fitted classifier by left-out labels.
 
     Most fits of `LapSVC`, `LapRLSClassifier`, `LapERLSClassifier`, `AnchorGraphClassifier` and
-    `EigenfunctionClassifier` do so by themselves, and stay as they are. The others have to be
-    fitted again: here a label of each class is left out at a time, and what these fits say of it
-    decides.
+    `EigenfunctionClassifier` calibrate themselves, and are not changed. Others are fitted again
+    without one label of each class at a time, and calibrated by the answers for these labels.
 
     Parameters
     ----------
     model : classifier of lapwing, or Pipeline that ends in one
-        Fitted to X and y. It stays as it is. Of a `FewLabelClassifier` the estimator that it has
+        Fitted to X and y. It is not changed. For a `FewLabelClassifier` the estimator that it has
         chosen is calibrated.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The points of its fit.
@@ -64,21 +63,21 @@ def calibrate(
     sample_weight : array-like of shape (n_samples,), default=None
         The weights of its fit.
     max_left_out : int, default=16
-        Labels to leave out, one of each class at a time; the last of these rounds may go beyond.
-        Each round is a fit.
+        Labels to leave out, one of each class at a time; the last of these rounds may exceed the
+        number. Each round is a fit.
     random_state : int, RandomState instance or None, default=0
-        Of the labels that are left out together.
+        Seed of the choice of labels that are left out together.
 
     Returns
     -------
     classifier or Pipeline
-        The same model with probabilities of another sharpness: `predict` answers as before.
-        `sure_rows` can tell its sure rows.
+        A copy of the model with calibrated probabilities, for `sure_rows`; `predict` answers as
+        before.
 
     Raises
     ------
     TypeError
-        If the model is no classifier of this library.
+        If the model is not a classifier of this library.
     ValueError
         If `max_left_out` is below 1, every class has one label only, or the number of features or
         the classes are not those of the fit.
@@ -147,7 +146,7 @@ def _in_place_of_last(model: BaseEstimator, twin: BaseEstimator) -> Any:
 def _check_data_of_the_fit(
     model: SemiSupervisedClassifier[Any, Any], trial: Trial, y: ArrayLike
 ) -> None:
-    """Refuse points and labels that cannot be those the model was fitted to."""
+    """Raise ValueError for points and labels that cannot be those of the fit."""
     n_features, classes = (
         trial.prepared.problem.X.shape[1],
         code_classes(y, model.unlabeled).classes,
@@ -165,25 +164,25 @@ def _check_data_of_the_fit(
 
 
 def relative_sharpness(trial: Trial, left_out: LeftOutRounds) -> Sharpness:
-    """How much sharper the scores are by left-out labels than by the prior alone."""
+    """Return the sharpness by left-out labels, relative to the prior alone."""
     prior = trial.refits.estimator._sharpness_prior
     problem, values = trial.prepared.problem, trial.values + trial.offsets(trial.values)
     scores = values[~problem.labeled], values[problem.index]
     alone = fit_sharpness(prior, *scores)
     found = fit_sharpness(prior, *scores, left_out.scores, left_out.scored)
-    # A label that was left out in several rounds is one label.
+    # A label that was left out in several rounds counts once.
     n_labels = int(left_out.judged.sum()) if found.n_labels else 0
     return Sharpness(found.value / alone.value, found.spread, n_labels)
 
 
 def sharpen_untested(model: BaseEstimator, relative: Sharpness) -> None:
-    """Take over what a comparison learnt of the chosen model, if its own fit left no label out."""
+    """Set the sharpness of a comparison in the chosen model, if its fit left no label out."""
     if relative.n_labels and not model.probability_n_labels_:
         _sharpen(model, relative)
 
 
 def _sharpen(model: BaseEstimator, relative: Sharpness) -> None:
-    """Give a fitted classifier, whose sharpness rests on the prior alone, another one."""
+    """Replace the sharpness of a fitted classifier."""
     model.probability_sharpness_ = float(model.probability_sharpness_ * relative.value)
     model.probability_spread_ = relative.spread
     model.probability_n_labels_ = relative.n_labels
@@ -197,15 +196,15 @@ class SureRows:
     Parameters
     ----------
     sure : ndarray of bool of shape (n_samples,)
-        The rows whose answers can be taken over.
+        Mask of the confident rows.
     probability : ndarray of shape (n_samples,)
-        How probable it is that the answer of each row is right; see `sure_rows`.
+        Probability that the answer of each row is right; see `sure_rows`.
     threshold : float
-        The least `probability` of the sure rows; infinite if there are none.
+        Least `probability` of the confident rows; infinite if there are none.
     precision : float
-        The share of right answers that is expected among the sure rows; NaN if there are none.
+        Expected share of right answers among the confident rows; NaN if there are none.
     interval : tuple (float, float)
-        Between which it lies with a probability of 90 %; NaN if there are none.
+        Interval that holds this share with a probability of 90 %; NaN if there are none.
     """
 
     sure: Array = field(repr=False)
@@ -216,57 +215,56 @@ class SureRows:
 
 
 def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99) -> SureRows:
-    """Find the rows whose answers can be taken over without a look.
+    """Find the rows with confident answers, which need no inspection.
 
-    They are as many as possible, the most probable answers first, so that the expected share of
-    right ones among them is at least `precision`. There may be none: a few labels seldom say
-    enough for 99 %.
+    They are the rows with the most probable answers, as many as possible with an expected share of
+    right answers of at least `precision`. There may be none: few labels are seldom evidence enough
+    for 99 %.
 
     Parameters
     ----------
     model : classifier of lapwing, or Pipeline that ends in one
         Fitted.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows to be judged. None: the training rows by `transduction_proba_`, those with a label
-        left out.
+        Rows to choose from. None means the unlabelled training rows, by `transduction_proba_`.
     precision : float, default=0.99
-        Expected share of right answers among the sure rows, in (0, 1].
+        Expected share of right answers among the confident rows, in (0, 1].
 
     Returns
     -------
     SureRows
-        The mask `sure` of the rows, their `probability`, and the `precision` to expect of them.
+        The mask `sure` of the rows, their `probability`, and the expected `precision`.
 
     Raises
     ------
     TypeError
-        If the model is no classifier of this library.
+        If the model is not a classifier of this library.
     ValueError
         If `precision` is not in (0, 1].
 
     Warns
     -----
     SuggestedLabelsWarning
-        If most labels of the model are of rows that its `suggest` named.
+        If most labels of the model are of rows that its `suggest` returned.
 
     See Also
     --------
-    calibrate : For models that no label was left out of.
+    calibrate : Calibrates models that have not left out labels.
 
     Notes
     -----
     The probability of an answer is the mean of `predict_proba` over the sharpness, which is
-    log-normal about `probability_sharpness_` with the spread `probability_spread_`, times 1 - d. d
-    is for what sharpness cannot know, clusters that no label has tested: after n tests without such
-    an error its share is expected to be d = (1/2) / (n + 1) (Jeffreys). n is
-    `probability_n_labels_`, the labels that a fit without them was tested on, less one a class. So
-    99 % takes 49 labels and one a class at the least, and 90 % four and one a class.
+    log-normal about `probability_sharpness_` with the spread `probability_spread_`, times 1 - d.
+    Here d is the expected share of rows in clusters that no label has tested: d = (1/2) / (n + 1)
+    after n tests without such an error (Jeffreys). n is `probability_n_labels_`, the number of
+    labels that were left out, less one for each class. So 99 % takes at least 49 labels and one
+    for each class, and 90 % four and one for each class.
 
-    `LapSVC`, `LapRLSClassifier`, `LapERLSClassifier` and the baselines are tested so by each fit.
-    Other estimators are not, and have no sure rows: `calibrate` fits them again.
+    `LapSVC`, `LapRLSClassifier`, `LapERLSClassifier` and the baselines leave labels out in each
+    fit. Other estimators do not, and have no confident rows: `calibrate` fits them again.
 
-    Look at a sample of the sure rows before you take over thousands: where the labels were not
-    drawn like the other rows, they tell nothing of these.
+    Inspect a sample of the confident rows before you accept thousands: if the labels were not drawn
+    like the other rows, they are no evidence for these.
 
     Examples
     --------
@@ -301,14 +299,14 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
 
 
 def sharpness_of(model: BaseEstimator) -> Sharpness:
-    """How sharp the scores of a fitted classifier are."""
+    """Return the sharpness of a fitted classifier."""
     return Sharpness(
         model.probability_sharpness_, model.probability_spread_, model.probability_n_labels_
     )
 
 
 def probability_right(shares: Array, sharpness: Sharpness) -> Array:
-    """How probable it is that the answers to rows with these probabilities are right."""
+    """Compute the probability that the answers of rows with these probabilities are right."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     best = [tempered(shares, np.exp(sharpness.spread * node)).max(axis=1) for node in nodes]
     likely = np.average(best, axis=0, weights=weights)
@@ -316,8 +314,8 @@ def probability_right(shares: Array, sharpness: Sharpness) -> Array:
 
 
 def _unseen(shares: Array, sharpness: Sharpness) -> Any:
-    """The share of the rows that lie in clusters that no label has tested."""
-    # A class takes one label to be known at all; those beyond test it.
+    """Return the distribution of the share of rows in clusters that no label has tested."""
+    # The first label of a class is needed to know it; further labels test it.
     return beta(0.5, max(0, sharpness.n_labels - shares.shape[1]) + 0.5)
 
 
@@ -351,9 +349,9 @@ class LeftOutRounds(NamedTuple):
     codes : ndarray of shape (l,)
         Classes of the labels.
     missed : ndarray of shape (l,)
-        Share of the rounds without a label that missed it; NaN if there was none.
+        Share of the rounds without a label that missed it; NaN if it was never left out.
     scores : ndarray of shape (r, c)
-        Decision values of each label that was left out, a row for every time.
+        Decision values of left-out labels, a row for each round and label.
     scored : ndarray of shape (r,)
         Their classes.
     """
@@ -369,27 +367,27 @@ class LeftOutRounds(NamedTuple):
         return np.asarray(~np.isnan(self.missed))
 
     def n_missed(self, n_classes: int) -> Array:
-        """Labels of each class that were missed; a part of one that some rounds missed."""
+        """Count the missed labels of each class; one missed in some rounds counts in part."""
         return np.bincount(self.codes[self.judged], self.missed[self.judged], n_classes)
 
     def n_left_out(self, n_classes: int) -> Array:
-        """Labels of each class that were left out."""
+        """Count the left-out labels of each class."""
         return np.bincount(self.codes[self.judged], minlength=n_classes)
 
 
 def make_rounds(codes: Array, possible: Array, key: Array, n_rounds: int, seed: int) -> list[Array]:
-    """Labels to leave out together, one of every class that can spare one.
+    """Choose labels to leave out together, one of every class with several.
 
     Parameters
     ----------
     codes : ndarray of shape (l,)
         Classes of the labels.
     possible : ndarray of shape (l,)
-        Mask of those without which their class still has one.
+        Mask of the labels whose class has another one.
     key : ndarray of shape (l,)
-        Labels are told apart by it, so that their order is nothing.
+        Sort key of the labels, so that their order has no effect.
     n_rounds : int
-        The labels of a class are dealt out in random order, and again when all have been.
+        The labels of a class are used in random order, and again after all have been used.
     seed : int
 
     Returns
@@ -410,9 +408,9 @@ def make_rounds(codes: Array, possible: Array, key: Array, n_rounds: int, seed: 
 
 
 def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOutRounds:
-    """Fit without the labels of each round, and see which of them the fit misses.
+    """Fit without the labels of each round, and predict them.
 
-    What a fit takes the shares of the classes to be stays as it is with all labels.
+    The fits keep the class shares of all labels.
     """
     problem = trial.prepared.problem
     codes = predict_codes(problem.targets)

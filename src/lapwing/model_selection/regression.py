@@ -1,4 +1,4 @@
-"""Evidence for regressions: the errors of targets that are left out in turn."""
+"""Evidence for regressions, by leave-one-out errors."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class RegressionEvidence:
 def try_out_regression(
     candidate: Candidate, X: Any, y: Any, sample_weight: Any
 ) -> RegressionEvidence:
-    """Leave out each target of a candidate, exactly.
+    """Gather the evidence for a regression by exact leave-one-out.
 
     An estimator that chooses its parameters chooses once, by all targets: they are few. Scales of
     columns are as many as the columns, and the errors are corrected for their choice.
@@ -179,7 +179,7 @@ def try_out_regression(
 
 
 def _interval(squares: float, each: Array, weights: Array) -> tuple[float, float]:
-    """Interval of the mean square on other rows."""
+    """Compute the interval of the mean square on other rows."""
     half = float(ndtri((1 + PROBABILITY) / 2)) * _standard_error(each, weights)
     tail = (1 - PROBABILITY) / 2
     low, high = (squares * len(each) / chdtri(len(each), p) for p in (tail, 1 - tail))
@@ -187,7 +187,7 @@ def _interval(squares: float, each: Array, weights: Array) -> tuple[float, float
 
 
 def _standard_error(values: Array, weights: Array) -> float:
-    """Of the mean by weight."""
+    """Compute the standard error of the weighted mean."""
     l = len(values)
     return float(np.sqrt(weights**2 @ (values - weights @ values) ** 2 * l / (l - 1)))
 
@@ -204,7 +204,7 @@ def clearly_better(row: RegressionEvidence, other: RegressionEvidence) -> bool:
 
 
 def simplest_first(table: Sequence[RegressionEvidence]) -> list[RegressionEvidence]:
-    """Rows by their error, after the one to choose.
+    """Sort rows by their error, with the chosen one first.
 
     That is the best of the labels alone, unless the best of all is better by 2 % and more.
     """

@@ -168,7 +168,7 @@ def _is_metric(scoring: Callable[..., Any]) -> bool:
 
 
 def _read(estimator: BaseEstimator, y: Any, marker: Any) -> tuple[Array, Array]:
-    """Labels to score on, and the mask of the rows that hold them."""
+    """Read the labels to score on, and the mask of their rows."""
     if is_classifier(estimator):
         labels, labeled = read_known(y, marker, estimator.classes_)
         _refuse_markers(labels, estimator.classes_, marker)
@@ -180,7 +180,7 @@ def _read(estimator: BaseEstimator, y: Any, marker: Any) -> tuple[Array, Array]:
 
 
 def _refuse_markers(labels: Array, classes: Array, marker: object) -> None:
-    """A class that the fit did not know may be one of few labels; it may be a marker, too."""
+    """Raise ValueError for unknown classes that may be markers."""
     known = set(classes.tolist())
     strangers = [label for label in labels.tolist() if label not in known]
     if strangers:
@@ -315,7 +315,7 @@ def _answer(
     method: str,
     params: dict[str, Any],
 ) -> tuple[Array, list[Any] | None, list[Warning]]:
-    """Answers for a test side, the classes that the fit knew, and what it warned of."""
+    """Predict a test side; return the answers, the known classes and the warnings."""
     n = _num_samples(X)
     for name, value in params.items():
         if hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n:

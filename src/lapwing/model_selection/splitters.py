@@ -46,7 +46,7 @@ class LabeledSplitter(BaseCrossValidator):
     def split(
         self, X: object, y: object = None, groups: object = None
     ) -> Iterator[tuple[Array, Array]]:
-        """Sides of each split, as rows.
+        """Yield the sides of each split, as rows.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class LabeledSplitter(BaseCrossValidator):
             yield np.concatenate([labels.in_turn(train), labels.unlabeled]), labels.rows[test]
 
     def _refuse_groups(self, groups: object) -> None:
-        """Refuse groups, whose rows would lie on both sides, so that scores are too good."""
+        """Raise ValueError for groups, which the splits would not keep together."""
         if groups is not None:
             raise ValueError(
                 f"{type(self).__name__} does not use groups: rows of a group can lie on both sides "
@@ -91,10 +91,10 @@ class LabeledSplitter(BaseCrossValidator):
 
     @abstractmethod
     def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
-        """Positions of the labels on the training side, and of those on the test side."""
+        """Yield the positions of the labels on the training and test sides."""
 
     def _warn_few(self, labels: SplitLabels) -> None:
-        """Say which labels are never held out."""
+        """Warn of labels that are never held out."""
         alone = np.flatnonzero(labels.alone)
         if labels.classes is None or labels.codes is None or not len(alone):
             return
@@ -114,7 +114,7 @@ class LabeledSplitter(BaseCrossValidator):
         return labels
 
     def _regression_hint(self, labels: SplitLabels) -> str:
-        """Whole numbers may be targets as well as classes."""
+        """Advise on whole numbers, which may be targets or classes."""
         if self.regression != "auto" or labels.classes is None:
             return ""
         if labels.classes.dtype.kind not in "iuf":
@@ -174,7 +174,7 @@ class LabeledFolds(LabeledSplitter):
 
     @abstractmethod
     def _deal(self, codes: Array, n_folds: int) -> Array:
-        """Folds of labels of these classes; no class may lie in one fold."""
+        """Assign labels to folds so that no class is in one fold only."""
 
     def _warn_few(self, labels: SplitLabels) -> None:
         super()._warn_few(labels)
@@ -189,7 +189,7 @@ class LabeledFolds(LabeledSplitter):
 
 @parameters
 class LabeledKFold(LabeledFolds):
-    """K folds of the labelled rows; unlabelled rows are in every training side.
+    """K folds of the labelled rows, with unlabelled rows in every training side.
 
     For regression, and for classes whose shares may differ from fold to fold; else take
     `LabeledStratifiedKFold`. Folds are those that `sklearn.model_selection.KFold` makes of the
@@ -251,7 +251,7 @@ class LabeledKFold(LabeledFolds):
 
 @parameters
 class LabeledStratifiedKFold(LabeledFolds):
-    """K folds of the labelled rows with the same shares of the classes in each.
+    """Stratified K folds of the labelled rows.
 
     Every unlabelled row is in every training side and in no test side. Of each class there is a
     label in every training side: the only label of a class is never held out, and a warning says
@@ -314,7 +314,7 @@ class LabeledStratifiedKFold(LabeledFolds):
 
 @parameters
 class LabeledShuffleSplit(LabeledSplitter):
-    """Labelled rows drawn at random for the test side; unlabelled rows are all in training.
+    """Random test sides of labelled rows, with unlabelled rows in every training side.
 
     Where labels are classes, both sides are drawn with the shares of the classes, as near as whole
     labels allow, and each class keeps a label in the training side: the only label of a class is
@@ -418,7 +418,7 @@ class LabeledShuffleSplit(LabeledSplitter):
 
 @parameters
 class LeaveOneLabelOut(LabeledSplitter):
-    """Each label held out by itself; unlabelled rows are in every training side.
+    """Leave-one-out of the labels, with unlabelled rows in every training side.
 
     The most that few labels can say. It takes as many fits as there are labels. The only label of a
     class is never held out.
@@ -485,7 +485,7 @@ class LeaveOneLabelOut(LabeledSplitter):
 
 
 def _in_proportion(codes: Array, random: np.random.RandomState) -> Array:
-    """All positions in random order, each beginning holding the classes by their shares.
+    """Shuffle positions so that every beginning has the classes in proportion.
 
     The last ones are one of each class: whoever takes from the front leaves none empty.
     """
@@ -512,7 +512,7 @@ def _nothing_to_hold_out(labels: SplitLabels) -> str:
 
 @dataclass(frozen=True)
 class SplitLabels:
-    """The labels of a column; positions below are places in `rows`.
+    """Labels of a column; positions are indices into `rows`.
 
     Attributes
     ----------
@@ -533,13 +533,13 @@ class SplitLabels:
 
     @property
     def alone(self) -> Array:
-        """Mask of the positions whose class has no other label: it would be lost without them."""
+        """Return the mask of the positions whose class has no other label."""
         if self.codes is None:
             return np.full(len(self.rows), len(self.rows) == 1)
         return np.asarray(np.bincount(self.codes)[self.codes] == 1)
 
     def in_turn(self, positions: Array) -> Array:
-        """Rows of some positions: one of each class comes before a second one of any."""
+        """Order positions so that one of each class comes before a second one of any."""
         if self.codes is None:
             return self.rows[positions]
         codes = self.codes[positions]

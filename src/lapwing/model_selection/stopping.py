@@ -21,7 +21,7 @@ from lapwing.model_selection.evidence import PROBABILITY, ErrorEstimate
 
 
 def exact_error(n_wrong: int, n_rows: int) -> ErrorEstimate:
-    """Share of wrong answers among random rows, and its Clopper-Pearson interval.
+    """Compute the share of wrong answers among random rows, and its Clopper-Pearson interval.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def exact_error(n_wrong: int, n_rows: int) -> ErrorEstimate:
 
 @lru_cache(maxsize=1024)
 def rows_needed(target: float, n_wrong: int) -> int:
-    """How many random rows it takes to stop at a target when so many of them were missed.
+    """Return the number of random rows needed to stop at a target error, given the misses.
 
     Parameters
     ----------

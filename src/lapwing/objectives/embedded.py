@@ -44,11 +44,11 @@ class GraphTerm(Protocol):
     def __call__(self, F: Array, /) -> Array: ...
 
     def diagonal(self) -> Array:
-        """About its diagonal (n,), for a preconditioner."""
+        """Approximate diagonal (n,), for a preconditioner."""
 
 
 class Units(NamedTuple):
-    """Units of a problem's targets: digits go into what varies, at a size of one.
+    """Units in which targets are centred and scaled to a size of one.
 
     Answers to level + scale y are level + scale (f, g), with scale^2 the objective, if f has a bias
     and the graph leaves constants alone. A loss that is not squared wants C and epsilon divided by
@@ -70,17 +70,17 @@ class Units(NamedTuple):
         return cls(level, 2.0 ** (math.frexp(size)[1] - 1) if size > 0 else 1.0)
 
     def measure(self, targets: Array) -> Array:
-        """Targets in these units."""
+        """Convert targets to these units."""
         return np.asarray((targets - self.level) / self.scale)
 
     def plain(self, values: Array) -> Array:
-        """Values in these units as the targets are."""
+        """Convert values to the units of the targets."""
         return np.asarray(values * self.scale + self.level)
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedObjective:
-    """The problem; see the module.
+    """Objective; see the module.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class EmbeddedObjective:
 
     @cached_property
     def side(self) -> GraphSide:
-        """The quadratic form of g, formed once."""
+        """Form the quadratic form of g."""
         if self.basis is None:
             return graph_side(
                 self.smoothness, self.n_points, self.index, self.weights, self.targets
@@ -130,11 +130,11 @@ class EmbeddedObjective:
         return spectral_side(self.basis, self.penalties, self.index, self.weights, self.targets)
 
     def with_space(self, space: Space) -> EmbeddedObjective:
-        """The same problem with the space held otherwise."""
+        """Replace the space."""
         return replace(self, space=space)
 
     def measured(self, units: Units) -> EmbeddedObjective:
-        """The same problem with its targets in other units."""
+        """Convert the targets to other units."""
         loss, C = self.loss, self.C
         if isinstance(loss, EpsilonInsensitive):
             # It grows with the first power of the residual, the rest with the second: both of its
@@ -177,30 +177,30 @@ class GraphSide:
         return int(self.pull.shape[1])
 
     def values(self, coef: Array) -> Array:
-        """The values g on the points."""
+        """Compute the values g on the points."""
         values: Array = coef if self.basis is None else product(self.basis, coef)
         return values
 
     def rows(self, points: Array) -> Array:
-        """Rows of the basis."""
+        """Return rows of the basis."""
         if self.basis is None:
             return np.eye(len(self.curvature))[points]
         return np.asarray(self.basis[points], dtype=np.float64)
 
     def values_at(self, points: Array, coef: Array) -> Array:
-        """The values g on some points."""
+        """Compute the values g on some points."""
         return coef[points] if self.basis is None else np.asarray(self.basis[points] @ coef)
 
     def adjoint(self, u: Array) -> Array:
-        """The products basis' u."""
+        """Compute the products basis' u."""
         return u if self.basis is None else np.asarray(self.basis.T @ u)
 
     def missing(self, coef: Array, alpha: Array, pull: Array) -> Array:
-        """Residual of basis' alpha + S z = pull."""
+        """Compute the residual of basis' alpha + S z = pull."""
         return np.asarray(pull - self.curvature @ coef - self.adjoint(alpha))
 
     def misfit(self, coef: Array, columns: slice = _ALL) -> Array:
-        """Residuals y - g at the observations, for coefficients of some columns."""
+        """Compute the residuals y - g at the observations, for coefficients of some columns."""
         return np.asarray(self.targets[:, columns] - self.values_at(self.index, coef))
 
     def energy(self, coef: Array, columns: slice = _ALL) -> Array:
@@ -215,7 +215,7 @@ class GraphSide:
 
 
 def limited_weights(lam: float, weights: Array, C: float, mu: float) -> Array:
-    """Lambda = lam weights, cut off at 1e8 times the larger one of C and mu.
+    """Return Lambda = lam weights, at most 1e8 times the larger one of C and mu.
 
     On a few eigenvectors labels, loss and graph meet in one matrix, in which a weight of 1e16
     leaves no digit for one of 1. Beyond the limit g misses the label by a factor of some 1e-8.
@@ -227,7 +227,7 @@ def limited_weights(lam: float, weights: Array, C: float, mu: float) -> Array:
 def spectral_side(
     basis: Array, penalties: Array, index: Array, weights: Array, targets: Array
 ) -> GraphSide:
-    """Virtual labels in the span of eigenvectors of the Laplacian ((23)-(29)).
+    """Make the graph side for virtual labels in the span of eigenvectors ((23)-(29)).
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def graph_side(
     weights: Array,
     targets: Array,
 ) -> GraphSide:
-    """Virtual labels of any values ((14)), with the dense n x n matrix Lambda + mu L^p.
+    """Make the graph side for any virtual labels ((14)), with the dense matrix Lambda + mu L^p.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""The objective of semi-supervised SVMs: few labels, and no points near the decision boundary.
+r"""Objective of semi-supervised SVMs.
 
 .. math:: J(w, b) = \tfrac12 \|w\|^2 + \sum_{i \in L} C_i\, \ell(y_i f_i)
                     + \sum_{j \in U} C^*_j\, \ell_u(f_j), \qquad f = \Phi w - (\mu' w) 1 + b 1
@@ -37,7 +37,7 @@ _CENTERED = 1e-3
 
 
 class Function(NamedTuple):
-    """A function on the points: coordinates w (r,) and the bias b."""
+    """Function on the points: coordinates w (r,) and the bias b."""
 
     coef: Array
     intercept: float
@@ -64,7 +64,7 @@ class CenteredFeatures:
         return cls(space, np.asarray(mean, dtype=np.float64).ravel())
 
     def rows(self, rows: Array) -> CenteredFeatures:
-        """The features of some points, by the same centre."""
+        """Select the features of some points, with the same centre."""
         # In coordinates the norm is that of w, so that rows of features are a linear space.
         features = self.space.features
         points = LinearSpace(features.X).points(rows) if is_read(features) else features[rows]
@@ -224,12 +224,12 @@ class LowDensityObjective:
         return np.asarray(self.values(function)[self.index])
 
     def ranks(self, function: Function, held: Array, mass: Array) -> Array:
-        """Shares of the unlabelled points, by weight, that f puts below some observations."""
+        """Compute the weighted share of the unlabelled points below some observations."""
         f = self.values(function)
         return weighted_ranks(f[self.index[held]], f[self.unlabeled], mass)
 
     def smoothed(self, gamma: float) -> LowDensityObjective:
-        """The objective convolved with a Gaussian of variance gamma in every coordinate of w.
+        """Convolve the objective with a Gaussian of variance gamma in every coordinate of w.
 
         The constant gamma r / 2 that the norm adds is left out: it depends on the rank kept (errata
         C8).
@@ -252,7 +252,7 @@ class LowDensityObjective:
         return self.value_and_gradient(function)[1:]
 
     def value_and_gradient(self, function: Function) -> tuple[float, Array, float]:
-        """J and its gradient, from one evaluation of f."""
+        """Compute J and its gradient from one evaluation of f."""
         f = self.values(function)
         fit, slopes = self.loss.value_and_derivative(self.targets, f[self.index])
         density, pushes = self.unlabeled_loss.value_and_derivative(f[self.unlabeled])
@@ -272,7 +272,7 @@ class LowDensityObjective:
         return 2 * self.weights
 
     def supervised(self) -> LowDensityObjective:
-        """The same without the unlabelled term, on the labelled points alone; the balance stays.
+        """Remove the unlabelled term and points, and keep the balance.
 
         Its evaluations cost O(l) rows instead of n.
         """
@@ -287,27 +287,27 @@ class LowDensityObjective:
         )
 
     def in_double(self) -> LowDensityObjective:
-        """The same with products in float64, if the features are few or in it already."""
+        """Convert the features to float64, if they are few."""
         return replace(self, features=self.features.in_double())
 
     def in_single(self) -> LowDensityObjective:
-        """The same with products in float32, where they keep digits enough to go near a minimum."""
+        """Convert the features to float32 if that is precise enough to come near a minimum."""
         return replace(self, features=self.features.in_single())
 
     def weighted(self, factor: float) -> LowDensityObjective:
-        """The same with C* times a factor."""
+        """Multiply C* by a factor."""
         return replace(self, unlabeled_weights=factor * self.unlabeled_weights)
 
 
 def weighted_ranks(scores: Array, among: Array, mass: Array) -> Array:
-    """Share of the weighted points that are below each score, half of those that are level."""
+    """Compute the weighted share of the points below each score, counting half of ties."""
     order = np.argsort(among, kind="stable")
     below = np.concatenate([[0.0], np.cumsum(mass[order])]) / mass.sum()
     return mean_ranks(scores, among[order], below)
 
 
 def mean_ranks(scores: Array, among: Array, below: Array) -> Array:
-    """Of each score the share of others that are below, half of those that are level.
+    """Compute the share of other points below each score, counting half of ties.
 
     Parameters
     ----------

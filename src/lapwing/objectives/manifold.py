@@ -1,4 +1,4 @@
-r"""The objective of manifold regularisation, and what solvers need of it.
+r"""Objective of manifold regularisation, with its gradient and metric.
 
 For every column (a one-vs-rest problem, or the only one) with f = h + b 1 on the n points,
 
@@ -31,7 +31,7 @@ _FREE_CONSTANT = 1e-12
 
 
 class State(NamedTuple):
-    """A function with everything that is known of it on the points.
+    """Function with its values on the points.
 
     A direction is the same kind of thing: `values` and `smooth` are linear in the coefficients.
     """
@@ -42,12 +42,12 @@ class State(NamedTuple):
     smooth: Array  # (n, c): gamma_I L^p values
 
     def step(self, s: Array, direction: State) -> State:
-        """The state s (c,) times a direction further, column by column."""
+        """Move each column by a step s (c,) along a direction."""
         steps = s.astype(self.values.dtype)
         return State(*(mine + steps * its for mine, its in zip(self, direction, strict=True)))
 
     def columns(self, which: Array) -> State:
-        """Some of the columns, in the order of `which`."""
+        """Select columns, in the order of `which`."""
         return State(*(np.take(part, which, axis=part.ndim - 1) for part in self))
 
 
@@ -107,7 +107,7 @@ class Objective:
         return len(np.unique(self.index)) == len(self.index)
 
     def columns(self, which: Array) -> Objective:
-        """The same objective for some of the columns."""
+        """Select columns of the objective."""
         return replace(self, targets=np.take(self.targets, which, axis=1))
 
     def smoothness(self, F: Array) -> Array:
@@ -115,7 +115,7 @@ class Objective:
         return np.zeros_like(F) if self.graph_term is None else self.graph_term(F)
 
     def labeled(self, F: Array) -> Array:
-        """Rows of F at the observations."""
+        """Return the rows of F at the observations."""
         return F[self.index]
 
     def scatter(self, u: Array) -> Array:
@@ -133,7 +133,7 @@ class Objective:
         return State(coef, intercept, values, self.smoothness(values))
 
     def zero(self) -> State:
-        """The zero function, from which the papers start; costs no product."""
+        """Return the zero function, the start of the papers; costs no product."""
         c, dtype = self.targets.shape[1], self.targets.dtype
         values = np.zeros((self.space.n_points, c), dtype)
         return State(np.zeros((self.space.n_coef, c), dtype), np.zeros(c, dtype), values, values)
@@ -148,12 +148,12 @@ class Objective:
         return self.space.represent(v) + self.gamma_A * state.coef, total
 
     def inner(self, a: State, b: State) -> Array:
-        """<a, b> of the function space plus the product of the intercepts (the metric P)."""
+        """Compute <a, b> of the function space plus the product of intercepts (the metric P)."""
         ambient: Array = self.space.dot(a.coef, b.coef, b.values - b.intercept)
         return np.asarray(ambient + a.intercept * b.intercept)
 
     def descent(self, state: State) -> State:
-        """The gradient as a function on the points; one product with the space."""
+        """Return the gradient as a function on the points; one product with the space."""
         return self.state(*self.gradient(state))
 
     def optimality(self, state: State) -> Array:
@@ -177,7 +177,7 @@ class Objective:
         return fit + (self.gamma_A * norm + column_dot(state.values, state.smooth)) / 2
 
     def reported(self, state: State) -> Array:
-        """The objective as its paper prints it (`Loss.objective_scale`)."""
+        """Compute the objective in the scaling of its paper (`Loss.objective_scale`)."""
         return self.loss.objective_scale * self.value(state)
 
     def line(self, state: State, direction: State) -> Line:
@@ -198,22 +198,22 @@ class Objective:
         )
 
     def active(self, state: State) -> Array:
-        """Mask (l, c) of the observations that the loss sees at a state: the error set E."""
+        """Return the mask (l, c) of the observations with a curvature: the error set E."""
         return self.loss.curvature(self.targets, self.labeled(state.values)) > 0
 
     def system(self, *, fit_intercept: bool | None = None) -> QuadraticSystem:
-        """Direct solver of quadratic models with this objective's regularisers."""
+        """Make the direct solver of quadratic models with these regularisers."""
         intercept = self.fit_intercept if fit_intercept is None else fit_intercept
         return self.space.system(self.graph_term, self.gamma_A, intercept)
 
     @property
     def sees_constants(self) -> bool:
-        """Whether the intrinsic norm sees a constant: a bias is then regularised."""
+        """Whether the intrinsic norm of a constant is not 0, so that a bias is regularised."""
         return self.constant_energy > _FREE_CONSTANT
 
     @property
     def free_bias(self) -> bool:
-        """Whether there is a bias that no regulariser sees."""
+        """Whether there is a bias that is not regularised."""
         return self.fit_intercept and not self.sees_constants
 
     @cached_property

@@ -93,7 +93,7 @@ def conjugate_gradient(
 
 @dataclass(eq=False)
 class _Running:
-    """Columns that are being solved, and their numbers among all."""
+    """Columns that have not converged, with their indices."""
 
     columns: Array
     x: Array
@@ -115,7 +115,7 @@ class _Running:
         return ~(self.relative <= tol)  # not `> tol`: NaN is not solved
 
     def advance(self, apply: Apply, left: Array) -> None:
-        """One iteration of the columns that are left."""
+        """Do one iteration of the remaining columns."""
         image = apply(self.p)
         step = _ratio(self.rz, column_dot(self.p, image), left)
         self.x += scaled_columns(self.p, step)
@@ -128,7 +128,7 @@ class _Running:
         self.relative = _norms(self.r) / self.size
 
     def among(self, left: Array) -> _Running:
-        """The same of some of the columns."""
+        """Select some of the columns."""
         x, r, p = (np.ascontiguousarray(block[:, left]) for block in (self.x, self.r, self.p))
         columns, rz, relative, size = (
             row[left] for row in (self.columns, self.rz, self.relative, self.size)
@@ -137,14 +137,14 @@ class _Running:
         return _Running(columns, x, r, p, rz, relative, size, diagonal)
 
     def store(self, whole: Solved) -> None:
-        """Write the columns to their places."""
+        """Write the solutions to their columns."""
         if self.x is not whole.x:
             whole.x[:, self.columns], whole.residual[:, self.columns] = self.x, self.r
         whole.optimality[self.columns] = self.relative
 
 
 def _ratio(a: Array, b: Array, left: Array) -> Array:
-    """A / b in the columns that are left, 0 in the others, where both may be 0."""
+    """Divide in the remaining columns; 0 in the others, where both may be 0."""
     return np.divide(a, b, out=np.zeros_like(a), where=left)
 
 

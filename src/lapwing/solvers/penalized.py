@@ -26,7 +26,7 @@ _ALONE = 1e-8  # of 1 - h: what an observation leaves to all others
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """Solution of a penalised least squares problem.
+    """Solution of a penalised least-squares problem.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def penalized_least_squares(
 
 
 def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Array) -> Array:
-    """Values (l, c) at each observation by the fit without it, exactly.
+    """Compute left-out values (l, c) of each observation, exactly.
 
     With h_i = w_i phi_i' H^-1 phi_i they are (f_i - h_i y_i) / (1 - h_i). NaN where an observation
     alone decides the value at its place, and for some where there are far more of them than
@@ -102,7 +102,7 @@ def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Arr
 
 
 def _inverse_of(H: Array) -> tuple[Callable[[Array], Array], int]:
-    """H^-1 by Cholesky, or on the range of H where that has too few digits; and the rank.
+    """Invert H by Cholesky, or on its range if it is numerically singular; also return the rank.
 
     Cholesky's factorisation of a singular H may go through, with pivots of rounding; its
     reciprocal condition number tells. (LDL' and QR would not give the least norm.)
@@ -179,7 +179,7 @@ def anchor_values(
 
 
 def mass_scales(values: Array, masses: Array, targets: Array) -> Array:
-    """Factors of memberships that give equal masses over the anchors that labels reach.
+    """Compute factors that give memberships equal masses over the anchors that labels reach.
 
     Parameters
     ----------

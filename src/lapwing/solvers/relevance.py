@@ -36,7 +36,7 @@ _FOLDS = 10  # of cross-validation, the usual number
 
 
 class ColumnScales(NamedTuple):
-    """Scales of columns, and the optimism of leave-one-out errors with them.
+    """Scales of columns, with the optimism of leave-one-out errors.
 
     Attributes
     ----------

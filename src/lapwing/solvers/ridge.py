@@ -41,12 +41,12 @@ class FunctionRegression:
     def of_equations(
         cls, space: Space, C: float, fit_intercept: bool, matrix: Array
     ) -> FunctionRegression:
-        """The same where the matrix (m (+ 1), m (+ 1)) of the equations is known."""
+        """Factor equations with a known matrix (m (+ 1), m (+ 1))."""
         sums = Sums.of(space, C * space.n_points)
         return cls(space, C, fit_intercept, sums, spd_factor(matrix))
 
     def regress(self, g: Array) -> tuple[Array, Array]:
-        """Coefficients w and bias b of min 1/2 |w|^2 + C/2 |Z w + b - g|^2."""
+        """Solve min 1/2 |w|^2 + C/2 |Z w + b - g|^2 for coefficients w and bias b."""
         m = self.space.n_coef
         right = np.zeros((m + self.fit_intercept, g.shape[1]))
         right[:m] = self.sums.adjoint(g)
@@ -56,7 +56,7 @@ class FunctionRegression:
         return theta[:m], theta[m] if self.fit_intercept else np.zeros(g.shape[1])
 
     def inverse(self, g: Array) -> Array:
-        """P^-1 g = C (g - f) for the regression f of g."""
+        """Compute P^-1 g = C (g - f) for the regression f of g."""
         w, b = self.regress(g)
         image = np.empty_like(g)
         for rows, values in self.sums.values(w):
@@ -64,7 +64,7 @@ class FunctionRegression:
         return image
 
     def squares(self, g: Array, w: Array, b: Array) -> Array:
-        """Sum of squared residuals of a regression, a column."""
+        """Sum the squared residuals of a regression for each column."""
         total = np.zeros(g.shape[1])
         for rows, values in self.sums.values(w):
             residual = g[rows] - values - b
@@ -74,7 +74,7 @@ class FunctionRegression:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Rows that are fitted and rows that are held out.
+    """Observations for training and for leaving out.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class RidgePath(NamedTuple):
 def ridge_path(
     T: Array, gammas: Array, observations: Observations, *, bias: bool, constant: bool
 ) -> RidgePath:
-    r"""Left-out scores and likelihoods of all weights of the norm, by one eigendecomposition.
+    r"""Compute left-out scores and likelihoods of all weights by one eigendecomposition.
 
     The solution is the posterior mean of a Gaussian process of covariance
     :math:`\sigma^2 T / \gamma` observed with noise of variance :math:`\sigma^2 / w_i`. With

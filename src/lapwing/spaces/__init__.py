@@ -1,4 +1,4 @@
-"""Spaces of functions: what the coefficients of a fit mean."""
+"""Function spaces, which define the meaning of the coefficients of a fit."""
 
 from lapwing.spaces.base import (
     Coefficients,

@@ -37,7 +37,7 @@ Smoothness: TypeAlias = Callable[[Any], Any]
 
 
 class Coefficients(NamedTuple):
-    """Minimisers of quadratic models, one a column."""
+    """Minimisers of quadratic models, one for each column."""
 
     coef: Array  # (m, c)
     intercept: Array  # (c,)
@@ -49,7 +49,7 @@ Quadratic: TypeAlias = Callable[[Array], Coefficients]
 
 
 class Design(NamedTuple):
-    """A design Phi = P A, P in row blocks: sums over points can be taken of P and then lifted.
+    """Design Phi = P A with P in row blocks, so that sums over points are of P and lifted once.
 
     A Gram matrix of P costs a third of one of P A, whose rows are lifted one by one. But where A is
     large, the small directions of P'P drown in its rounding, and rows have to be lifted.
@@ -104,13 +104,13 @@ class Space(Protocol):
         """Phi as it is summed over points."""
 
     def stored(self) -> Self:
-        """The same with what is computed block by block held in memory, for many passes."""
+        """Hold features that are computed block by block in memory, for many passes."""
 
     def restrict(self, rows: Array) -> Restriction:
-        """The functions on some points, distinct and in order, in orthonormal coordinates."""
+        """Restrict to some points, distinct and in order, in orthonormal coordinates."""
 
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
-        """The functions with these coefficients, in the precision of the space."""
+        """Make the functions with these coefficients, in the precision of the space."""
 
 
 class CoordinateSpace(Space, Protocol):

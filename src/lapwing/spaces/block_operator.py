@@ -1,4 +1,4 @@
-"""Designs known by row blocks, computed or read whenever they are applied, and their sums."""
+"""Designs in row blocks, computed or read whenever they are applied, and sums over their rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_read(features: Matrix) -> bool:
 
 
 class BlockOperator(LinearOperator):
-    """A matrix (n, m) of which one row block is in memory at a time; a product is one pass.
+    """Matrix (n, m) with one row block in memory at a time; a product is one pass.
 
     Parameters
     ----------
@@ -48,16 +48,16 @@ class BlockOperator(LinearOperator):
 
     @abstractmethod
     def _computed(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks in order, made afresh."""
+        """Compute the row blocks in order."""
 
     @property
     @abstractmethod
     def _called(self) -> tuple[str, str]:
-        """Describe the operator, and what to use where it does not fit in memory."""
+        """Describe the operator and the alternative to it, for memory errors."""
 
     @cached_property
     def held(self) -> Array:
-        """The design as an array, kept for whoever asks again."""
+        """Design as an array, cached."""
         n, m = self.shape
         require_memory(float(n) * m * self.dtype.itemsize, *self._called)
         design = np.empty((n, m), dtype=self.dtype)
@@ -119,14 +119,14 @@ class RowFeatures(BlockOperator):
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """The design of a space as sums of a given weight are taken of it."""
+    """Design of a space in the form for sums over its rows."""
 
     design: Design
     n_coef: int
 
     @classmethod
     def of(cls, space: Space, weight: float) -> Sums:
-        """Make the sums for points of this total weight, beside an identity."""
+        """Choose the form for points of this total weight, by the rounding of lifted sums."""
         design = space.design()
         lift = design.lift
         if lift is None or design.rounding * weight <= _ROUNDING:
@@ -199,7 +199,7 @@ def _float64(block: Array) -> Array:
 
 
 def _lifted(H: Array, lift: Array) -> Array:
-    """The normal equations of A w in place of the first unknowns."""
+    """Transform normal equations of the first unknowns to those of A w."""
     width, m = lift.shape
     found = np.empty((m + len(H) - width,) * 2)
     found[:m, m:] = lift.T @ H[:width, width:]

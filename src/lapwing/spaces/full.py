@@ -27,7 +27,7 @@ _KEPT_BYTES = 2**28  # of factored restrictions, which cost the cube of their po
 
 
 class ComputedKernel(LinearOperator):
-    """Kernel matrix of points that is not held: products compute it, a row block at a time.
+    """Kernel matrix of points that is computed in every product, a row block at a time.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class ComputedKernel(LinearOperator):
 
     @cached_property
     def formed(self) -> Array:
-        """The matrix in float64, held from then on, as whoever factors it may do so again.
+        """Matrix in float64, cached for further factorisations.
 
         In float64 from the start: rounded to float32 it has negative eigenvalues, which solvers'
         large factors make larger than the identity they are added to.
@@ -80,7 +80,7 @@ class FullKernelSpace:
 
     @classmethod
     def computed(cls, kernel: Kernel, X: PointData, rows: Array | None = None) -> FullKernelSpace:
-        """The space of a kernel whose matrix is not held, unless it is there already."""
+        """Make the space of a kernel whose matrix is not held, unless it is computed already."""
         if kernel.precomputed:
             return cls(X, kernel, None, rows)
         return cls(ComputedKernel(kernel, X), kernel, X, rows)
@@ -194,7 +194,7 @@ class FullKernelSpace:
         )
 
     def products(self, X: Matrix) -> tuple[Array, Array]:
-        """Kernel values of new points: with those of the space (n, q), and with themselves (q,).
+        """Return kernel values of new points with the points (n, q) and with themselves (q,).
 
         Raises
         ------

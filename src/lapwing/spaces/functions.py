@@ -25,7 +25,7 @@ _READ_BYTES = 2**24  # of points whose values are computed at a time
 
 
 class FittedFunction(Protocol):
-    """A function that new points can be put into, one column a problem."""
+    """Fitted function of new points, with one column for each problem."""
 
     def __call__(self, X: Any) -> Array:
         """Values of shape (n_samples, n_columns)."""
@@ -40,11 +40,11 @@ class FittedFunction(Protocol):
 
     @classmethod
     def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
-        """Make it again; None where the attributes are those of another kind of function."""
+        """Make the function from attributes; None if they are of another kind of function."""
 
 
 def evaluate(function: Callable[[Any], Array], X: PointData) -> Array:
-    """Values (n, c) of a function at points; rows are read in one pass.
+    """Evaluate a function (n, c) at points; points on disk are read in one pass.
 
     Raises
     ------
@@ -145,7 +145,7 @@ class KernelExpansion:
         return cls(kernel, basis, alpha, attributes["intercept_"], rows)
 
     def pruned(self) -> KernelExpansion:
-        """The same function without the points whose coefficients are all 0."""
+        """Remove the points whose coefficients are all 0."""
         used = np.flatnonzero(self.coef.any(axis=1))
         used = used if len(used) else np.arange(1)  # an expansion of no points has no shape
         if len(used) == len(self.coef) or (self.kernel.precomputed and self.rows is None):
@@ -207,7 +207,7 @@ class EigenfunctionSum:
         return self.settled(self.eigenfunctions.expand(X, self.coef, self.intercept))
 
     def settled(self, values: Array) -> Array:
-        """Values whose rounding is cut off, so that it decides nothing.
+        """Round values so that rounding errors decide no classes.
 
         Points that no function tells apart, as those of one-hot codes of their own, have the same
         values but for the order of sums.

@@ -44,7 +44,7 @@ class LinearSpace(Coordinates):
 
     @classmethod
     def of_used(cls, X: PointsLike) -> LinearSpace:
-        """The space without the features that are 0 at all points, if they are many.
+        """Make the space without the features that are 0 at all points, if they are many.
 
         Hashed text has 2^18 columns and uses thousands: vectors of coefficients would cost more
         than the products.
@@ -65,7 +65,7 @@ class LinearSpace(Coordinates):
 
     @cached_property
     def _shared(self) -> tuple[SharedRows, SharedRows] | None:
-        """X and its transpose as CSR matrices, for many columns; None if X is no such matrix."""
+        """Split X and its transpose for products in threads; None if X is not a CSR matrix."""
         if not is_sparse(self.X) or self.X.format != "csr":
             return None
         # Gathering is faster than scattering, beside what threads save: 16 ms and not 24.
@@ -99,14 +99,14 @@ class LinearSpace(Coordinates):
         return factored_restriction(X, gram, self.function)
 
     def points(self, rows: Array) -> Any:
-        """Some points; of points on disk only few are read into memory."""
+        """Return some points; few points on disk are read into memory."""
         if not is_rows(self.X):
             return self.X[rows]
         few = len(rows) * self.n_coef * self.dtype.itemsize <= BLOCK_BYTES
         return rows_of(self.X, rows) if few else PickedRows(self.X, rows)
 
     def products(self, X: Any) -> tuple[Array, Array]:
-        """Products of new points: with those of the space (n, q), and with themselves (q,)."""
+        """Return products of new points with those of the space (n, q) and with themselves (q,)."""
         features = self.features
         X = X if self.columns is None else X[:, self.columns]
         cross = safe_sparse_dot(features, X.T, dense_output=True)

@@ -1,4 +1,4 @@
-"""Explicit coordinates of a kernel's functions: an orthonormal basis of their span.
+"""Explicit coordinates of a kernel's functions in an orthonormal basis of their span.
 
 With K = F F' for the kernel matrix of some basis points (pivoted Cholesky: as many columns as K has
 rank), the functions psi_p = sum_j A_jp k(z_j, .), A = F_pivots^-T, are orthonormal, A'KA = I, and
@@ -45,7 +45,7 @@ _SAMPLE = 256  # rows of kernel values whose size stands for that of all
 
 
 class KernelFeatures(BlockOperator):
-    """Coordinates A'k(z, x) over a basis z: products compute them, a row block at a time.
+    """Coordinates A'k(z, x) over a basis z, computed in every product, a row block at a time.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class KernelFeatures(BlockOperator):
         self._most_kept = most_kept
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks: of features that are few or held already, else computed afresh."""
+        """Iterate over row blocks, of the cached features if there are any."""
         if not self._kept:
             return self._computed()
         n, r = self.shape
@@ -125,7 +125,7 @@ class KernelFeatures(BlockOperator):
 
 
 class Lift(LinearOperator):
-    """Coordinates w to the coefficients F^-T w over a basis, by substitution.
+    """Map from coordinates w to the coefficients F^-T w over a basis, by substitution.
 
     The inverse costs as much as the factorisation, and a fit lifts a vector or two.
 
@@ -213,14 +213,14 @@ class MappedSpace(Coordinates):
 
 
 def same_coordinates(space: CoordinateSpace) -> Restriction:
-    """A restriction whose coefficients are those of the whole space."""
+    """Make a restriction with the coefficients of the whole space."""
     return Restriction(space, np.asarray)
 
 
 def factored_restriction(
     features: Matrix, gram: Array, made: Callable[[Array, Array], FittedFunction]
 ) -> Restriction:
-    """The functions on a few points, in as many coordinates as these have rank.
+    """Restrict to a few points, in as many coordinates as their rank.
 
     Solutions lie in the span of the points' own features (representer theorem).
 
@@ -240,7 +240,7 @@ def factored_restriction(
 
 
 def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = None) -> MappedSpace:
-    """All expansions over the training points, in coordinates.
+    """Make the coordinates of all expansions over the training points.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = Non
 
 
 def landmark_map(kernel: Kernel, X: PointData, landmarks: Any) -> MappedSpace:
-    """All expansions over the landmarks, in coordinates: O(r^3) once, O(n r) a product.
+    """Make the coordinates of all expansions over landmarks: O(r^3) once, O(n r) for a product.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def _expansion(
 
 
 def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
-    r"""The same functions h with the norm |h|^2 + gamma_I h'L^p h, in coordinates for it.
+    r"""Make coordinates in which the norm is |h|^2 + gamma_I h'L^p h.
 
     This is the deformed kernel of the hybrid method (continuation paper, Section 5.1): with
     M = I + gamma_I Phi'L^p Phi = R'R, R w are orthonormal coordinates and Phi R^-1 the features.
@@ -339,7 +339,7 @@ def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
 
 
 def _factored(K: Array, tol: float) -> tuple[Array, Array]:
-    """K = F F' and the pivots, as `pivoted_cholesky`; of full rank in the order of the points.
+    """Factor K = F F' as `pivoted_cholesky`; in the order of the points if it has full rank.
 
     Without pivoting it takes half of the time, and the interpreter's lock is let go.
     """
@@ -351,13 +351,13 @@ def _factored(K: Array, tol: float) -> tuple[Array, Array]:
 
 
 def _inverse_transpose(lower: Array) -> Array:
-    """A = F^-T of a lower triangular F."""
+    """Compute A = F^-T of a lower triangular F."""
     return np.asarray(
         sla.solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
     )
 
 
 def _rounding(diagonal: Array) -> float:
-    """Pivots below this are rounding: n units in the last place of the kernel's own precision."""
+    """Return the size of pivots that are rounding: n units in the last place of the kernel."""
     largest = float(np.max(diagonal, initial=0.0))
     return max(len(diagonal), 10) * float(np.finfo(diagonal.dtype).eps) * largest

@@ -1,4 +1,4 @@
-"""Recipes of ``space=``: which functions a method works with."""
+"""Recipes for ``space=``: the functions that a method uses."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _SELECTIONS = ("random", "kmeans")
 
 @runtime_checkable
 class SpaceRecipe(Protocol):
-    """How a space is made of points and a kernel."""
+    """Recipe of a space of points and a kernel."""
 
     def space(self, kernel: Kernel | None, X: PointData, /) -> Space:
-        """The space of the training points X; the kernel is None for ``kernel='linear'``."""
+        """Make the space of the training points X; the kernel is None for ``kernel='linear'``."""
 
 
 @parameters
@@ -153,7 +153,7 @@ class Landmarks(BaseEstimator):
 
 
 class Linear(BaseEstimator):
-    """Linear functions w'x of the features, dense or sparse, whatever the kernel says.
+    """Linear functions w'x of the features, dense or sparse, for any kernel.
 
     The same as ``kernel='linear'`` with ``space=None``.
     """
@@ -181,7 +181,7 @@ SPACES: dict[str, type[SpaceRecipe]] = {"Landmarks": Landmarks, "Linear": Linear
 
 
 def check_space(space: object) -> None:
-    """Refuse what is no recipe.
+    """Raise TypeError unless a value is a recipe or None.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def check_space(space: object) -> None:
 
 
 def make_space(recipe: SpaceRecipe, kernel: Kernel | None, X: PointData) -> Space:
-    """The space that a recipe, which may be a user's own, makes of training points.
+    """Make the space of training points by a recipe, possibly of a user.
 
     Raises
     ------

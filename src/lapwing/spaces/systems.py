@@ -60,7 +60,7 @@ def _digits_lost(residual: Array, u: Array) -> bool:
 def expansion_system(
     K: Array, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
 ) -> QuadraticSystem:
-    """Solver for expansions over all points with the kernel matrix K, in float64."""
+    """Make the solver for expansions over all points with the kernel matrix K, in float64."""
     if smoothness is None:
         return SupervisedSystem(K, gamma_A, fit_intercept)
     return DeformedSystem(K, smoothness, gamma_A, fit_intercept)
@@ -181,7 +181,7 @@ class SupervisedSystem:
         return solve
 
     def _in_features(self, weights: Array, u: Array) -> Coefficients:
-        """The same solution in feature coordinates, on the points whose coefficients are not 0."""
+        """Solve in feature coordinates, on the points whose coefficients are not 0."""
         # Others have a coefficient of 0 in the expansion, so that they need no coordinates.
         rows = np.flatnonzero((weights != 0) | u.any(axis=1))
         system = FactoredSystem(

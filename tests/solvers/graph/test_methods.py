@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from lapwing.classes.decoding import electing
+from lapwing.classes.decoding import enforce_codes
 from lapwing.graphs import KNNGraph
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
@@ -150,7 +150,7 @@ def test_the_largest_share_is_that_of_the_class(name: str) -> None:
 def test_a_class_that_ties_or_lags_is_raised_to_be_the_first_largest(dtype: Any) -> None:
     values = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [0.1, 0.9, 0.0]], dtype=dtype)
     given = values.copy()
-    found = electing(values, np.array([1, 0, 1]))
+    found = enforce_codes(values, np.array([1, 0, 1]))
     assert_array_equal(found.argmax(axis=1), [1, 0, 1])
     assert_allclose(found[:, 0], [0.5, 0.5, 0.1], rtol=1e-6)
     assert_array_equal(found[2], given[2])

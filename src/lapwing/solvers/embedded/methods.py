@@ -81,7 +81,7 @@ def _n_unknowns(objective: EmbeddedObjective) -> int:
 
 
 def _column_bytes(objective: EmbeddedObjective, system: DenseSystem | FeatureSystem) -> float:
-    """Memory of the factorisation of a column, in bytes."""
+    """Return the memory of the factorisation of a column, in bytes."""
     if not system.expands:
         return 3.0 * _MATRIX_BYTES * _n_unknowns(objective) ** 2
     # All matrices but that of the kernel.

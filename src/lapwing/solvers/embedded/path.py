@@ -27,7 +27,7 @@ _FREE = 1e-12  # relative: below this a bias takes constants for nothing
 
 @dataclass(frozen=True, eq=False)
 class SpectralPath:
-    """The kernel side of one width and C on the eigenvectors of one graph.
+    """Kernel side of one width and C on the eigenvectors of one graph.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class SpectralPath:
     observations: Observations
 
     def left_out(self, n_eigenvectors: int, power: int, mu: float, lams: Array) -> Array:
-        """Virtual labels of the observations by the solutions without them.
+        """Compute left-out virtual labels of the observations.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class SpectralPath:
         return np.where(observations.wanted[:, None], values, np.nan)
 
     def _kernel(self, r: int, power: int, mu: float) -> tuple[Array, bool]:
-        """V_l P^-1 V_l' (l, l), and whether constants are free beside it."""
+        """Compute V_l P^-1 V_l' (l, l), and return whether constants are free."""
         P = np.array(self.curvature[:r, :r], dtype=np.float64, order="F")
         P.flat[:: r + 1] += mu * np.maximum(self.eigenvalues[:r], 0.0) ** power
         c, size = self.constants[:r], float(np.trace(P)) / r

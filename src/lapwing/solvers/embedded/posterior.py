@@ -22,7 +22,7 @@ _FREE = 1e-9  # of the curvature along constants, relative to the mean one: roun
 
 
 def posterior(kernel: KernelSide, side: GraphSide, given: GivenLabels) -> Posterior:
-    r"""Posterior variances of f, with the noise of the restricted maximum likelihood.
+    r"""Compute posterior variances of f, with the noise variance of restricted maximum likelihood.
 
     :math:`\sigma^2` is twice the least objective over l, or over l - 1 where neither the norm nor
     the graph sees a constant; it is the variance of a target of :math:`\Lambda_i = 1`.
@@ -45,7 +45,7 @@ def posterior(kernel: KernelSide, side: GraphSide, given: GivenLabels) -> Poster
 
 
 def covariance(kernel: KernelSide, side: GraphSide, points: Array, lam: float) -> Covariance:
-    """Posterior covariance of the virtual labels of all points with those of some.
+    """Compute the posterior covariance of the virtual labels of all points with those of some.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def _constant_is_free(kernel: KernelSide, side: GraphSide) -> bool:
 
 
 def left_out_coefficients(kernel: KernelSide, side: GraphSide) -> Array:
-    r"""Coefficients z (r, l) of the virtual labels without each target, by one factorisation.
+    r"""Compute left-out coefficients z (r, l) of the virtual labels, by one factorisation.
 
     With :math:`u_i` the row of the basis of target i and :math:`h_i = \Lambda_i u_i'(H + S)^{-1}
     u_i` its leverage, the fit without it is that to :math:`y_i - (y_i - g_i) / (1 - h_i)` in its

@@ -47,7 +47,7 @@ EmbeddedResult: TypeAlias = Result[EmbeddedState, Array]
 
 
 def in_units(result: EmbeddedResult, units: Units) -> EmbeddedResult:
-    """The result for level + scale y, y the targets that were solved for."""
+    """Convert the result to targets level + scale y."""
     coef, intercept, virtual, alpha = result.state
     return replace(
         result,
@@ -62,7 +62,7 @@ def in_units(result: EmbeddedResult, units: Units) -> EmbeddedResult:
 
 
 class Fit(NamedTuple):
-    """A function and virtual labels, one pair a column."""
+    """Function and virtual labels, a pair for each column."""
 
     coef: Array  # (m, c): alpha of a dense system, coordinates w with f = Z w of features
     intercept: Array  # (c,)
@@ -70,20 +70,20 @@ class Fit(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A fit, or a change of one, with what it is on the points."""
+    """Fit, or change of a fit, with its values on the points."""
 
     fit: Fit
     residual: Array  # (n, c) f + b - g
     alpha: Array  # (n, c) multipliers
 
     def column(self, j: int) -> Move:
-        """One column of it, as (n, 1)."""
+        """Select a column, as (n, 1)."""
         fit = Fit(*(part[..., j : j + 1] for part in self.fit))
         return Move(fit, self.residual[:, j : j + 1], self.alpha[:, j : j + 1])
 
 
 class Elimination(NamedTuple):
-    """f and b for virtual labels g = basis z, in which they leave 1/2 z'Hz of the problem."""
+    """Elimination of f and b for virtual labels g = basis z, which leaves 1/2 z'Hz."""
 
     curvature: Array  # (r, r) H, without the graph side; singular where b takes constants for free
     coef: Array  # (m, r): the coefficients are coef z
@@ -94,14 +94,14 @@ class Elimination(NamedTuple):
 
 
 class StepSolver(Protocol):
-    """The minimiser of a factored problem."""
+    """Solver of a factored problem."""
 
     def __call__(self, load: Array, pull: Array, balance: Array | None = None) -> Move:
         """Solve alpha = load - q r, f = K alpha, basis' alpha + S z = pull, 1' alpha = balance."""
 
 
 class EmbeddedSystem(Protocol):
-    """The problem with a quadratic loss, for both ways to hold the kernel."""
+    """Problem with a quadratic loss; its subclasses hold the kernel as a matrix or as features."""
 
     @property
     def side(self) -> GraphSide: ...
@@ -120,13 +120,13 @@ class EmbeddedSystem(Protocol):
         """Trace of the kernel matrix, a bound of its norm."""
 
     def residual(self, fit: Fit) -> Array:
-        """The residuals f + b - g on the points."""
+        """Compute the residuals f + b - g on the points."""
 
     def represent(self, alpha: Array) -> Array:
-        """The coefficients of f = K alpha."""
+        """Return the coefficients of f = K alpha."""
 
     def norm(self, fit: Fit) -> Array:
-        """|f|^2, a column."""
+        """Compute |f|^2 of each column."""
 
     def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
         """Residual of the linear equations of an optimum, as `factor` takes it.
@@ -137,7 +137,7 @@ class EmbeddedSystem(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DenseSystem:
-    """f = K alpha with the kernel matrix: O(n^3) a factorisation.
+    """System with f = K alpha and the kernel matrix: O(n^3) for a factorisation.
 
     With W = q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2, which is (K + diag(1/q))^-1 and does not mind
     q = 0, alpha = load + W (g - b - K load), and what is left is a system in the coefficients of
@@ -180,7 +180,7 @@ class DenseSystem:
         )
 
     def eliminate(self, q: Array) -> Elimination:
-        """Eliminate f and b without a load; some q > 0."""
+        """Eliminate f and b without a load, for q that are not all 0."""
         W = _weighted_inverse(self.K, q)
         coef, H = self._graph_part(W)
         intercept, bias = np.zeros(len(H)), np.zeros((self.n_points, 1))
@@ -200,7 +200,7 @@ class DenseSystem:
         return Elimination(H, coef, intercept, variance)
 
     def _graph_part(self, W: Callable[[Array], Array]) -> tuple[Array, Array]:
-        """Products W basis and basis' W basis."""
+        """Compute W basis and basis' W basis."""
         basis = self.side.basis
         WU = W(np.eye(self.n_points) if basis is None else basis)
         H = self.side.adjoint(WU)
@@ -233,7 +233,7 @@ class DenseSystem:
 
 
 def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
-    """Give the map W of q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2.
+    """Return the map W = q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2.
 
     A kernel matrix of few digits (a precomputed one in float32, say) has negative eigenvalues that
     a large q makes less than -1. None of I + q^1/2 K q^1/2 is less than 1, so they are raised.
@@ -258,7 +258,7 @@ def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
 
 @dataclass(frozen=True, eq=False)
 class FeatureSystem:
-    """f = Z w with features in row blocks: O(n (m + r)^2) a factorisation, nothing of order n m.
+    """System with f = Z w and features in row blocks: O(n (m + r)^2) time, no memory of order n m.
 
     Attributes
     ----------
@@ -280,13 +280,13 @@ class FeatureSystem:
         return self.space.n_points
 
     def _design(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks of B = [Z, -basis], with r = B theta + b."""
+        """Iterate over row blocks of B = [Z, -basis], with r = B theta + b."""
         assert self.side.basis is not None
         for rows, Z in self.space.blocks():
             yield rows, np.hstack([np.asarray(Z, dtype=np.float64), -self.side.basis[rows]])
 
     def normal_matrix(self, q: Array) -> Array:
-        """The matrix of the normal equations of (w, z, b), without the graph side."""
+        """Compute the matrix of the normal equations of (w, z, b), without the graph side."""
         r, basis = len(self.side.curvature), self.side.basis
         assert basis is not None
         sums = Sums.of(self.space, float(q.sum()))
@@ -366,7 +366,7 @@ class GivenLabels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KernelSide(ABC):
-    """All of LapERLS but its labels and mu.
+    """LapERLS without its labels and mu.
 
     Attributes
     ----------
@@ -381,17 +381,17 @@ class KernelSide(ABC):
     eliminated: Elimination
 
     def system(self, side: GraphSide) -> Array:
-        """The matrix H + S (r, r)."""
+        """Return the matrix H + S (r, r)."""
         return np.asarray(self.eliminated.curvature + side.curvature)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # seen in the optimality
     def graph_coef(self, side: GraphSide) -> Array:
-        """The coefficients z (r, c) of the virtual labels."""
+        """Compute the coefficients z (r, c) of the virtual labels."""
         return np.asarray(spd_factor(self.system(side))(side.pull))
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def minimize(self, side: GraphSide) -> EmbeddedResult:
-        """The solution for the labels of a graph side, all columns at once."""
+        """Solve for the labels of a graph side, all columns at once."""
         z = self.graph_coef(side)
         fit = Fit(self.eliminated.coef @ z, self.eliminated.intercept @ z, z)
         cost, optimality = self._measure(fit, side)
@@ -401,11 +401,11 @@ class KernelSide(ABC):
 
     @abstractmethod
     def rows_at(self, points: Array, space: Any, X: Any) -> Array:
-        """Rows (q, r) that map z to the mean of f at points of the fit, whose features are X."""
+        """Compute rows (q, r) that map z to the mean of f at points of the fit, with features X."""
 
     @abstractmethod
     def beyond(self, space: Any, X: Any) -> GivenLabels:
-        """Conditional distribution of f at new points, given the virtual labels."""
+        """Compute the conditional distribution of f at new points, given the virtual labels."""
 
     @abstractmethod
     def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
@@ -414,7 +414,7 @@ class KernelSide(ABC):
 
 @dataclass(frozen=True, eq=False)
 class MatrixSide(KernelSide):
-    """With the kernel matrix.
+    """Kernel side with the kernel matrix.
 
     Attributes
     ----------
@@ -431,7 +431,7 @@ class MatrixSide(KernelSide):
     @classmethod
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def of(cls, problem: DenseSystem, C: float) -> MatrixSide:
-        """Eliminate: the one step of order n^3."""
+        """Eliminate f and b; the only step of order n^3."""
         return cls(problem.eliminate(np.full(problem.n_points, float(C))), problem, float(C))
 
     def rows_at(self, points: Array, space: Any, X: Any) -> Array:
@@ -452,7 +452,7 @@ class MatrixSide(KernelSide):
 
 @dataclass(frozen=True, eq=False)
 class FeatureSide(KernelSide):
-    """With features, whose normal equations are summed in one pass over the points.
+    """Kernel side with features, whose normal equations are summed in one pass over the points.
 
     Attributes
     ----------
@@ -465,7 +465,7 @@ class FeatureSide(KernelSide):
     @classmethod
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def of(cls, problem: FeatureSystem, C: float) -> FeatureSide:
-        """Eliminate: the one pass over the points."""
+        """Eliminate f and b; the only pass over the points."""
         H = problem.normal_matrix(np.full(problem.n_points, float(C)))
         return cls(problem.eliminate(H), H)
 
@@ -479,7 +479,7 @@ class FeatureSide(KernelSide):
         )
 
     def of_function(self) -> Array:
-        """The equations of (w, b) alone, as of values that are given."""
+        """Make the equations of (w, b) alone, for given values."""
         m, r = len(self.eliminated.coef), len(self.eliminated.curvature)
         own = np.r_[0:m, m + r : len(self.equations)]
         return np.asarray(self.equations[np.ix_(own, own)])
@@ -494,7 +494,7 @@ class FeatureSide(KernelSide):
 
 
 def _loss_of_equations(fit: Fit, side: GraphSide) -> Array:
-    """C r'r of a solution without a pass over the points, as r = Z w + b - basis z.
+    """Compute C r'r of a solution from the normal equations, as r = Z w + b - basis z.
 
     w = -C Z'r, 1'r = 0 and C basis'r = S z - h give z'(h - S z) - |w|^2, in which h - S z is a sum
     over the residuals at the labels.
@@ -552,7 +552,7 @@ def graph_least_squares(objective: EmbeddedObjective, settings: Settings[None]) 
 
 
 class LeftOutLabels(NamedTuple):
-    """Virtual labels at the observations by the solutions without them."""
+    """Left-out virtual labels of the observations."""
 
     values: Array  # (l, c)
     reliable: Array  # (l,) bool: whether digits are left
@@ -560,7 +560,7 @@ class LeftOutLabels(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is not reliable
 def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOutLabels:
-    """Leave every observation of a graph side out, in O(l r^2 + r^3)."""
+    """Compute left-out virtual labels of all observations, in O(l r^2 + r^3)."""
     forward, backward = spd_halves(kernel.system(side))
     g = side.values_at(side.index, backward(forward(side.pull)))
     half = forward(side.rows(side.index).T * np.sqrt(side.weights))

@@ -1,22 +1,21 @@
 r"""LapESVR: embedded regression with the epsilon-insensitive loss, by an interior point method.
 
-The problem of `lapwing.solvers.embedded.systems` with the loss C max(0, |r_i| - epsilon) of r = f +
-b - g. With slacks xi of r <= epsilon + xi and of -r <= epsilon + xi* and their multipliers beta,
-beta* in [0, C], alpha = beta* - beta (errata E4) solves the dual (18). Primal-dual steps with
-Mehrotra's predictor and corrector; each is one factorisation of the problem with a quadratic loss,
-so the kernel matrix and features take the same code, points that no label reaches need no extra
-condition, and the number of steps (some 10 to 30) hardly depends on the parameters. That of
-sequential minimal optimisation, the paper's choice, does: K_G has eigenvalues of many orders of
-magnitude, on which it stops far from the optimum or not at all (errata E7).
+The problem is that of `lapwing.solvers.embedded.systems` with the loss C max(0, |r_i| - epsilon) of
+r = f + b - g. With slacks xi of r <= epsilon + xi and of -r <= epsilon + xi* and their multipliers
+beta, beta* in [0, C], alpha = beta* - beta (errata E4) solves the dual (18). A primal-dual step
+(Mehrotra's predictor-corrector) is one factorisation of the problem with a quadratic loss, so that
+the kernel matrix and features use the same code and points that no label reaches need no extra
+condition. The number of steps, 10 to 30, hardly depends on the parameters. Rejected: sequential
+minimal optimisation, the paper's choice. K_G has eigenvalues of many orders of magnitude, with
+which it stops far from the optimum or not at all (errata E7).
 
-The start satisfies all linear equations, and steps are computed as changes. So they stay satisfied,
-and rounding is relative to the change: recomputed residuals would be multiplied by q, which grows
+The start satisfies all linear equations. Steps are computed as changes, so that the equations stay
+satisfied up to rounding of the changes; recomputed residuals would be multiplied by q, which grows
 without bound at the edge of the tube.
 
-The end is the solution on its active set: interior points have multipliers of 1e-9 where the
-optimum has 0. Once it is known at which points r is at an edge of the tube, at which inside and at
-which outside, what is left are linear equations; where their solution breaks a condition of the
-optimum, its points change sides.
+The last iterate has multipliers of 1e-9 where the optimum has 0. It is therefore polished: once it
+is known at which points r is at an edge of the tube, inside and outside, the rest is linear
+equations; points at which their solution violates a condition of the optimum change sets.
 """
 
 from __future__ import annotations
@@ -42,17 +41,17 @@ from lapwing.solvers.embedded.systems import (
     StepSolver,
 )
 
-_REGULAR = 1e-12
-_STALLED = 5  # steps that lower complementarity by less than a tenth: there are no more digits
-_ROUNDING = 1e-4  # of the tolerance: complementarity that smaller steps have nothing to gain from
-_HELD = 1e4  # q of points held at the edge of the tube, times C over the size of the slacks
-_SOFT = 1e-5  # of the largest stiffness of the edges
-_BACK_OFF = 0.995  # of the way to the boundary
+_LEAST_STIFFNESS = 1e-12  # over the trace of the kernel matrix
+_MAX_STALLED = 5  # steps that lower complementarity by less than a tenth: rounding
+_ROUNDING = 1e-4  # of the tolerance: complementarity from which on further steps are useless
+_EDGE_PENALTY = 1e4  # q of points at the edge of the tube, times C over the size of the slacks
+_SOFT = 1e-5  # of the largest such q, see `_finish`
+_BACK_OFF = 0.995  # of the way to the boundary, as usual
 _SIGNS = np.array([[1.0], [-1.0]])  # of r in the two constraints
 
 
 class TubeState(NamedTuple):
-    """A column with its multipliers."""
+    """Column with its multipliers."""
 
     fit: Fit
     alpha: Array  # (n,) inside [-C, C]
@@ -65,7 +64,7 @@ DEFAULTS = Settings[None](tol=1e-6, max_iter=200)
 
 @dataclass(frozen=True, eq=False)
 class _Iterate:
-    """An iterate or a change of it; constraints are (2, n)."""
+    """Iterate, or change of one; constraints are (2, n)."""
 
     fit: Fit
     alpha: Array  # (n, 1)
@@ -96,15 +95,14 @@ def tube_regression(
     *,
     n_threads: int = 1,
 ) -> EmbeddedResult:
-    """LapESVR of all columns; see `fit_tube` for the parameters.
+    """Fit LapESVR for all columns; see `fit_tube` for the parameters.
 
-    Only the first factorisation, at equal weights, is of all columns. The weights of all others are
-    made of the column's own multipliers, so that nothing of them could be shared: threads share the
-    columns instead, with BLAS at one thread. `settings.on_iteration` is then called from any of
-    them, one at a time.
+    All columns share the first factorisation, with equal weights. The weights of the others depend
+    on the multipliers of the column, so that columns are fitted in threads, with one thread of BLAS
+    each. `settings.on_iteration` is called by these threads, one at a time.
     """
     n_columns = system.side.n_columns
-    watched = _Once(settings.on_iteration)
+    watched = _Serialized(settings.on_iteration)
     own = replace(settings, on_iteration=watched)
     start = _start(system, float(C))
 
@@ -125,17 +123,17 @@ def tube_regression(
 
 
 def column_threads(n_columns: int, n_bytes: float = 0.0) -> int:
-    """Threads that share the columns: one where those of BLAS do better, or memory is short.
+    """Return the number of threads for columns: one if BLAS is faster or memory is short.
 
     Parameters
     ----------
     n_columns : int
-        Of the targets.
+        Number of targets.
     n_bytes : float, default=0.0
-        What the factorisation of a column takes, where it is known.
+        Memory of the factorisation of a column, if it is known.
     """
     available = available_threads()
-    # BLAS makes some half of its threads in factorisations of this size.
+    # BLAS reaches about half of the speed of its threads in factorisations of this size.
     if 2 * n_columns < available:
         return 1
     free = available_memory()
@@ -143,8 +141,8 @@ def column_threads(n_columns: int, n_bytes: float = 0.0) -> int:
     return max(1, min(available, n_columns, room))
 
 
-class _Once:
-    """Tells of one iteration at a time, until somebody wants to stop."""
+class _Serialized:
+    """Serialised callback of several threads, which remembers that it was asked to stop."""
 
     def __init__(self, on_iteration: Callable[[Callable[[], None]], bool]) -> None:
         self._on_iteration = on_iteration
@@ -160,7 +158,7 @@ class _Once:
         self._stopped = True
 
 
-# What overflows at weights of 1e300 is found by the gap, which is then far from 0.
+# Overflow with weights of 1e300 shows in the gap, which is then far from 0.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def fit_tube(
     system: EmbeddedSystem,
@@ -171,21 +169,21 @@ def fit_tube(
     *,
     start: Move | None = None,
 ) -> TubeResult:
-    """Minimise one column.
+    """Fit one column.
 
     Parameters
     ----------
     system : EmbeddedSystem
     column : int
-        Of the targets.
+        Index of the target.
     C : float
         Weight of the loss, and the bound of alpha.
     epsilon : float
         Half width of the tube, >= 0.
     settings : Settings, optional
-        `tol` is of the duality gap, relative to the objective; 1e-6 and 200 steps by default.
+        `tol` is the tolerance of the relative duality gap; 1e-6 and 200 steps by default.
     start : Move, optional
-        The solution for the squared loss with the weight C, where it is known.
+        Solution for the squared loss with the weight C, if it is known.
     """
     problem, tol = Column(system, column, float(C), float(epsilon)), settings.tol
     start = _inside(problem, _start(system, float(C)).column(column) if start is None else start)
@@ -195,7 +193,7 @@ def fit_tube(
         return Result(state, energy, 0.0, 1, Status.CONVERGED)
     best = point = _first_point(problem, start)
     status, n_iter, gap, stalled = Status.MAX_ITER, 0, np.inf, 0
-    floor = _REGULAR * system.trace()
+    floor = _LEAST_STIFFNESS * system.trace()
     while n_iter < settings.max_iter and status == Status.MAX_ITER:
         point = _step(problem, point, floor)
         n_iter += 1
@@ -208,10 +206,10 @@ def fit_tube(
         relative = gap / reference
         if settings.on_iteration(no_state):
             status = Status.CALLBACK
-        # Where complementarity is small, what rounding has left of the other conditions counts.
+        # If complementarity is small, the rounding of the other conditions counts.
         elif relative <= tol and candidate(problem, best.fit, best.alpha).gap <= tol:
             status = Status.CONVERGED
-        elif stalled >= _STALLED or relative <= _ROUNDING * tol:
+        elif stalled >= _MAX_STALLED or relative <= _ROUNDING * tol:
             status = Status.PRECISION
     move, primal, relative = _finish(problem, best, floor, tol)
     if status != Status.CALLBACK and relative <= tol:
@@ -225,41 +223,43 @@ def _loss(problem: Column, at: _Iterate) -> float:
 
 
 def _finish(problem: Column, best: _Iterate, floor: float, tol: float) -> RatedMove:
-    """The last point on its active set."""
+    """Solve on the active set of the last iterate."""
     rough = candidate(problem, best.fit, best.alpha)
     largest = 1 / max(floor, float(np.finfo(np.float64).tiny))
-    # Where functions are no expansions over the points, exact zeros of alpha are worth nothing.
+    # Exact zeros of alpha have a use only in expansions over the points.
     if problem.system.expands or rough.gap > tol:
         active, scale = _active_set(problem, best)
-        rough = polished(problem, rough, active, min(_HELD * problem.C / scale, largest), tol)
+        rough = polished(
+            problem, rough, active, min(_EDGE_PENALTY * problem.C / scale, largest), tol
+        )
     if rough.gap > tol and problem.epsilon == 0:
-        # With a large C hardly a multiplier is at its bound, and steps end in rounding before
-        # they tell which. Less stiffness leaves digits to both sides of the factorisation.
+        # With a large C few multipliers are at bounds, and rounding stops the steps before the
+        # active set is known. A smaller q leaves digits to all terms of the factorisation.
         everywhere = ActiveSet.everywhere(len(best.r))
         rough = polished(problem, rough, everywhere, _SOFT * largest, tol)
     return rough
 
 
 def _start(system: EmbeddedSystem, C: float) -> Move:
-    """The solution of all columns for the squared loss with the weight C."""
+    """Solve for the squared loss with the weight C, all columns."""
     shape = (system.n_points, system.side.n_columns)
     return system.factor(np.full(shape[0], C))(np.zeros(shape), system.side.pull)
 
 
 def _inside(problem: Column, move: Move) -> Move:
-    """The solution for the squared loss with a weight so small that alpha is inside the box."""
+    """Solve for the squared loss with a weight so small that alpha is inside the box."""
     n = problem.system.n_points
     q = problem.C
     while True:
         largest = float(np.abs(move.alpha).max())
-        if not largest > 0.8 * problem.C:  # not a number ends here as well
+        if not largest > 0.8 * problem.C:  # NaN stops as well
             return move
         q *= 0.5 * problem.C / largest
         move = problem.system.factor(np.full(n, q))(np.zeros((n, 1)), problem.pull)
 
 
 def _first_point(problem: Column, start: Move) -> _Iterate:
-    """Slacks that fit r and multipliers that fit alpha, well inside."""
+    """Choose slacks consistent with r, and multipliers with alpha, well inside."""
     r, alpha = start.residual[:, 0], start.alpha[:, 0]
     xi = np.maximum(_SIGNS * r - problem.epsilon, 0) + np.abs(r).mean()
     slack = problem.epsilon + xi - _SIGNS * r
@@ -267,10 +267,10 @@ def _first_point(problem: Column, start: Move) -> _Iterate:
 
 
 def _step(problem: Column, at: _Iterate, floor: float) -> _Iterate:
-    """Predictor and corrector with one factorisation.
+    """Take a predictor-corrector step with one factorisation.
 
-    Stiffnesses below the floor, of points that are held at an edge of the tube, are rounded up: q K
-    would else drown the identity that makes the system regular.
+    Stiffnesses of points at an edge of the tube are at least the floor: otherwise q K would exceed
+    the identity, which makes the system regular, by more than all digits.
     """
     C, size = problem.C, 2 * at.beta.size
     stiffness = np.maximum(at.slack / at.beta + at.xi / (C - at.beta), floor)
@@ -289,12 +289,12 @@ def _step(problem: Column, at: _Iterate, floor: float) -> _Iterate:
 def _direction(
     problem: Column, solve: StepSolver, at: _Iterate, stiffness: Array, upper: Array, lower: Array
 ) -> _Iterate:
-    """The Newton step, given what beta slack and (C - beta) xi are to change by."""
+    """Compute the Newton step for given changes of beta slack and (C - beta) xi."""
     shift = upper / at.beta - lower / (problem.C - at.beta)
     load = -(_SIGNS * shift / stiffness).sum(axis=0)
     move = solve(load[:, None], np.zeros_like(problem.pull))
-    # The change of r that alpha tells: with that of the values beta would drift away from alpha,
-    # as rounding is divided by a stiffness that goes to zero.
+    # The change of r by that of alpha: computed from the values, beta would drift away from alpha,
+    # as rounding is divided by a stiffness that tends to 0.
     change = (load - move.alpha[:, 0]) / (1 / stiffness).sum(axis=0)
     beta = (_SIGNS * change + shift) / stiffness
     xi = (lower + at.xi * beta) / (problem.C - at.beta)
@@ -303,7 +303,7 @@ def _direction(
 
 
 def _longest(at: _Iterate, move: _Iterate, C: float, back_off: float) -> float:
-    """The longest step <= 1 that stays inside."""
+    """Return the longest step <= 1 that stays inside."""
     longest = 1.0
     pairs = ((at.beta, move.beta), (C - at.beta, -move.beta), (at.slack, move.slack))
     for value, change in (*pairs, (at.xi, move.xi)):
@@ -326,16 +326,17 @@ def _active_set(problem: Column, at: _Iterate) -> tuple[ActiveSet, float]:
     ), scale
 
 
-_ROUNDED = 1e-8  # of the objective at g = 0: less is its rounding
-_LOSS_ROUNDED, _REASON = 1e7, 1e3  # roundings of g in the loss; times the energy, at most
-_CORRECTIONS = 5
+_ROUNDED = 1e-8  # of the objective at g = 0: smaller objectives are its rounding
+# Rounding of g in the loss that is accepted in gaps: in units of eps, and over the energy at most.
+_LOSS_ROUNDED, _MOST_ROUNDED = 1e7, 1e3
+_CORRECTIONS = 5  # of the multipliers in `_held`; each gains digits by the size of q
 _REVISIONS = 8  # of the active set
-_NOTHING = 1e-7  # of C, or of the largest multiplier
+_ZERO = 1e-7  # of C, or of the largest multiplier
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of a system, with its loss."""
+    """Column of a system, with its loss."""
 
     system: EmbeddedSystem
     j: int
@@ -347,32 +348,34 @@ class Column:
         return self.system.side.pull[:, [self.j]]
 
     def energy(self, fit: Fit) -> float:
-        """The objective without the loss."""
+        """Compute the objective without the loss."""
         graph = self.system.side.energy(fit.graph_coef, slice(self.j, self.j + 1))
         return float(self.system.norm(fit)[0] / 2 + graph[0])
 
     def reference(self, energy: float, loss: float, fit: Fit) -> float:
-        """Reference size of gaps: the objective, where it is not rounding of its value at 0.
+        """Return the scale of gaps: the objective, but at least the rounding of its value at 0.
 
-        Nor less than what rounding of g makes of a loss of large C, within reason: at small
-        targets (C counts in their units) gaps of many times the rounding are exact solutions.
+        It is also at least the rounding of g in a loss of large C, up to a limit: for small targets
+        (C is in their units) the gaps of exact solutions are many times the rounding.
         """
         constant = float(self.system.side.constant[self.j])
         size = self.C * float(np.abs(self.system.side.values(fit.graph_coef)).sum())
-        rounding = min(_LOSS_ROUNDED * float(np.finfo(np.float64).eps) * size, _REASON * energy)
+        rounding = min(
+            _LOSS_ROUNDED * float(np.finfo(np.float64).eps) * size, _MOST_ROUNDED * energy
+        )
         tiny = float(np.finfo(np.float64).tiny)
         return max(energy + loss, _ROUNDED * constant, rounding, tiny)
 
     def missing(self, fit: Fit, alpha: Array) -> Fit:
-        """Residual of the linear equations of an optimum."""
+        """Compute the residual of the linear equations of an optimum."""
         return self.system.missing(fit, alpha, self.pull)
 
     def measure(self, move: Move) -> tuple[float, float]:
-        """Objective, and how far from it the dual is, relative to it.
+        """Compute the objective and the relative duality gap.
 
         For stationary (f, g, b, alpha) the duality gap is the sum over the points of
-        C max(0, |r| - epsilon) + epsilon |alpha| + alpha r, each term >= 0. What is missing to
-        stationarity and what of alpha is outside the box counts too.
+        C max(0, |r| - epsilon) + epsilon |alpha| + alpha r, each term >= 0. Residuals of
+        stationarity, and alpha outside the box, are added.
         """
         r, alpha = move.residual[:, 0], move.alpha[:, 0]
         cut = np.clip(alpha, -self.C, self.C)
@@ -389,7 +392,7 @@ class Column:
 
 
 class RatedMove(NamedTuple):
-    """A solution and how good it is."""
+    """Solution with its objective and duality gap."""
 
     move: Move
     primal: float
@@ -401,16 +404,16 @@ class ActiveSet:
     """Free entries of alpha, and the values of the others; all (n, 1)."""
 
     free: Array  # bool: r is at an edge of the tube
-    edge: Array  # which: -1, +1, or 0 where the tube has no width
+    edge: Array  # which edge: -1, +1, or 0 for a tube of no width
     fixed: Array  # alpha of the others: 0, -C or C
 
     @classmethod
     def everywhere(cls, n: int) -> ActiveSet:
-        """All points where r is 0, of a tube of no width."""
+        """Return the active set of all points with r = 0, for a tube of no width."""
         return cls(np.ones((n, 1), dtype=bool), np.zeros((n, 1)), np.zeros((n, 1)))
 
     def revised(self, r: Array, alpha: Array, problem: Column) -> ActiveSet:
-        """Points that are on the wrong side of a condition of the optimum change sides."""
+        """Move points that violate a condition of the optimum to the other set."""
         C, epsilon = problem.C, problem.epsilon
         room = 1e-9 * epsilon
         over = self.free & (np.abs(alpha) > C)
@@ -429,22 +432,22 @@ class ActiveSet:
 def polished(
     problem: Column, rough: RatedMove, active: ActiveSet, stiff: float, tol: float
 ) -> RatedMove:
-    """The solution on the active set; alpha is then 0 or +-C where it should be.
+    """Solve on the active set, so that alpha is exactly 0 or +-C outside of it.
 
-    Where no active set is found (degenerate problems), small alpha are cut off if that costs less
+    If no active set is found (degenerate problems), small alpha are set to 0 if that costs less
     than the tolerance.
 
     Parameters
     ----------
     problem : Column
     rough : RatedMove
-        Near the optimum.
+        Solution near the optimum.
     active : ActiveSet
-        A guess.
+        Initial active set.
     stiff : float
-        q of points held at an edge of the tube.
+        q of points at an edge of the tube.
     tol : float
-        Of the gap.
+        Tolerance of the gap.
     """
     C, best, found = problem.C, rough, active
     for _ in range(_REVISIONS):
@@ -457,7 +460,7 @@ def polished(
         found = revised
     if best is rough:
         size = np.abs(rough.move.alpha)
-        alpha = np.where(size > _NOTHING * min(C, float(size.max())), rough.move.alpha, 0.0)
+        alpha = np.where(size > _ZERO * min(C, float(size.max())), rough.move.alpha, 0.0)
         fit = rough.move.fit._replace(coef=problem.system.represent(alpha))
         cut = candidate(problem, fit, alpha)
         return cut if cut.gap <= max(tol, rough.gap) else rough
@@ -471,10 +474,10 @@ def candidate(problem: Column, fit: Fit, alpha: Array) -> RatedMove:
 
 
 def _held(problem: Column, active: ActiveSet, start: Move, stiff: float) -> RatedMove:
-    """The solution with r at the edge of the tube where alpha is free, and alpha given elsewhere.
+    """Solve with r at the edge of the tube where alpha is free, and with given alpha elsewhere.
 
-    That is asked for by a large q and Lagrange's correction, so that the factorisation is of the
-    kind that all steps use.
+    The condition is imposed by a large q with corrections of the multipliers, so that the
+    factorisation is of the same kind as in all steps.
     """
     system = problem.system
     q = np.where(active.free, stiff, 0.0)

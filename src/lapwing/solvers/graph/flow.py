@@ -37,7 +37,7 @@ from scipy.special import softmax
 
 from lapwing._arrays import Array
 from lapwing.classes.balance import balance
-from lapwing.classes.decoding import electing
+from lapwing.classes.decoding import enforce_codes
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.evidence import LeftOut, count_left_out, negative_log_evidence
@@ -209,7 +209,7 @@ def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: in
 
 def _partition(problem: VolumeProblem, found: Refinement, scores: Array) -> Partition:
     """A refined cut with the shares that scores (n, c) say, its classes the largest of them."""
-    shares = electing(scores / scores.sum(axis=1, keepdims=True), found.codes)
+    shares = enforce_codes(scores / scores.sum(axis=1, keepdims=True), found.codes)
     shares[problem.index] = problem.labels
     at_rest = found.status == Status.CONVERGED
     return Partition(

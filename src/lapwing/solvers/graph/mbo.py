@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.decoding import electing
+from lapwing.classes.decoding import enforce_codes
 from lapwing.objectives.volumes import Scale, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.conjugate_gradient import Solved
@@ -98,7 +98,7 @@ def cut(problem: VolumeProblem) -> Partition:
     found = min(ends, key=lambda end: float(end.history[-1]))
     n_iter = begun.n_iter + sum(spent for _, spent in paths)
     # Divided, values that were raised by a last digit may be equal again.
-    soft = electing(found.scores / found.scores.sum(axis=1, keepdims=True), found.codes)
+    soft = enforce_codes(found.scores / found.scores.sum(axis=1, keepdims=True), found.codes)
     return Partition(
         found.scores,
         soft,

@@ -39,7 +39,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from lapwing._arrays import Array
-from lapwing.classes.decoding import electing
+from lapwing.classes.decoding import enforce_codes
 from lapwing.classes.transport import parted_in_two, transport
 from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
@@ -445,7 +445,7 @@ def _surely(smooth: Array, codes: Array, problem: VolumeProblem) -> Array:
     smooth = smooth.copy()
     smooth[problem.index] = 0
     smooth[problem.index, problem.codes] = 1
-    return electing(smooth, codes)
+    return enforce_codes(smooth, codes)
 
 
 def _cut(problem: VolumeProblem, codes: Array) -> float:

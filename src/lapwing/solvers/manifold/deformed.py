@@ -1,4 +1,4 @@
-r"""The deformed kernel: the kernel of the functions on the points under both regularisers.
+r"""Deformed kernel: the kernel of the functions on the points under both regularisers.
 
 gamma_A |h|^2 + gamma_I f'L^p f is the squared norm of a space of functions on the points whose
 kernel matrix is [K 1] M^-1 (Sindhwani, Niyogi and Belkin 2005; LapSVM paper, Section 2.1, with
@@ -44,7 +44,7 @@ class Representers(NamedTuple):
         )
 
     def values_alone(self) -> Representers:
-        """The same without coefficients, which a choice of columns would copy for nothing."""
+        """Drop the coefficients, to avoid copies."""
         return self._replace(coef=self.coef[:0])
 
     def position(self, points: Array) -> Array:
@@ -54,12 +54,12 @@ class Representers(NamedTuple):
         return at
 
     def block(self) -> Array:
-        """Their own rows: the kernel matrix (q, q)."""
+        """Return the kernel matrix (q, q) of these points."""
         T = self.values[self.points]
         return np.asarray((T + T.T) / 2)
 
     def reduce(self, objective: Objective) -> Objective:
-        """The supervised problem on these points, with gamma_A = 1."""
+        """Make the supervised problem on these points, with gamma_A = 1."""
         return Objective(
             space=FullKernelSpace(self.block()),
             loss=objective.loss,
@@ -71,11 +71,11 @@ class Representers(NamedTuple):
         )
 
     def on_points(self, reduced: State) -> Array:
-        """Values on all points (n, c) of a solution of the reduced problem."""
+        """Compute values on all points (n, c) of a solution of the reduced problem."""
         return np.asarray(self.values @ reduced.coef + reduced.intercept)
 
     def lift(self, objective: Objective, reduced: State) -> State:
-        """The function on all points that a solution of the reduced problem stands for."""
+        """Convert a solution of the reduced problem to the function on all points."""
         values = self.on_points(reduced)
         intercept = self.intercept @ reduced.coef + reduced.intercept
         return State(self.coef @ reduced.coef, intercept, values, objective.smoothness(values))
@@ -83,7 +83,7 @@ class Representers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DeformedKernel:
-    """The factored deformed kernel of a space, a graph and both weights.
+    """Factored deformed kernel of a space, a graph and both weights.
 
     Attributes
     ----------
@@ -99,12 +99,12 @@ class DeformedKernel:
 
     @classmethod
     def of(cls, objective: Objective) -> DeformedKernel:
-        """That of an objective: the one step of order n^3. Labels and loss do not matter."""
+        """Factor the kernel of an objective, in O(n^3), for any labels and loss."""
         system = objective.system(fit_intercept=objective.fit_intercept and not objective.free_bias)
         return cls(objective.space.n_points, objective.free_bias, system.factor())
 
     def at(self, points: Array, known: Representers | None = None) -> Representers:
-        """Columns at some points.
+        """Compute columns at some points.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class DeformedKernel:
         return found if known is None else _joined(known, found)
 
     def beyond(self, objective: Objective, cross: Array, own: Array) -> tuple[Array, Array]:
-        r"""The deformed kernel of points that are not of the fit.
+        r"""Compute the deformed kernel of new points.
 
         T_x is the function with <T_x, f> = f(x) in the norm of both regularisers. For a point j of
         the fit, T_x - T_j = (k_x - k_j) / gamma_A + q, where q is the minimum for

@@ -1,4 +1,4 @@
-"""The dual: solve the reduced problem by the first of `REDUCED` that takes the loss.
+"""Dual solver: solves the reduced problem by the first of `REDUCED` that takes the loss.
 
 A solver that is made for a loss is one line here; a loss without one is taken by what its kind
 allows. A line says what it takes by the class of the loss itself: a class derived from it may have
@@ -32,7 +32,7 @@ from lapwing.solvers.manifold.settings import (
 
 @dataclass(frozen=True, kw_only=True)
 class ReducedSolver(Solver[Callable[[Objective, ManifoldSettings], ManifoldResult]]):
-    """A solver of reduced problems.
+    """Solver of reduced problems.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ REDUCED = [
 
 
 def reduced_solver(loss: Loss) -> ReducedSolver:
-    """The first solver that takes a loss."""
+    """Return the first solver that takes a loss."""
     return next(solver for solver in REDUCED if solver.takes(loss))
 
 
@@ -69,7 +69,7 @@ def solve_reduced(objective: Objective, settings: ManifoldSettings) -> ManifoldR
 
 
 def dual(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
-    """Minimise an objective with any loss by its problem of the size of the labels.
+    """Minimise an objective with any loss by a problem of the size of the labels.
 
     Parameters
     ----------

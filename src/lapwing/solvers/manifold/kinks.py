@@ -1,16 +1,16 @@
-r"""Losses with kinks on a reduced problem: libsvm, and multipliers over Newton's method.
+r"""Losses with kinks on a reduced problem: libsvm, and the method of multipliers with Newton steps.
 
-With the multipliers of `lapwing.losses.augmented` a loss with kinks is a differentiable one, which
-Newton minimises; then the multipliers are updated. They are the dual variables of the problem: with
-beta = -lambda / 2 for the slopes lambda of sum w 2l, f = T beta + b is a function whose distance
-from the optimum is known, as its duality gap
+The augmented loss (`lapwing.losses.augmented`) of a loss with kinks is differentiable and is
+minimised by Newton's method; then the multipliers are updated. They are the dual variables of the
+problem: with beta = -lambda / 2 for the slopes lambda of sum w 2l, the duality gap of
+f = T beta + b
 
 .. math:: \sum_i \big[ w_i\, \ell(y_i, f_i) - w_i\, \ell(y_i, z_i)
           - \tfrac12 \lambda_i (f_i - z_i) \big]
 
-is a sum of terms >= 0, of which none cancels: lambda_i is a slope of w 2l at z_i by the
-construction of z_i. On losses of linear pieces the method ends after finitely many rounds
-(Rockafellar 1976).
+is a sum of terms >= 0 without cancellation, as lambda_i is a slope of w 2l at z_i by the
+construction of z_i. For piecewise linear losses the method ends after finitely many rounds
+(R. T. Rockafellar, SIAM Journal on Control and Optimization 14, 1976).
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, 
 from lapwing.spaces import LinearSpace
 
 _ROUNDS = 60
-_STEPS = 100  # of Newton, a round
-_STIFFEST = 1e8  # times the first penalty
-_EXHAUSTED = 5  # rounds without a lower gap: there are no more digits
+_STEPS = 100  # Newton steps in a round
+_LARGEST_PENALTY = 1e8  # over the first
+_MAX_STALLED = 5  # rounds without a smaller gap, which is then rounding
 
-_C = 0.5
-_EDGE = 1e-6  # of the bound: nearer coefficients are at it
-_MAX_STEPS = 10**7  # of libsvm's own kind: a cap against endless runs
+_C = 0.5  # bound of the dual variables for weight 1, as losses are halved
+_EDGE = 1e-6  # of the bound: distance within which coefficients are at it
+_MAX_STEPS = 10**7  # of libsvm, which may not end
 
 
 class _Certified(NamedTuple):
-    """A function and how far it is from the optimum, relative to the objective."""
+    """Function with its relative duality gap."""
 
     state: State
     gap: float
@@ -86,7 +86,7 @@ def multipliers(objective: Objective, settings: ManifoldSettings) -> ManifoldRes
 
 
 def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
-    """The best function found, and whether it was not for want of rounds."""
+    """Solve a column; also return whether it stopped before the limit of rounds."""
     shape = objective.targets.shape
     weights = np.broadcast_to(objective.weights[:, None], shape)
     first = _penalty(objective)
@@ -94,7 +94,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     inner = CoordinateProblem.of(objective).objective
     state = inner.zero()
     best = _Certified(objective.zero(), np.inf)
-    before, without = np.inf, 0
+    before, stalled = np.inf, 0
     for _ in range(_ROUNDS):
         smooth = replace(inner, loss=loss, weights=np.ones(len(weights)))
         state = newton(smooth, ManifoldSettings(start=state, max_iter=_STEPS)).state
@@ -102,17 +102,17 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
         slopes = loss.updated(objective.targets, scores)
         seen, _ = loss.nearest(objective.targets, scores)
         found = _certified(objective, state, slopes, seen)
-        without = 0 if found.gap < best.gap else without + 1
+        stalled = 0 if found.gap < best.gap else stalled + 1
         best = found if found.gap < best.gap else best
-        if best.gap <= tol or without == _EXHAUSTED:
+        if best.gap <= tol or stalled == _MAX_STALLED:
             return best, True
-        loss = loss.next_round(slopes, found.gap, before, _STIFFEST * first)
+        loss = loss.next_round(slopes, found.gap, before, _LARGEST_PENALTY * first)
         before = found.gap
     return best, False
 
 
 def _certified(objective: Objective, state: State, slopes: Array, seen: Array) -> _Certified:
-    """The function of the dual variables, and its gap."""
+    """Return the function of dual variables, with its gap."""
     made = objective.state(objective.scatter(-slopes / 2), state.intercept)
     y, w, f = objective.targets, objective.weights[:, None], objective.labeled(made.values)
     rise = w * (objective.loss.value(y, f) - objective.loss.value(y, seen))
@@ -124,27 +124,27 @@ def _certified(objective: Objective, state: State, slopes: Array, seen: Array) -
 
 
 def _penalty(objective: Objective) -> float:
-    """One at which half a unit of slope moves scores by about as much as the space lets them."""
+    """Return the penalty 1 / mean T_ii, at which a unit of slope moves scores by about a unit."""
     T = objective.space.values(np.eye(objective.space.n_points))
     mean = float(np.mean(np.diag(T)[objective.index]))
     return 1 / mean if mean > 0 else 1.0
 
 
 class _MachineDual(NamedTuple):
-    """Differences between the duals of the two losses.
+    """Dual of a loss, and the machine of libsvm that solves it.
 
-    The dual of a column is max gain(y, beta) - 1/2 beta' T beta over |beta_i| <= w_i / 2 (of the
-    sign of y for the hinge); where beta_i is strictly inside, the score is at a kink of the loss.
+    The dual of a column is max gain(y, beta) - 1/2 beta' T beta over |beta_i| <= w_i / 2 (with the
+    sign of y for the hinge); if beta_i is strictly inside, the score is at a kink of the loss.
     """
 
     machine: Callable[[float], Any]
     gain: Callable[[Array, Array], float]
     kink: Callable[[Array, Array], Array]
-    kink_at_zero: bool = False  # a tube without width: where beta_i = 0, too
+    kink_at_zero: bool = False  # a tube of width 0: scores are at the kink for beta_i = 0 as well
 
 
-class _End(NamedTuple):
-    """A function of one column, and how far it is from the optimum."""
+class _Candidate(NamedTuple):
+    """Function of a column, with its relative duality gap."""
 
     coef: Array  # (n, 1)
     intercept: Array  # (1,)
@@ -159,8 +159,8 @@ class _End(NamedTuple):
         y: Array,
         beta: Array,
         intercept: float,
-    ) -> _End:
-        """The function of the dual variables."""
+    ) -> _Candidate:
+        """Return the function of dual variables."""
         state = column.state(column.scatter(beta[:, None]), np.array([intercept]))
         primal = float(column.value(state)[0])
         gap = abs(primal - (dual.gain(y, beta) - beta @ T @ beta / 2))
@@ -200,7 +200,7 @@ def solve_tube(objective: Objective, settings: ManifoldSettings) -> ManifoldResu
 def _solve_columns(
     objective: Objective, dual: _MachineDual, settings: ManifoldSettings
 ) -> ManifoldResult:
-    """Fit every column, and measure it by its duality gap."""
+    """Fit every column, and select its solution by the duality gap."""
     c, tol = objective.n_columns, settings.tol
     T = objective.space.values(np.eye(objective.space.n_points))
     T = T[np.ix_(objective.index, objective.index)]
@@ -210,19 +210,19 @@ def _solve_columns(
         y = objective.targets[:, j]
         column = objective.columns(np.array([j]))
         rough, b, finished = _fit(objective, dual.machine(tol), T, y)
-        # libsvm ends at a tolerance of its own, and the polished end is not always the better one:
-        # the duality gap of the whole problem decides.
-        ends = [_End.at(column, dual, T, y, rough, b)]
-        ends += [
-            _End.at(column, dual, T, y, *each) for each in _polished(objective, dual, T, y, rough)
+        # libsvm has a tolerance of its own, and the polished solution is not always better.
+        candidates = [_Candidate.at(column, dual, T, y, rough, b)]
+        candidates += [
+            _Candidate.at(column, dual, T, y, *each)
+            for each in _polished(objective, dual, T, y, rough)
         ]
-        if not min(end.gap for end in ends) <= tol:
-            # Where the bound is wide, libsvm takes its steps in a matrix that is singular to
-            # rounding: it stops far from the optimum or not at all.
+        if not min(each.gap for each in candidates) <= tol:
+            # With a wide bound libsvm works with a matrix that is singular to rounding, and stops
+            # far from the optimum or not at all.
             found = multipliers(column, ManifoldSettings(tol=tol))
-            ends.append(_End(*found.state[:2], float(found.optimality[0])))
+            candidates.append(_Candidate(*found.state[:2], float(found.optimality[0])))
             finished = found.status != Status.MAX_ITER
-        best = min(ends, key=lambda end: end.gap)
+        best = min(candidates, key=lambda each: each.gap)
         coef[:, j], intercept[j], gap[j] = best.coef[:, 0], best.intercept[0], best.gap
         status = status if finished or gap[j] <= tol else Status.MAX_ITER
         done += 1
@@ -233,13 +233,13 @@ def _solve_columns(
 
 
 def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array, float, bool]:
-    """Expansion coefficients at the observations, bias, and whether libsvm finished."""
+    """Fit by libsvm; return expansion coefficients, bias, and whether it converged."""
     n, weights = len(T), objective.weights
     if not objective.fit_intercept:
         T = np.block([[T, -T], [-T, T]])
         y, weights = np.concatenate([y, -y]), np.concatenate([weights, weights]) / 2
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # told by the status instead
+        warnings.simplefilter("ignore", ConvergenceWarning)  # reported by the status
         machine.fit(T, y, sample_weight=weights)
     coef = np.zeros(len(T))
     coef[machine.support_] = machine.dual_coef_[0]
@@ -252,14 +252,15 @@ def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array,
 def _polished(
     objective: Objective, dual: _MachineDual, T: Array, y: Array, beta: Array
 ) -> list[tuple[Array, float]]:
-    """The exact solution on libsvm's active set, if it is one: none or one candidate.
+    """Solve exactly on libsvm's active set; an empty list if that is not optimal.
 
-    libsvm stops at a tolerance, so its digits depend on the order of the points. With the bounded
-    coefficients held, scores at the kinks are linear equations for the free ones (and the bias).
+    libsvm stops at a tolerance, so its digits depend on the order of the points. With the
+    coefficients at bounds fixed, the scores at kinks are linear equations for the others and the
+    bias.
     """
     bound = _C * objective.weights
     size = np.abs(beta)
-    # All coefficients may be far below a bound that is wide.
+    # With a wide bound all coefficients may be far below it.
     least = -1.0 if dual.kink_at_zero else _EDGE * np.minimum(bound, size.max())
     free = (size > least) & (size < (1 - _EDGE) * bound)
     fixed = np.where(size >= (1 - _EDGE) * bound, np.sign(beta) * bound, 0.0)
@@ -283,7 +284,7 @@ def _polished(
 
 @dataclass(frozen=True, eq=False)
 class CoordinateProblem:
-    """A supervised problem on the rows of F.
+    """Supervised problem on the rows of F.
 
     Attributes
     ----------
@@ -306,7 +307,7 @@ class CoordinateProblem:
         return cls(replace(objective, space=LinearSpace(F)), F[pivots], pivots)
 
     def expansion(self, w: Array) -> Array:
-        """Coefficients (q, c) with the function F w."""
+        """Compute expansion coefficients (q, c) of the function F w."""
         coef = np.zeros((self.objective.space.n_points, w.shape[1]))
         coef[self.pivots] = sla.solve_triangular(
             self.triangle, w, lower=True, trans=1, check_finite=False
@@ -315,18 +316,18 @@ class CoordinateProblem:
 
 
 def newton_in_coordinates(objective: Objective, *, max_iter: int) -> ManifoldResult:
-    """Newton in coordinates.
+    """Minimise an objective by Newton's method in coordinates.
 
     Parameters
     ----------
     objective : Objective
-        On a full-kernel space, without a graph; its loss without kinks.
+        Problem on a full-kernel space, without a graph, with a loss without kinks.
     max_iter : int
 
     Returns
     -------
     Result
-        Of the expansion.
+        With expansion coefficients.
     """
     coordinates = CoordinateProblem.of(objective)
     inner = newton(coordinates.objective, ManifoldSettings(max_iter=max_iter))

@@ -20,7 +20,7 @@ from lapwing.objectives.manifold import Line
 
 
 def exact_line_search(loss: Loss, line: Line) -> Array:
-    """Steps s >= 0 that minimise an objective along rays.
+    """Compute the steps s >= 0 that minimise an objective along rays.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def exact_line_search(loss: Loss, line: Line) -> Array:
 
 
 def _by_breaks(loss: Loss, line: Line) -> Array:
-    """Of piecewise quadratic losses.
+    """Search for piecewise quadratic losses, by their breaks.
 
     Costs O(l log l) a column, no product with a kernel or a graph. The root of a piece is clipped
     to the piece, and the piece is chosen by the sign of psi at right ends, so ties and rounding
@@ -77,7 +77,7 @@ def _by_breaks(loss: Loss, line: Line) -> Array:
 
 
 def crossings(loss: Loss, line: Line) -> tuple[Array, Array]:
-    """Steps at which rays cross the breaks of a loss.
+    """Compute the steps at which rays cross the breaks of a loss.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def crossings(loss: Loss, line: Line) -> tuple[Array, Array]:
 
 
 def _curvatures_between(loss: Loss, line: Line, steps: Array) -> Array:
-    """Curvatures (k + 1, l, c) before, between and after the crossings: at the middles."""
+    """Compute curvatures (k + 1, l, c) before, between and after the crossings."""
     left = np.concatenate([np.zeros((1, *line.scores.shape)), steps])
     left = np.where(np.isfinite(left), left, 0.0)
     right = np.concatenate([steps, np.full((1, *line.scores.shape), np.inf)])
@@ -116,7 +116,7 @@ def _curvatures_between(loss: Loss, line: Line, steps: Array) -> Array:
 
 
 def _by_roots(loss: Loss, line: Line) -> Array:
-    """Of all differentiable losses: each step costs O(l) a column."""
+    """Search for any differentiable loss by root finding, in O(l) a column and iteration."""
     y, f, df, w = line.y, line.scores, line.slopes, line.weights
 
     def psi(s: Array) -> tuple[Array, Array]:

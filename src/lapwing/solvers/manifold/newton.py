@@ -86,7 +86,7 @@ def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manif
 
 
 class _Parabolas(NamedTuple):
-    """The losses at a state to second order, each (l, c)."""
+    """Second-order expansion of the losses at a state, each (l, c)."""
 
     scores: Array
     slopes: Array
@@ -100,7 +100,7 @@ class _Parabolas(NamedTuple):
         return cls(*(part.astype(np.float64) for part in parts))
 
     def hold(self, objective: Objective, state: State) -> Array:
-        """Columns in which they have the slopes of the losses at another state, to rounding."""
+        """Return the mask of columns whose expansion gives the slopes at another state."""
         there = _Parabolas.at(objective, state)
         said = self.slopes + self.curvatures * (there.scores - self.scores)
         size = np.abs(self.slopes) + self.curvatures * (np.abs(there.scores) + np.abs(self.scores))
@@ -114,7 +114,7 @@ class _Parabolas(NamedTuple):
 
 
 def _step(objective: Objective, system: QuadraticSystem, state: State) -> tuple[State, Array]:
-    """Line-searched Newton step of every column; which columns it has brought to the optimum."""
+    """Take a Newton step with line search in every column; return the mask of optimal columns."""
     model = _Parabolas.at(objective, state)
     if objective.free_bias:
         model = _with_chords(objective, model)
@@ -130,7 +130,7 @@ def _step(objective: Objective, system: QuadraticSystem, state: State) -> tuple[
 
 
 def _close(a: State, b: State) -> Array:
-    """Columns whose values agree to rounding."""
+    """Return the mask of columns whose values agree to rounding."""
     size = np.abs(b.values).max(axis=0, initial=0)
     close: Array = np.abs(a.values - b.values).max(axis=0, initial=0) <= _ROUNDING * size
     return close
@@ -139,7 +139,7 @@ def _close(a: State, b: State) -> Array:
 def _model_minimum(
     objective: Objective, system: QuadraticSystem, state: State, model: _Parabolas
 ) -> State:
-    """Minimisers of the quadratic models, grouped by equal curvatures."""
+    """Minimise the quadratic models, grouped by equal curvatures."""
     c = objective.n_columns
     coef = np.zeros_like(state.coef, dtype=np.float64)
     values = np.zeros_like(state.values, dtype=np.float64)
@@ -160,7 +160,7 @@ def _model_minimum(
 
 
 def _with_chords(objective: Objective, model: _Parabolas) -> _Parabolas:
-    """Curvatures by which a bias that no regulariser sees is determined.
+    """Add curvatures that determine a bias without regularisation.
 
     Where all losses are straight, or nearly, the model is unbounded in such a bias. There parabolas
     that are flat at the mean distance from the targets take the place: they have the losses'

@@ -39,7 +39,7 @@ _COPIES = 4  # matrices of order n^2 in memory at once: F, L^j F, F'L^p F, a fac
 
 
 def factor_of(space: Space) -> Array:
-    """F (n, r), dense in float64, with the values F w and the norm |w|^2 of the space's functions.
+    """Compute F (n, r), dense in float64, for functions F w of norm |w|.
 
     The features of a space in coordinates, if they are fewer than the points; else a pivoted
     Cholesky factor of the kernel matrix, as wide as its rank.
@@ -61,7 +61,7 @@ def factor_of(space: Space) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class DeformedPath:
-    """The deformed kernels of one space and one graph.
+    """Deformed kernels of one space and one graph.
 
     Attributes
     ----------
@@ -82,14 +82,14 @@ class DeformedPath:
 
     @classmethod
     def without_graph(cls, F: Array, *, fit_intercept: bool) -> DeformedPath:
-        """That of the kernel alone, for gamma_I = 0."""
+        """Make the path of the kernel alone, for gamma_I = 0."""
         return cls(F, np.ones(F.shape[1]), None, fit_intercept)
 
     @classmethod
     def of_powers(
         cls, F: Array, laplacian: Smoothness, seen: Mapping[int, bool], *, fit_intercept: bool
     ) -> dict[int, DeformedPath]:
-        """Deformed kernels of several powers of one Laplacian.
+        """Make the paths of several powers of one Laplacian.
 
         Parameters
         ----------
@@ -113,11 +113,11 @@ class DeformedPath:
 
     @property
     def has_constant(self) -> bool:
-        """Whether the functions have a bias, free or part of the kernel."""
+        """Whether the functions include a bias, free or in the kernel."""
         return self.free_intercept or not self.penalty.all()
 
     def block(self, points: Array, ratio: float) -> Array:
-        """The kernel matrix (q, q) of some points, for gamma_A = 1 and gamma_I = ratio."""
+        """Compute the kernel matrix (q, q) of some points, for gamma_A = 1 and gamma_I = ratio."""
         rows = self.design[points]
         if self.energy is None:
             return np.asarray(rows @ rows.T)
@@ -135,7 +135,7 @@ class DeformedPath:
         loss: Loss,
         settings: ManifoldSettings,
     ) -> RidgePath:
-        """Left-out scores and likelihoods of every gamma_A with every gamma_I.
+        """Compute left-out scores and likelihoods of every gamma_A with every gamma_I.
 
         Parameters
         ----------
@@ -177,12 +177,12 @@ class DeformedPath:
 
 
 def n_ratios(gamma_As: Array, gamma_Is: Array) -> int:
-    """How many factorisations the weights of a grid take, a space and a graph."""
+    """Return the number of factorisations for a grid, a space and a graph."""
     return sum(1 for _ in _by_ratio(gamma_As, gamma_Is))
 
 
 def _by_ratio(gamma_As: Array, gamma_Is: Array) -> Iterator[tuple[float, Array, Array]]:
-    """The distinct gamma_I / gamma_A, and the rows and columns of the grid that have them."""
+    """Group the grid by its distinct gamma_I / gamma_A, with their rows and columns."""
     ratios = gamma_Is[None, :] / gamma_As[:, None]
     if not ratios.size:
         return
@@ -196,7 +196,7 @@ def _by_ratio(gamma_As: Array, gamma_Is: Array) -> Iterator[tuple[float, Array, 
 
 
 def _energies(F: Array, laplacian: Smoothness, powers: Sequence[int]) -> dict[int, Array]:
-    """F'L^p F for every power, L^j F one after the other, two of them in memory."""
+    """Compute F'L^p F for every power, from L^j F of which two are in memory."""
     wanted, found = sorted(set(powers)), {}
     low, below = 0, F  # L^low F
     for p in wanted:
@@ -207,7 +207,7 @@ def _energies(F: Array, laplacian: Smoothness, powers: Sequence[int]) -> dict[in
 
 
 def _symmetric_product(A: Array, B: Array) -> Array:
-    """A'B, known to be symmetric: the blocks on and below the diagonal, mirrored."""
+    """Compute the symmetric A'B from its blocks on and below the diagonal."""
     r = A.shape[1]
     product = np.empty((r, r))
     for rows in row_blocks(r, 8 * r, _BLOCK):
@@ -226,7 +226,7 @@ def _along_weights(
     *,
     bias: bool,
 ) -> Array:
-    """Left-out scores (a, l, c) for the kernels T / gamma_A of the points."""
+    """Compute left-out scores (a, l, c) for the kernels T / gamma_A of the points."""
     found: dict[float, Array] = {}
     start, before = None, 1.0
     # One after the other: with the next weight most observations stay on their pieces.

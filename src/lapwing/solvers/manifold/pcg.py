@@ -94,7 +94,7 @@ class _Run:
     history: dict[str, list[Array]] = field(default_factory=dict)
 
     def interrupted(self, state: Callable[[], State]) -> Status | None:
-        """Count an iteration and ask those who may stop the run."""
+        """Count an iteration; return a status if a stopping rule or a callback ends the run."""
         self.n_iter += 1
         asked = self.settings.on_iteration(state)
         rule = self.settings.rule
@@ -103,7 +103,7 @@ class _Run:
         return Status.CALLBACK if asked else None
 
     def in_noise(self, z: _ActiveColumns) -> Array:
-        """Which gradients have a norm that rounding alone would give them.
+        """Return the mask of the columns whose gradient is rounding.
 
         On kernels of low rank g keeps a part in the null space (errata L18), and g'Kg comes down
         to the rounding of K g, of size eps |K| |g| / sqrt(n): steps along it would be noise. |K| is
@@ -129,7 +129,7 @@ class _Run:
 
 
 class _ActiveColumns(NamedTuple):
-    """The columns still at work, and what conjugate gradient remembers of them."""
+    """Columns that have not converged, with their state of conjugate gradient."""
 
     which: Array
     objective: Objective
@@ -149,14 +149,14 @@ class _ActiveColumns(NamedTuple):
         )
 
     def joined(self, done: list[tuple[Array, State]]) -> State:
-        """The state of all columns, with those that are done."""
+        """Return the state of all columns, with those that have converged."""
         return _assemble([*done, (self.which, self.state)])
 
 
 def _descend(
     run: _Run, state: State, gradient: State, limit: Array
 ) -> tuple[State, Status | None, Array]:
-    """Conjugate gradient from a state until every column is done or something stops the run.
+    """Run conjugate gradient from a state until all columns converge or the run is stopped.
 
     Returns the state, why the run stopped (None if all columns are done), the last known norms.
     """
@@ -191,7 +191,7 @@ def _descend(
 
 
 def _turn(z: _ActiveColumns, restart: Array) -> tuple[_ActiveColumns, Array]:
-    """New gradients and Polak-Ribiere directions, and which of these are steepest descents."""
+    """Compute gradients, Polak-Ribiere directions, and the mask of steepest descents."""
     gradient = z.objective.descent(z.state)
     norm = z.objective.norm(gradient)
     # In the metric of the space (errata L18): 32 iterations to 1e-9, where the Euclidean product
@@ -217,7 +217,7 @@ def _euclidean(part: Array, gradient: State) -> Array:
 
 
 def _assemble(parts: list[tuple[Array, State]]) -> State:
-    """All columns in their order, from the parts that finished at different times."""
+    """Assemble columns that finished at different times."""
     if len(parts) == 1:
         return parts[0][1].columns(np.argsort(parts[0][0]))
     order = np.argsort(np.concatenate([index for index, _ in parts]))
@@ -236,12 +236,12 @@ def check_interval(n_points: int) -> int:
 
 
 def changed_fraction(new: Array, old: Array) -> float:
-    """Fraction of points whose elected class changed: the authors' code, errata L21."""
+    """Return the fraction of points whose class changed (the authors' code, errata L21)."""
     return float(np.mean(predict_codes(new) != predict_codes(old)))
 
 
 def relative_change(new: Array, old: Array) -> float:
-    """Relative change of values in the Euclidean norm: the stability of a regression."""
+    """Return the relative change of values in the Euclidean norm, for regressions."""
     size = float(np.linalg.norm(new))
     return float(np.linalg.norm(new - old)) / size if size > 0 else 0.0
 

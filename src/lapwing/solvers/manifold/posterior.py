@@ -1,4 +1,4 @@
-r"""The Gaussian process whose posterior mean a fit with the squared loss is.
+r"""Gaussian process whose posterior mean is the fit with the squared loss.
 
 The objective is minus the logarithm, times :math:`\sigma^2`, of a density: f has a normal prior of
 covariance :math:`\sigma^2 T`, T the deformed kernel (`lapwing.solvers.manifold.deformed`), a bias
@@ -18,7 +18,7 @@ from lapwing.solvers.manifold.deformed import Representers
 
 
 def posterior(objective: Objective, columns: Representers, cross: Array, own: Array) -> Posterior:
-    r"""Posterior variances, with the noise of the restricted maximum likelihood.
+    r"""Compute posterior variances, with the noise variance of restricted maximum likelihood.
 
     :math:`\sigma^2 = y'By / (l - 1)` where there is a free bias, and y'By / l else; B is the
     inverse of :math:`A = T_{LL} + W^{-1}`, projected beside the bias.
@@ -49,7 +49,7 @@ def posterior(objective: Objective, columns: Representers, cross: Array, own: Ar
 
 
 def covariance(objective: Objective, columns: Representers, some: Representers) -> Covariance:
-    """Posterior covariance of all points with some of them.
+    """Compute the posterior covariance of all points with some of them.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def covariance(objective: Objective, columns: Representers, some: Representers) 
 
 
 def _factor(reduced: Objective, columns: Representers) -> tuple[Array, bool]:
-    """Cholesky factor of the covariance of the targets."""
+    """Factor the covariance of the targets by Cholesky."""
     A = columns.block()[np.ix_(reduced.index, reduced.index)]
     A.flat[:: len(A) + 1] += 1 / reduced.weights
     factor: tuple[Array, bool] = sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)

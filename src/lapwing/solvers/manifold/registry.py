@@ -19,7 +19,7 @@ from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings
 
 @dataclass(frozen=True)
 class ManifoldSolver(Solver[Callable[[Objective, ManifoldSettings], ManifoldResult]]):
-    """A solver and what it can do.
+    """Solver with its abilities.
 
     Attributes
     ----------

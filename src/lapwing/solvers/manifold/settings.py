@@ -1,4 +1,4 @@
-"""Settings of the solvers of manifold regularisation, and what their results have in common."""
+"""Settings and results of the solvers of manifold regularisation."""
 
 from __future__ import annotations
 
