@@ -16,7 +16,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 class SparseMatrix(Protocol):
-    """What is asked of SciPy's sparse arrays and matrices.
+    """Protocol of SciPy's sparse arrays and matrices.
 
     The type that ``scipy.sparse.issparse`` narrows to has no arithmetic.
     """
@@ -87,7 +87,7 @@ def times_power_of_2(X: Any, exponent: int) -> Any:
 
 
 def refuse_masked(values: Any, name: str, cure: str) -> None:
-    """Refuse a masked array of which something is masked: its mask would be lost without a sign.
+    """Raise ValueError for an array with masked values, whose mask would be lost.
 
     Raises
     ------

@@ -343,7 +343,7 @@ def _refuse(features: Features, *, missing: bool, new: bool) -> None:
 
 
 def _in_python_of(error: ValueError | ImportError) -> ValueError | ImportError:
-    """The same error in the words of Python's parameters."""
+    """Rephrase an error with the names of Python's parameters."""
     kind = ImportError if isinstance(error, ImportError) else ValueError
     return kind(_in_python(str(error)))
 

@@ -409,7 +409,7 @@ class EigenfunctionClassifier(
         return EigenfunctionSolution(function, values, fit.objective, without)
 
     def _values(self, function: EigenfunctionSum, X: Any) -> Any:
-        """Decision values of all points."""
+        """Compute decision values of all points."""
         return evaluate(function, X)
 
     def _fit_labels(

@@ -33,13 +33,12 @@ _LOG = logging.getLogger("lapwing")
 
 SOLVERS = ("auto", *registry.SOLVERS)
 
-# Beyond these sizes conjugate gradient to the optimum takes less than a factorisation, and three
-# matrices of order n^2 are the larger concern.
+# Sizes beyond which conjugate gradient to the optimum is faster than a factorisation, and which
+# bound the three matrices of order n^2.
 _MAX_POINTS = 12_000
 _MAX_LABELS = 3000
 _MAX_FEATURES = 2000
 _PCG_STEPS = 300  # to the optimum; MNIST3VS8 takes 270
-
 
 # Points up to which embedded regression with the full kernel takes some 15 s: one factorisation of
 # its matrix for the squared loss, some thirty for the interior point method.
@@ -48,17 +47,18 @@ _MATRIX_POINTS = {"squared": 10_000, "epsilon_insensitive": 4000}
 # g), if there are at least so many times more points than features.
 _OPERATOR_POINTS, _OPERATOR_RATIO = 2000, 2
 
-SPEED = 2e10  # multiplications a second in a factorisation, of an ordinary machine
-LONG = 120.0  # seconds from which a fit is announced
-# Operations of a column by the interior point method, each step of which is a factorisation. With
-# a matrix some 9 of (0.55 n + 4 rank) n^2 (Cholesky's is slower than products), with features some
-# 12 of 2.5 n (m + rank)^2. Within 1.3 times what 800 to 6000 points and 1 to 40 columns took.
+SPEED = 2e10  # multiplications a second in a factorisation, on an ordinary machine
+LONG = 120.0  # seconds from which on a warning says how long a fit takes
+# Operations for a column by the interior point method, with a factorisation in each step: about 9
+# times (0.55 n + 4 rank) n^2 with a matrix (Cholesky is slower than products), and about 12 times
+# 2.5 n (m + rank)^2 with features. The times of 800 to 6000 points and 1 to 40 columns were within
+# a factor of 1.3.
 _MATRIX_FACTORS, _CHOLESKY, _FEATURE_OPERATIONS = 9, 0.55, 30
-# Points beyond which eigenpairs need not be more exact than the graph, of which an approximate
-# search leaves out one edge in twenty: on 60,000 images, four sets of labels, the error of LapERLS
+# Points beyond which eigenpairs need not be more exact than the graph, in which an approximate
+# search omits one edge in twenty: on 60,000 images with four sets of labels the error of LapERLS
 # changes by at most 0.012 points, and on blobs the eigenpairs take a seventh of the time.
 _EXACT_POINTS, _SLACK = 20_000, 0.01
-_EIGENVECTORS = 50  # what was measured for ten classes and fewer; a class takes one at the least
+_EIGENVECTORS = 50  # measured for up to ten classes; each class needs at least one
 
 STOPPING = (None, "stability", "validation", "mixed")
 
@@ -66,7 +66,8 @@ STOPPING = (None, "stability", "validation", "mixed")
 class SolverChoice(NamedTuple):
     """Name of a solver, the reason for it, and its default early stopping.
 
-    Beyond the sizes of direct solvers the optimum costs minutes that change hardly a prediction.
+    Beyond the sizes of direct solvers the default is to stop early: the optimum takes minutes and
+    changes few predictions.
     """
 
     solver: str
@@ -85,15 +86,15 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
     Parameters
     ----------
     solver : {'auto', 'newton', 'pcg', 'dual'}
-        'auto' picks from the numbers of points and labels, the loss, the space and the memory.
+        'auto' chooses by the numbers of points and labels, the loss, the space and the memory.
     objective : Objective
     early_stopping : bool
-        Whether a stopping rule is wanted, which only pcg has.
+        Whether a stopping rule is wanted, which only 'pcg' has.
 
     Raises
     ------
     ValueError
-        If the solver asked for cannot do what is asked.
+        If the solver does not support the loss or early stopping.
     """
     check_solver(solver, objective.loss, early_stopping=early_stopping)
     choice = (
@@ -106,13 +107,7 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
 
 
 def check_solver(solver: str, loss: Loss, *, early_stopping: bool) -> None:
-    """Raise ValueError for a solver that cannot do what is asked.
-
-    Raises
-    ------
-    ValueError
-        For an unknown solver, one that the loss or early stopping does not go with.
-    """
+    """Raise ValueError for an unknown solver, or one without support of the loss or stopping."""
     if solver not in SOLVERS:
         known = ", ".join(map(repr, SOLVERS))
         raise ValueError(f"solver={solver!r} is not known. Use one of {known}.")

@@ -358,7 +358,7 @@ def refined(prepared: Prepared[Any, Laplacian], solution: Solution, shown: Array
 
 
 def _volumes(prepared: Prepared[Any, Laplacian], shown: Array, n_classes: int) -> Array:
-    """Parts of the classes in the answer; the prior if the answer misses it by a row or more."""
+    """Return the class proportions of the answer, or the prior if missed by a row or more."""
     vertex = prepared.problem.vertex
     volumes = np.bincount(shown[vertex[vertex >= 0]], minlength=n_classes)
     prior = prepared.targets.class_prior
@@ -368,7 +368,7 @@ def _volumes(prepared: Prepared[Any, Laplacian], shown: Array, n_classes: int) -
 
 
 def _values(found: Refinement, before: Array) -> Array:
-    """Decision values at which the scores 0 and 1 are -1 and +1; one column for two classes."""
+    """Scale scores from [0, 1] to decision values in [-1, 1], one column for two classes."""
     scores = found.scores
     values = 2 * scores - 1 if before.shape[1] > 1 else scores[:, 1:] - scores[:, :1]
     return enforce_codes(values.astype(before.dtype, copy=False), found.codes)

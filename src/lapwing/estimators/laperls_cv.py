@@ -112,7 +112,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         return tuple(found)
 
     def _forecast(self, widths: tuple[KernelWidth, ...], spectra: tuple[Spectrum, ...]) -> None:
-        """Say before a long path begins how long it will be, and what is faster."""
+        """Warn before a long path of its time, and name a faster alternative."""
         n, m = widths[0].space.n_points, widths[0].space.n_coef
         n_factors = len(widths) * len(self.Cs)
         seconds = n_factors * (float(n) * min(n, m) ** 2 / 3) / SPEED

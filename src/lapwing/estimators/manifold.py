@@ -243,7 +243,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         return None
 
     def _forecast(self, problem: Problem) -> None:
-        """Say before a long fit begins how long it will be, and what is faster."""
+        """Warn before a long fit of its time, and name a faster alternative."""
         n, n_columns = problem.n_points, problem.targets.shape[1]
         choice = SolverChoice(self.solver, "asked for")
         if self.solver == "auto":

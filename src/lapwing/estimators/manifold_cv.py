@@ -67,7 +67,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
     def _forecast(
         self, widths: tuple[KernelWidth, ...], graphs: tuple[RecipeGraph, ...] | None
     ) -> None:
-        """Say before a long path begins how long it will be, and what is faster."""
+        """Warn before a long path of its time, and name a faster alternative."""
         smoothing = np.array([gamma_I for gamma_I in self.gamma_Is if gamma_I > 0])
         ratios = n_ratios(np.asarray(self.gamma_As, dtype=np.float64), smoothing)
         n_factors = len(widths) * (1 + len(graphs or ()) * ratios)

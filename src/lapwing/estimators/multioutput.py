@@ -29,7 +29,7 @@ def split_targets(y: Any) -> list[Any] | None:
 
 
 def check_targets(columns: Sequence[Any]) -> None:
-    """Refuse targets that no regression can be fitted to.
+    """Raise ValueError for targets that no regression can be fitted to.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class SeveralTargets(RegressorMixin):
         )
 
     def _refuse_several(self, asking: str) -> None:
-        """Refuse a method that is for a single target.
+        """Raise an error for methods that need a single target.
 
         Raises
         ------

@@ -155,7 +155,7 @@ class Targets(NamedTuple):
 
 
 class WantedGraph(NamedTuple):
-    """Whether a fit uses a graph, and the recipe if the user gave one."""
+    """Use of a graph in a fit, with the recipe if the user gave one."""
 
     wanted: bool
     given: GraphRecipe | None = None

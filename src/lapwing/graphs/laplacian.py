@@ -204,7 +204,7 @@ class Laplacian(_Scalable):
         return values
 
     def diagonal(self) -> Array:
-        """About the diagonal of L^p: that of L, to the power p.
+        """Approximate diagonal of L^p: that of L, to the power p.
 
         Returns
         -------
@@ -311,7 +311,7 @@ class PowerOperator(Protocol):
         """L^p F."""
 
     def diagonal(self) -> Array:
-        """About the diagonal of L^p: that of L, to the power p."""
+        """Approximate diagonal of L^p: that of L, to the power p."""
 
     @property
     def norm_bound(self) -> float:
@@ -504,7 +504,7 @@ class AnchorLaplacian(_Scalable):
         return values
 
     def diagonal(self) -> Array:
-        """About the diagonal of L^p: that of L, to the power p.
+        """Approximate diagonal of L^p: that of L, to the power p.
 
         Returns
         -------

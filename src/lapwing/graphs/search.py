@@ -1,4 +1,4 @@
-"""Exact nearest neighbours by scikit-learn, for every metric and sparse points, and their ties."""
+"""Exact nearest neighbours by scikit-learn, for all metrics and sparse points, with ties."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from lapwing._host.threads import available_threads, share
 from lapwing.linalg import center_of, shifted
 from lapwing.problem import value_order
 
-# MB of distances that scikit-learn holds at a time where it computes them in row blocks; its own
-# default is 1 GB, more than everything else in a fit on 10^4 points.
+# MB of distances that scikit-learn holds at a time; its default of 1 GB is more than all other
+# memory of a fit to 10^4 points.
 _WORKING_MEMORY = 64
 
 DIFFERENCE_METRICS = ("euclidean", "cosine")
-SPARE = 8  # candidates beyond those asked for, as a search by products may confuse close calls
-_SMALL, _LARGE = 1e-9, 1e15  # largest entries whose differences are squared in float32 without loss
-# Of squared distances made of products: what they may miss a known one by, of it and of the norms.
+SPARE = 8  # further candidates, as products round and may order close distances wrongly
+_SMALL, _LARGE = 1e-9, 1e15  # sizes of entries whose squared differences are exact in float32
+# Error of squared distances by products: relative to the distance, and in eps of the norms.
 _SLACK, _ROUNDINGS = 1e-9, 32
 _UNIT_ROUNDINGS = 8  # of a length between unit vectors
 DIFFERENCE_BYTES = 2**24  # in memory at a time: 16 MB, as several copies of them are alive
 
-# Relative difference of float64 lengths up to which they are one: sums of the same squares in
-# another order. Points of a continuous distribution never come that close.
+# Relative difference of equal lengths in float64, by the order of summation. Points of a continuous
+# distribution are never so close.
 TIE = 1e-12
-_SINGLE_TIE = 1e-5  # float32 lengths beyond which float64 ones need no look
+_SINGLE_TIE = 1e-5  # relative difference of float32 lengths that are compared in float64
 _FACTOR, _LEAST = 4, 64  # see `most_neighbors`
 _BLOCK_BYTES = 2**25  # of distances of points with ties to all points
 
@@ -52,10 +52,10 @@ class Neighbors:
     indices : ndarray of shape (n, k)
         A point is never its own neighbour, however many duplicates it has.
     recall : float
-        Share of the true neighbours that were found: 1 for an exact search, else measured on a
-        random sample of the points.
+        Share of the true neighbours that were found: 1 for an exact search, otherwise measured on
+        a random sample of the points.
     backend : str
-        What searched: 'sklearn', 'faiss', or 'scan' of points on disk.
+        Kind of search: 'sklearn', 'faiss', or 'scan' of points on disk.
     tied : ndarray of int of shape (n_tied, 2)
         Further pairs of a point and a neighbour that is as far away as the point's k-th. They are
         neighbours as well: else the order of the rows would decide which of equally far points are.
@@ -185,7 +185,7 @@ class _Measured:
 
 
 def brute_force(points: Points, rows: Array, k: int) -> Nearest:
-    """Exact lengths and indices of the k nearest other points of some points."""
+    """Compute exact lengths and indices of the k nearest other points of some points."""
     m = min(k + 1 + SPARE, points.n)
     with config_context(working_memory=_WORKING_MEMORY):
         search = NearestNeighbors(n_neighbors=m, algorithm="brute").fit(points.search)
@@ -195,20 +195,20 @@ def brute_force(points: Points, rows: Array, k: int) -> Nearest:
 
 @dataclass(frozen=True)
 class Points:
-    """Points whose Euclidean neighbours are the neighbours that are looked for.
+    """Points prepared so that their neighbours are Euclidean.
 
     Attributes
     ----------
     search : ndarray or csr of shape (n, d)
-        What a search gets: centred for the Euclidean metric (which no shift changes), rows of
-        unit length for the cosine (|u - v|^2 / 2 = 1 - cos).
+        Points for the search: centred for the Euclidean metric, scaled to unit length for the
+        cosine (|u - v|^2 / 2 = 1 - cos).
     source : ndarray or csr of shape (n, d)
-        What lengths are computed from: the original points for the Euclidean metric, so that
-        centring rounds no length; else `search`.
+        Points for lengths: the original ones for the Euclidean metric, so that centring does not
+        round lengths; otherwise `search`.
     metric : str
         One of `DIFFERENCE_METRICS`.
     scale : float
-        By which both were divided.
+        Divisor of both.
     """
 
     search: Any
@@ -218,7 +218,7 @@ class Points:
 
     @classmethod
     def prepare(cls, X: Any, metric: str) -> Points:
-        """Points of X (n, d), dense or sparse."""
+        """Prepare points X (n, d), dense or sparse."""
         if metric == "cosine":
             unit = unit_rows(X)
             return cls(unit, unit, metric)
@@ -231,24 +231,24 @@ class Points:
         return int(self.search.shape[0])
 
     def distances(self, lengths: Array) -> Array:
-        """Euclidean lengths between rows of `source`, in the metric and the units asked for."""
+        """Convert Euclidean lengths between rows of `source` to distances of the points."""
         return lengths**2 / 2 if self.metric == "cosine" else lengths * self.scale
 
     def nearest(self, rows: Array, candidates: Array, k: int) -> Nearest:
-        """Best k of the candidates, by length and then by index, with the ties among the others.
+        """Select the nearest k candidates, by length and then by index, and the ties of the others.
 
         Parameters
         ----------
         rows : ndarray of int of shape (b,)
-            Points of which neighbours are looked for.
+            Points to search for.
         candidates : ndarray of int of shape (b, m), m >= k
-            Different ones for each point, itself possibly among them; -1 for none.
+            Distinct candidates of each point, which may include the point itself; -1 for none.
         k : int
 
         Returns
         -------
         Nearest
-            With Euclidean lengths; inf where there were too few candidates.
+            With Euclidean lengths; inf for missing candidates.
         """
         candidates = np.sort(candidates, axis=1)
         lengths = self.lengths(rows, candidates)
@@ -262,14 +262,14 @@ class Points:
 
     @property
     def slack(self) -> float:
-        """Rounding of the lengths between rows that were divided by theirs."""
+        """Absolute rounding error of lengths between rows scaled to unit length."""
         scaled = self.metric == "cosine"
         return _UNIT_ROUNDINGS * float(np.finfo(self.source.dtype).eps) if scaled else 0.0
 
     @cached_property
     def _double(self) -> Points:
         source = self.source.astype(np.float64)
-        # Centred anew: float32 has rounded the centred points.
+        # Centred again, as the centred points are rounded in float32.
         search = source if self.search is self.source else shifted(source, center_of(source))
         return Points(search, source, self.metric, self.scale)
 
@@ -297,9 +297,9 @@ class Points:
         return np.asarray(off <= allowed[:, None])
 
     def lengths(self, rows: Array, ends: Array, dtype: Any = None) -> Array:
-        """Euclidean lengths |x_i - x_j| for i of rows (b,) and j of ends (b, m), float64.
+        """Compute lengths |x_i - x_j| for i in rows (b,) and j in ends (b, m), in float64.
 
-        Computed in the precision of the points, or in another.
+        Differences are computed in the precision of the points, or in `dtype`.
         """
         dtype = np.dtype(dtype or self.source.dtype)
         m, d = ends.shape[1], self.source.shape[1]
@@ -327,7 +327,7 @@ def _sparse_lengths(X: Matrix, rows: Array, ends: Array, dtype: Any) -> Array:
 
 
 def _squarable(X: Any) -> tuple[Any, float]:
-    """X / scale and the scale: 1, or a power of 2 where squares would overflow or underflow."""
+    """Return X / scale and the scale: 1, or a power of 2 if squares would overflow or underflow."""
     largest = float(max(X.max(), -X.min()))
     if largest == 0 or _SMALL < largest < _LARGE:
         return X, 1.0
@@ -336,12 +336,12 @@ def _squarable(X: Any) -> tuple[Any, float]:
 
 
 def unit_rows(X: Any, extra: bool | None = None) -> Any:
-    """Rows of unit length; zero rows get a direction of their own, all of them the same one.
+    """Scale rows to unit length, with a common direction for zero rows.
 
-    A zero row has no angle. So it is taken as equal to other zero rows and orthogonal to
-    everything else (distance 1); left at the origin, it would lie closer to every point than an
-    orthogonal one does and become a hub. (sklearn's `normalize` takes short rows for zero.)
-    That direction is one more column, where there is a zero row, or as `extra` says.
+    A zero row has no angle. It counts as equal to other zero rows and orthogonal to all others
+    (distance 1): at the origin it would be closer to every point than an orthogonal point, and
+    become a hub. The common direction is an additional column, if there is a zero row or if `extra`
+    is True. (sklearn's `normalize` treats short rows as zero.)
     """
     sparse = sp.issparse(X)
     largest = abs(X).max(axis=1).toarray().ravel() if sparse else np.abs(X).max(axis=1)
@@ -355,7 +355,7 @@ def unit_rows(X: Any, extra: bool | None = None) -> Any:
 
 
 def divide_rows(X: Any, divisors: Array) -> Any:
-    """Rows of X, dense or CSR, each divided by a number."""
+    """Divide each row of X, dense or CSR, by a number."""
     sparse = bool(sp.issparse(X))
     if not sparse:
         return X / divisors[:, None]
@@ -365,21 +365,20 @@ def divide_rows(X: Any, divisors: Array) -> Any:
 
 
 def most_neighbors(k: int) -> int:
-    """Neighbours of a point at most, ties with the k-th included.
+    """Return the limit of the neighbours of a point, ties with the k-th included: 64 or 4 k.
 
-    Many enough that ties are mostly kept (up to 64, or 4 k), few enough that memory and products
-    grow by a known factor where all points are equally far.
+    It keeps most ties, and bounds memory and products if all points are equally far.
     """
     return max(_FACTOR * k, _LEAST)
 
 
 class Nearest(NamedTuple):
-    """The k nearest of some points, and what is known of ties with the k-th."""
+    """The k nearest of some points, and their ties with the k-th."""
 
     lengths: Array  # (b, k), ascending
     indices: Array  # (b, k)
     tied: Array  # (t, 2): further pairs (row, neighbour) as far apart as the row's k-th neighbour
-    open: Array  # rows all of whose candidates beyond k tie: there may be more such points
+    open: Array  # rows whose candidates beyond k all tie, so that other points may tie as well
 
 
 class Gathered:

@@ -193,7 +193,7 @@ def _standard_error(values: Array, weights: Array) -> float:
 
 
 def clearly_better(row: RegressionEvidence, other: RegressionEvidence) -> bool:
-    """Whether a row's squared errors are smaller by more than a standard error of the difference.
+    """Return whether a row's errors are smaller by a standard error of the difference.
 
     Of the same targets: what makes one hard to predict is hard for both.
     """

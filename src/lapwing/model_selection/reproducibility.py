@@ -375,12 +375,12 @@ def start(
     if isinstance(estimator, Chooser):
         raise TypeError(
             f"{type(estimator).__name__} would choose another estimator for other labels. Fit it, "
-            "and pass the one that it has chosen: model.best_estimator_."
+            "and give the one that it has chosen: model.best_estimator_."
         )
     if not isinstance(estimator, SemiSupervisedEstimator):
         raise TypeError(
-            f"{type(estimator).__name__} cannot be tried with other labels. Pass an estimator of "
-            "lapwing, or a Pipeline that ends in one; of searches pass best_estimator_."
+            f"{type(estimator).__name__} cannot be tried with other labels. Give an estimator of "
+            "lapwing, or a Pipeline that ends in one; of searches give best_estimator_."
         )
     estimator = clone(estimator)
     return Trial(estimator._refits(prepare(estimator, X, y, sample_weight)))

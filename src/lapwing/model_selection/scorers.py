@@ -148,7 +148,7 @@ class LabeledScorer:
         return get_routing_for_object(self.scorer)
 
     def _accept_sample_weight(self) -> bool:
-        """Whether the scorer inside takes weights, as scikit-learn asks a scorer among several."""
+        """Return whether the scorer inside takes weights, for scikit-learn's multi-scorers."""
         ask = getattr(self.scorer, "_accept_sample_weight", None)
         return self.scorer is None or (ask is not None and bool(ask()))
 

@@ -81,7 +81,7 @@ class CenteredFeatures:
         return replace(self, space=LinearSpace(features.astype(np.float64)))
 
     def in_single(self) -> CenteredFeatures:
-        """The same in float32, if that takes half of the time and loses little; or as is.
+        """Convert to float32 if that halves the time and is precise enough.
 
         Products with dense features wait for the memory, unless these are so few that a cache holds
         them. Far from the origin the digits of phi(x) - mu would be lost, and of many features a

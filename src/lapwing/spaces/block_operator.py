@@ -105,7 +105,7 @@ class RowFeatures(BlockOperator):
         )
 
     def __getitem__(self, key: Any) -> Array:
-        """Some rows by number, or some columns of all rows: ``features[i]``, ``features[:, j]``."""
+        """Return some rows, or some columns of all rows: ``features[i]``, ``features[:, j]``."""
         if not isinstance(key, tuple):
             return self.X.take(key)
         every, columns = key

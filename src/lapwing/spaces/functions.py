@@ -28,7 +28,7 @@ class FittedFunction(Protocol):
     """Fitted function of new points, with one column for each problem."""
 
     def __call__(self, X: Any) -> Array:
-        """Values of shape (n_samples, n_columns)."""
+        """Evaluate at points; the values have the shape (n_samples, n_columns)."""
 
     @property
     def intercept(self) -> Array:

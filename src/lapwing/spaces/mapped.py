@@ -102,7 +102,7 @@ class KernelFeatures(BlockOperator):
         )
 
     def _rounding(self) -> float:
-        """Of A'(K'DK)A for weights that sum to one: eps |A|^2 and the square of a row of K."""
+        """Rounding of A'(K'DK)A for weights of sum 1: eps |A|^2 and the square of a row of K."""
         n = self.shape[0]
         some = self._values(rows_of(self._X, np.arange(0, n, -(-n // _SAMPLE))))
         size = float(np.einsum("ij,ij->", some, some, dtype=np.float64)) / len(some)

@@ -194,7 +194,7 @@ class SupervisedSystem:
 
 
 class FactoredSystem:
-    """The same models in coordinates w with K = F F', h = F w: symmetric positive definite.
+    """System in coordinates w with K = F F', h = F w, which is symmetric positive definite.
 
     F is a pivoted Cholesky factor, as wide as the rank of K, so nothing lives in the null space
     of K and no digits cancel there (errata L14). The expansion has non-zero coefficients on the
@@ -295,7 +295,7 @@ class PrimalSystem:
 
 
 class PushedSystem:
-    """With more coordinates than points the models are solved in the span of the points."""
+    """System in the span of the points, for more coordinates than points."""
 
     def __init__(
         self,
@@ -362,7 +362,7 @@ class Coordinates:
 
     @abstractmethod
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
-        """As for every space."""
+        """Make the functions with these coefficients."""
 
     def coordinates(self, X: PointsLike) -> Array:
         """Phi of new points (q, m), dense, in float64."""
