@@ -41,7 +41,7 @@ def test_a_fit_is_shown_beside_its_plan() -> None:
     assert rows["search"][0] == "0.30"
     assert rows["read"][0] == "-"
     assert rows["placement"][2:] == ["0.02", "0.02"]
-    assert rows["all"] == ["0.50", rows["features"][1], "0.03", "0.05"]
+    assert rows["all"] == ["0.50", rows["features"][1], "0.03", "0.06"]
     assert "50%" in _cells(use)
 
 
