@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -183,10 +184,10 @@ def test_beyond_the_direct_sizes_predictions_that_settle_are_the_end(
     monkeypatch.setattr(choice, "_MAX_POINTS", 60)
     if name == "classes":
         X, y, _ = labeled_clusters(3, n=120, seed=3)
-        make: Any = LapSVC
+        make: Any = partial(LapSVC, gamma_A=1e-2)
     else:
         X, y, _ = labeled_curve(n=120, n_labels=30, seed=1)
-        make = LapRLSRegressor
+        make = partial(LapRLSRegressor, gamma_A=1e-2)
     fitted, asked = make().fit(X, y), make(solver="pcg", stopping="stability").fit(X, y)
     assert (fitted.solver_, asked.solver_) == ("pcg (stability)", "pcg")
     assert fitted.status_ == asked.status_ == "stopped early"
@@ -202,5 +203,5 @@ def test_without_unlabelled_points_nothing_can_settle(monkeypatch: pytest.Monkey
     monkeypatch.setattr(choice, "_MAX_POINTS", 60)
     X, _, truth = labeled_clusters(2, n=80, seed=0)
     with pytest.warns(NothingUnlabeledWarning):
-        model = LapSVC().fit(X, truth)
+        model = LapSVC(gamma_A=1e-2).fit(X, truth)
     assert (model.solver_, model.status_) == ("pcg", "converged")

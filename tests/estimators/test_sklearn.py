@@ -66,11 +66,21 @@ ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 # ---- scikit-learn's own checks -----------------------------------------------------------------
 
 # The full grids of the estimators that choose take the same ways many times.
+GRAPHS = (KNNGraph(3), KNNGraph(3, normalized=False))
 SMALL_GRIDS: dict[str, dict[str, Any]] = {
-    "LapSVCCV": {"gamma_As": (1e-2,), "gamma_Is": (1.0,)},
-    "LapRLSClassifierCV": {"gamma_As": (1e-2,), "gamma_Is": (0.0, 1.0)},
+    "LapSVCCV": {
+        **{"gamma_As": (1e-2,), "gamma_Is": (1.0,)},
+        **{"gammas": ("scale",), "graphs": GRAPHS[:1]},
+    },
+    "LapRLSClassifierCV": {
+        **{"gamma_As": (1e-2,), "gamma_Is": (0.0, 1.0)},
+        **{"gammas": ("scale",), "graphs": GRAPHS},
+    },
     # Targets of some checks are noise, of which large weights make a constant, with a warning.
-    "LapRLSRegressorCV": {"gamma_As": (1e-4,), "gamma_Is": (0.0, 1e-2)},
+    "LapRLSRegressorCV": {
+        **{"gamma_As": (1e-4,), "gamma_Is": (0.0, 1e-2)},
+        **{"gammas": ("scale",), "graphs": GRAPHS},
+    },
     "LapERLSClassifierCV": {"lams": (10.0,), "mus": (1.0,)},
     "FewLabelClassifier": {
         "candidates": [
@@ -131,7 +141,7 @@ REPEATED = {
 }
 # With parameters that take other ways, beside the defaults.
 VARIANTS = [
-    LapSVC(solver="pcg", gamma_A=1e-2),
+    LapSVC(solver="pcg", gamma_A=1e-1),
     LapERLSClassifier("linear", fit_intercept=True),
     LapERLSRegressor(space=Landmarks(20)),
     S3VC("linear", C=1.0, multi_class="ovr"),

@@ -379,7 +379,7 @@ def test_the_order_of_the_points_does_not_matter(loss, solve):
 @pytest.mark.parametrize("graph", ["no graph", "normalized^2", "unnormalized"])
 def test_a_point_outside_the_graph_without_a_label_changes_nothing(graph, loss, solve):
     """Its coefficient is 0 (errata L1: a zero row of L, so f is free there)."""
-    case = make_case(graph=graph, loss=loss, fit_intercept=True)
+    case = make_case(graph=graph, loss=loss, fit_intercept=True, gamma_A=0.3)
     n = case.n
     stranger = np.full((1, case.X.shape[1]), 0.3)
     X = np.vstack([case.X, stranger])
