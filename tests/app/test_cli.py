@@ -32,7 +32,7 @@ from lapwing._tables import predictions as predictions_module
 from lapwing._tables.predictions import Predictions, write_predictions
 from lapwing._tables.preprocessing import choose_scaling, spreads
 from lapwing.model_selection import sure_rows
-from tests.helpers.commandline import Answer, command, with_method
+from tests.helpers.commandline import Answer, command, refused, with_method
 
 COMMAND = [sys.executable, "-m", "lapwing"]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals, FIFOs and terminals of POSIX")
@@ -40,22 +40,6 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals, FIFOs and 
 
 def run(*args: object, **environment: str) -> Answer:
     return command(*with_method(args), **environment)
-
-
-def main(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
-    code = cli.main([str(arg) for arg in args])
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
-def assert_refused(done: Answer, *parts: str) -> None:
-    """Exit code 2, one line on stderr that says all of `parts`, nothing on stdout."""
-    assert (done.code, done.out) == (2, ""), done.err
-    lines = done.err.splitlines()
-    assert len(lines) == 1, done.err
-    assert lines[0].startswith("error: ")
-    for part in parts:
-        assert part in lines[0]
 
 
 @pytest.fixture(scope="module")
@@ -234,19 +218,17 @@ def test_wrong_input_is_one_line_and_leaves_the_output_alone(
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     done = run("fit", path, "--label", "kind", "--predictions", out, *options)
-    assert_refused(done, *parts)
+    refused(done, *parts)
     assert out.read_text() == "precious"
     assert {p.name for p in tmp_path.iterdir()} <= {"t.csv", "out.csv"}
 
 
-def test_a_folder_and_an_unknown_format(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, out: Path
-) -> None:
+def test_a_folder_and_an_unknown_format(tmp_path: Path, out: Path) -> None:
     (tmp_path / "d.csv").mkdir()
     done = run("fit", tmp_path / "d.csv", "--label", "y", "--predictions", out)
-    assert_refused(done, "d.csv is a folder")
+    refused(done, "d.csv is a folder")
     (tmp_path / "t.docx").write_text("x")
-    code, _, said = main(capsys, "fit", tmp_path / "t.docx", "--label", "y", "--predictions", out)
+    code, _, said = command("fit", tmp_path / "t.docx", "--label", "y", "--predictions", out)
     assert code == 2
     assert "extension '.docx'" in said
 
@@ -256,7 +238,7 @@ def test_truncated_parquet(tmp_path: Path, out: Path, iris: pl.DataFrame) -> Non
     iris.write_parquet(path)
     path.write_bytes(path.read_bytes()[:900])
     done = run("fit", path, "--label", "kind", "--predictions", out)
-    assert_refused(done, "t.parquet is not a readable Parquet file")
+    refused(done, "t.parquet is not a readable Parquet file")
 
 
 def test_not_enough_memory_is_forecast(table: Path, out: Path) -> None:
@@ -264,14 +246,14 @@ def test_not_enough_memory_is_forecast(table: Path, out: Path) -> None:
         "fit", table, "--label", "kind", "--id", "flower", "--predictions", out,
         LAPWING_MEMORY_LIMIT="50k",
     )  # fmt: skip
-    assert_refused(done, "needs", "available", "LAPWING_MEMORY_LIMIT")
+    refused(done, "needs", "available", "LAPWING_MEMORY_LIMIT")
     assert out.read_text() == "precious"
 
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    assert_refused(run("--version"), f"the lapwing command needs {module!r}", "lapwing-learn[cli]")
+    refused(run("--version"), f"the lapwing command needs {module!r}", "lapwing-learn[cli]")
 
 
 @pytest.mark.slow
@@ -368,36 +350,32 @@ def fit_args(table: Path, out: Path) -> list[object]:
     return ["fit", table, "--label", "kind", "--id", "flower", "--predictions", out]
 
 
-def test_the_same_seed_gives_the_same_bytes(
-    capsys: pytest.CaptureFixture[str], fit_args: list[object], out: Path
-) -> None:
+def test_the_same_seed_gives_the_same_bytes(fit_args: list[object], out: Path) -> None:
     written = []
     for _ in range(2):
-        assert main(capsys, *fit_args, "--seed", "3", "--quiet") == (0, "", "")
+        assert command(*fit_args, "--seed", "3", "--quiet") == (0, "", "")
         written.append(out.read_bytes())
     assert written[0] == written[1]
 
 
-def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(capsys, "--version") == (0, f"lapwing {lapwing.__version__}\n", "")
-    code, printed, _ = main(capsys, "fit", "--help")
+def test_version_and_help() -> None:
+    assert command("--version") == (0, f"lapwing {lapwing.__version__}\n", "")
+    code, printed, _ = command("fit", "--help")
     assert code == 0
     assert "--unlabeled" in printed
     assert "Examples" in printed
-    code, printed, said = main(capsys)
+    code, printed, said = command()
     assert (code, said) == (0, "")
     assert "Usage: lapwing" in printed
 
 
-def test_standardises_when_scales_differ_and_says_so(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_standardises_when_scales_differ_and_says_so(tmp_path: Path) -> None:
     X, y = load_wine(return_X_y=True)
     given = [str(c) if i % 12 == 0 else "" for i, c in enumerate(y)]
     frame = pl.DataFrame(X, schema=load_wine().feature_names).with_columns(kind=pl.Series(given))
     frame.write_csv(tmp_path / "wine.csv")
     args = ["fit", tmp_path / "wine.csv", "--label", "kind", "--predictions", tmp_path / "p.csv"]
-    code, printed, said = main(capsys, *args)
+    code, printed, said = command(*args)
     assert (code, said) == (0, "")
     assert "Columns standardised: 'proline' varies 2,5" in printed
     assert "--scale none" in printed
@@ -407,12 +385,12 @@ def test_standardises_when_scales_differ_and_says_so(
     assert [int(row["label"]) for row in rows(tmp_path / "p.csv")] == expected.tolist()
     assert np.mean(expected != y) < 0.1
 
-    code, printed, _ = main(capsys, *args, "--scale", "none")
+    code, printed, _ = command(*args, "--scale", "none")
     assert code == 0
     assert "Columns as they are, as told" in printed
     labels = [int(row["label"]) for row in rows(tmp_path / "p.csv")]
     assert np.mean(labels != y) > 0.2
-    assert "Columns standardised, as told" in main(capsys, *args, "--scale", "standard")[1]
+    assert "Columns standardised, as told" in command(*args, "--scale", "standard")[1]
 
 
 @pytest.mark.parametrize(
@@ -452,23 +430,17 @@ def test_constant_columns_do_not_vary(container: Any) -> None:
     assert not choose_scaling(found, ["a", "b", "c"], "auto").standardize
 
 
-def test_warnings_are_single_lines_on_stderr(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_warnings_are_single_lines_on_stderr(tmp_path: Path) -> None:
     lines = "".join(f"{i},{i % 2 * 9 + i / 99},{'ab'[i % 2] if i < 4 else ''}\n" for i in range(40))
     (tmp_path / "t.csv").write_text("row,x,kind\n" + lines)
-    code, _, said = main(
-        capsys, "fit", tmp_path / "t.csv", "--label", "kind", "--predictions", tmp_path / "p.csv",
-        "--strict",
-    )  # fmt: skip
+    places = ("--predictions", tmp_path / "p.csv")
+    code, _, said = command("fit", tmp_path / "t.csv", "--label", "kind", *places, "--strict")
     assert code == 0
     assert said.startswith("warning: column 'row' counts the rows")
     assert all(line.startswith("warning: ") for line in said.splitlines())
 
 
-def test_a_warning_is_said_once(
-    capsys: pytest.CaptureFixture[str], fit_args: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_warning_is_said_once(fit_args: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     def warn(*_: object, **__: object) -> None:
         for text in ("first", "second", "first"):
             warnings.warn(text, lapwing.exceptions.LapwingWarning, stacklevel=1)
@@ -477,11 +449,11 @@ def test_a_warning_is_said_once(
 
     monkeypatch.setattr(fitting, "fit", warn)
     said = "warning: first\nwarning: second\nerror: enough\n"
-    assert main(capsys, *fit_args) == (2, "", said)
+    assert command(*fit_args) == (2, "", said)
 
 
 def test_an_error_of_the_estimator_is_one_line(
-    capsys: pytest.CaptureFixture[str], fit_args: list[object], monkeypatch: pytest.MonkeyPatch
+    fit_args: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for error, said in (
         (ValueError("gamma_A is\n  wrong"), "error: gamma_A is wrong\n"),
@@ -489,7 +461,7 @@ def test_an_error_of_the_estimator_is_one_line(
         (OSError(errno.EIO, "Input/output error", "f"), "error: f: Input/output error\n"),
     ):
         monkeypatch.setattr(fitting, "fit", lambda *_, error=error, **__: raise_(error))
-        assert main(capsys, *fit_args) == (2, "", said)
+        assert command(*fit_args) == (2, "", said)
 
 
 def raise_(error: BaseException) -> None:
@@ -497,10 +469,10 @@ def raise_(error: BaseException) -> None:
 
 
 def test_a_defect_is_said_to_be_one_and_can_be_traced(
-    capsys: pytest.CaptureFixture[str], fit_args: list[object], monkeypatch: pytest.MonkeyPatch
+    fit_args: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting, "fit", lambda *_, **__: raise_(TypeError("oops")))
-    code, _, said = main(capsys, *fit_args)
+    code, _, said = command(*fit_args)
     assert code == 1
     assert said.startswith("error: unexpected TypeError: oops. This is a defect of lapwing")
     assert said.count("\n") == 1
@@ -510,18 +482,16 @@ def test_a_defect_is_said_to_be_one_and_can_be_traced(
 
 
 def test_interrupted_while_fitting(
-    capsys: pytest.CaptureFixture[str],
     fit_args: list[object],
     out: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fitting, "fit", lambda *_, **__: raise_(KeyboardInterrupt()))
-    assert main(capsys, *fit_args) == (130, "", "error: interrupted\n")
+    assert command(*fit_args) == (130, "", "error: interrupted\n")
     assert out.read_text() == "precious"
 
 
 def test_a_full_disk_loses_nothing(
-    capsys: pytest.CaptureFixture[str],
     fit_args: list[object],
     out: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -529,13 +499,15 @@ def test_a_full_disk_loses_nothing(
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(os, "fsync", lambda _: raise_(full))
     message = "the disk is full; free some space there, or write to another place"
-    assert main(capsys, *fit_args) == (2, "", f"error: {out}: {message}\n")
+    assert command(*fit_args) == (2, "", f"error: {out}: {message}\n")
     assert out.read_text() == "precious"
     assert [p.name for p in out.parent.iterdir() if p.suffix == ".tmp"] == []
 
 
 def test_a_full_disk_is_told_for_parquet_too(
-    table: Path, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    table: Path,
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # What polars 1.x says when a file finds no room.
     wrong = pl.exceptions.ComputeError("parquet: Invalid thrift: transport error")
@@ -552,11 +524,11 @@ def test_a_full_disk_is_told_for_parquet_too(
         "--predictions",
     ]
     path = out.with_suffix(".parquet")
-    code, _, said = main(capsys, *args, path)
+    code, _, said = command(*args, path)
     assert (code, said) == (2, f"error: the Parquet file could not be written: {wrong}\n")
     full = SimpleNamespace(total=10**6, used=10**6, free=0)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
-    code, _, said = main(capsys, *args, path)
+    code, _, said = command(*args, path)
     assert (code, said.startswith(f"error: {path}: the disk is full")) == (2, True)
     assert not path.exists()
 
@@ -570,13 +542,11 @@ def test_a_full_disk_is_told_for_parquet_too(
         ("iris.csv", "is the input itself"),
     ],
 )
-def test_places_that_cannot_be_written(
-    capsys: pytest.CaptureFixture[str], table: Path, name: str, message: str
-) -> None:
+def test_places_that_cannot_be_written(table: Path, name: str, message: str) -> None:
     before = table.read_bytes()
     (table.parent / "folder.csv").mkdir()
     path = table.parent / name
-    code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", path)
+    code, _, said = command("fit", table, "--label", "kind", "--predictions", path)
     assert code == 2
     assert message in said
     assert said.count("\n") == 1
@@ -585,10 +555,10 @@ def test_places_that_cannot_be_written(
 
 @POSIX
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write anywhere")
-def test_a_protected_folder(capsys: pytest.CaptureFixture[str], table: Path) -> None:
+def test_a_protected_folder(table: Path) -> None:
     folder = table.parent / "locked"
     folder.mkdir(mode=0o500)
-    code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", folder / "p.csv")
+    code, _, said = command("fit", table, "--label", "kind", "--predictions", folder / "p.csv")
     assert code == 2
     assert "no permission" in said
 
@@ -597,7 +567,6 @@ def test_a_protected_folder(capsys: pytest.CaptureFixture[str], table: Path) -> 
     ("module", "name", "extra"), [("polars", "p.parquet", "cli"), ("xlsxwriter", "p.xlsx", "excel")]
 )
 def test_output_needs_an_extra_before_the_work(
-    capsys: pytest.CaptureFixture[str],
     table: Path,
     monkeypatch: pytest.MonkeyPatch,
     module: str,
@@ -606,17 +575,15 @@ def test_output_needs_an_extra_before_the_work(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     path = table.parent / name
-    code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", path)
+    code, _, said = command("fit", table, "--label", "kind", "--predictions", path)
     assert code == 2
     assert f"lapwing-learn[{extra}]" in said
 
 
-def test_predictions_in_an_excel_file(
-    capsys: pytest.CaptureFixture[str], table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_predictions_in_an_excel_file(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book, flat = table.parent / "p.xlsx", table.parent / "p.csv"
     for path in (book, flat):
-        assert main(capsys, "fit", table, "--label", "kind", "--predictions", path, "-q")[0] == 0
+        assert command("fit", table, "--label", "kind", "--predictions", path, "-q")[0] == 0
     names, *rows = CalamineWorkbook.from_path(book).get_sheet_by_name("predictions").to_python()
     frame = pl.read_csv(flat)
     assert names == frame.columns
@@ -627,7 +594,7 @@ def test_predictions_in_an_excel_file(
             assert list(cells) == frame[name].to_list()
     before = book.read_bytes()
     monkeypatch.setattr(predictions_module, "_SHEET_ROWS", 20)
-    code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", book)
+    code, _, said = command("fit", table, "--label", "kind", "--predictions", book)
     assert code == 2
     assert "a sheet of Excel holds 19 rows below the names, and there are" in said
     assert book.read_bytes() == before
@@ -647,11 +614,11 @@ def test_texts_of_an_excel_file_are_no_formulas(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few_digits")
 def test_demo_without_matplotlib_still_compares(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     picture = tmp_path / "p.png"
-    code, printed, said = main(capsys, "demo", "--draws", "1", "--output", picture)
+    code, printed, said = command("demo", "--draws", "1", "--output", picture)
     assert (code, said) == (0, "")
     assert "LapSVC()" in printed
     assert "No picture" in printed
@@ -668,13 +635,13 @@ def test_the_picture_of_the_demonstration_is_no_figure_of_pyplot() -> None:
     assert pyplot.get_fignums() == []  # no window may open
 
 
-def test_demo_refuses_wrong_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_demo_refuses_wrong_options(tmp_path: Path) -> None:
     for args, message in (
         (["--output", tmp_path / "p.bmp"], ".png, .pdf or .svg"),
         (["--output", tmp_path / "none" / "p.png"], "there is no folder"),
         (["--labels-per-class", "0"], "--labels-per-class"),
     ):
-        code, printed, said = main(capsys, "demo", *args)
+        code, printed, said = command("demo", *args)
         assert (code, printed) == (2, "")
         assert message in said
 

@@ -16,8 +16,8 @@ import pytest
 from python_calamine import CalamineWorkbook
 from sklearn.datasets import dump_svmlight_file, make_blobs
 
-from lapwing._app import cli
 from lapwing._tables import predictions as predictions_module
+from tests.helpers.commandline import asked, command, refused
 from tests.helpers.customers import LABEL, NO_TEXT, TRUTH, N, write_csv
 
 Main = Any
@@ -25,18 +25,10 @@ Rows = list[dict[str, str]]
 
 
 @pytest.fixture
-def main(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Main:
+def main(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Main:
     """The command in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*args: object) -> tuple[int, str, str]:
-        code = cli.main([str(arg) for arg in args])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
+    return command
 
 
 def write(path: str, rows: Rows, delimiter: str = ",", encoding: str = "utf-8") -> None:
@@ -70,22 +62,6 @@ def fill(path: str, label: str = "y", **how: str) -> Rows:
         row[label] = "u" if float(row.get("a", 0)) < 2.5 else "v"
     write(path, rows, **how)
     return rows
-
-
-def asked(said: tuple[int, str, str]) -> dict[str, Any]:
-    code, out, err = said
-    assert code == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
-
-
-def refused(said: tuple[int, str, str], *parts: str) -> None:
-    code, out, err = said
-    assert (code, out) == (2, "")
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    for part in parts:
-        assert part in err
 
 
 @pytest.mark.parametrize("given", [(), ("--id", "name")])

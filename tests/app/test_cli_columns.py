@@ -12,7 +12,8 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from lapwing._app import predicting
-from tests.app.test_cli_answers import Main, Rows, asked, main, read, refused, table, write
+from tests.app.test_cli_answers import Main, Rows, main, read, table, write
+from tests.helpers.commandline import asked, refused
 
 __all__ = ["main"]
 

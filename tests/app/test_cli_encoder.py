@@ -13,7 +13,8 @@ import pytest
 from lapwing._app import labelling, predicting, reading
 from lapwing._app.requests import LabelRequest
 from lapwing.models import Model, load_model, save_model
-from tests.app.test_cli_answers import Main, main, read, refused, write
+from tests.app.test_cli_answers import Main, main, read, write
+from tests.helpers.commandline import refused
 
 __all__ = ["main"]
 

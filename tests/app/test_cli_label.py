@@ -18,7 +18,8 @@ from sklearn.datasets import dump_svmlight_file
 from lapwing._app import console, labelling, reading
 from lapwing._app.requests import LabelRequest
 from lapwing._label.serving import LabelServer
-from tests.app.test_cli_answers import Main, Rows, asked, main, read, refused, table, write
+from tests.app.test_cli_answers import Main, Rows, main, read, table, write
+from tests.helpers.commandline import asked, refused
 from tests.label.pages import Browser
 
 pytest.importorskip("starlette")

@@ -13,7 +13,8 @@ from sklearn.datasets import make_blobs
 from lapwing import KNNGraph, LapSVC
 from lapwing._app.methods import COMMAND_METHODS, METHODS
 from lapwing.model_selection import rows_to_label
-from tests.app.test_cli_answers import Main, Rows, asked, main, read, refused, write
+from tests.app.test_cli_answers import Main, Rows, main, read, write
+from tests.helpers.commandline import asked, refused
 
 __all__ = ["main"]
 

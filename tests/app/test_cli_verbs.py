@@ -46,7 +46,7 @@ from lapwing.objectives.manifold import Objective
 from lapwing.solvers.embedded import tube
 from lapwing.solvers.graph.registry import share_arrays
 from lapwing.spaces import FullKernelSpace
-from tests.helpers.commandline import command
+from tests.helpers.commandline import command, refused
 from tests.helpers.reading import read_strictly as read_table
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs pipes and limits of POSIX")
@@ -55,15 +55,6 @@ KINDS = ["setosa", "versicolor", "virginica"]
 
 
 Main = Any
-
-
-def refused(said: tuple[int, str, str], *parts: str) -> None:
-    code, out, err = said
-    assert (code, out) == (2, ""), err
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1, err
-    for part in parts:
-        assert part in err
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from lapwing._app import cli
@@ -28,6 +29,24 @@ def command(*args: object, **environment: str) -> Answer:
         except SystemExit as end:  # as shell completion ends
             code = int(end.code or 0)
     return Answer(code, *map(_written, (out, err)))
+
+
+def refused(done: tuple[int, str, str], *parts: str) -> None:
+    """Check for exit code 2, one line on stderr that has all of `parts`, and nothing on stdout."""
+    code, out, err = done
+    assert (code, out) == (2, ""), err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1, err
+    for part in parts:
+        assert part in err
+
+
+def asked(done: tuple[int, str, str]) -> dict[str, Any]:
+    """Return the JSON that a command printed."""
+    code, out, err = done
+    assert code == 0, err
+    found: dict[str, Any] = json.loads(out)
+    return found
 
 
 def _written(stream: io.TextIOWrapper) -> str:
