@@ -14,6 +14,7 @@ from lapwing.solvers.graph.evidence import (
     LeftOut,
     chance_cut,
     count_left_out,
+    left_out_miss,
     negative_log_evidence,
     table_likelihood,
 )
@@ -55,6 +56,37 @@ def test_labels_lost_to_another_class_speak_for_a_larger_one() -> None:
     ]
     # Six in ten of the first class are half of all points: it has 5/6 of them.
     assert shares[int(np.argmax(told))] == pytest.approx(5 / 6, abs=0.06)
+
+
+def test_true_volumes_are_missed_by_what_is_discounted() -> None:
+    """Wilks: half a nat a condition, in the mean of counts that are drawn at the volumes."""
+    rng = np.random.default_rng(0)
+    joint = np.array([[0.3, 0.05, 0.05], [0.05, 0.2, 0.05], [0.1, 0.1, 0.1]])
+    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+    missed = []
+    for _ in range(100):
+        counts = np.array([rng.multinomial(200, row / row.sum()) for row in joint]) + 1 / 9
+        best = (counts * np.log(counts / counts.sum(axis=1, keepdims=True))).sum()
+        missed.append(best - table_likelihood(counts, rows, columns))
+    assert np.mean(missed) == pytest.approx((3 - 1) / 2, abs=0.3)
+
+
+def test_few_labels_say_nothing_and_many_much() -> None:
+    even, uneven = np.array([0.5, 0.5]), np.array([0.9, 0.1])
+    lost = np.array([[2.0, 0.0], [1.0, 1.0]])
+    said = [
+        [left_out_miss(LeftOut(n * lost, even, 0), v) for v in (even, uneven)] for n in (1, 100)
+    ]
+    assert max(said[0]) < 1
+    counts, best = 100 * lost + 0.25, []
+    for row in counts:
+        best.append(row @ np.log(row / row.sum()))
+    expected = [sum(best) - table_likelihood(counts, v, even) - 0.5 for v in (even, uneven)]
+    assert_allclose(said[1], expected)
+    assert min(said[1]) > 5
+    assert left_out_miss(LeftOut(0 * lost, even, 0), uneven) == 0
+    right = np.array([1 / 3, 2 / 3])  # all of a third and half of two thirds are found in the first
+    assert left_out_miss(LeftOut(100 * lost, np.array([2 / 3, 1 / 3]), 0), right) == 0
 
 
 def test_every_label_of_several_is_left_out_once() -> None:

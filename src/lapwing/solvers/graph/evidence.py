@@ -3,7 +3,7 @@ r"""Evidence for one of several partitions whose volumes are unknown.
 Four things speak, each in units of a log-likelihood (nats), and their sum decides:
 
 .. math:: \log\Big(\text{cut} / \text{cut by chance} + \tfrac1n\Big) + \mathrm{KL}(v \,\|\, \pi)
-    - \log B(r + 1, l - r + 1) - \ell(v).
+    - \log B(r + 1, l - r + 1) + \max(0, \ell_{\max} - \ell(v) - (c - 1) / 2).
 
 *The graph*: few edges between classes, relative to what classes of these volumes v would cut by
 chance, which keeps small classes from being cheap. An n-th part of the chance is what one point
@@ -26,7 +26,13 @@ the sums v and u, and how well these explain the counts is
 
 So labels of one class that are lost to another say that it is larger than the method makes it (the
 adjusted count of G. Forman, "Quantifying counts and costs via classification", Data Mining and
-Knowledge Discovery 17, 164-206, 2008, as a likelihood). Few labels make it flat, and a single label
+Knowledge Discovery 17, 164-206, 2008, as a likelihood).
+
+A few counts always fit some volumes better than the true ones. The best fit of any volumes, of the
+log-likelihood l_max, has T_kj / v_k = N_kj / N_k. True volumes miss it by (c - 1) / 2 nats in the
+mean of many counts (S. S. Wilks, "The large-sample distribution of the likelihood ratio for testing
+composite hypotheses", Annals of Mathematical Statistics 9, 60-62, 1938: the sums u are c - 1
+conditions), and a miss that small says nothing. So few labels are no evidence, and a single label
 of a class cannot be left out: then the others decide.
 """
 
@@ -122,11 +128,26 @@ def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOu
     belief = relative_entropy(volumes, problem.prior)
     contradicted = max(problem.disagreeing(members) - _AT_BOUNDARIES, 0)
     kept = betaln(contradicted + 1, n_labels - contradicted + 1)
-    told = 0.0
-    if left_out.counts.any():
-        # One label more, over all entries: no pair of classes is impossible.
-        told = table_likelihood(left_out.counts + 1 / c**2, volumes, left_out.volumes)
-    return float(np.log(cut) + belief - kept - told)
+    return float(np.log(cut) + belief - kept + left_out_miss(left_out, volumes))
+
+
+def left_out_miss(left_out: LeftOut, volumes: Array) -> float:
+    """Evidence of the labels that were left out against volumes: nats beyond what chance explains.
+
+    Parameters
+    ----------
+    left_out : LeftOut
+    volumes : ndarray of shape (c,)
+        v, positive.
+    """
+    if not left_out.counts.any():
+        return 0.0
+    c = len(volumes)
+    # One label more, over all entries: no pair of classes is impossible.
+    counts = left_out.counts + 1 / c**2
+    best = float((counts * np.log(counts / counts.sum(axis=1, keepdims=True))).sum())
+    missed = best - table_likelihood(counts, volumes, left_out.volumes)
+    return max(missed - (c - 1) / 2, 0.0)
 
 
 def chance_cut(graph: GraphOperator, codes: Array, n_classes: int) -> float:
