@@ -12,7 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph import refine as refine_module
-from lapwing.solvers.graph.refine import diffused, refine, share_out, smooth_functions
+from lapwing.solvers.graph.refine import (
+    diffused,
+    refine,
+    share_out,
+    smooth_functions,
+    split,
+    walk_down,
+)
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 
@@ -306,6 +313,36 @@ def test_exchanged_names_are_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     exchanged = np.where(right == 2, 2, 1 - right)
     exchanged[[0, 1]] = [0, 1]
     assert_array_equal(refine(problem, np.eye(3)[exchanged]).codes, right)
+
+
+def test_the_least_cut_that_labels_permit_is_taken() -> None:
+    """With exchanged names the least cut of all meets the volumes, but contradicts two labels."""
+    between = np.zeros((5, 5))
+    between[1, 2] = between[3, 4] = 0.05  # the halves of a class
+    between[1, 3] = between[2, 4] = 0.02
+    between[0, 1] = 0.005
+    clique = np.repeat(np.arange(5), (10, 10, 11, 10, 9))
+    W = (between + between.T + np.eye(5))[np.ix_(clique, clique)]
+    labels, loose = [10, 49], [20, 21]
+    for rows, scale in ((labels, 0.1), (loose, 0.2)):
+        W[rows] *= scale
+        W[:, rows] *= scale
+    problem = graph_problem(
+        W - np.diag(np.diag(W)), {0: 0, 10: 1, 49: 2}, 3, np.array([10, 19, 21]) / 50, exact=True
+    )
+    right = np.array([0, 1, 1, 2, 2])[clique]
+    right[loose] = 2
+    exchanged = np.array([0, 2, 2, 1, 1])[clique]
+    exchanged[labels] = 1, 2
+    wrong = np.array([0, 1, 2, 1, 2])[clique]
+    assert (
+        cut(problem, exchanged)
+        < cut(problem, right)
+        < cut(problem, share_out(problem, np.eye(3)[wrong]))
+    )
+    begun = walk_down(problem, np.eye(3)[wrong], (2,))
+    assert (begun.codes != wrong).sum() <= 2  # the walks stay
+    assert_array_equal(split(problem, begun).codes, right)
 
 
 def test_two_classes_alone_are_split_elsewhere_too() -> None:

@@ -24,13 +24,15 @@ slowest modes. So of every round the cut is counted, and one that does not lower
 Two classes that each hold a part of the other are a cut that no walk leaves. So the pairs with the
 largest cut between them, relative to the smaller class, are looked at by themselves: the first
 eigenvectors of L v = lambda D v on their part of the graph say where else it may be split, and the
-two may have exchanged their names. A new split is taken if the cut falls and no more labels than
-before are contradicted by their neighbours; or one in ten, as labels lie amid other classes, if the
-whole cut falls by a tenth. Then all points have their turn again.
+two may have exchanged their names. Of the new splits that labels permit, the one of the least cut
+is taken if the cut falls: no more labels than before may be contradicted by their neighbours; or
+one in ten, as labels lie amid other classes, if the whole cut falls by a tenth. Then all points
+have their turn again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -238,41 +240,32 @@ def _split(problem: VolumeProblem, path: _Path) -> _Path:
     """Split the pairs with the relatively largest cuts anew, while that pays."""
     tried: dict[tuple[int, int], Array] = {}
     while True:
-        told = problem.disagreeing(problem.whole(path.codes))
-        borne = max(told, int(_CONTRADICTED * len(problem.index)))
         for pair in worst_pairs(problem, path.codes)[:_PAIRS]:
             if pair in tried and not _moved(problem, pair, tried[pair], path.codes):
                 continue
-            path, codes = _cut_anew(problem, path, pair)
             tried[pair] = path.codes
-            if codes is None:
-                continue
-            cut, contradicted = _cut(problem, codes), problem.disagreeing(problem.whole(codes))
-            most = borne if cut < _FALL * path.cuts[-1] else told
-            if cut < path.cuts[-1] and contradicted <= most:
-                tried[pair] = codes
-                path = _descended(problem, path.to(codes, cut), STEPS[_SHORT:])
+            path = _cut_anew(problem, path, pair)
+            if path.codes is not tried[pair]:
+                path = _descended(problem, path, STEPS[_SHORT:])
                 break
         else:
             return path
 
 
 def _moved(problem: VolumeProblem, pair: tuple[int, int], before: Array, codes: Array) -> bool:
-    """Whether a pair of classes is another one than when it was split in vain or anew."""
+    """Whether a pair of classes is another one than when it was tried last."""
     differ = before != codes
     differ &= np.isin(before, pair) | np.isin(codes, pair)
     return _changed(problem, differ) > _CHANGED
 
 
-def _cut_anew(
-    problem: VolumeProblem, path: _Path, pair: tuple[int, int]
-) -> tuple[_Path, Array | None]:
-    """Find the least cut of two classes alone from where their graph may be parted."""
+def _cut_anew(problem: VolumeProblem, path: _Path, pair: tuple[int, int]) -> _Path:
+    """Find a smaller cut of two classes alone that labels permit, from where they may be parted."""
     rows = np.flatnonzero((path.codes == pair[0]) | (path.codes == pair[1]))
     present = (path.codes[rows] == pair[1]).astype(np.intp)
     part = pair_problem(problem, rows, present, pair)
     if part is None:
-        return path, None
+        return path
     vectors, spent = smooth_functions(part.graph, _DIRECTIONS, present, float(STEPS[0]))
     # Either side may be either class, where a label of each lies on the same one. Exchanged names
     # mend 2 of 4 wrong draws of full USPS (one label a class, draws 120 to 141), and either side
@@ -280,13 +273,42 @@ def _cut_anew(
     scores = [np.column_stack([-v, v]) for v in (*vectors.T, *-vectors.T)]
     scores.append(diffused(part, 1 - present, _SMOOTH))
     starts = [share_out(part, each) for each in scores]
-    splits = side_by_side(part, [partial(_walked, part, start, STEPS[_SHORT:]) for start in starts])
-    best = min(splits, key=lambda split: split.cuts[-1])
-    spent += sum(split.n_products for split in splits)
+    # Longer walks decide between the starts, shorter ones sharpen the boundaries of one.
+    first, later = STEPS[_SHORT : _SHORT + 1], STEPS[_SHORT + 1 :]
+    splits = side_by_side(part, [partial(_walked, part, start, first) for start in starts])
+    spent += sum(each.n_products for each in splits)
+    others = path.cuts[-1] - _cut(part, present)  # of edges that no split of the two concerns
+    permitted = _permission(problem, path)
+
+    def placed(each: _Path) -> Array:
+        codes = path.codes.copy()
+        codes[rows] = np.where(each.codes == 1, pair[1], pair[0])
+        return codes
+
+    # The least of all cuts may have the classes' names exchanged, and the next the right ones.
+    for each in sorted(splits, key=lambda split: split.cuts[-1]):
+        if permitted(placed(each), others + each.cuts[-1]):
+            sharp = _descended(part, replace(each, n_products=0), later)
+            spent += sharp.n_products
+            codes = placed(sharp)
+            cut = _cut(problem, codes)
+            if cut < path.cuts[-1] and permitted(codes, cut):
+                path = path.to(codes, cut)
+            break
     whole = path.n_products + round(spent * len(rows) / problem.n_points)
-    codes = path.codes.copy()
-    codes[rows] = np.where(best.codes == 1, pair[1], pair[0])
-    return replace(path, n_products=whole), codes
+    return replace(path, n_products=whole)
+
+
+def _permission(problem: VolumeProblem, path: _Path) -> Callable[[Array, float], bool]:
+    """Whether a partition of a smaller cut may be taken, by the labels that it contradicts."""
+    told = problem.disagreeing(problem.members(path.codes))
+    borne = max(told, int(_CONTRADICTED * len(problem.index)))
+
+    def permitted(codes: Array, cut: float) -> bool:
+        most = borne if cut < _FALL * path.cuts[-1] else told
+        return problem.disagreeing(problem.members(codes)) <= most
+
+    return permitted
 
 
 def worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
