@@ -73,33 +73,43 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
 
 
 def test_pairs_of_the_likeliest_candidates_alone_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The best of three gains nothing, the second by evidence loses, and the third waits."""
+    """One loses evidence by its split and keeps its answer; then the next has its turn."""
     problem, codes = blob_problem(gap=6.0)
     rng = np.random.default_rng(0)
     answers = [np.where(rng.random(120) < part, (codes + 1) % 3, codes) for part in (0.2, 0.1, 0.3)]
     for each in answers:
         each[problem.index] = problem.codes
     ends = [walk_down(problem, np.eye(3)[each], ()) for each in answers]
-    candidates = [Candidate(problem, end, (), 1) for end in ends]
+    left_out = count_left_out(problem)
+    nats = [negative_log_evidence(problem, end.codes, left_out) for end in ends]
+    assert np.diff(np.sort(nats)).min() > 0.1
     asked: list[int] = []
 
-    def worse(problem: VolumeProblem, found: Refinement) -> Refinement:
-        asked.append(next(i for i, end in enumerate(ends) if end is found))
-        mended = found.codes if len(asked) == 1 else codes
-        return replace(found, codes=rng.permutation(mended) if len(asked) == 1 else mended)
+    def splits(*results: np.ndarray) -> None:
+        def result(problem: VolumeProblem, found: Refinement) -> Refinement:
+            asked.append(next(i for i, end in enumerate(ends) if end is found))
+            return replace(found, codes=results[len(asked) - 1])
 
-    monkeypatch.setattr(flow_module, "split", worse)
-    found, nats = flow_module._likeliest_split(problem, candidates, count_left_out(problem))
+        asked.clear()
+        monkeypatch.setattr(flow_module, "split", result)
+
+    candidates = [Candidate(problem, end, (), 1) for end in ends]
+    splits(rng.permutation(codes))
+    found, against = flow_module._likeliest_split(problem, candidates, left_out)
     assert asked == [1]
     assert found[1].found is ends[1]
     assert found[1].n_iter > candidates[1].n_iter
-    assert int(np.argmin(nats)) == 1
-    handicapped = [replace(each, handicap=float(i == 1)) for i, each in enumerate(candidates)]
-    asked[:] = [0]
-    found, nats = flow_module._likeliest_split(problem, handicapped, count_left_out(problem))
-    assert asked == [0, 0]
-    assert_array_equal(found[0].found.codes, codes)
-    assert nats[0] < negative_log_evidence(problem, ends[0].codes, count_left_out(problem))
+    assert_allclose(against, nats)
+    splits(rng.permutation(codes), codes)
+    about = [
+        replace(each, handicap=(0, nats[0] - nats[1] + 0.05, 0)[i])
+        for i, each in enumerate(candidates)
+    ]
+    found, against = flow_module._likeliest_split(problem, about, left_out)
+    assert asked == [0, 1]
+    assert found[0].found is ends[0]
+    assert_array_equal(found[1].found.codes, codes)
+    assert int(np.argmin(against)) == 1
 
 
 def test_unknown_volumes_are_those_that_the_graph_suggests() -> None:

@@ -22,8 +22,8 @@ neighbours contradict and the labels that are left out (`lapwing.solvers.graph.e
 choose: a partition of more equal volumes may have a smaller J than the true one.
 
 Most of the time of a refinement goes into splits of pairs. So candidates are refined by walks
-alone, and the likeliest is split: as long as another one, not split yet, is the likeliest then, it
-is split as well. A split that has less evidence, as more labels contradict it, is not taken.
+alone, and those that are about as likely as the likeliest are split, until none is left that is
+not. A split that has less evidence, as more labels contradict it, is not taken.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def flow(problem: VolumeProblem) -> Partition:
 def _likeliest_split(
     problem: VolumeProblem, candidates: Sequence[Candidate], left_out: LeftOut
 ) -> tuple[list[Candidate], Array]:
-    """Split pairs of the likeliest candidate until that is one whose pairs were split.
+    """Split pairs of the likeliest candidates until no other one is about as likely.
 
     Returns
     -------
@@ -170,17 +170,22 @@ def _likeliest_split(
     def against(each: Candidate) -> float:
         return each.handicap + negative_log_evidence(problem, each.found.codes, left_out)
 
-    candidates, nats = list(candidates), np.array([against(each) for each in candidates])
-    done: set[int] = set()
-    while (k := int(np.argmin(nats))) not in done:
-        done.add(k)
-        before = candidates[k]
-        found = split(before.problem, before.found)
-        after = replace(before, found=found, n_iter=before.n_iter + found.n_products)
-        better = against(after) < nats[k]
-        candidates[k] = after if better else replace(after, found=before.found)
-        nats[k] = min(nats[k], against(after))
-    return candidates, nats
+    found, nats = list(candidates), np.array([against(each) for each in candidates])
+    waiting = set(range(len(found)))
+    while near := [k for k in sorted(waiting) if nats[k] < nats.min() + _AS_LIKELY]:
+        waiting -= set(near)
+        ends = side_by_side(problem, [partial(_split, found[k]) for k in near])
+        for k, end in zip(near, ends, strict=True):
+            better = against(end) < nats[k]
+            found[k] = end if better else replace(end, found=found[k].found)
+            nats[k] = min(nats[k], against(end))
+    return found, nats
+
+
+def _split(candidate: Candidate) -> Candidate:
+    """The candidate with pairs of its classes split."""
+    found = split(candidate.problem, candidate.found)
+    return replace(candidate, found=found, n_iter=candidate.n_iter + found.n_products)
 
 
 def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: int) -> Partition:
