@@ -88,7 +88,7 @@ class SingleClassWarning(LapwingWarning):
 
 
 class TiedPointsWarning(LapwingWarning):
-    """Answers follow the order of the columns, as nothing else tells directions apart.
+    """Answers depend on the order of the columns, as directions tie.
 
     Directions are equally good, and another order of the columns gives another answer. The
     message names a method that has no such ties.
@@ -122,7 +122,7 @@ class NoClassStructureWarning(LapwingWarning):
 class ConstantFitWarning(LapwingWarning):
     """Fitted values hardly vary where the labels or targets do, or all targets are one number.
 
-    Nothing, or rounding alone, tells rows apart. Scale targets to about one, take weights of
+    Rows do not differ, or by rounding only. Scale targets to about one, take weights of
     the objective nearer to the defaults, or a smaller ``mu`` or ``gamma_I``.
     """
 

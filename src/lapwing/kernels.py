@@ -68,7 +68,7 @@ def _linear(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
 def _power(base: Array, degree: float) -> Array:
     """Compute base**degree in place; by squaring for whole degrees, as np.power is slow."""
     if degree != int(degree) or not 1 <= degree <= 64:
-        with np.errstate(invalid="ignore"):  # NaN of negative bases: told by an error below
+        with np.errstate(invalid="ignore"):  # NaN of negative bases: an error below
             np.power(base, degree, out=base)
         return base
     exponent, result = int(degree), None

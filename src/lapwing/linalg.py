@@ -32,8 +32,8 @@ _DRAGGED = 100  # in squared distance to the centre, of most points: a digit of 
 def column_dot(a: Array, b: Array) -> Array:
     """Compute inner products of the columns of a and b, summed in float64.
 
-    A float32 sum over 10^4 points loses the digits by which conjugate gradient tells one
-    direction from the next.
+    A float32 sum over 10^4 points loses the digits in which directions of conjugate gradient
+    differ.
     """
     if a.size < _SHORT_ROWS:
         return np.asarray(np.einsum("ij,ij->j", a, b, dtype=np.float64))

@@ -226,8 +226,7 @@ def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[A
 def distinct_rows(X: PointData) -> tuple[Array, Array]:
     """Return the first row of each distinct row, and the index of the distinct row of every row.
 
-    Rows are compared exactly, through a hash that costs one pass over X; equal hashes of
-    different rows are told apart.
+    Rows are compared by a hash, in one pass over X, and exactly if hashes are equal.
     """
     keys = _row_hashes(X)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)

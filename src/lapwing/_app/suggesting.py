@@ -18,7 +18,7 @@ from lapwing._app.settings import make_estimator
 from lapwing._tables.tables import Table
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.graphs import default_graph
-from lapwing.model_selection.next_rows import telling_rows
+from lapwing.model_selection.next_rows import informative_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def suggest(
         rows = rows_to_label_next(estimator, before.points, request.n_rows)
         by = chosen_by(estimator)
     else:
-        rows = telling_rows(
+        rows = informative_rows(
             before.points,
             table.labeled,
             request.n_rows,

@@ -33,7 +33,7 @@ def coded_columns(codes: Array, n_classes: int) -> Array:
 def predict_codes(scores: Array) -> Array:
     """Decode scores (n, c) to class codes (n,): the sign of one column, or the first argmax.
 
-    A score of zero elects the positive class (errata X5).
+    A score of zero gives the positive class (errata X5).
     """
     return (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 

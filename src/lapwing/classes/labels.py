@@ -43,7 +43,7 @@ class ClassLabels:
         What marked unlabelled rows: -1, None (missing values), '' (empty texts) or the marker that
         was asked for. Empty if every row is labelled.
     warning : LapwingWarning or None
-        What is to be told of how they were read.
+        Warning about how they were read, for the caller to issue.
     """
 
     classes: Array

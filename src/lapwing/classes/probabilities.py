@@ -89,8 +89,8 @@ class Sharpness(NamedTuple):
 def class_probabilities(scores: Array, sharpness: float) -> Array:
     """Compute probabilities (n, n_classes) in double precision from scores (n, c).
 
-    Rows sum to 1, and the first largest entry is that of the class that the scores elect, where
-    rounding makes ties of scores and where they are equal too.
+    Rows sum to 1, and the first largest entry is that of `predict_codes`, even for ties by
+    rounding.
     """
     n, c = scores.shape
     probabilities = np.empty((n, max(2, c)))

@@ -84,10 +84,9 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
 
     Notes
     -----
-    Points that can be told apart are shared out exactly as `targets` says: n times the prior,
-    rounded to whole points with the largest remainders up (of equal remainders, to the class with
-    more points before). Equal rows can only move together, so they fall to a class as a whole, and
-    a volume is missed by about their number at most.
+    Distinct points are assigned exactly by `targets`: n times the prior, rounded to whole points
+    with the largest remainders up (of equal remainders, for the class with more points before).
+    Equal rows can only move together, so that a volume is missed by about their number at most.
 
     Of all optimal offsets those are taken in the middle: the mean over the classes of the extreme
     ones, so that no point lies on a boundary unless it must.

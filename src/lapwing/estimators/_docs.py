@@ -333,7 +333,7 @@ unlabeled : 'auto', number, str, None or NaN, default='auto'
     What marks unlabelled points in y. 'auto' is missing values of any kind (None, NaN, NaT,
     pandas.NA, empty texts) and the number -1; but where -1 and +1 are the only numbers, both are
     classes. None, NaN and '' mean missing values alone, anything else that one value. A fit warns
-    where no point is unlabelled or the marker is in doubt; `unlabeled_` tells what was found.
+    where no point is unlabelled or the marker is in doubt; `unlabeled_` holds what was found.
 """,
     "unlabeled_": """
 unlabeled_ : tuple
@@ -382,9 +382,9 @@ class_prior_ : ndarray of shape (n_classes,)
 """,
     "class_offsets_": """
 class_offsets_ : ndarray of shape (n_columns,)
-    What the columns were shifted by to meet `class_prior_`; not with ``class_prior=None``. Added
-    to `intercept_` after the solve: what else is told of the solution (`objective_`, say) is of
-    the function without it.
+    Offsets of the columns to meet `class_prior_`; not with ``class_prior=None``. They are added to
+    `intercept_` after the solve: other attributes of the solution, such as `objective_`, are of the
+    function without them.
 """,
     "X_fit_": """
 X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
@@ -411,9 +411,9 @@ optimality_ : ndarray of shape (n_columns,)
 """,
     "history_": """
 history_ : dict of str to ndarray of shape (n_iter_, n_columns)
-    Of 'pcg', an iteration: 'objective' (without the factor 2 of objectives that are printed
-    without 1/2) and the norms 'gradient', 'preconditioned' and 'mixed' of the gradient; NaN where
-    a column was at rest. It goes on where its gradient, computed anew, turns out too large. Empty
+    For 'pcg', values of each iteration: 'objective' (without the factor 2 of objectives that are
+    printed without 1/2) and the norms 'gradient', 'preconditioned' and 'mixed' of the gradient; NaN
+    for columns that had converged, which continue if their recomputed gradient is too large. Empty
     for other solvers.
 """,
     "n_iter_": """

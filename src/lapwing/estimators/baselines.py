@@ -67,7 +67,8 @@ class AnchorRefits(Refits[AnchorPrepared, AnchorSolution]):
         return self.estimator._solved(prepared, self.smoothness)
 
 
-def _as_they_are(values: Array) -> Array:
+def _unscaled(values: Array) -> Array:
+    """Return values without class mass normalisation."""
     return values
 
 
@@ -200,11 +201,11 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
             float(self.gamma_I),
             reached,
         )
-        values, normalize = fit.values, _as_they_are
+        values, normalize = fit.values, _unscaled
         if self.class_mass_normalization:
             scales = mass_scales(values[reached], laplacian.masses[reached], problem.targets)
             normalize = partial(normalize_masses, scales=scales)
-            # Elsewhere there is no solution to normalise: shares of the labels stay so.
+            # Other anchors have no solution to normalise, and keep the shares of the labels.
             values[reached] = normalize(values[reached])
         function = AnchorFunction(prepared.space, values, np.zeros(values.shape[1]))
         answers = laplacian.Z @ values

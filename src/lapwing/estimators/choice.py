@@ -156,8 +156,8 @@ def gradient_traffic(
     settling : bool, default=False
         Whether it stops when the predictions settle: after two checks at the least.
     n_threads : int, default=1
-        Threads of the products. Those of several columns are as fast as the processors and not as
-        the memory, which is told as so many more bytes.
+        Threads of the products. With several columns the processors limit them, not the memory,
+        which is expressed in more bytes.
     """
     steps = 2 * check_interval(n) if settling else _PCG_STEPS
     columns = max(1.0, (1 + 0.25 * n_columns) / n_threads)

@@ -310,9 +310,9 @@ class LapERLSClassifierCV(
 
     Notes
     -----
-    With few labels most settings miss no label at all: the squared error tells them apart, where
-    the number of missed labels does not. Where a class has one label only nothing can be held
-    out; then the values nearest to the defaults of `LapERLSClassifier` are taken, with a warning.
+    With few labels most settings miss no label at all: they differ in the squared error only. If a
+    class has one label only, nothing can be left out; then the values nearest to the defaults of
+    `LapERLSClassifier` are taken, with a warning.
 
     Weights of the samples and the classes are those of the whole fit, in the errors too. The
     offsets of a class prior are no part of the errors.

@@ -151,7 +151,7 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
     def solve(self, prepared: ManifoldPrepared) -> ManifoldSolution:
         objective, columns = self._problem(prepared)
         result = dual(objective, replace(self.estimator._settings, columns=columns))
-        shown = columns if self.reduces else None  # what a fit tells must not depend on the way
+        shown = columns if self.reduces else None  # warnings must not depend on the solver's path
         return self.estimator._solution(prepared, objective, result, _DUAL, shown)
 
     def values(self, prepared: ManifoldPrepared) -> Array:
@@ -252,7 +252,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             choice = choose_for_kernel_matrix(n, len(problem.index))
             choice = _DUAL if kinks else choice
         stopping = self._stopping(choice, problem)
-        # When labels that are held out are met best cannot be told from the sizes.
+        # The number of iterations with validation labels is not known in advance.
         if stopping not in (None, "stability"):
             return
         if choice.solver == "pcg":

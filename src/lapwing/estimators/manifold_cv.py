@@ -285,9 +285,9 @@ class LapRLSClassifierCV(
 
     Notes
     -----
-    With few labels most settings miss no label at all: the squared error tells them apart, where
-    the number of missed labels does not. Where a class has one label only nothing can be held
-    out; then the values nearest to the defaults of `LapRLSClassifier` are taken, with a warning.
+    With few labels most settings miss no label at all: they differ in the squared error only. If a
+    class has one label only, nothing can be left out; then the values nearest to the defaults of
+    `LapRLSClassifier` are taken, with a warning.
 
     Weights of the samples and the classes are those of the whole fit, in the errors too. The
     offsets of a class prior are no part of the errors.
@@ -337,7 +337,7 @@ class LapRLSRegressorCV(
     Tries every setting of a grid and is from then on `LapRLSRegressor` with the one under which the
     targets are likeliest: a fit is the posterior mean of a Gaussian process, whose covariance is
     the kernel that the graph deforms, and the setting with the largest marginal likelihood [1]_ is
-    taken. The leave-one-out errors of all settings are told beside it. They are exact: those of
+    taken. The leave-one-out errors of all settings are reported as well. They are exact: those of
     fits without the target, with all other points, unlabelled ones too. Both come from shared
     factorisations, one a ratio gamma_I / gamma_A, width and graph, so that 7 values of gamma_A and
     of gamma_I cost less than ten fits.
@@ -506,10 +506,9 @@ class LapSVCCV(
 
     Notes
     -----
-    With few labels most settings miss no label at all: the squared error tells them apart, where
-    the number of missed labels does not. Where a class has one label only nothing can be held
-    out; then the defaults of `LapSVC` are taken, or what is nearest to them in grids of your own,
-    with a warning.
+    With few labels most settings miss no label at all: they differ in the squared error only. If a
+    class has one label only, nothing can be left out; then the defaults of `LapSVC` are taken, or
+    the values nearest to them in your own grids, with a warning.
 
     Weights of the samples and the classes are those of the whole fit, in the errors too. The
     offsets of a class prior are no part of the errors.

@@ -702,7 +702,7 @@ def check_weights_of_all(targets: Targets, problem: Problem) -> None:
 
 def observe(problem: Problem, n_classes: int) -> ClassObservations:
     """Collect labelled and unlabelled points; the weights of equal unlabelled rows are summed."""
-    # Rows left out of the points may lose their label when labels are drawn anew.
+    # Rows that are not points of the fit may be unlabelled in refits.
     rows = np.flatnonzero(~problem.labeled_rows & (problem.vertex >= 0))
     total = np.bincount(problem.vertex[rows], problem.row_weights[rows], problem.n_points)
     unlabeled = np.unique(problem.vertex[rows])

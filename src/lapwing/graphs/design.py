@@ -103,7 +103,7 @@ def cover(
     Returns
     -------
     ndarray of int of shape (k,)
-        The most telling first.
+        The most informative first.
     """
     free = np.ones(laplacian.n_points, dtype=bool)
     free[observed] = False

@@ -167,7 +167,7 @@ class Laplacian(_Scalable):
         Parameters
         ----------
         dtype : data-type
-            float32 or float64. A wider precision is computed anew from the affinity, not padded.
+            float32 or float64. A wider precision is computed again from the affinity.
 
         Returns
         -------

@@ -111,10 +111,10 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
 
 
 def _sparse_candidates(points: Points, m: int, n_jobs: int | None) -> Array:
-    """Indices (n, m) of the nearest other points of each point, in any order, by products.
+    """Find the indices (n, m) of the nearest other points of each point, in any order.
 
-    scikit-learn transposes the matrix anew for each block of rows, and takes the products and the
-    selection in one thread: 1.4 times the work at 8,000 texts, which threads do not share.
+    scikit-learn transposes the matrix for each block of rows, and computes products and selection
+    in one thread: 1.4 times the work for 8,000 texts.
     """
     X = points.search.astype(np.float64, copy=False)
     transposed, halves, n = X.T.tocsr(), points._squares.astype(np.float64) / 2, points.n
@@ -460,8 +460,8 @@ def nearest_of(
     tied = found & (others <= last * (1 + (TIE if exact is None else _SINGLE_TIE)) + slack)
     if exact is not None:
         look = np.flatnonzero(tied.any(axis=1))
-        told = exact(rows[look], indices[look])
-        tied[look] &= np.abs(told[:, k:] - told[:, k - 1 : k]) <= TIE * told[:, k:] + slack
+        double = exact(rows[look], indices[look])
+        tied[look] &= np.abs(double[:, k:] - double[:, k - 1 : k]) <= TIE * double[:, k:] + slack
     more = tied.any(axis=1) & (tied | ~found).all(axis=1) & (found.sum(axis=1) + k < n - 1)
     at, which = np.nonzero(tied)
     pairs = np.stack([rows[at], indices[:, k:][at, which]], axis=1)

@@ -148,8 +148,8 @@ def smallest_eigenpairs(
     Notes
     -----
     With more components than k the vectors are those of the k largest components, of equal ones
-    those with the earliest points; they are 0 on all other components. That and a `gap` of less
-    than 1e-6 are told to the log of 'lapwing'.
+    those with the earliest points; they are 0 on all other components. The log of 'lapwing'
+    reports this, and a `gap` of less than 1e-6.
 
     Time is that of some eighty to two hundred sparse products with k + max(10, k / 5) vectors,
     memory that of about seven such blocks. Up to 1000 points, and where so many vectors are more
@@ -330,8 +330,8 @@ def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> tuple[Array
         f"Ask for fewer than {int(_DENSE_SHARE * n / 1.2)} eigenvectors.",
     )
     null = null.astype(np.float64)
-    # The null vectors are moved to the far end of the spectrum instead of being told from small
-    # eigenvalues afterwards.
+    # The null vectors are moved to the far end of the spectrum, where they are not mixed with small
+    # eigenvalues.
     A = (laplacian.astype(np.float64).matrix + 2 * upper * (null @ null.T)).toarray()
     last = min(m, n - zeros - 1)
     s, V = sla.eigh(A, subset_by_index=[0, last], overwrite_a=True, check_finite=False)

@@ -29,7 +29,7 @@ from lapwing.losses.labeled import Hinge
 
 SLOW = 0.25  # a round that leaves more of the violation than this is slow
 _STIFFER = 5.0  # factor of the penalty after it
-_BESIDE = 16 * np.finfo(np.float64).eps  # of a break: where both of its sides can be told
+_BESIDE = 16 * np.finfo(np.float64).eps  # of a break: distance at which its two sides are distinct
 
 
 class Augmented(Loss):

@@ -3,12 +3,12 @@
 `LabeledKFold`, `LabeledStratifiedKFold`, `LabeledShuffleSplit` and `LeaveOneLabelOut` hold out
 labelled rows only, and keep all unlabelled rows in each training side; scikit-learn's searches and
 scores take them as ``cv``. `labeled_scorer` makes a scorer that leaves unlabelled rows out, and
-`labeled_cross_val_predict` answers for each label by a model that was not told it.
+`labeled_cross_val_predict` predicts each label by a model fitted without it.
 
 `leave_one_out` and `reproducibility` say how far an answer can be trusted. They fit an estimator
-again and again to the same points, which costs little more than one fit where the family allows it.
-`compare` asks both of the families of methods, and says which to use and what to expect of it.
-`rows_to_label` names the rows to label next, with a model or before there is any label.
+repeatedly to the same points, which costs little more than one fit for most families. `compare`
+applies both to the families of methods, and says which to use and what to expect of it.
+`rows_to_label` chooses the rows to label next, with a model or before there is any label.
 """
 
 from lapwing._host.modules import publish as _publish

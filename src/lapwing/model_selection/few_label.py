@@ -80,7 +80,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         """Compare, and fit the choice to all rows; return its last step and the second result."""
         progress = Progress(self, None, X, y)
         with Shown("Choosing a method", progress) as stages:
-            with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
+            with warnings.catch_warnings():  # the last fit gives the warnings about all rows
                 warnings.simplefilter("ignore", LapwingWarning)
                 evidence, beside = compare(stages)
             warn_of_failures(evidence.failed, stacklevel=3)
@@ -148,23 +148,23 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         SVM, `LapSVC`, `LapERLSClassifier`, `S3VC` and, for three classes and more,
         `BalancedGraphClassifier`.
     class_prior : {'labels', 'uniform', 'unknown'}, array-like, dict or None, default=None
-        Parts of the classes in X: 'labels' takes the frequencies of the labels, 'uniform' equal
-        parts; numbers are in proportion, in the order of `classes_` or in a dict or a pandas Series
-        by class. Every default candidate that can hold them is told: `S3VC` takes them as its
-        `balance` (its own reading of 'labels' is its default), the others as their `class_prior`.
-        Your own `candidates` keep what they were given, so that both together are refused.
-        'unknown', or None, tells nothing.
+        Proportions of the classes in X: 'labels' are the frequencies of the labels, 'uniform' is
+        equal proportions; numbers are in the order of `classes_` or by class in a dict or a pandas
+        Series. It is set in every default candidate with such a parameter: as `balance` of `S3VC`
+        (whose default is its own meaning of 'labels'), and as `class_prior` of the others. Your own
+        `candidates` keep their parameters, and cannot be combined with it. 'unknown' and None set
+        nothing.
     n_draws : int, default=5
-        Draws of labels out of a candidate's own answer. Methods that each draw costs a whole fit,
-        such as `S3VC`, make ``2 / K`` of them with K classes, but two.
+        Draws of labels from a candidate's own answer. Methods for which each draw costs a whole
+        fit, such as `S3VC`, make ``2 / K`` of them with K classes, and at least two.
     max_left_out : int, default=16
-        Labels to leave out, the same of every candidate and one of each class at a time; the last
-        of these rounds may go beyond.
+        Labels to leave out, the same for every candidate and one of each class at a time; the last
+        of these rounds may exceed the number.
     max_samples : int, default=2000
-        Most rows to choose by; the chosen estimator is fitted to all rows.
+        Maximum number of rows of the comparison; the chosen estimator is fitted to all rows.
     {unlabeled}
     random_state : int, RandomState or None, default=0
-        Of what the evidence draws. None draws anew every time, and may choose another candidate.
+        Seed of all draws. With None another fit may choose another candidate.
 
     Attributes
     ----------

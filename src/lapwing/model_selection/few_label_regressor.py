@@ -48,9 +48,9 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         `LapERLSRegressor`; kernel ridge regression and `LapRLSRegressorCV` also on columns that
         `RelevanceScaler` scales.
     max_samples : int, default=2000
-        Most rows to choose by; the chosen estimator is fitted to all rows.
+        Maximum number of rows of the comparison; the chosen estimator is fitted to all rows.
     random_state : int, RandomState or None, default=0
-        Of the rows that are drawn where there are more. None draws anew every time.
+        Seed of the choice of these rows.
     updatable : bool, default=False
         Whether the chosen estimator keeps its factorisation, which ``predict(X, return_std=True)``
         and its own `add_labels` take: matrices of n x n numbers.

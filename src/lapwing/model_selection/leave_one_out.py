@@ -41,9 +41,9 @@ class LeaveOneOut:
     left_out : ndarray of bool of shape (n_labeled,)
         False for the only label of a class: without it the class would be gone.
     error : float
-        Classes: the share of wrong answers, of those left out; of rows, where the estimator was
-        told the sizes of the classes. Regression: one less the coefficient of determination. NaN if
-        no label could be left out.
+        Classification: share of wrong answers for left-out labels, weighed to a share of rows if
+        the estimator was given the class sizes. Regression: 1 minus the coefficient of
+        determination. NaN if no label could be left out.
     standard_error : float
         Of `error`; NaN for regressions.
     suspicious : ndarray of int
@@ -84,7 +84,7 @@ def leave_one_out(
 ) -> LeaveOneOut:
     r"""Predict every label by the fit to all other labels, exactly.
 
-    The row stays among the unlabelled points, for it would be there if nobody had labelled it.
+    The row stays among the unlabelled points, where it would be without its label.
     Graph, kernel and factorisations are made once. For `LapRLSClassifier`, `LapRLSRegressor` and
     most labels of `LapSVC` the values are closed form,
 
@@ -123,10 +123,9 @@ def leave_one_out(
     offsets of the fit with all labels, and the weights of ``class_weight='balanced'`` are those of
     all labels: a refit without the label would count the others of its class a little more.
 
-    An answer that holds a `class_prior` misses labels of a small class more often than those of a
-    large one. Where the prior was told, and not counted from the labels, a label counts as the
-    (1 - p) / sum(p (1 - p)) rows of which as many are wrong, p being the part of its class: 2.5 and
-    0.6 for classes of 20:80. Equal classes change nothing.
+    With a `class_prior`, labels of a small class are missed more often than those of a large one.
+    If the prior was given, and not counted from the labels, a label of a class of proportion p
+    counts as (1 - p) / sum(p (1 - p)) rows: 2.5 and 0.6 for classes of 20:80, 1 for equal classes.
 
     References
     ----------

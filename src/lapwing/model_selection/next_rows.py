@@ -51,42 +51,43 @@ def rows_to_label(
 ) -> Array:
     """Choose the rows to label next.
 
-    Together they say most about all other rows by the graph, and with a model where its answers are
-    unsure: a batch holds no two rows that say the same. Without labels and model they cover the
-    data, so that the first labels reach every part of it.
+    They are the most informative about all other rows by the graph, and with a model those with
+    uncertain answers. The rows of a batch are chosen together, so that their information does not
+    overlap. Without labels and model they cover the data, so that the first labels reach every part
+    of it.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All rows, labelled or not; with a model those of its fit, in their order, or the kernel
-        matrix of its fit. Or points on disk, as `fit` takes them.
+        matrix of its fit. Points on disk as for `fit`.
     y : array-like of shape (n_samples,), default=None
-        Labels, with the unlabelled marker where there is none; only which rows have one counts.
-        None: the labels that the model was fitted to, and without a model none.
+        Labels, of which only the positions count, with the unlabelled marker where there is none.
+        None means those of the model, and without a model none.
     k : int, default=1
-        How many rows.
+        Number of rows.
     model : estimator of lapwing, Pipeline that ends in one, or FewLabelClassifier, default=None
         Fitted to these rows. A pipeline's first steps are applied to X before the graph is made.
     graph : recipe, matrix or transformer, default=None
-        As estimators take it. None: that of the model, or `lapwing.graphs.default_graph`. A matrix
-        is about all rows.
+        As for estimators; a matrix is one of all rows. None means that of the model, or
+        `lapwing.graphs.default_graph`.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled rows in y. 'auto' is what the model goes by; without one, None says
-        that -1 is a label too.
+        Marker of unlabelled rows in y. 'auto' means that of the model; without a model, None
+        makes -1 a label.
 
     Returns
     -------
     ndarray of int of shape (k,)
-        Rows without a label, the most telling first; fewer if no more are without one. Of equal
-        rows the first.
+        Unlabelled rows, the most informative first; fewer if no more are unlabelled. Of equal rows
+        the first.
 
     Raises
     ------
     TypeError
-        If the model is none of this library, or one of `lapwing.dask`.
+        If the model is not an estimator of this library, or is one of `lapwing.dask`.
     ValueError
-        If k is no positive number, X, y and the model are not of the same rows, or the model was
-        fitted to a kernel matrix without a graph.
+        If k is not a positive whole number, X, y and the model have different rows, or the model
+        was fitted to a kernel matrix without a graph.
 
     Warns
     -----
@@ -95,18 +96,18 @@ def rows_to_label(
 
     See Also
     --------
-    lapwing.LapSVC.suggest : The same by the graph that an updatable fit keeps.
+    lapwing.LapSVC.suggest : Choice by the graph that an updatable fit keeps.
 
     Notes
     -----
-    Labels of rows that were chosen so do not show how large the classes are. `S3VC` takes the
-    shares of the classes from the labels: if you know them, give ``balance=``.
+    The labels of these rows do not show the sizes of the classes. `S3VC` takes class shares from
+    the labels: if you know them, pass ``balance=``.
 
-    Of a regression with ``updatable=True`` the rows are those of its own `suggest`, by its
-    posterior variances, unless y or graph is given. Otherwise: greedy reduction of the variance on
-    the graph's smoothest eigenvectors [1]_, times, for classes, how unsure an answer is: one less
-    the difference of the two largest of `transduction_proba_`, in the manner of [2]_. A graph and
-    some hundred of its eigenvectors are computed in every such call: 2 s for 20,000 rows of 50
+    For a regression with ``updatable=True`` the rows are those of its `suggest`, by posterior
+    variances, unless y or graph is given. Otherwise they are chosen by greedy reduction of the
+    variance on the graph's smoothest eigenvectors [1]_, for classes times the uncertainty of the
+    answer, 1 minus the difference of the two largest of `transduction_proba_`, as in [2]_. Each
+    such call computes a graph and some hundred of its eigenvectors: 2 s for 20,000 rows of 50
     features.
 
     References
@@ -118,7 +119,7 @@ def rows_to_label(
 
     Examples
     --------
-    Nothing is labelled yet: four rows that cover the data, one of each cluster.
+    Without labels: four rows that cover the data, one of each cluster.
 
     >>> from sklearn.datasets import make_blobs
     >>> from lapwing.model_selection import rows_to_label
@@ -134,7 +135,7 @@ def rows_to_label(
         points = _read(X)
         labeled = np.zeros(points.shape[0], dtype=bool)
     else:
-        X, model = _seen_by_the_last(model, X)
+        X, model = _transform_for_last(model, X)
         points = model._read_points(X, reset=False)
         _check_same_rows(points, model)
         given = y is None and graph is None
@@ -149,14 +150,14 @@ def rows_to_label(
             unsure = 1 - (two[:, 1] - two[:, 0])
     if y is not None:
         labeled = _labeled_in(y, points, unlabeled, model)
-    points = _as_the_graph_reads(points, graph)
+    points = _load_for_graph(points, graph)
     with StatusLine(f"Choosing rows to label among {points.shape[0]}"):
-        return telling_rows(
+        return informative_rows(
             points, labeled, int(k), graph, usual=usual, unsure=unsure, regression=regression
         )
 
 
-def telling_rows(
+def informative_rows(
     points: PointData,
     labeled: Array,
     k: int,
@@ -174,18 +175,18 @@ def telling_rows(
     labeled : ndarray of bool of shape (n_samples,)
     k : int
     graph : recipe, matrix or transformer, optional
-        None: the usual one.
+        None means `usual`.
     usual : callable (points) -> recipe, default=default_graph
     unsure : ndarray of shape (n_samples,), optional
-        Factors >= 0; 1 by default.
+        Uncertainties >= 0 of the answers; 1 by default.
     regression : bool, default=False
-        Whether values are wanted and not classes.
+        Whether to predict values instead of classes.
 
     Returns
     -------
     ndarray of int of shape (k,)
-        Fewer if no more are without a label. Equal rows are one point, unless the graph is a matrix
-        about rows.
+        Fewer if no more are unlabelled. Equal rows are one point, unless the graph is a matrix of
+        rows.
     """
     first, vertex = _vertices(points, graph)
     points = some_rows(points, first)
@@ -194,7 +195,7 @@ def telling_rows(
     laplacian = build_laplacian(graph, points, regression=regression)
     free = np.ones(len(first), dtype=bool)
     free[vertex[labeled]] = False
-    # Of points that say the same the first by value is taken: their places mean nothing.
+    # In the order of values, by which ties are broken, so that the order of rows has no effect.
     order = np.arange(len(first)) if _is_of_rows(graph) else value_order(points)
     chosen = most_informative(
         design_of(laplacian)[order],
@@ -217,7 +218,7 @@ def _vertices(points: PointData, graph: GraphLike) -> tuple[Array, Array]:
 
 
 def _is_of_rows(graph: GraphLike) -> bool:
-    """Return whether a graph is a matrix about rows, which can then not be merged."""
+    """Return whether a graph is a matrix of rows, so that equal rows cannot be merged."""
     return graph is not None and isinstance(as_graph(graph), AffinityGraph)
 
 
@@ -229,7 +230,7 @@ def _read(X: Any) -> Any:
     return check_points(X.values if isinstance(X, PointsInMemory) else X, "rows_to_label")
 
 
-def _as_the_graph_reads(points: PointData, graph: GraphLike) -> Any:
+def _load_for_graph(points: PointData, graph: GraphLike) -> Any:
     """Read points on disk into memory, unless the graph is made of blocks."""
     if not is_rows(points) or graph_reads_rows(graph):
         return points
@@ -243,7 +244,7 @@ def _as_the_graph_reads(points: PointData, graph: GraphLike) -> Any:
     return all_of(points)
 
 
-def _seen_by_the_last(model: BaseEstimator, X: PointsLike) -> tuple[Any, Any]:
+def _transform_for_last(model: BaseEstimator, X: PointsLike) -> tuple[Any, Any]:
     """Transform X by the steps before the last, and return the last step."""
     while True:
         if isinstance(model, Pipeline):

@@ -214,11 +214,11 @@ def labeled_cross_val_predict(
     params: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
 ) -> HeldOut:
-    """Answer for each labelled row by a model that was not told its label.
+    """Predict each labelled row by a model fitted without its label.
 
-    What `sklearn.model_selection.cross_val_predict` is for data that are all labelled. Scores that
-    need many rows or all classes at once (a confusion matrix, ROC AUC, log loss) are computed of
-    its answers: a test side of few labels is too small for them.
+    It is `sklearn.model_selection.cross_val_predict` for partly labelled data. Scores that need
+    many rows or all classes at once (a confusion matrix, ROC AUC, log loss) are computed from its
+    answers: a test side of few labels is too small for them.
 
     Parameters
     ----------

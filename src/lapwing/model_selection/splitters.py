@@ -4,9 +4,9 @@ scikit-learn's splitters deal out all rows. Where most have no label, the traini
 unlabelled rows, the marker is stratified as if it were a class, and labels may all lie on one side.
 Here each training side holds every unlabelled row, and test sides hold labelled rows only.
 
-A class must not vanish from a training side: a classifier that was never told of it cannot be right
-about it, and with two classes there is no fit at all. So the only label of a class stays in every
-training side, and a warning says that no score knows that class.
+A class must not be missing from a training side: a classifier cannot predict a class that it does
+not know, and with two classes there is no fit at all. So the only label of a class stays in every
+training side, and a warning says that no score includes this class.
 
 The training side starts with the labelled rows, the classes in turn, and ends with the unlabelled
 ones. `sklearn.model_selection.learning_curve` trains on the first rows of it: any number of them
@@ -487,7 +487,7 @@ class LeaveOneLabelOut(LabeledSplitter):
 def _in_proportion(codes: Array, random: np.random.RandomState) -> Array:
     """Shuffle positions so that every beginning has the classes in proportion.
 
-    The last ones are one of each class: whoever takes from the front leaves none empty.
+    The last ones are one of each class, so that any smaller beginning leaves a label of each.
     """
     time = np.empty(len(codes))
     for code in np.unique(codes):

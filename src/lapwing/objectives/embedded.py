@@ -1,4 +1,4 @@
-r"""The objective of Laplacian embedded regression: a function and virtual labels.
+r"""Objective of Laplacian embedded regression for a function and virtual labels.
 
 The problem ([1]_, (14), (23), (33)) has two unknowns, a function f of a kernel space and virtual
 labels g on the points of a graph,
@@ -6,9 +6,9 @@ labels g on the points of a graph,
 .. math:: \tfrac12 \|h\|^2 + \sum_i C \ell(f_i - g_i)
           + \tfrac12 (g - y)^T \Lambda (g - y) + \tfrac{\mu}{2} g^T L^p g, \qquad f = h + b .
 
-With g = basis z its graph side is 1/2 z'S z - h'z + constant (`GraphSide`), all that a solver needs
-to know of a graph and its labels. The basis is a few eigenvectors of L (`spectral_side`, (23)-(29)
-of the paper) or none, for any g (`graph_side`, (14)).
+With g = basis z, graph and labels enter as 1/2 z'S z - h'z + constant (`GraphSide`). The basis is a
+few eigenvectors of L (`spectral_side`, (23)-(29) of the paper), or none for any g (`graph_side`,
+(14)).
 
 References
 ----------
@@ -32,7 +32,7 @@ from lapwing.losses.base import Loss
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.spaces.base import Space
 
-# Half the digits of float64: the other half is left to the least weight.
+# Largest ratio of weights: half the digits of float64 are left to the least weight.
 _DIGITS = 1e8
 _ALL = slice(None)
 _SQUARED = Squared()
@@ -50,17 +50,17 @@ class GraphTerm(Protocol):
 class Units(NamedTuple):
     """Units in which targets are centred and scaled to a size of one.
 
-    Answers to level + scale y are level + scale (f, g), with scale^2 the objective, if f has a bias
-    and the graph leaves constants alone. A loss that is not squared wants C and epsilon divided by
-    the scale.
+    The solution for level + scale y is level + scale (f, g), with scale^2 times the objective, if f
+    has a bias and the graph term of constants is 0. For losses that are not squared, C and epsilon
+    are divided by the scale.
     """
 
     level: Array  # (c,)
-    scale: float  # a power of 2, which rounds nothing
+    scale: float  # a power of 2, so that scaling is exact
 
     @classmethod
     def of(cls, targets: Array, weights: Array, *, centred: bool) -> Units:
-        """The weighted mean, or 0 unless `centred`, and the size of what is left."""
+        """Compute the weighted mean, or 0 unless `centred`, and the size of the deviations."""
         level = np.zeros(targets.shape[1])
         if centred:
             share = weights / weights.max()
@@ -85,9 +85,9 @@ class EmbeddedObjective:
     Attributes
     ----------
     space : Space
-        Of h.
+        Function space of h.
     index : ndarray of shape (l,)
-        The point of each observation.
+        Point of each observation.
     weights : ndarray of shape (l,)
         Lambda of each observation.
     targets : ndarray of shape (l, c)
@@ -97,9 +97,9 @@ class EmbeddedObjective:
         Weight > 0 of the loss.
     fit_intercept : bool
     basis : ndarray of shape (n, r) or None
-        Eigenvectors that g is sought in the span of; None for any g.
+        Eigenvectors whose span contains g; None for any g.
     penalties : ndarray of shape (r,) or None
-        mu sigma^p of each of them.
+        mu sigma^p of each eigenvector.
     loss : Loss, default=Squared()
         Between f and g.
     """

@@ -104,8 +104,8 @@ def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Arr
 def _inverse_of(H: Array) -> tuple[Callable[[Array], Array], int]:
     """Invert H by Cholesky, or on its range if it is numerically singular; also return the rank.
 
-    Cholesky's factorisation of a singular H may go through, with pivots of rounding; its
-    reciprocal condition number tells. (LDL' and QR would not give the least norm.)
+    Cholesky's factorisation of a singular H may succeed with pivots of rounding, which its
+    reciprocal condition number shows. (LDL' and QR would not give the least norm.)
     """
     m = len(H)
     eps = float(np.finfo(H.dtype).eps)

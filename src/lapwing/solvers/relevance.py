@@ -28,8 +28,8 @@ from lapwing._arrays import Array
 _SPREAD = 1.0
 _START = 10.0  # a: variance of the signal over that of the noise
 _STEPS = 60  # of L-BFGS; most fits take 20 to 40
-# Of theta: with a length scale of e^-4 standard deviations a column tells all targets apart, with
-# e^8 it tells none. Of log a: from noise alone to interpolation.
+# Of theta: with a length scale of e^-4 standard deviations a column separates all targets, with e^8
+# none. Of log a: from noise alone to interpolation.
 _BOUNDS, _SIGNAL_BOUNDS = (-8.0, 4.0), (-7.0, 14.0)
 _TINY = np.finfo(np.float64).tiny
 _FOLDS = 10  # of cross-validation, the usual number

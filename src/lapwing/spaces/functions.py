@@ -209,8 +209,8 @@ class EigenfunctionSum:
     def settled(self, values: Array) -> Array:
         """Round values so that rounding errors decide no classes.
 
-        Points that no function tells apart, as those of one-hot codes of their own, have the same
-        values but for the order of sums.
+        Points that no function separates, such as one-hot codes of their own, have values that
+        differ by the order of summation only.
         """
         largest = np.abs(self.eigenfunctions.values).max(axis=1, initial=0.0)
         size = np.abs(self.intercept) + largest @ np.abs(self.coef)
@@ -265,7 +265,7 @@ class VotedFunction:
 
     @classmethod
     def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
-        # All that tells votes from plain columns: the other attributes are of the pairs.
+        # Only this attribute distinguishes votes from plain columns.
         if "pairs_" not in attributes:
             return None
         pairs = function_from(attributes, (LinearFunction, KernelExpansion))

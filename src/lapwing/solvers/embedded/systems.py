@@ -1,15 +1,14 @@
 r"""Direct solvers of embedded regression with a quadratic loss.
 
-The problem of `lapwing.objectives.embedded` is arrays here: the kernel matrix K (`DenseSystem`) or
-features Z with K = Z Z' in row blocks (`FeatureSystem`), and the quadratic form of g on a basis
-(`GraphSide`). A system solves the problem with the loss replaced by the quadratic
-1/2 q_i r_i^2 - load_i r_i of the residual r = f + b - g: a step of LapESVR's interior point method.
-LapERLS, q = C, takes less of it. The multipliers
-alpha = load - q r are the expansion coefficients, f = K alpha.
+The problem of `lapwing.objectives.embedded` is given by arrays: the kernel matrix K (`DenseSystem`)
+or features Z with K = Z Z' in row blocks (`FeatureSystem`), and the quadratic form of g on a basis
+(`GraphSide`). A system solves the problem with the quadratic loss 1/2 q_i r_i^2 - load_i r_i of the
+residual r = f + b - g, which is a step of LapESVR's interior point method, and LapERLS for q = C.
+The multipliers alpha = load - q r are the expansion coefficients, f = K alpha.
 
-All systems are the primal's, in f and g. The paper's are the dual's, in alpha, with the graph
-kernel (Lambda + mu L^p)^-1: it is infinite where a component of the graph holds no label, and needs
-an extra condition there (errata E7, E8); the primal does not, as the loss ties g to f.
+All systems are primal, in f and g. The paper's are dual, in alpha, with the graph kernel
+(Lambda + mu L^p)^-1. It is infinite on components of the graph without a label, and needs an extra
+condition there (errata E7, E8). The primal does not, as the loss ties g to f.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.base import Space
 from lapwing.spaces.block_operator import Sums
 
-_HELD_ALONE = 0.99  # leverages beyond cost more than two digits
+_LARGEST_LEVERAGE = 0.99  # larger ones lose more than two digits in the closed form
 
 
 class EmbeddedState(NamedTuple):
-    """A function with its virtual labels, all columns."""
+    """Function with its virtual labels, all columns."""
 
     coef: Array  # (m, c): alpha of a dense system, coordinates w with f = Z w of features
     intercept: Array  # (c,)
     virtual: Array  # (n, c): g
-    alpha: Array | None = None  # (n, c): multipliers, where the method knows them
+    alpha: Array | None = None  # (n, c): multipliers, if the method computes them
 
 
 EmbeddedResult: TypeAlias = Result[EmbeddedState, Array]
@@ -85,11 +84,11 @@ class Move(NamedTuple):
 class Elimination(NamedTuple):
     """Elimination of f and b for virtual labels g = basis z, which leaves 1/2 z'Hz."""
 
-    curvature: Array  # (r, r) H, without the graph side; singular where b takes constants for free
+    curvature: Array  # (r, r) H, without the graph side; singular if b makes constants free
     coef: Array  # (m, r): the coefficients are coef z
     intercept: Array  # (r,): b = intercept' z
-    # Variances (q,) of f at new points, z given: of a dense system from the kernel values (n, q)
-    # with the points and those (q,) with themselves, of features from coordinates (m, q).
+    # Function for the variances (q,) of f at new points, given z. Its arguments are the kernel
+    # values (n, q) and (q,) of new points in a dense system, or coordinates (m, q) with features.
     variance: Callable[..., Array]
 
 
@@ -565,6 +564,6 @@ def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOutLabels:
     g = side.values_at(side.index, backward(forward(side.pull)))
     half = forward(side.rows(side.index).T * np.sqrt(side.weights))
     leverage = column_dot(half, half)
-    reliable = leverage <= _HELD_ALONE
+    reliable = leverage <= _LARGEST_LEVERAGE
     ratio = np.where(reliable, leverage / (1 - leverage), 0.0)
     return LeftOutLabels(g - ratio[:, None] * (side.targets - g), reliable)

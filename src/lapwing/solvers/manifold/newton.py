@@ -190,7 +190,7 @@ def closed_form(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> 
     objective : Objective
         With the squared loss.
     settings : ManifoldSettings, optional
-        `on_iteration`, which is told of the one step.
+        Only `on_iteration` is used, and called once.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """Preconditioned conjugate gradient on the primal, all columns together.
 
 Algorithm 1 of the LapSVM paper with errata L16 (initial direction), L17 (line search) and L18 (the
-metric): Polak-Ribiere directions in the metric of the function space, restarted where the formula
-turns negative, exact steps. One product with the space's `values` and p with the graph an
-iteration for all active columns; values and smooth parts of the iterate follow by recurrence.
-Columns that have converged leave the products.
+metric): Polak-Ribiere directions in the metric of the function space, restarted if the formula is
+negative, with exact steps. An iteration takes one product with the space's `values` and p with the
+graph for all active columns; the values and smooth parts of the iterate follow by recurrence.
+Columns that have converged take no part in products.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from lapwing.solvers.base import Result, Status
 from lapwing.solvers.manifold.line_search import exact_line_search
 from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldResult, ManifoldSettings
 
-# A column counts as done if its gradient, computed afresh, is within this factor of the limit.
+# A column has converged if its recomputed gradient is within this factor of the limit.
 _DRIFT = 2.0
-_NOISE = 4.0  # times the expected rounding
+_NOISE = 4.0  # gradients within this factor of their expected rounding are noise
 
 
 def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
@@ -38,15 +38,15 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     objective : Objective
         With a loss without kinks.
     settings : ManifoldSettings, optional
-        A column is done when its gradient has fallen to `tol` times its norm at zero. Where the
-        arithmetic ends before, the run does too (`Status.PRECISION`).
+        A column has converged when its gradient is `tol` times its norm at zero. The run stops
+        earlier if rounding prevents this (`Status.PRECISION`).
 
     Returns
     -------
     Result
-        Its history has, an iteration: ``objective`` (half convention) and the norms ``gradient``
-        (Euclidean, of the expansion coefficients in the full-kernel space), ``preconditioned``
-        and ``mixed``: the quantities of Figures 4, 13 and 14.
+        Its history has for each iteration ``objective`` (half convention) and the norms
+        ``gradient`` (Euclidean, of the expansion coefficients in the full-kernel space),
+        ``preconditioned`` and ``mixed``, the quantities of Figures 4, 13 and 14.
     """
     run, start = _Run(objective, settings), settings.start
     state = objective.zero()
@@ -55,11 +55,11 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     if start is not None:
         state, gradient = start, objective.descent(start)
     limit, last, previous = settings.tol * reference, state, None
-    # No run gets below the rounding of its arithmetic: there it is looked at, whatever tol is.
+    # A run stops for a check at the rounding of its arithmetic, even if tol is smaller.
     reachable = np.maximum(limit, _epsilon(state) * reference)
     while True:
         state, stop, norm = _descend(run, state, gradient, reachable)
-        # Recurred values drift away from the coefficients, and the coefficients are what is kept.
+        # The recurrence drifts away from the values of the coefficients, which are the result.
         state = objective.state(state.coef, state.intercept)
         if stop is not None:
             break
@@ -69,11 +69,11 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
         if not unfinished.any():
             stop = Status.CONVERGED
             break
-        # A restart from the coefficients that does not halve the norm has met their rounding:
-        # another would end where it did.
+        # If a restart from the coefficients does not halve the norm, it is their rounding, and
+        # another restart would not help.
         if previous is not None and not (unfinished & (norm < previous / 2)).any():
             stop = Status.PRECISION
-            # At that end the last run may also have made it worse.
+            # The last run may have increased it.
             if norm.max() > previous.max():
                 state, norm = last, previous
             break
@@ -85,7 +85,7 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
 
 @dataclass
 class _Run:
-    """State that lasts over the restarts of one call."""
+    """State of a call that lasts over its restarts."""
 
     objective: Objective
     settings: ManifoldSettings
@@ -105,9 +105,9 @@ class _Run:
     def in_noise(self, z: _ActiveColumns) -> Array:
         """Return the mask of the columns whose gradient is rounding.
 
-        On kernels of low rank g keeps a part in the null space (errata L18), and g'Kg comes down
-        to the rounding of K g, of size eps |K| |g| / sqrt(n): steps along it would be noise. |K| is
-        bounded from below by what it has done to the gradients so far.
+        For kernels of low rank g keeps a part in the null space (errata L18), and g'Kg decreases to
+        the rounding of K g, of size eps |K| |g| / sqrt(n): steps along g would be noise. |K| is
+        estimated by the largest |K g| / |g| so far.
         """
         size = _euclidean(z.gradient.coef, z.gradient)
         image = _euclidean(z.gradient.values - z.gradient.intercept, z.gradient)
