@@ -141,8 +141,11 @@ def walk_down(problem: VolumeProblem, scores: Array, steps: tuple[int, ...] = ST
 
     Parameters
     ----------
-    problem, scores, steps
-        As of `refine`.
+    problem : VolumeProblem
+    scores : ndarray of shape (n, c)
+        As for `refine`.
+    steps : tuple of int
+        As for `refine`.
     """
     path = _walked(problem, share_out(problem, scores), steps)
     return _refinement(problem, path, np.array(path.cuts))
