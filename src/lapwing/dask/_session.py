@@ -88,8 +88,8 @@ class Session:
         self._kept.update(futures)
 
     def forecast(self, n_bytes: float) -> None:
-        """Record the forecast memory of a worker, for the error if one runs out of it."""
-        self._needed = f" The fit takes about {n_bytes / 1e9:.2g} GB of each worker."
+        """Record the forecast memory for a thread, for the error if a worker runs out of it."""
+        self._needed = f" The fit takes about {n_bytes / 1e9:.2g} GB for each thread of a worker."
 
     def compute(self, delayed: list[Any]) -> list[Any]:
         """Submit delayed objects, such as the chunks of a collection."""
