@@ -278,8 +278,9 @@ How to fit them is on the pages of the guide on [data larger than memory](../gui
         Section(
             "Points on a Dask cluster of processes of one machine",
             (
-                *("cluster", "cluster-ten-million", "cluster-one", "cluster-images"),
-                *("cluster-blobs", "cluster-documents", "cluster-ten-million-graph"),
+                *("cluster-anchors", "cluster-ten-million", "cluster-landmarks", "cluster-one"),
+                *("cluster-images", "cluster-blobs", "cluster-documents"),
+                "cluster-ten-million-graph",
             ),
         ),
         Section("S3VC by landmarks", ("qn-scaling", "s3vm-landmarks")),

@@ -128,14 +128,15 @@ PIECES: tuple[Piece, ...] = (
     Piece("embedded-million", f"{_SCALING} images:1000000 sheets:1000000", 6),
     Piece("disk-million", "disk --points 1e6 --limit 1.2", 4),
     Piece("disk-ten-million", "disk --points 1e7 --limit 6 --methods laperls", 13),
-    Piece("cluster", "cluster", 10),
+    Piece("cluster-anchors", "cluster --methods anchors eigenfunctions", 3),
+    Piece("cluster-landmarks", "cluster --methods landmarks", 5),
     Piece("cluster-ten-million", "cluster --points 10000000 --methods anchors eigenfunctions", 4),
-    Piece("cluster-one", "cluster --workers 1 --methods landmarks --points 1000000", 10),
+    Piece("cluster-one", "cluster --methods landmarks --points 300000 --workers 1", 2),
     Piece(
         "cluster-images", "cluster --kind images --methods landmarks --points 100000 1000000", 20
     ),
-    Piece("cluster-blobs", "cluster --kind blobs --methods landmarks --points 100000", 10),
-    Piece("cluster-documents", "cluster --kind documents --methods s3vc --points 1000000", 20),
+    Piece("cluster-blobs", "cluster --kind blobs --methods landmarks --points 100000", 2),
+    Piece("cluster-documents", "cluster --kind documents --methods s3vc --points 1000000", 5),
     Piece(
         "cluster-ten-million-graph",
         "cluster --methods landmarks --points 10000000 --memory 5GB",
