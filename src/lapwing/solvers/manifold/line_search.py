@@ -48,9 +48,11 @@ def _by_breaks(loss: Loss, line: Line) -> Array:
     steps, at = crossings(loss, line)
     curvatures = _curvatures_between(loss, line, steps)
     order = np.argsort(steps.reshape(-1, steps.shape[-1]), axis=0)
+    columns = np.arange(order.shape[1])
 
     def sorted_rays(part: Array) -> Array:
-        return np.take_along_axis(part.reshape(order.shape), order, axis=0)
+        # `np.take_along_axis` makes these indices anew each time
+        return np.asarray(part.reshape(order.shape)[order, columns])
 
     def pieces(regulariser: Array, of_loss: Array, changes: Array) -> Array:
         first = regulariser + np.sum(of_loss, axis=0, where=of_loss != 0)
@@ -68,10 +70,8 @@ def _by_breaks(loss: Loss, line: Line) -> Array:
 
     bounded = np.where(np.isfinite(right), right, 0.0)
     ascends = np.isinf(right) | (level + tilt * bounded >= 0)
-    first = ascends.argmax(axis=0)[None]
-    level, tilt, left, right = (
-        np.take_along_axis(part, first, axis=0)[0] for part in (level, tilt, left, right)
-    )
+    first = ascends.argmax(axis=0)
+    level, tilt, left, right = (part[first, columns] for part in (level, tilt, left, right))
     root = np.divide(-level, tilt, out=left.copy(), where=tilt > 0)
     return np.asarray(np.clip(root, left, right))
 
