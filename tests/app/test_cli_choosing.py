@@ -348,7 +348,8 @@ def test_sizes_are_of_classes(blobs: Path, main: Main) -> None:
 
 def test_tune_holds_them_too(blobs: Path, main: Main) -> None:
     words = ["--method", "auto", "--set", "class_prior=a:1,b:3", "--model", "m.lapwing"]
-    assert main("tune", "t.csv", *FIT, *words)[0] == 0
+    assert main("tune", "t.csv", *FIT, *words, "--next", "n.csv")[0] == 0
+    assert pl.read_csv("n.csv").height == 10
     fitted = load_model("m.lapwing").pipeline[-1]
     assert fitted.class_prior_.tolist() == [0.25, 0.75]
 

@@ -120,18 +120,6 @@ def _forecast_volumes(size: FitSize, speed: Speed | None = None) -> Forecast:
     return forecast_balanced(size, speed) if size.n_columns > 1 else Forecast(0, 0.0, "")
 
 
-def seconds_of_refits(size: FitSize, plan: EffortPlan, speed: Speed | None = None) -> float:
-    """Return the time of the methods that are fitted again for each label and draw."""
-    seconds = 0.0
-    for forecast, rounds in (
-        (forecast_low_density, plan.clusters),
-        (_forecast_volumes, plan.volumes),
-    ):
-        if rounds is not None:
-            seconds += _seconds(forecast, size, plan.rows, rounds, speed)
-    return seconds
-
-
 def _seconds(
     forecast: _Forecaster, size: FitSize, rows: int, rounds: Rounds, speed: Speed | None
 ) -> float:
@@ -167,7 +155,10 @@ def forecast_comparison(
     used = _used(size, plan.rows)
     tried = [forecast_manifold(used), forecast_embedded_squared(used)]
     seconds = _AT_ONCE * sum(one.seconds for one in tried)
-    seconds += seconds_of_refits(size, plan)
+    refitted = ((forecast_low_density, plan.clusters), (_forecast_volumes, plan.volumes))
+    for forecast, rounds in refitted:
+        if rounds is not None:
+            seconds += _seconds(forecast, size, plan.rows, rounds, None)
     last = [forecast_embedded_squared(size)]
     last += [_forecast_volumes(size)] if plan.volumes is not None else []
     if size.n <= _MATRIX:

@@ -360,7 +360,7 @@ def _whole(number: float) -> int | float:
     return int(number) if abs(number) < EXACT and number == int(number) else float(number)
 
 
-def cells_of_texts(texts: Iterable[str | None], *, grouped: bool = True) -> Cells:
+def cells_of_texts(texts: Iterable[str | None]) -> Cells:
     """Sort texts into numbers and others; None is a blank."""
     numbers: list[float] = []
     rows: list[int] = []
@@ -371,7 +371,7 @@ def cells_of_texts(texts: Iterable[str | None], *, grouped: bool = True) -> Cell
         if text:
             try:
                 value = float(text)
-                odd = keeps_its_spelling(text, grouped=grouped)
+                odd = keeps_its_spelling(text, grouped=True)
             except ValueError:
                 odd = True
             if odd:
