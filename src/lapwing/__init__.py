@@ -55,12 +55,16 @@ _LATE = {
     "report": "lapwing._app.reporting",
 }
 
+_MODULES = ("dask", "datasets", "model_selection", "models", "onnx_export", "plotting")
+
 _logging.getLogger("lapwing").addHandler(_logging.NullHandler())
 _publish(__name__, globals(), [n for n in __all__ if n not in ("__version__", *_LATE)])
 
 
 def __getattr__(name: str) -> _Any:
-    """What is in `_LATE`, when it is first asked for."""
+    """Import a module, or what is in `_LATE`, when it is first asked for."""
+    if name in _MODULES:
+        return _import_module(f"{__name__}.{name}")
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(_import_module(_LATE[name]), name)

@@ -291,7 +291,10 @@ def test_known_sizes_are_told_to_what_is_compared(
     ("text", "message"),
     [
         ("a:0.85,b:0.15", "has no part for ['c']. Give every class a part. The classes are"),
-        ("a:0.8,b:0.1,c:0.05,d:0.05", "names ['d'], which are none. Give every class a part."),
+        (
+            "a:0.8,b:0.1,c:0.05,d:0.05",
+            "names ['d'], which are no classes. Give every class a part.",
+        ),
         ("a:0.97,b:0.03,c:0", "class_prior is 0 for the class 'c', which has labels (2)."),
         ("a:0,b:0,c:0", "it is 0 for every class."),
         ("a:1.5,b:-1,c:0.5", "it holds -1 for the class 'b'."),

@@ -251,7 +251,11 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
         -1,
         r"Input y contains NaN besides the unlabelled marker unlabeled=-1\. If that marks",
     ),
-    "infinity": ([0.0, np.inf, 1.0], -1, r"Input y contains infinity; class labels must be finite"),
+    "infinity": (
+        [0.0, np.inf, 1.0],
+        -1,
+        r"Input y contains infinity \(inf\); class labels must",
+    ),
     "mixed types": (
         ["a", 1, "b"],
         None,

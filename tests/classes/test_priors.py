@@ -56,7 +56,7 @@ def test_what_is_no_prior_whatever_the_classes(value: Any) -> None:
         ([0.5, 0, 0.5], r"is 0 for the class 'b', which has labels \(1\)"),
         (["x", "y", "z"], "is no array of numbers"),
         ({"a": 1, "b": 2}, r"has no part for \['c'\]. Give every class a part. The classes are"),
-        ({"a": 1, "b": 2, "c": 3, "?": 9}, r"names \['\?'\], which are none"),
+        ({"a": 1, "b": 2, "c": 3, "?": 9}, r"names \['\?'\], which are no classes"),
         (pd.Series({"a": 1, "b": 2}), r"has no part for \['c'\]"),
     ],
 )

@@ -22,6 +22,7 @@ from lapwing import (
     LapSVR,
 )
 from lapwing.exceptions import NothingUnlabeledWarning
+from lapwing.model_selection import rows_to_label
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import to_onnx
 
@@ -153,6 +154,20 @@ def test_what_is_of_one_target_says_so() -> None:
 def test_errors_name_the_target(model: Any, given: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         clone(model).fit(X, given)
+
+
+def test_the_choice_names_a_target_with_too_few_values() -> None:
+    given = Y[:, :2].copy()
+    given[1:, 1] = np.nan
+    with pytest.raises(ValueError, match=r"Column 1 of y: .*Give at least two"):
+        FewLabelRegressor().fit(X, given)
+
+
+def test_rows_to_measure_next_are_of_one_target() -> None:
+    model = LapRLSRegressor().fit(X, Y)
+    with pytest.raises(ValueError, match=r"rows_to_label is for a single target.*estimators_\[j\]"):
+        rows_to_label(X, k=2, model=model)
+    assert len(rows_to_label(X, k=3, model=model.estimators_[1])) == 3
 
 
 def test_scores_leave_out_targets_without_a_row() -> None:

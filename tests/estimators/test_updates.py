@@ -298,8 +298,8 @@ def test_points_are_those_of_a_fit_where_labels_of_weight_0_come_and_go(
         ([-1], [0], "Row -1 is out of range for 60 rows"),
         ([3, 3], [0, 1], "Row 3 is given twice. Give each row one label."),
         ([3, 4], [0], "2 rows and 1 labels were given: one label a row."),
-        ([1.5], [0], "rows must be whole numbers"),
-        ([[1, 2]], [0], "rows must be whole numbers"),
+        ([1.5], [0], "rows holds 1.5, and must be whole numbers that count the rows"),
+        ([[1, 2]], [0], "rows holds 2 axes, and must be whole numbers"),
     ],
 )
 def test_wrong_updates_are_refused_and_change_nothing(rows: Any, labels: Any, message: str) -> None:

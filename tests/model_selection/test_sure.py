@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from lapwing import S3VC, FewLabelClassifier, LapRLSRegressor, LapSVC
 from lapwing.classes.decoding import as_columns, of_each_class
+from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection import Candidate, sure_rows
 from tests.helpers.data import labeled_clusters
 
@@ -79,7 +80,8 @@ def test_equal_rows_are_all_sure_or_none_is() -> None:
 @pytest.mark.parametrize("model", [LapSVC(), S3VC()])
 def test_none_is_sure_where_no_label_was_tested(model: Any) -> None:
     X, y, _ = labeled_clusters(2, n_labels=1)
-    found = sure_rows(model.fit(X, y))
+    with pytest.warns(FewLabelsWarning, match="left no label out, so that no answer is sure"):
+        found = sure_rows(model.fit(X, y))
     assert not found.sure.any()
     assert found.threshold == np.inf
     assert np.isnan([found.precision, *found.interval]).all()

@@ -861,3 +861,10 @@ def test_a_series_of_class_sizes_is_refused_by_its_name(index: Any, tmp_path: Pa
         with pytest.raises(ValueError, match=f"cannot be saved: {name} is a pandas Series"):
             save_model(one, tmp_path / "m.lapwing")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_says_where_its_estimator_is() -> None:
+    model = Model(LapSVC())
+    with pytest.raises(AttributeError, match=r"no attribute 'predict'.*pipeline\.predict\(X\)"):
+        model.predict(X)
+    assert deepcopy(model) == model or deepcopy(model).info == {}

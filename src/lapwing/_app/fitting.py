@@ -25,6 +25,7 @@ from lapwing._app.requests import FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import settings_of, spelled
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
+from lapwing._host.warn import heard
 from lapwing._report.record import FitRecord, FittedTwin, Origin, Trust
 from lapwing._rows import is_rows
 from lapwing._tables.encoders import Encoding
@@ -370,7 +371,8 @@ def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust
     """
     if is_regressor(estimator):
         return answers, None
-    found = [(level, sure_rows(estimator, precision=level)) for level in LEVELS]
+    with heard():  # the summary says how many labels were left out, and how many it takes
+        found = [(level, sure_rows(estimator, precision=level)) for level in LEVELS]
     level, best = next((one for one in found if one[1].sure.any()), found[0])
     some = bool(best.sure.any())
     low, high = best.interval

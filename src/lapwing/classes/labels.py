@@ -268,7 +268,8 @@ def _labels(known: Array, marker: object) -> Array:
             return known
         known = settle(known)
     if known.dtype.kind == "f" and np.isinf(known).any():
-        raise ValueError("Input y contains infinity; class labels must be finite.")
+        wrong = plain(known[np.isinf(known)][0])
+        raise ValueError(f"Input y contains infinity ({wrong}); class labels must be finite.")
     if known.dtype.kind == "f" and (known % 1 != 0).any():
         raise ValueError(
             f"Unknown label type: y holds fractions, such as {plain(known[known % 1 != 0][0])!r}, "

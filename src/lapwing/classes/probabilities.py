@@ -32,7 +32,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from lapwing._arrays import Array, row_blocks
-from lapwing.classes.decoding import of_each_class, predict_codes
+from lapwing.classes.decoding import enforce_codes, of_each_class, predict_codes
 
 _REACH = 8.0  # spreads from the prior's centre: how far an optimum is looked for
 _LARGEST = 690.0  # of a logarithm: the sharpness itself stays a number
@@ -104,16 +104,15 @@ def _softmax(scores: Array, sharpness: float) -> Array:
     with np.errstate(over="ignore"):  # a class that is infinitely far behind has probability 0
         shares = np.exp(sharpness * (columns - columns.max(axis=1, keepdims=True)))
     shares /= shares.sum(axis=1, keepdims=True)
-    codes = predict_codes(scores)
-    behind = np.flatnonzero(shares.argmax(axis=1) != codes)
-    shares[behind, codes[behind]] = np.nextafter(shares[behind].max(axis=1), 2.0)
-    return np.asarray(shares)
+    return enforce_codes(shares, predict_codes(scores))
 
 
 def tempered(probabilities: Array, factor: float) -> Array:
     """Multiply the sharpness of probabilities by a factor."""
     with np.errstate(divide="ignore"):
-        return class_probabilities(np.log(probabilities), factor)
+        shares = class_probabilities(np.log(probabilities), factor)
+    # Of probabilities that differ in the last digit the logarithms may be equal.
+    return enforce_codes(shares, predict_codes(probabilities))
 
 
 def fit_sharpness(

@@ -295,9 +295,10 @@ def _in_order(class_prior: PriorLike, known: list[Any]) -> Any:
     missing = [k for k in known if k not in parts]
     others = [k for k in parts if k not in known]
     if missing or others:
-        which = f"has no part for {missing}" if missing else f"names {others}, which are none"
+        which = [f"has no part for {missing}"] * bool(missing)
+        which += [f"names {others}, which are no classes"] * bool(others)
         raise ValueError(
-            f"class_prior={dict(parts)!r} {which}. "
+            f"class_prior={dict(parts)!r} {' and '.join(which)}. "
             f"Give every class a part. The classes are {known}."
         )
     return [parts[k] for k in known]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags, _safe_indexing
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.classes.labels import as_targets, read_targets
+from lapwing.classes.labels import as_targets
 
 
 def split_targets(y: Any) -> list[Any] | None:
@@ -28,19 +29,13 @@ def split_targets(y: Any) -> list[Any] | None:
     return [_safe_indexing(y, j, axis=1) for j in range(shape[1])]
 
 
-def check_targets(columns: Sequence[Any]) -> None:
-    """Raise ValueError for targets that no regression can be fitted to.
-
-    Raises
-    ------
-    ValueError
-        Of `read_targets`, with the column of y.
-    """
-    for j, column in enumerate(columns):
-        try:
-            read_targets(column)
-        except ValueError as error:
-            raise ValueError(f"Column {getattr(column, 'name', j)!r} of y: {error}") from error
+@contextmanager
+def naming_target(j: int, column: Any) -> Iterator[None]:
+    """Name the column of y in errors about one of several targets."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"Column {getattr(column, 'name', j)!r} of y: {error}") from error
 
 
 class SeveralTargets(RegressorMixin):

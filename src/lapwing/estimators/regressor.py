@@ -25,8 +25,8 @@ from lapwing.estimators.manifold import (
 )
 from lapwing.estimators.multioutput import (
     SeveralTargets,
-    check_targets,
     keep_several,
+    naming_target,
     split_targets,
 )
 from lapwing.estimators.parameters import check_parameters
@@ -66,7 +66,9 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
                 f"{', '.join(options)} is for a single target, and y has {len(columns)} columns. "
                 "Fit one estimator for each column, or leave it out."
             )
-        check_targets(columns)
+        for j, column in enumerate(columns):
+            with naming_target(j, column):
+                read_targets(column)
         self._forget()
         self.__dict__.pop("_kept", None)  # of the fit before
         points, first = self._begin(X, columns[0])

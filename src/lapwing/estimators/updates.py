@@ -20,7 +20,7 @@ from lapwing._parameters import is_count
 from lapwing._rows import PointData
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.label_checks import suspicious
-from lapwing.classes.markers import is_auto, objects, read_column, settle
+from lapwing.classes.markers import is_auto, objects, plain, read_column, settle
 from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
 from lapwing.estimators import diagnostics
 from lapwing.estimators.prepared import SILENT, P, Refits, S, Stages, Targets
@@ -366,7 +366,11 @@ class Updatable(SemiSupervisedEstimator[P, S]):
 def _rows(rows: ArrayLike, n_rows: int) -> Array:
     at = np.atleast_1d(np.asarray(rows))
     if at.ndim != 1 or (len(at) and at.dtype.kind not in "iu"):
-        raise ValueError("rows must be whole numbers that count the rows of the fit from 0.")
+        shown = f"{at.ndim} axes" if at.ndim != 1 else f"{plain(at[0])!r}"
+        raise ValueError(
+            f"rows holds {shown}, and must be whole numbers that count the rows of the fit from 0. "
+            "Of a mask give np.flatnonzero(mask)."
+        )
     outside = at[(at < 0) | (at >= n_rows)]
     if len(outside):
         raise ValueError(f"Row {outside[0]} is out of range for {n_rows} rows, counted from 0.")

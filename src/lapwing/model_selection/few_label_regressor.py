@@ -16,8 +16,8 @@ from lapwing.classes.labels import as_targets, read_targets
 from lapwing.estimators._docs import document
 from lapwing.estimators.multioutput import (
     SeveralTargets,
-    check_targets,
     keep_several,
+    naming_target,
     split_targets,
 )
 from lapwing.estimators.prepared import Stages
@@ -137,8 +137,11 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         """
         points = self._begin(X, y)
         if (columns := split_targets(y)) is not None:
-            check_targets(columns)
-            keep_several(self, [clone(self).fit(X, column, sample_weight) for column in columns])
+            fitted = []
+            for j, column in enumerate(columns):
+                with naming_target(j, column):
+                    fitted.append(clone(self).fit(X, column, sample_weight))
+            keep_several(self, fitted)
             return self
         y, _ = read_targets(y)  # once, with its warnings
         candidates = self.candidates

@@ -136,6 +136,7 @@ def rows_to_label(
         labeled = np.zeros(points.shape[0], dtype=bool)
     else:
         X, model = _transform_for_last(model, X)
+        model._refuse_several("rows_to_label")
         points = model._read_points(X, reset=False)
         _check_same_rows(points, model)
         given = y is None and graph is None

@@ -22,6 +22,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array, RandomSource
+from lapwing._host.warn import warn
 from lapwing._rows import PointsLike
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.labels import code_classes
@@ -29,6 +30,7 @@ from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import removable, without
 from lapwing.estimators.updates import Updatable
+from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection.candidates import chosen_by, last_step
 from lapwing.model_selection.reproducibility import Trial, start
 
@@ -244,6 +246,8 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
 
     Warns
     -----
+    FewLabelsWarning
+        If the fit has left no label out: no row is sure then.
     SuggestedLabelsWarning
         If most labels of the model are of rows that its `suggest` returned.
 
@@ -290,6 +294,13 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
     check_is_fitted(last)
     if isinstance(last, Updatable):
         last._warn_suggested()
+    if last.probability_n_labels_ == 0:
+        warn(
+            f"{type(last).__name__} has left no label out, so that no answer is sure. "
+            "calibrate(model, X, y) leaves labels out and gives a model with sure rows; where "
+            "every class has one label alone, label a second row of each first.",
+            FewLabelsWarning,
+        )
     if X is None:
         free, shares = ~last.labeled_, last.transduction_proba_
     else:

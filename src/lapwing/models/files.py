@@ -58,6 +58,13 @@ class Model:
     info: Mapping[str, Any] = field(default_factory=dict)
     report: Any = None
 
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that says where the methods of the estimator are."""
+        raise AttributeError(
+            f"A Model has no attribute {name!r}. The fitted estimator is its attribute pipeline, "
+            "e.g. load_model(path).pipeline.predict(X)."
+        )
+
 
 def _versions() -> dict[str, str]:
     return {
