@@ -276,6 +276,29 @@ sys.exit(main())
     assert (found.returncode, found.stdout, found.stderr) == (130, b"", b"error: interrupted\n")
 
 
+def test_closed_streams_lose_no_result(
+    table: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python has None in their place, as after ``>&-`` in a shell."""
+    arguments = ["fit", str(table), "--label", "kind", "--method", "laperls"]
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        patch.setattr(sys, "stderr", None)
+        assert cli.main([*arguments, "--predictions", str(out)]) == 0
+        assert cli.main(["fit", "missing.csv", "--label", "kind"]) == 2
+        sys.stdout.close()
+        sys.stderr.close()
+    assert out.read_text().startswith("id,label,")
+
+
+def test_closed_standard_input_is_no_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert cli.main(["fit", "-", "--label", "kind"]) == 2
+    assert capsys.readouterr().err.startswith("error: Standard input is closed. Name a file")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path, number: int) -> None:

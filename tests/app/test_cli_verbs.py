@@ -265,7 +265,7 @@ def test_settings_reach_the_estimator_and_the_graph(home: Path, main: Main, tmp_
         (["graph.n_neigbours=1"], "Did you mean 'graph.n_neighbors'?"),
         (["n_neighbors=1"], "Did you mean 'graph.n_neighbors'?"),
         (["zzzz=1"], "It has class_prior, class_weight, coef0"),
-        (["gamma_I"], "must be NAME=VALUE"),
+        (["gamma_I"], "must be NAME=VALUE, such as --set gamma_I=VALUE."),
         (["=1"], "must be NAME=VALUE"),
         (["gamma_I=1", "gamma_I=2"], "given twice"),
         (["gamma_I=[1]"], "must be a number, true, false, none or a word"),
@@ -663,6 +663,10 @@ def test_info_tells_quantities_from_classes(main: Main, tmp_path: Path) -> None:
     assert "the 12 labels are 12 different amounts, such as '1000 \u20ac', and each" in err
     table.with_columns(y=pl.lit("ab")).write_csv(tmp_path / "t.csv")
     assert main("info", tmp_path / "t.csv", "--label", "y")[2] == ""
+    numbers = table.with_columns(y=pl.Series([f"{i},25" for i in range(12)] + [""] * 8))
+    numbers.with_columns(x=pl.lit("1,5")).write_csv(tmp_path / "t.csv", separator=";")
+    said = main("info", tmp_path / "t.csv", "--label", "y", "--json")[1]
+    assert json.loads(said)["labels"] == {"": 8, "numbers, 0.25 to 11.25": 12}
 
 
 def test_info_counts_components_without_a_label(main: Main, tmp_path: Path) -> None:

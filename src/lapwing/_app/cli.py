@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0, 1, 2 or 130, as said in the module's docstring.
     """
+    _replace_closed_streams()
     with warnings.catch_warnings(), _ended_gently():
         _route_warnings()
         try:
@@ -66,6 +67,13 @@ def main(argv: Sequence[str] | None = None) -> int:
                 f"lapwing: please report it with what {_DEBUG_VARIABLE}=1 shows.",
                 _DEFECT,
             )
+
+
+def _replace_closed_streams() -> None:
+    """Write to the null device what goes to streams that are closed, and None in Python."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
 
 
 @contextmanager

@@ -253,7 +253,7 @@ def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
             width = number(float(np.median(interval[:, 1] - interval[:, 0])))
             text.line(
                 "Nine of ten true values are expected between low and high, by labels left out in "
-                f"turn; their median distance is {width}."
+                f"turn; the median width of these intervals is {width}."
             )
     if truth:
         text.line(_errors(truth))

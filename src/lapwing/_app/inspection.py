@@ -153,7 +153,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "missing": {name: count for name, (count, _) in missing_cells(features).items()},
         "imputed": _imputed(request),
         "infinite": {name: count for name, (count, _) in infinite_cells(features).items()},
-        "labels": None if text is None else _counts(classes),
+        "labels": None if text is None else _counts(classes, features.decimal),
         "markers": markers,
         "scaling": before.words if (words or encoded) and before is not None else chosen,
         # Encoding all rows takes long, and a graph of some of them says little.
@@ -181,10 +181,13 @@ def _imputed(request: InfoRequest) -> str:
     return f"fills with the {'median' if request.impute == 'auto' else request.impute}"
 
 
-def _counts(classes: Counter[str]) -> dict[str, int]:
+def _counts(classes: Counter[str], decimal: str) -> dict[str, int]:
     """Count unlabelled rows, and the rows of each label; of many labels, all together."""
     named = {name: classes[name] for name in sorted(classes) if name}
-    if len(named) > _CLASSES_LISTED:
+    if named and hold_fractions(named, decimal):
+        values = [float(name.replace(decimal or ".", ".")) for name in named]
+        named = {f"numbers, {min(values):g} to {max(values):g}": sum(named.values())}
+    elif len(named) > _CLASSES_LISTED:
         named = {f"({len(named)} different values)": sum(named.values())}
     return {"": classes.get("", 0), **named}
 

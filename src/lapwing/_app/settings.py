@@ -77,7 +77,9 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
         name, equals, value = text.partition("=")
         name = name.strip().replace("__", ".")
         if not equals or not name:
-            raise ValueError(f"--set {text!r} must be NAME=VALUE, such as --set {names[1]}=1.")
+            raise ValueError(
+                f"--set {text!r} must be NAME=VALUE, such as --set {name or names[0]}=VALUE."
+            )
         if name in _ELSEWHERE:
             raise ValueError(f"--set {name} is not available: {_ELSEWHERE[name]}.")
         if name not in names:

@@ -265,7 +265,7 @@ def _class_values(
     if hold_fractions(texts):
         raise ValueError(
             f"{where} holds fractional numbers ({', '.join(sorted(texts)[:3])}, ...), no classes. "
-            "To predict numbers choose --method lapsvr or laprls-regressor."
+            "To predict numbers choose a regression, e.g. --method laprls-regressor."
         )
     code = {text: _shortest(text, texts) for text in texts}
     return np.array(sorted(set(code.values())), dtype=object), "", code

@@ -94,6 +94,8 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
     """
     name = "standard input" if os.fspath(path) == STANDARD_INPUT else os.fspath(path)
     if name == "standard input":
+        if sys.stdin is None:
+            raise ValueError("Standard input is closed. Name a file, or pipe the table to -.")
         with _spool(sys.stdin.buffer) as spooled:
             yield Source(name, _sniff(spooled, name, ""), None, spooled)
         return
