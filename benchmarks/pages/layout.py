@@ -278,8 +278,8 @@ How to fit them is on the pages of the guide on [data larger than memory](../gui
         Section(
             "Points on a Dask cluster of processes of one machine",
             (
-                *("cluster-anchors", "cluster-ten-million", "cluster-landmarks", "cluster-one"),
-                *("cluster-images", "cluster-blobs", "cluster-documents"),
+                *("cluster-anchors", "cluster-ten-million", "cluster-two", "cluster-one"),
+                *("cluster-million", "cluster-images", "cluster-blobs", "cluster-documents"),
                 "cluster-ten-million-graph",
             ),
         ),

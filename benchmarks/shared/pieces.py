@@ -129,12 +129,11 @@ PIECES: tuple[Piece, ...] = (
     Piece("disk-million", "disk --points 1e6 --limit 1.2", 4),
     Piece("disk-ten-million", "disk --points 1e7 --limit 6 --methods laperls", 13),
     Piece("cluster-anchors", "cluster --methods anchors eigenfunctions", 3),
-    Piece("cluster-landmarks", "cluster --methods landmarks", 5),
+    Piece("cluster-two", "cluster --methods landmarks --points 300000", 2),
     Piece("cluster-ten-million", "cluster --points 10000000 --methods anchors eigenfunctions", 4),
     Piece("cluster-one", "cluster --methods landmarks --points 300000 --workers 1", 2),
-    Piece(
-        "cluster-images", "cluster --kind images --methods landmarks --points 100000 1000000", 20
-    ),
+    Piece("cluster-million", "cluster --methods landmarks --points 1000000", 5),
+    Piece("cluster-images", "cluster --kind images --methods landmarks --points 100000", 2),
     Piece("cluster-blobs", "cluster --kind blobs --methods landmarks --points 100000", 2),
     Piece("cluster-documents", "cluster --kind documents --methods s3vc --points 1000000", 5),
     Piece(
