@@ -267,7 +267,7 @@ def test_pipelines_are_tried_on_what_their_steps_make(trial: Any) -> None:
 @pytest.mark.parametrize("trial", [leave_one_out, reproducibility_function])
 def test_other_estimators_are_refused(trial: Any) -> None:
     X, y, _ = labeled_clusters(2, n_labels=4)
-    with pytest.raises(TypeError, match=r"SVC cannot be tried.* of searches pass best_estimator_"):
+    with pytest.raises(TypeError, match=r"SVC cannot be tried.* of searches give best_estimator_"):
         trial(SVC(), X, y)
 
 

@@ -242,7 +242,7 @@ WRONG_CSV: dict[str, tuple[str | bytes, str]] = {
     "label missing": ("x,Kind\n1,a\n2,b\n", r"no column 'y' \(--label\)\. It has 'x', 'Kind'"),
     "no label": ("x,y\n1,\n2, \n", r"no row has a label \(blank means no label\)"),
     "one class": ("x,y\n1,a\n2,\n", r"only one class, 'a'.*--unlabeled"),
-    "fractions": ("x,y\n1,0.5\n2,0.7\n", r"fractional numbers.*--method lapsvr"),
+    "fractions": ("x,y\n1,0.5\n2,0.7\n", r"fractional numbers.*--method laprls"),
     "infinite": ("x,z,y\n1,2,a\n2,-inf,b\n", r"infinite values in 'z' \(1\).* row 2.*--drop"),
     "too large": ("x,y\n1e999,a\n2,b\n", r"infinite values in 'x'"),
     "missing": ("x,z,y\n1,,a\n2,NA,b\n", r"missing values in 'z' \(2\); the first is in row 1"),
