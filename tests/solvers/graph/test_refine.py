@@ -345,6 +345,13 @@ def test_the_least_cut_that_labels_permit_is_taken() -> None:
     assert_array_equal(split(problem, begun).codes, right)
 
 
+@pytest.mark.parametrize("status", [Status.CONVERGED, Status.MAX_ITER])
+def test_a_split_keeps_the_status_of_the_walks(status: Status) -> None:
+    problem, codes = blob_problem((5, 4), gap=2.5, prior=(5 / 9, 4 / 9), exact=True)
+    begun = replace(walk_down(problem, np.eye(2)[codes]), status=status)
+    assert split(problem, begun).status == status
+
+
 def test_two_classes_alone_are_split_elsewhere_too() -> None:
     """Two strips of two cliques, and an answer across both: walks keep it."""
     between = np.zeros((4, 4))

@@ -160,7 +160,8 @@ def split(problem: VolumeProblem, found: Refinement) -> Refinement:
         At whose volumes the answer was found.
     found : Refinement
     """
-    path = _Path(found.codes, tuple(found.history.tolist()))
+    settled = found.status == Status.CONVERGED
+    path = _Path(found.codes, tuple(found.history.tolist()), settled=settled)
     path = _split(problem, path)
     return _refinement(problem, path, np.array(path.cuts))
 
