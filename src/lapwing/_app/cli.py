@@ -70,10 +70,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Write to the null device what goes to streams that are closed, and None in Python."""
+    """Replace closed streams, which are None in Python, by the null device."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
+            null = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+            setattr(sys, name, null)
 
 
 @contextmanager

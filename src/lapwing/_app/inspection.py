@@ -182,7 +182,7 @@ def _imputed(request: InfoRequest) -> str:
 
 
 def _counts(classes: Counter[str], decimal: str) -> dict[str, int]:
-    """Count unlabelled rows, and the rows of each label; of many labels, all together."""
+    """Count unlabelled rows and the rows of each label; of numbers or many labels, all together."""
     named = {name: classes[name] for name in sorted(classes) if name}
     if named and hold_fractions(named, decimal):
         values = [float(name.replace(decimal or ".", ".")) for name in named]

@@ -1,4 +1,4 @@
-"""Tables of the verbs: read with their encoder or left on disk, and made points of.
+"""Tables of the verbs: reading, encoding and preprocessing.
 
 The features of large Parquet files stay on disk if the method reads row blocks: labels and ids are
 read into memory, and all other columns must be numbers without missing values.
@@ -32,11 +32,11 @@ from lapwing.estimators import (
 from lapwing.estimators.prepared import SILENT, Stages
 
 _LARGE_BYTES = 2**28  # of features that stay on disk
-_METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
+_READ_BLOCKS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
 
 
 def read(request: LabeledRequest) -> Table:
-    """Read the training table; features that a fit takes in blocks stay in their files.
+    """Read the training table; features that a fit reads in blocks stay in their files.
 
     The encoder is loaded first, so that a wrong name fails early.
     """
@@ -58,7 +58,7 @@ def block_source(request: FitRequest) -> ParquetRows | None:
     )
     files = [request.report, request.onnx, request.next_rows, request.labels_file]
     parquet = all(path.suffix.lower() == ".parquet" and path.is_file() for path in request.data)
-    blocks = not request.automatic and issubclass(request.chosen.estimator, _METHODS)
+    blocks = not request.automatic and issubclass(request.chosen.estimator, _READ_BLOCKS)
     if not (plain and parquet and blocks) or any(file is not None for file in files):
         return None
     rows = _opened(request)
@@ -142,5 +142,5 @@ def points_of(table: Table, request: LabeledRequest, progress: Stages = SILENT) 
 
 
 def embedder_beside(path: Path, encoder: Encoder, progress: Stages = SILENT) -> Embedder:
-    """An encoder that keeps vectors beside a table and finds pictures from its folder."""
+    """Make an encoder that keeps vectors beside a table and finds pictures from its folder."""
     return Embedder(encoder, store_beside(path, encoder), path.resolve().parent, progress)
