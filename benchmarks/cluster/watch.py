@@ -28,10 +28,10 @@ _STAGES = {
     "s3vc": ("_low_density",),
     "answers": ("_engine", "_base", "_row_blocks"),
 }
-# Of the placement, on the way back; eigenvectors leave their blocks on that way alone.
+# Tasks of the way back: eigenvectors, made by the first, leave their blocks only there.
 _BACK = ("with_known", "between", "in_place")
 _PRODUCTS = ("packed", "multiplied")  # of halos, in the products of the eigenpairs
-# Of the points, for the width of the kernel; and constants, of which its landmarks are the largest.
+# Tasks of the kernel's width; and constants, the largest of which are the landmarks.
 _FEATURES = ("squares_around", "same")
 
 

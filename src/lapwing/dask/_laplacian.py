@@ -417,7 +417,7 @@ class _Products:
         Z = self.laplacian.matrix.product(X)
         s, U = ritz(X.total(_gram64, Z))
         turn = X.session.constant(U.astype(self.dtype))
-        # Before X is turned, and not with Z turned beside it: a block of vectors less is held.
+        # Before X is turned, so that Z need not be turned too: one block of vectors less is held.
         squares = X.total(_residual_squares, Z, turn, s.astype(self.dtype))
         return s, np.sqrt(squares), X.map(_turned, turn)
 

@@ -202,7 +202,7 @@ class _Search:
             *(n_read, self.k, self.more),
         )
         best = np.sort(np.concatenate(found, axis=1), axis=1)[:, : self.k]
-        return float((best <= truth.farthest * (1 + 5e-5)).mean())  # a tie is as good
+        return float((best <= truth.farthest * (1 + 5e-5)).mean())  # ties in float32 count
 
     def edges(self) -> RowBlocks:
         """Search all points, some blocks at a time: `Edges` of each block."""
@@ -294,8 +294,8 @@ def _tuned(
 ) -> tuple[_Search, float]:
     """Fill lists, and read as many of them as the recall takes.
 
-    Lists hold codes where points are many. Where these cannot tell the neighbours they hold a byte
-    a feature, or the points, as those of files and in memory.
+    Lists of many points hold codes. If these do not reach the recall, they hold a byte for each
+    feature, and then the points, as in memory.
     """
     placed, n_lists, layout = placement.rows, placement.n_lists, placement.layout
     session, (n, d) = placed.session, X.shape
@@ -307,12 +307,13 @@ def _tuned(
         more = 0 if kind == "points" else ann.MORE_CODED * (k + 1)
         speed = session.n_threads / 2 * (ann.CODE_SPEED if kind == "codes" else 1)
         most = ann.affordable_lists(n_lists, n, d, speed)
-        # What codes miss in twice the lists that hold the neighbours, more lists do not bring.
+        # Neighbours that codes miss in twice the lists that hold them are not found in more lists.
         most = most if kind == "points" else min(most, 2 * holding, n_lists)
         search = _Search(placement, placed.map(_filled, layout, kind, seed), k, more=more)
         read, recall = ann.fewest_lists(partial(search.recall, truth), target_recall, most)
         search = replace(search, n_read=read)
-        # Where time is too short for the lists, points in them, a copy of all, find no more.
+        # If time is too short to read all of these lists, lists of points, another copy of X, would
+        # find no more neighbours.
         if recall >= target_recall or (kind == "bytes" and most < holding):
             break
     level = logging.INFO if recall >= target_recall else logging.WARNING

@@ -23,8 +23,8 @@ _BARE_BYTES = 2.5e8
 _PRODUCTS, _ITERATIONS = 350, 8
 _EDGES = 7  # of a row in both directions, with 5 neighbours: 6.4 for 10^5 points on sheets
 _READ = 4  # lists that a row reads: on sheets, for a recall of 0.995
-# Share of the chunks that are copied to another worker, beside what each stage moves: of two
-# workers none of 2, 4 of 6 and 8 of 20 for 10^5, 3 10^5 and 10^6 points.
+# Times 1 - 1 / workers, the share of the chunks of X that Dask copies to idle workers, beside what
+# each stage moves: with two workers none of 2, 4 of 6 and 8 of 20 chunks.
 _STOLEN = 0.7
 _SUMS = 12  # normal matrices: 8 that are added to one, and those of the block that is computed
 
@@ -177,8 +177,8 @@ class Plan:
                 moved=vector * width * q * n * _PRODUCTS,
                 row=point + graph + vector * (3 * width + iterated),
             ),
-            # Pieces for the chunks, of components too. Dask runs some of these short tasks where
-            # there is no block.
+            # Pieces for the chunks, of eigenvectors and components. Dask runs some of these short
+            # tasks on a worker without the block, which is then moved.
             self._stage(
                 "back",
                 tasks=2 * (pieces + chunks),
@@ -213,7 +213,7 @@ class Plan:
         block: float = 0.0,
         fixed: float = 0.0,
     ) -> Stage:
-        """Make a stage from bytes a row of a worker, a row of a block, and those beside them."""
+        """Make a stage from its bytes for each row of a worker, each row of a block, and others."""
         held = row * self.n / self.workers + block * self.n / self.blocks + fixed
         return Stage(name, tasks, moved, _BARE_BYTES + held)
 
