@@ -35,7 +35,7 @@ _SCALE_RATIO = 1e4
 _OUTLYING = 30
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
-_SAMPLE = 500  # points on which a kernel is looked at that is never formed for all
+_SAMPLE = 500  # points on which a kernel is checked that is never formed for all
 
 
 def warn_labels(warning: LapwingWarning | None) -> None:
@@ -91,7 +91,7 @@ def _ranges(X: Any) -> Array:
 
 
 def warn_outlying_rows(X: Matrix) -> None:
-    """Warn if a few rows, at most 1 % (of few rows, 3), multiply the variance of all by over 30."""
+    """Warn if a few rows, at most 1 % or 3, multiply the variance of all by over 30."""
     n = X.shape[0]
     few = min(max(3, n // 100), n // 10)
     if few == 0:
@@ -134,7 +134,7 @@ def check_linear_scale(X: PointData) -> None:
     """Raise ValueError for points whose dot products overflow or underflow."""
     largest, info = largest_value(X), np.finfo(X.dtype)
     highest = float(np.sqrt(info.max / X.shape[1]))
-    lowest = float(np.sqrt(info.tiny / info.eps))  # a digit less is lost to numbers below tiny
+    lowest = float(np.sqrt(info.tiny / info.eps))  # smaller products lose digits
     if not largest <= highest or 0 < largest < lowest:
         what = "underflow" if largest < lowest else "overflow"
         raise ValueError(
@@ -146,10 +146,10 @@ def check_linear_scale(X: PointData) -> None:
 def check_kernel_matrix(K: Any, name: str) -> None:
     """Raise ValueError for a kernel matrix that is not symmetric positive semi-definite.
 
-    Small matrices are decomposed; of larger ones the diagonal, the Ritz values of a short Lanczos
-    run and (beyond n = 5600) a sample of the entries are looked at. What is found is true (Ritz
-    values lie between the extreme eigenvalues), but not everything is found: a factorisation would
-    cost as much as the fit.
+    Small matrices are decomposed. Of larger ones the diagonal, the Ritz values of a short Lanczos
+    run and (beyond n = 5600) a sample of the entries are checked: as Ritz values lie between the
+    extreme eigenvalues, an error is always right, but some indefinite matrices pass. A
+    factorisation would cost as much as the fit.
     """
     asymmetry, size = asymmetry_of(K)
     if not np.isfinite(size):

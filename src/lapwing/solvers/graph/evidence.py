@@ -1,6 +1,6 @@
 r"""Evidence for one of several partitions whose volumes are unknown.
 
-Four things speak, each in units of a log-likelihood (nats), and their sum decides:
+Four terms, each in nats, are added to the evidence against a partition:
 
 .. math:: \log\Big(\text{cut} / \text{cut by chance} + \tfrac1n\Big) + \mathrm{KL}(v \,\|\, \pi)
     - \log B(r + 1, l - r + 1) + \max(0, \ell_{\max} - \ell(v) - (c - 1) / 2).
@@ -12,13 +12,13 @@ weighs: less is no difference.
 *The belief* pi that the numbers of labels leave.
 
 *The labels that are contradicted*. Of l labels, r + 1 lie where most neighbours are of another
-class; one alone may lie at a boundary of a right answer too, and counts as none. If the part of
-such labels is not known, each part being as likely, just these r are contradicted with the
-probability B(r + 1, l - r + 1), Euler's beta function: r! (l - r)! / (l + 1)!.
+class; one alone may lie at a boundary of a right answer too, and counts as none. If the share of
+such labels is not known, and all shares are equally likely, exactly these r are contradicted with
+the probability B(r + 1, l - r + 1), Euler's beta function: r! (l - r)! / (l + 1)!.
 
 *The labels that are left out*. A fifth of each class's labels, in turn, is hidden from a simple
 method, and the classes that it gives them are counted: N, true by found. Labels may have been drawn
-in equal numbers, so N says nothing of the volumes by itself. But the same method gives all points
+in equal numbers, so N alone says nothing about the volumes. But the same method gives all points
 together the volumes u. If the true volumes are v, the joint shares T of true and found classes have
 the sums v and u, and how well these explain the counts is
 
@@ -28,12 +28,12 @@ So labels of one class that are lost to another say that it is larger than the m
 adjusted count of G. Forman, "Quantifying counts and costs via classification", Data Mining and
 Knowledge Discovery 17, 164-206, 2008, as a likelihood).
 
-A few counts always fit some volumes better than the true ones. The best fit of any volumes, of the
-log-likelihood l_max, has T_kj / v_k = N_kj / N_k. True volumes miss it by (c - 1) / 2 nats in the
-mean of many counts (S. S. Wilks, "The large-sample distribution of the likelihood ratio for testing
-composite hypotheses", Annals of Mathematical Statistics 9, 60-62, 1938: the sums u are c - 1
-conditions), and a miss that small says nothing. So few labels are no evidence, and a single label
-of a class cannot be left out: then the others decide.
+Some volumes fit a few counts better than the true ones by chance. The largest log-likelihood of any
+volumes is l_max, with T_kj / v_k = N_kj / N_k. That of the true ones is (c - 1) / 2 nats less, in
+the mean over many counts (S. S. Wilks, "The large-sample distribution of the likelihood ratio for
+testing composite hypotheses", Annals of Mathematical Statistics 9, 60-62, 1938: the sums u are
+c - 1 conditions), so that only a larger difference counts. Few labels are therefore no evidence,
+and a single label of a class cannot be left out: then the other terms decide.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class LeftOut:
     counts : ndarray of shape (c, c)
         N: of each class (row), how many were found in each class.
     volumes : ndarray of shape (c,)
-        u: parts of all points that the method gives to the classes, as the rounds hide labels; 0
-        where no label can be left out.
+        u: shares of all points that the method gives to the classes, in the mean over the labels
+        that were left out; 0 if none can be.
     n_iter : int
         Products with the graph.
     """
@@ -75,9 +75,9 @@ class LeftOut:
 
 
 def count_left_out(problem: VolumeProblem) -> LeftOut:
-    """Leave labels out of Poisson learning with a leak, balanced; every round some of each class.
+    """Leave labels out of balanced Poisson learning with a leak, some of each class in each round.
 
-    A class keeps one label at least in every round: one of a single label is never asked for.
+    A class keeps at least one label in every round, so that a single label is never left out.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def count_left_out(problem: VolumeProblem) -> LeftOut:
 
 
 def _turns(problem: VolumeProblem) -> Array:
-    """Round in which each label is left out; -1 for none."""
+    """Return the round in which each label is left out; -1 for none."""
     turn = np.full(len(problem.index), -1)
     for k in range(problem.n_classes):
         mine = np.flatnonzero(problem.codes == k)
@@ -132,7 +132,7 @@ def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOu
 
 
 def left_out_miss(left_out: LeftOut, volumes: Array) -> float:
-    """Evidence of the labels that were left out against volumes: nats beyond what chance explains.
+    """Compute the evidence of left-out labels against volumes, in nats beyond those by chance.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def left_out_miss(left_out: LeftOut, volumes: Array) -> float:
     if not left_out.counts.any():
         return 0.0
     c = len(volumes)
-    # One label more, over all entries: no pair of classes is impossible.
+    # One more label, spread over all entries, so that no pair of classes is impossible.
     counts = left_out.counts + 1 / c**2
     best = float((counts * np.log(counts / counts.sum(axis=1, keepdims=True))).sum())
     missed = best - table_likelihood(counts, volumes, left_out.volumes)

@@ -22,8 +22,8 @@ neighbours contradict and the labels that are left out (`lapwing.solvers.graph.e
 choose: a partition of more equal volumes may have a smaller J than the true one.
 
 Most of the time of a refinement goes into splits of pairs. So candidates are refined by walks
-alone, and those that are about as likely as the likeliest are split, until none is left that is
-not. A split that has less evidence, as more labels contradict it, is not taken.
+alone at first, and pairs are split only in those that are about as likely as the best, until all of
+these have been split. A split that lowers the evidence, as more labels contradict it, is rejected.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Candidate:
     Attributes
     ----------
     problem : VolumeProblem
-        At whose volumes it is the cut.
+        With the volumes of the cut.
     found : Refinement
     history : tuple of Descent
         Of the descent that reached the volumes.
@@ -133,12 +133,12 @@ class Candidate:
 
     @property
     def stages(self) -> tuple[Descent, ...]:
-        """With the cuts of the refinement."""
+        """The descent, and the cuts of the refinement as its last stage."""
         return (*self.history, Descent("refinement", tuple(self.found.history.tolist())))
 
 
 def flow(problem: VolumeProblem) -> Partition:
-    """Part the points by the balanced flow."""
+    """Partition the points by the balanced flow."""
     left_out = count_left_out(problem)
     reach, spent = reach_of(problem)
     if problem.exact:
@@ -176,21 +176,21 @@ def _likeliest_split(
         waiting -= set(near)
         ends = side_by_side(problem, [partial(_split, found[k]) for k in near])
         for k, end in zip(near, ends, strict=True):
-            better = against(end) < nats[k]
-            found[k] = end if better else replace(end, found=found[k].found)
-            nats[k] = min(nats[k], against(end))
+            after = against(end)
+            found[k] = end if after < nats[k] else replace(end, found=found[k].found)
+            nats[k] = min(nats[k], after)
     return found, nats
 
 
 def _split(candidate: Candidate) -> Candidate:
-    """The candidate with pairs of its classes split."""
+    """Split pairs of the classes of a candidate."""
     found = split(candidate.problem, candidate.found)
     return replace(candidate, found=found, n_iter=candidate.n_iter + found.n_products)
 
 
 def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: int) -> Partition:
-    """Refine the cut at the prior, and weigh it against free volumes."""
-    # Free volumes do not begin with the answer: from there they hardly move.
+    """Refine the cut at the prior, and compare its evidence with that of free volumes."""
+    # Free volumes do not start from the answer: from there they hardly move.
     free = problem.with_prior(jeffreys_prior(problem.labels), exact=False)
     jobs: list[Callable[[], Candidate | Descended]] = [
         partial(_known, problem),
@@ -213,7 +213,7 @@ def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: in
 
 
 def _partition(problem: VolumeProblem, found: Refinement, scores: Array) -> Partition:
-    """A refined cut with the shares that scores (n, c) say, its classes the largest of them."""
+    """Make the partition of a refined cut, with shares from scores (n, c) that fit its classes."""
     shares = enforce_codes(scores / scores.sum(axis=1, keepdims=True), found.codes)
     shares[problem.index] = problem.labels
     at_rest = found.status == Status.CONVERGED
@@ -229,7 +229,7 @@ def _partition(problem: VolumeProblem, found: Refinement, scores: Array) -> Part
 
 
 def _in_doubt(problem: VolumeProblem, answers: Sequence[Array], nats: Array) -> float:
-    """Largest part of the points whose class differs in another answer that is about as likely."""
+    """Return the largest share of points whose class differs in another likely answer."""
     chosen = answers[int(np.argmin(nats))]
     near = [
         codes for codes, each in zip(answers, nats, strict=True) if each < nats.min() + _AS_LIKELY
@@ -239,7 +239,7 @@ def _in_doubt(problem: VolumeProblem, answers: Sequence[Array], nats: Array) -> 
 
 
 def _averaged(scores: Sequence[Array], nats: Array) -> Array:
-    """Mean shares by the likelihoods: where two answers are about as likely, they show both."""
+    """Average the shares of the answers, weighted by their likelihoods."""
     shares = np.zeros_like(scores[0])
     for each, part in zip(scores, softmax(-nats), strict=True):
         shares += shares.dtype.type(part) * each / each.sum(axis=1, keepdims=True)
@@ -247,7 +247,7 @@ def _averaged(scores: Sequence[Array], nats: Array) -> Array:
 
 
 def _known(problem: VolumeProblem) -> Candidate:
-    """From harmonic functions.
+    """Refine the cut from harmonic functions.
 
     Poisson learning is no better a start with one label a class, and worse with several
     (`docs/notes/volumes.md`).
@@ -258,7 +258,7 @@ def _known(problem: VolumeProblem) -> Candidate:
 
 
 def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
-    """At the volumes that descents reach, and at those of harmonic functions as they are."""
+    """Make the candidates for unknown volumes; see the module."""
     start = first_codes(problem, reach)
     scales = scales_of_contrast(problem, problem.whole(start), _CONTRASTS)
     poisson = problem.with_prior(
@@ -275,9 +275,10 @@ def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
 
 
 def _from_harmonic(problem: VolumeProblem, scales: Scales) -> list[Candidate]:
-    """By a descent from centred harmonic functions; and their volumes, of several labels.
+    """Make the candidates of harmonic functions: by a descent, and at their own volumes.
 
-    Harmonic functions of one label a class are spikes, whose volumes mean nothing.
+    The second one only if a class has several labels: harmonic functions of one label a class are
+    spikes, whose volumes mean nothing.
     """
     harmonic = laplace(problem)
     centred = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
@@ -295,7 +296,7 @@ def _by_descent(
     spent: int = 0,
     handicap: float = 0.0,
 ) -> Candidate:
-    """A descent in which volumes move, and the cut at those that it reaches."""
+    """Find the volumes by a descent, and the cut at them by walks alone."""
     reached = descend(problem, problem.whole(codes), stages_of(problem, scales.scales))
     codes = _codes_of(problem, reached.shares)
     found = _at_volumes(problem, codes, problem.whole(codes), _WALKS)
@@ -306,14 +307,14 @@ def _by_descent(
 def _at_volumes(
     problem: VolumeProblem, codes: Array, scores: Array, steps: tuple[int, ...]
 ) -> Candidate:
-    """The cut at the volumes of a partition, by walks alone."""
+    """Find the cut at the volumes of a partition, by walks alone."""
     held = problem.with_prior(_volumes_of(problem, codes), exact=True)
     found = walk_down(held, scores, steps)
     return Candidate(held, found, (), found.n_products)
 
 
 def _descended_from(problem: VolumeProblem, codes: Array) -> Descended:
-    """A descent in which volumes move, at scales of its own."""
+    """Run a descent, whose volumes move, at scales of its own."""
     start = problem.whole(codes)
     scales = scales_of_contrast(problem, start, _CONTRASTS)
     reached = descend(problem, start, stages_of(problem, scales.scales))
@@ -321,7 +322,7 @@ def _descended_from(problem: VolumeProblem, codes: Array) -> Descended:
 
 
 def _codes_of(problem: VolumeProblem, shares: Array) -> Array:
-    """Classes of the largest shares, those of the labels where they contradict each other."""
+    """Return the classes of the largest shares; labelled points keep theirs."""
     codes = shares.argmax(axis=1)
     codes[problem.index] = problem.codes
     return np.asarray(codes)

@@ -159,14 +159,14 @@ def positive_shares(problem: VolumeProblem, scores: Array) -> Array:
 
 
 def side_by_side(problem: VolumeProblem, jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """Do jobs that do not need each other; threads share them.
+    """Run independent jobs in threads.
 
-    Not of few points, where the interpreter is most of the time, nor of so many that the arrays of
-    one descent fill the memory.
+    In one thread for few points, as the interpreter takes most of the time, and for so many that
+    the arrays of one descent fill the memory.
     """
     return share(n_side_by_side(problem.n_points * problem.n_classes), lambda job: job(), jobs)
 
 
 def n_side_by_side(entries: int) -> int:
-    """Threads that share the descents of a problem, of so many points times classes."""
+    """Return the number of threads for jobs on so many points times classes."""
     return available_threads() if _SMALL <= entries <= _LARGE else 1

@@ -24,10 +24,10 @@ slowest modes. So of every round the cut is counted, and one that does not lower
 Two classes that each hold a part of the other are a cut that no walk leaves. So the pairs with the
 largest cut between them, relative to the smaller class, are looked at by themselves: the first
 eigenvectors of L v = lambda D v on their part of the graph say where else it may be split, and the
-two may have exchanged their names. Of the new splits that labels permit, the one of the least cut
-is taken if the cut falls: no more labels than before may be contradicted by their neighbours; or
-one in ten, as labels lie amid other classes, if the whole cut falls by a tenth. Then all points
-have their turn again.
+two may have exchanged their names. A new split may leave no more labels than before contradicted
+by their neighbours; or one in ten, as labels lie amid other classes, if the whole cut falls by a
+tenth. Of the splits within this limit the one of the least cut is taken, if the cut falls. Then all
+points have their turn again.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ from lapwing.solvers.graph.partition import side_by_side
 # ten 6.4 and to two 6.3; four draws of five labels 2.9 to 3.3 and 2.8.
 STEPS = (40, 28, 20, 14, 10, 6, 4, 2)
 _REPEATED = 10  # rounds with so many steps or fewer are repeated while they lower the cut
-_SHORT = 4  # from where the numbers of steps are gone through where a pair is cut anew
-_PAIRS, _DIRECTIONS = 3, 3  # that are looked at, and in each
-_SMOOTH = 10  # steps that the scores are taken after
-_CHANGED = 2e-4  # part of the points: fewer changes are the end of a number of steps
+_SHORT = 4  # index of the first number of steps in and after a split of a pair
+_PAIRS, _DIRECTIONS = 3, 3  # pairs that are tried, and eigenvectors for each
+_SMOOTH = 10  # steps of the walk whose ends are the scores
+_CHANGED = 2e-4  # share of the points: fewer changes do not pay for another round or split
 _MOST_ROUNDS = 50
 # Without the fall of a tenth Uspst has 7.7 % in place of 7.4 (one label a class, draws 120 to 149);
 # without the labels, MNIST 11 % in place of 2.4 where the label of a 5 lies amid the 3s (set 6).
@@ -152,7 +152,7 @@ def walk_down(problem: VolumeProblem, scores: Array, steps: tuple[int, ...] = ST
 
 
 def split(problem: VolumeProblem, found: Refinement) -> Refinement:
-    """Split pairs of classes of a refined answer: the other half of `refine`.
+    """Split pairs of classes after `walk_down`, as `refine` does.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def split(problem: VolumeProblem, found: Refinement) -> Refinement:
 
 
 def _refinement(problem: VolumeProblem, path: _Path, history: Array) -> Refinement:
-    """The end of a path, with the shares of its walks."""
+    """Make the result of a path, with scores by walks from its end."""
     smooth = diffused(problem, path.codes, _SMOOTH)
     return Refinement(
         path.codes,
@@ -182,7 +182,7 @@ def _refinement(problem: VolumeProblem, path: _Path, history: Array) -> Refineme
 def _history(
     problem: VolumeProblem, begun: Array, cuts: tuple[float, ...], before: Array | None
 ) -> Array:
-    """Cuts of the answer before and of the better ones on a path that began at `begun`."""
+    """Return the cuts of the answer before and of the better ones on a path from `begun`."""
     if before is None:
         return np.array(cuts)
     first, c = _cut(problem, before), problem.n_classes
@@ -207,13 +207,13 @@ class _Path:
         return replace(self, codes=codes, cuts=(*self.cuts, cut))
 
     def after(self, steps: int, offsets: Array | None) -> _Path:
-        """A round more."""
+        """Count a round."""
         spent = self.n_products + steps
         return replace(self, n_iter=self.n_iter + 1, n_products=spent, offsets=offsets)
 
 
 def _walked(problem: VolumeProblem, codes: Array, steps: tuple[int, ...]) -> _Path:
-    """The path from a partition by walks."""
+    """Refine a partition by walks."""
     return _descended(problem, _Path(codes, (_cut(problem, codes),)), steps)
 
 
@@ -236,12 +236,12 @@ def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _
 
 
 def _changed(problem: VolumeProblem, moved: Array) -> float:
-    """Part of the points."""
+    """Return the share of the points that moved, by their sizes."""
     return float(problem.sizes @ moved / problem.sizes.sum())
 
 
 def _split(problem: VolumeProblem, path: _Path) -> _Path:
-    """Split the pairs with the relatively largest cuts anew, while that pays."""
+    """Split the pairs with the relatively largest cuts anew, as long as the cut falls."""
     tried: dict[tuple[int, int], Array] = {}
     while True:
         for pair in worst_pairs(problem, path.codes)[:_PAIRS]:
@@ -257,14 +257,14 @@ def _split(problem: VolumeProblem, path: _Path) -> _Path:
 
 
 def _moved(problem: VolumeProblem, pair: tuple[int, int], before: Array, codes: Array) -> bool:
-    """Whether a pair of classes is another one than when it was tried last."""
+    """Return whether a pair of classes has changed since it was tried with the codes `before`."""
     differ = before != codes
     differ &= np.isin(before, pair) | np.isin(codes, pair)
     return _changed(problem, differ) > _CHANGED
 
 
 def _cut_anew(problem: VolumeProblem, path: _Path, pair: tuple[int, int]) -> _Path:
-    """Find a smaller cut of two classes alone that labels permit, from where they may be parted."""
+    """Split two classes anew along eigenvectors of their graph, if cut and labels permit."""
     rows = np.flatnonzero((path.codes == pair[0]) | (path.codes == pair[1]))
     present = (path.codes[rows] == pair[1]).astype(np.intp)
     part = pair_problem(problem, rows, present, pair)
@@ -304,19 +304,19 @@ def _cut_anew(problem: VolumeProblem, path: _Path, pair: tuple[int, int]) -> _Pa
 
 
 def _permission(problem: VolumeProblem, path: _Path) -> Callable[[Array, float], bool]:
-    """Whether a partition of a smaller cut may be taken, by the labels that it contradicts."""
-    told = problem.disagreeing(problem.members(path.codes))
-    borne = max(told, int(_CONTRADICTED * len(problem.index)))
+    """Make the test whether a partition of a smaller cut contradicts few enough labels."""
+    contradicted = problem.disagreeing(problem.members(path.codes))
+    tolerated = max(contradicted, int(_CONTRADICTED * len(problem.index)))
 
     def permitted(codes: Array, cut: float) -> bool:
-        most = borne if cut < _FALL * path.cuts[-1] else told
+        most = tolerated if cut < _FALL * path.cuts[-1] else contradicted
         return problem.disagreeing(problem.members(codes)) <= most
 
     return permitted
 
 
 def worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
-    """Pairs of classes that have edges between them, by their cut relative to the smaller one."""
+    """Sort the pairs of classes with edges between them by their cut over the smaller volume."""
     c = problem.n_classes
     cuts = problem.graph.cuts(codes, c)
     volume = np.maximum(np.bincount(codes, problem.graph.masses, c), np.finfo(float).tiny)
@@ -328,7 +328,7 @@ def worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
 def pair_problem(
     problem: VolumeProblem, rows: Array, present: Array, pair: tuple[int, int]
 ) -> VolumeProblem | None:
-    """Return two classes by themselves, at their present volumes.
+    """Make the problem of two classes alone, at their present volumes.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def pair_problem(
     rows : ndarray of int
         Their points.
     present : ndarray of int
-        1 where the second class is.
+        1 for points of the second class.
     pair : (int, int)
 
     Returns
@@ -367,7 +367,7 @@ def pair_problem(
 def smooth_functions(
     graph: GraphOperator, wanted: int, guess: Array, s: float
 ) -> tuple[Array, int]:
-    """Eigenvectors of L v = lambda D v after the constant one, about; and products with the graph.
+    """Approximate the first eigenvectors of L v = lambda D v after the constant one.
 
     Powers of the resolvent (D + sL)^-1 D on a few columns, one of which is a guess, then the best
     combinations (Rayleigh and Ritz). Only signs and order of the values are used: two digits do.
@@ -376,6 +376,7 @@ def smooth_functions(
     -------
     vectors : ndarray of shape (n, wanted), or fewer columns for fewer points
     n_iter : int
+        Products with the graph.
     """
     n, d = graph.n_points, graph.masses
     width = min(wanted + _SPARE, n - 1)
@@ -396,17 +397,17 @@ def smooth_functions(
 
 
 def _orthonormal(V: Array, d: Array) -> Array:
-    """In the metric of d, and to the constants."""
+    """Orthonormalise columns in the metric of d, also to the constants."""
     root = np.sqrt(d)[:, None]
     V = V - d @ V / d.sum()
     return np.asarray(np.linalg.qr(root * V)[0] / root)
 
 
 def share_out(problem: VolumeProblem, scores: Array) -> Array:
-    """Classes of the points at the volumes of the prior, with the largest sum of scores.
+    """Assign points to classes at the volumes of the prior, with the largest sum of scores.
 
-    Labelled points keep their class. Where the labels of a class alone are more than its volume,
-    no other point falls to it.
+    Labelled points keep their class. A class whose labels alone exceed its volume gets no other
+    point.
     """
     return _shared(problem, scores, None)[0]
 
@@ -414,7 +415,7 @@ def share_out(problem: VolumeProblem, scores: Array) -> Array:
 def _shared(
     problem: VolumeProblem, scores: Array, start: Array | None
 ) -> tuple[Array, Array | None]:
-    """The same, and the offsets of the classes, from which the next time may start."""
+    """Do `share_out` from earlier offsets of the classes; also return the new offsets."""
     codes = np.empty(problem.n_points, dtype=np.intp)
     codes[problem.index] = problem.codes
     free, mass = problem.free, problem.sizes[problem.free]
@@ -438,8 +439,8 @@ def open_volumes(problem: VolumeProblem, F: Array) -> Array:
     ----------
     problem : VolumeProblem
     F : ndarray of shape (u, c)
-        Scores of the points without a label: of equal remainders, the class that more of them elect
-        gets the point.
+        Scores of the points without a label. Of classes with equal remainders, the one with the
+        largest score at most points gets the point.
     """
     mass, c = problem.sizes[problem.free], problem.n_classes
     held = np.bincount(problem.codes, problem.sizes[problem.index], c)
@@ -450,10 +451,10 @@ def open_volumes(problem: VolumeProblem, F: Array) -> Array:
 
 
 def diffused(problem: VolumeProblem, codes: Array, steps: int) -> Array:
-    """P^t X (n, c) of an answer X."""
+    """Compute P^t X (n, c) of an answer X."""
     X = np.zeros((problem.n_points, problem.n_classes), dtype=problem.graph.dtype)
     X[np.arange(problem.n_points), codes] = 1
-    # Rows go on summing to one: of two classes one says all.
+    # Rows keep their sum of one, so that one column of two is enough.
     two = problem.n_classes == 2
     F = X[:, 1:] if two else X
     for _ in range(steps):
@@ -467,7 +468,7 @@ def _by_degree(problem: VolumeProblem, smooth: Array) -> Array:
 
 
 def _surely(smooth: Array, codes: Array, problem: VolumeProblem) -> Array:
-    """Scores whose first largest is the class: labels are sure, what volumes decided is unsure."""
+    """Set the scores of labelled points to 0 and 1, and raise others that miss their class."""
     smooth = smooth.copy()
     smooth[problem.index] = 0
     smooth[problem.index, problem.codes] = 1

@@ -20,7 +20,7 @@ _CACHED = 250_000  # shares: fewer stay in the cache in any order
 # Arrays of a number for every point and class that are alive at once, measured by one thread: 10
 # for known volumes and 16 for unknown ones.
 _ALONE, _BESIDE = 14, 6
-# Answers that are compared, and jobs at most that threads share.
+# Answers that are compared, and the most jobs that run in threads.
 _KNOWN, _UNKNOWN = (2, 2), (4, 3)
 
 
