@@ -305,7 +305,7 @@ def _tuned(
     )[0]
     for kind in _KINDS if n >= ann.CODED_POINTS else ("points",):
         more = 0 if kind == "points" else ann.MORE_CODED * (k + 1)
-        speed = session.n_threads / 2 * (ann.CODE_SPEED if kind == "codes" else 1)
+        speed = _PATIENCE * session.n_threads / 2 * (ann.CODE_SPEED if kind == "codes" else 1)
         most = ann.affordable_lists(n_lists, n, d, speed)
         # Neighbours that codes miss in twice the lists that hold them are not found in more lists.
         most = most if kind == "points" else min(most, 2 * holding, n_lists)
@@ -323,6 +323,9 @@ def _tuned(
     return search, recall
 
 
+# Time of a search over that of one in memory: a quarter of an hour with two threads. In the time of
+# one in memory 10^7 points read one list each, and the graph fell into a part for each list.
+_PATIENCE = 4
 _CURE = (
     "Reduce the features first, or use DaskAnchorGraphClassifier or DaskEigenfunctionClassifier, "
     "which need no neighbours."
