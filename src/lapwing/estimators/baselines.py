@@ -35,15 +35,24 @@ AnchorPrepared: TypeAlias = Prepared[Anchors, AnchorLaplacian]
 
 
 @dataclass(frozen=True, eq=False)
-class AnchorSolution(Solution):
-    """Solution with the values of the fits without each label, and their normalisation."""
+class BaselineSolution(Solution):
+    """Solution with the values of the fits without each label."""
 
     objective: Array
     values_without: Callable[[], Array]
-    normalize: Callable[[Array], Array]
 
     def assign(self, model: Any) -> None:
         model.objective_ = self.objective
+
+    def left_out(self) -> Array:
+        return self.values_without()
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorSolution(BaselineSolution):
+    """Solution with the normalisation of its values."""
+
+    normalize: Callable[[Array], Array]
 
     def left_out(self) -> Array:
         # The masses of all points hardly change with a label.
@@ -237,21 +246,7 @@ EigenfunctionPrepared: TypeAlias = Prepared[Eigenfunctions, None]
 
 
 @dataclass(frozen=True, eq=False)
-class EigenfunctionSolution(Solution):
-    """Solution with the values of the fits without each label."""
-
-    objective: Array
-    values_without: Callable[[], Array]
-
-    def assign(self, model: Any) -> None:
-        model.objective_ = self.objective
-
-    def left_out(self) -> Array:
-        return self.values_without()
-
-
-@dataclass(frozen=True, eq=False)
-class EigenfunctionRefits(Refits[EigenfunctionPrepared, EigenfunctionSolution]):
+class EigenfunctionRefits(Refits[EigenfunctionPrepared, BaselineSolution]):
     """Refits by the functions' values on all points.
 
     Attributes
@@ -263,11 +258,11 @@ class EigenfunctionRefits(Refits[EigenfunctionPrepared, EigenfunctionSolution]):
     estimator: EigenfunctionClassifier
     design: Array
 
-    def solve(self, prepared: EigenfunctionPrepared) -> EigenfunctionSolution:
+    def solve(self, prepared: EigenfunctionPrepared) -> BaselineSolution:
         fit, without = self.estimator._fit_labels(prepared, self.design[prepared.problem.index])
         function = _function(prepared.space, fit)
         values = function.settled(self.design @ fit.coef)
-        return EigenfunctionSolution(function, values, fit.objective, without)
+        return BaselineSolution(function, values, fit.objective, without)
 
     def values(self, prepared: EigenfunctionPrepared) -> Array:
         return self.solve(prepared).values
@@ -280,9 +275,7 @@ def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
 
 @document
 @parameters
-class EigenfunctionClassifier(
-    SemiSupervisedClassifier[EigenfunctionPrepared, EigenfunctionSolution]
-):
+class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, BaselineSolution]):
     r"""Classifier by eigenfunctions of the density's smoothness operator.
 
     The points are rotated to their principal directions, along each of which a histogram has
@@ -400,14 +393,14 @@ class EigenfunctionClassifier(
         progress: Stages,
         *,
         previous: Mapping[str, Any] | None = None,
-    ) -> EigenfunctionSolution:
+    ) -> BaselineSolution:
         problem, functions = prepared.problem, prepared.space
         with progress.stage("solve"):
             rows = functions.evaluate(rows_of(problem.X, problem.index))
             fit, without = self._fit_labels(prepared, rows)
         function = _function(functions, fit)
         values = self._values(function, problem.X)
-        return EigenfunctionSolution(function, values, fit.objective, without)
+        return BaselineSolution(function, values, fit.objective, without)
 
     def _values(self, function: EigenfunctionSum, X: Any) -> Any:
         """Compute decision values of all points."""
@@ -427,8 +420,8 @@ class EigenfunctionClassifier(
 
     def _refits(
         self, prepared: EigenfunctionPrepared
-    ) -> Refits[EigenfunctionPrepared, EigenfunctionSolution]:
+    ) -> Refits[EigenfunctionPrepared, BaselineSolution]:
         return EigenfunctionRefits(self, prepared, prepared.space.evaluate(prepared.problem.X))
 
-    def _diagnose(self, prepared: EigenfunctionPrepared, solution: EigenfunctionSolution) -> None:
+    def _diagnose(self, prepared: EigenfunctionPrepared, solution: BaselineSolution) -> None:
         return

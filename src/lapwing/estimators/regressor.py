@@ -66,13 +66,13 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
                 f"{', '.join(options)} is for a single target, and y has {len(columns)} columns. "
                 "Fit one estimator for each column, or leave it out."
             )
+        each = []
         for j, column in enumerate(columns):
             with naming_target(j, column):
-                read_targets(column)
+                each.append(self._read_targets(column))
         self._forget()
         self.__dict__.pop("_kept", None)  # of the fit before
         points, first = self._begin(X, columns[0])
-        each = [first, *map(self._read_targets, columns[1:])]
         for targets in each[1:]:
             input_checks.warn_labels(targets.warning)
         # All targets share the points: a row of weight 0 with any target is left out for all.
