@@ -1,4 +1,4 @@
-"""Which method: questions from the top, the first that fits decides."""
+"""Which method: follow the questions from the top to the first yes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from lapwing.plotting import PALETTE
 
 QUESTIONS = (
     ("Hundreds of labels a class,\nor few rows without one?", "A supervised model"),
-    ("Numbers to predict?", "LapRLSRegressor;\nmany rows: LapERLSRegressor"),
+    ("Numbers to predict?", "FewLabelRegressor;\nmany rows: LapERLSRegressor"),
     ("No idea what your\nclasses look like?", "FewLabelClassifier"),
-    ("Sparse text, or clusters\nwith few points between?", "S3VC"),
+    ("Sparse text, or clusters with\nfew points between them?", "S3VC"),
     ("One to five labels a class,\nand you know their sizes?", "BalancedGraphClassifier"),
-    ("More than 12,000 rows?", "LapERLSClassifier;\nno time: AnchorGraphClassifier"),
+    ("More than 12,000 rows?", "LapERLSClassifier;\nlittle time: AnchorGraphClassifier"),
     ("Three labels a class,\nand up to 5,000 rows?", "LapSVCCV"),
 )
 LAST = "LapSVC"
