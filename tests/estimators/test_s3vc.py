@@ -827,8 +827,8 @@ PARAMETERS: list[tuple[str, Any, str]] = [
         ("balance", value, "must be two fractions 0 <= lower <= upper <= 1 of the class 1.")
         for value in ((0.6, 0.4), (-0.1, 0.5), (0.5, 1.1), ("a", 1), (None, 0.5))
     ),
-    ("balance", {0: 0.4, 1: 0.4}, "must hold fractions between 0 and 1 that sum to 1."),
-    ("balance", {0: 1.4, 1: -0.4}, "must hold fractions between 0 and 1 that sum to 1."),
+    ("balance", {0: 0.4, 1: 0.4}, "must have fractions between 0 and 1 that sum to 1."),
+    ("balance", {0: 1.4, 1: -0.4}, "must have fractions between 0 and 1 that sum to 1."),
     ("balance", {0: 0.4}, "must give the fraction of every class, 0, 1, and of no other; it has 0"),
     ("balance", {}, "must give the fraction of every class, 0, 1, and of no other; it has none."),
 ]
@@ -860,7 +860,7 @@ COMBINATIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"fit_intercept": False},
         ValueError,
-        "balance='labels' sets the bias, which fit_intercept=False leaves out. Use "
+        "balance='labels' determines the bias, but fit_intercept=False. Use "
         "fit_intercept=True, or balance=None.",
     ),
     ({"space": "landmarks"}, TypeError, "space='landmarks' is no space. Use None (the full kernel"),
@@ -895,8 +895,8 @@ def test_a_precomputed_kernel_has_no_other_space(space: Any) -> None:
 def test_a_fraction_of_the_second_class_needs_two_classes(balance: Any) -> None:
     X, y, _ = clusters(3)
     message = (
-        f"balance={balance!r} speaks of the second of two classes, and there are 3. Give a dict "
-        "with the fraction of every class, or balance='labels'."
+        f"balance={balance!r} is the fraction of the second of two classes, but there are 3 "
+        "classes. Give a dict with the fraction of every class, or balance='labels'."
     )
     with pytest.raises(ValueError, match=re.escape(message)):
         S3VC(balance=balance).fit(X, y)

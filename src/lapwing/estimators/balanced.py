@@ -1,4 +1,4 @@
-"""Classification of a graph's points with the volumes of the classes held."""
+"""Graph classification with constraints on the class volumes."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ from lapwing.spaces.recipes import SpaceRecipe
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000
-_ROW = 0.5  # that a prior may lack for the labels of a class
-_FAR = 1e3  # from weights whose squares are the least number
-_SAMPLED = 256  # points that the distance to neighbours is measured at
+_ROW = 0.5  # rows by which a prior may fall short of the labels of a class
+_FAR = 1e3  # factor between the weights and those whose squares underflow
+_SAMPLED = 256  # points at which the distance to the neighbours is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +60,9 @@ class GraphContext:
     ----------
     diffusion : Diffusion
     space : Space
-        Of the function for new points, with G = I.
+        Space of the function for new points, with G = I.
     neighbors : Anchors or None
-        The points as those that vote.
+        Fitted points as voters for new points.
     """
 
     diffusion: Diffusion
@@ -91,7 +91,7 @@ class BalancedSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class BalancedRefits(Refits[BalancedPrepared, BalancedSolution]):
-    """Refits that factor the regression on the points once."""
+    """Refits that share the factorisation of the regression."""
 
     estimator: BalancedGraphClassifier
     regression: FunctionRegression
@@ -110,54 +110,57 @@ class BalancedGraphClassifier(
     Updatable[BalancedPrepared, BalancedSolution],
     SemiSupervisedClassifier[BalancedPrepared, BalancedSolution],
 ):
-    r"""Classifier that parts a graph into classes whose volumes are held.
+    r"""Graph partitioning into classes with prescribed or estimated volumes.
 
-    With one or two labels a class, labels alone leave open how far each class reaches. Here the
-    points are assigned so that few edges are cut, labels are kept and the classes have the volumes
-    of a prior: exactly where it is known, softly where it is not. All classes are found at once.
+    One or two labels per class do not determine where the boundaries between classes are. This
+    classifier partitions the graph of the points so that the weight of the edges between classes
+    is small, labelled points keep their labels, and the class volumes (numbers of rows) match a
+    prior, exactly if it is known and approximately otherwise. All classes are assigned jointly.
     With ``method='flow'`` and known volumes it minimises
 
-    .. math:: \sum_{i<j} w_{ij} [y_i \ne y_j] \quad \text{at the volumes of the prior, labels held;}
+    .. math:: \sum_{i<j} w_{ij} [y_i \ne y_j]
 
-    where the volumes are unknown, it does so at each of a few candidates and takes the most likely
-    one, see ``docs/guide/volumes.md``.
+    subject to the volumes and the labels. If the volumes are unknown, it does so for a few
+    candidate volumes and returns the most likely partition, see ``docs/guide/volumes.md``.
 
     Parameters
     ----------
     graph : graph recipe, sparse matrix, neighbours transformer or None, default=None
-        The graph. None is ``KNNGraph(10, weights='steep', power=1)``, of points that are mostly 0
-        with ``metric='cosine'``. Its power and normalisation do not count: the operators here are
-        weighed by the degrees.
+        The graph. None is ``KNNGraph(10, weights='steep', power=1)``, with ``metric='cosine'`` if
+        most entries of X are 0. `power` and `normalized` are ignored: the method has its own
+        normalisation by the degrees.
     kernel : str or callable, default='rbf'
         Kernel of the function for new points; 'precomputed' takes kernel matrices as X.
     {gamma}
     {degree}
     {coef0}
     C : float, default=10.0
-        Weight > 0 of the squares in the function's regression on the shares of the points.
+        Weight > 0 of the squared loss in the ridge regression that fits the function to the
+        partition.
     space : 'auto', space recipe or None, default='auto'
-        Of the function: 'auto' is ``Landmarks(2000)``, None the full kernel.
+        Space of the function for new points: 'auto' is ``Landmarks(2000)``, None the full kernel.
     n_votes : int, default=10
-        Nearest points of the fit that vote on a new point, beside the function; 0 leaves the vote
-        out. Sparse and precomputed X have none.
+        Number of nearest fitted points that vote on a new point; the decision value is the mean of
+        this vote and of the function. 0 turns the vote off; it is always off for sparse and
+        precomputed X.
     class_prior : {'unknown', 'labels', 'uniform'}, array-like, dict or None, default='unknown'
-        Parts of the classes in X. 'labels' takes the frequencies of the labels, 'uniform' equal
-        parts; numbers are in proportion, in the order of `classes_` or in a dict or a pandas Series
-        by class. They are met to one row (equal rows move together).
-        'unknown', or None, believes in the numbers of labels, each class given half a one more: in
-        equal parts for as many labels of each. The volumes may go where edges ask for it, and are
-        those that labels reach where cuts and labels left out speak for it.
+        Class proportions in X: those of the labels ('labels'), equal ones ('uniform'), or given up
+        to a common factor, in the order of `classes_` or by class in a dict or a pandas Series. The
+        answer has these proportions up to one row (duplicate rows get the same class). 'unknown',
+        or None, estimates them, starting from the label counts plus 1/2 (the Jeffreys prior), which
+        are equal if all classes have equally many labels. The estimate departs from these where the
+        graph or left-out labels favour other volumes.
     method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
-        'flow' is the least cut at known volumes or at candidates of these; 'mbo' volume-constrained
-        threshold dynamics and 'cut' the least cut from other starts, by continuation, both at the
-        volumes that follow the numbers of labels where the prior is not known; 'poisson',
-        'laplace' and 'random-walk' are learning without volumes, whose answers are moved to a known
-        prior at the end.
+        'flow' minimises the cut at known volumes, or at several candidate volumes. 'mbo' is
+        volume-constrained threshold dynamics, and 'cut' minimises the cut by continuation from
+        several starts; with an unknown prior both use the label counts plus 1/2. 'poisson',
+        'laplace' and 'random-walk' are Poisson learning, harmonic functions and random walks with
+        restart; they ignore volumes, and a known prior is met afterwards by class offsets.
     {unlabeled}
     updatable : bool, default=False
         Whether to keep the points, the graph and the landmarks after the fit, so that `add_labels`,
-        `suggest` and `suspicious_labels` work. The points are parted anew for other labels: each
-        added label costs that, and `suspicious_labels` once a label.
+        `suggest` and `suspicious_labels` work. Every call of `add_labels` computes the partition
+        again, and `suspicious_labels` once per label.
 
     Attributes
     ----------
@@ -166,32 +169,34 @@ class BalancedGraphClassifier(
     {transduction_}
     {probabilities_}
     virtual_labels_ : ndarray of shape (n_samples, n_columns)
-        Decision values of every row, of which `transduction_` comes.
+        Decision values of every row, from which `transduction_` is computed.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Shares of the classes at every row, as the method has them; no calibrated probabilities.
-        Those of 'flow' and 'cut' are of random walks of ten steps from a row: the fraction that
-        ends in each class. With 'flow' and unknown volumes they are averaged over the candidate
-        answers by their likelihood; a `NoClassStructureWarning` tells if one that is about as
-        likely as the answer has a tenth of the rows in another class.
+        Class distribution at every row according to the method; not calibrated probabilities. For
+        'flow' and 'cut' it is the fraction of random walks of ten steps from the row that end in
+        each class. With 'flow' and unknown volumes, these are averaged over the candidate
+        partitions by their likelihood; there is a `NoClassStructureWarning` if a candidate about as
+        likely as the answer assigns at least a tenth of the rows to another class.
     class_volumes_ : ndarray of shape (n_classes,)
-        Parts of the classes in all rows by the answer, `transduction_`. Where 'flow' holds a known
-        prior, a `ClassPriorWarning` tells if volumes that a tenth of the rows would have to move
-        for are five times as likely, by what they cut and by which labels they keep. None does not
-        say that the prior is right.
+        Class proportions of `transduction_`. With 'flow' and a known prior, there is a
+        `ClassPriorWarning` if other volumes, for which at least a tenth of the rows would change
+        class, are at least five times as likely given the cut and the labels. The absence of a
+        warning does not confirm the prior.
     objective_ : float
-        Of the method at its end; the weight of the edges between classes for 'flow' and 'cut', a
-        smoothed form of it for 'mbo'.
+        Final objective of the method: the weight of the edges between classes for 'flow' and 'cut',
+        a smoothed form of it for 'mbo'.
     history_ : dict of str to ndarray of shape (n_values, ...)
-        'objective' (n_values, 1) before each step and after the last one of each descent, in order,
-        and of each value: the number of its 'descent', within which it never rises, the 'scale',
-        'contrast', 'temperature' and 'softness' (NaN where a method has none). With 'flow' and
-        unknown volumes descents of an objective of soft volumes precede the refined cuts.
+        'objective' (n_values, 1), before each step and after the last step of each descent, and for
+        each value the number of its 'descent' (within which it never increases), 'scale',
+        'contrast', 'temperature' and 'softness' (NaN if the method has no such parameter). With
+        'flow' and unknown volumes, the descents on the objective with soft volumes come before the
+        refinements of the cut.
     n_iter_ : int
-        Products with the graph.
+        Number of products with the graph.
     {status_}
     edge_cut_ : float
-        Part of the edges' weight between classes, relative to what classes of these volumes cut by
-        chance: 0 is no edge, and 1 says that the graph knows nothing of the classes.
+        Weight of the edges between classes, divided by its expected value for a random assignment
+        with the same class volumes: 0 if no edge is cut, about 1 if the classes are unrelated to
+        the graph.
     {embedded_alpha_}
     {embedded_X_fit_}
     {embedded_basis_}
@@ -199,9 +204,10 @@ class BalancedGraphClassifier(
     {coef_}
     {intercept_}
     neighbors_ : Anchors
-        The points that vote, with their weights for new points: ``neighbors_.rows(X)``.
+        The points that vote on new points; ``neighbors_.rows(X)`` returns their weights.
     neighbor_values_ : ndarray of shape (n_points, n_columns)
-        What they vote, halved as the function is.
+        Decision values of these points, divided by two. Their weighted mean is added to the
+        function, which is fitted to halved values as well.
     {embedded_affinity_}
     {class_prior_}
     {labeled_}
@@ -210,14 +216,15 @@ class BalancedGraphClassifier(
 
     See Also
     --------
-    LapERLSClassifier : Virtual labels on a graph, for more labels.
+    LapERLSClassifier : Embedded regression, for more labels per class.
 
     Notes
     -----
-    Time and memory are those of the graph, of some 900 to 8000 sparse products with a column a
-    class (known volumes take the fewest) and of the regression. Decision values are 2 q - 1 of the
-    shares (of two classes their difference); for new points they are the mean of a ridge regression
-    on landmarks and of the vote of the nearest points.
+    The cost is that of the graph, of some 900 to 8000 products of the sparse affinity with a matrix
+    of one column per class (fewest for known volumes), and of the regression. Decision values are 2
+    q - 1 for the class distributions q (for two classes the difference of both entries); for new
+    points they are the mean of a ridge regression on landmarks and of the vote of the nearest
+    points.
 
     Examples
     --------
@@ -290,14 +297,14 @@ class BalancedGraphClassifier(
         return make_space(recipe, kernel, problem.X)
 
     def _neighbors(self, problem: Problem) -> Anchors | None:
-        """The points as voters, weighed as the graph's default weighs them."""
+        """Build the voters, with the kernel weights of the default graph."""
         n = problem.n_points
         if not self.n_votes or is_sparse(problem.X) or self._pairwise() or n < 2:
             return None
         points = np.ascontiguousarray(problem.X)
         found = Anchors(points, min(int(self.n_votes), n), "kernel")
         squared, _ = found.nearest(points[:: -(-n // _SAMPLED)])
-        # exp(-4 d^2 / d_k^2), d_k the distance to the farthest of the neighbours.
+        # exp(-4 d^2 / d_k^2), where d_k is the distance to the farthest neighbour.
         width = float(np.sqrt(squared[:, -1]).mean() / np.sqrt(8))
         return Anchors(points, found.n_nearest, "kernel", width)
 
@@ -323,7 +330,7 @@ class BalancedGraphClassifier(
         problem = _volume_problem(prepared)
         require_memory(
             partition_bytes(problem),
-            f"Parting {problem.n_points} points into {problem.n_classes} classes",
+            f"Partitioning {problem.n_points} points into {problem.n_classes} classes",
             "Fit to fewer rows and predict the others, or use float32 features.",
         )
         return PARTITIONS[self.method].solve(problem), problem
@@ -348,7 +355,7 @@ class BalancedGraphClassifier(
         return BalancedSolution(function, values, partition, problem, edge_cut, affinity)
 
     def _shift(self, values: Array) -> Array:
-        # Known volumes are met by the methods themselves: no offsets are left for new points.
+        # The methods meet known volumes themselves, so new points need no offsets.
         return values
 
     def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
@@ -358,7 +365,7 @@ class BalancedGraphClassifier(
         self.class_volumes_ = volumes / volumes.sum()
         shares = solution.partition.shares[problem.vertex]
         left_out = problem.vertex < 0
-        if left_out.any():  # rows of weight 0 are answered as new ones
+        if left_out.any():  # rows of weight 0 are predicted like new points
             shares[left_out] = _nearest_shares(values[left_out])
         self.label_distributions_ = shares
         return values
@@ -374,7 +381,7 @@ class BalancedGraphClassifier(
                 prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
             ),
         ]
-        # With wrong volumes the cut is no evidence about the graph.
+        # At wrong volumes a large cut is no evidence against the graph.
         if self._prior_contradicted(problem, partition):
             return
         if len(problem.free):
@@ -383,11 +390,11 @@ class BalancedGraphClassifier(
             )
         if partition.left_out is not None:
             warned.append(diagnostics.warn_labels_not_found_again(partition.left_out))
-        if not any(warned):  # each of these leaves many answers about as likely
+        if not any(warned):  # each of these implies several answers that are about as likely
             diagnostics.warn_two_answers(partition.in_doubt)
 
     def _prior_contradicted(self, problem: VolumeProblem, partition: Partition) -> bool:
-        """Warn of a known prior that was missed, or that the graph contradicts."""
+        """Warn if a known prior was not met, or if the graph contradicts it."""
         if not problem.exact:
             return False
         volumes = np.bincount(partition.codes, problem.sizes, problem.n_classes)
@@ -401,13 +408,13 @@ class BalancedGraphClassifier(
 
 
 def _check_weights(diffusion: Diffusion) -> None:
-    """Refuse weights whose squares are beyond the numbers that products have."""
+    """Raise if squared weights would overflow or underflow."""
     usual, least = float(np.median(diffusion.masses)), np.sqrt(np.finfo(diffusion.dtype).tiny)
     if not _FAR * least < usual < 1 / (_FAR * least):
         raise ValueError(
-            f"The weights of the graph sum to about {usual:.0e} a point, which products in "
-            f"{diffusion.dtype} cannot hold. Multiply all of them by one number, so that they are "
-            "about 1: the answer does not change."
+            f"The degrees of the graph are about {usual:.0e}, so products in {diffusion.dtype} "
+            "overflow or underflow. Rescale all weights by one factor so that they are about 1; "
+            "this does not change the answer."
         )
 
 
@@ -422,19 +429,19 @@ def _volume_problem(prepared: BalancedPrepared) -> VolumeProblem:
 
 
 def _with_room(problem: VolumeProblem, classes: Array) -> VolumeProblem:
-    """Raise the prior of classes to their labelled rows; refuse one that is a row or more short.
+    """Raise the prior of each class to its labelled rows, or fail if it is far below them.
 
-    If all rows of a class are labelled, the prior may be short by a last digit, or by the fraction
-    of a row that the user rounded off, which is no mistake.
+    If all rows of a class are labelled, rounding may leave the prior below them by a fraction of a
+    row, which is not an error of the user.
     """
     total = float(problem.sizes.sum())
     lacking = problem.known - total * problem.prior
     if len(problem.free) and float(lacking.max()) >= _ROW:
         k = int(lacking.argmax())
         raise ValueError(
-            f"class_prior leaves {total * problem.prior[k]:.1f} of all {total:g} rows for the "
-            f"class {classes.tolist()[k]!r}, which has {problem.known[k]:g} labelled. Give it a "
-            "larger part."
+            f"class_prior gives the class {classes.tolist()[k]!r} {total * problem.prior[k]:.1f} "
+            f"of {total:g} rows, but {problem.known[k]:g} rows are labelled so. Give it a larger "
+            "proportion."
         )
     full = lacking > 0
     if not full.any() or full.all():
@@ -445,16 +452,16 @@ def _with_room(problem: VolumeProblem, classes: Array) -> VolumeProblem:
 
 
 def _values(partition: Partition, dtype: np.dtype[Any]) -> Array:
-    """Shares as decision values between -1 and 1 that elect the classes; of two one column."""
+    """Convert class distributions to decision values in [-1, 1]; one column for two classes."""
     shares = partition.shares
     two = n_columns(shares.shape[1]) == 1
     values = shares[:, 1:] - shares[:, :1] if two else 2 * shares - 1
-    # Scores have more digits than shares.
+    # The codes come from scores, which have more digits than the distributions.
     return enforce_codes(values.astype(dtype, copy=False), partition.codes)
 
 
 def _history(partition: Partition) -> dict[str, Array]:
-    """Values of the objectives in order, and which descent each is of."""
+    """Concatenate the objective values of all descents."""
     stages = partition.history
     lengths = [len(stage.objective) for stage in stages]
     told = {"scale": "s"} | {name: name for name in ("contrast", "temperature", "softness")}
@@ -470,6 +477,6 @@ def _history(partition: Partition) -> dict[str, Array]:
 
 
 def _nearest_shares(values: Array) -> Array:
-    """Decision values as shares."""
+    """Convert decision values to class distributions."""
     parts = np.maximum(1 + of_each_class(values), np.finfo(values.dtype).tiny)
     return np.asarray(parts / parts.sum(axis=1, keepdims=True))

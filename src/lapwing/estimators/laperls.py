@@ -36,15 +36,15 @@ class LapERLSClassifier(
 ):
     r"""Laplacian embedded regularised least squares classifier.
 
-    Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
-    the kernel space follows them: for every one-vs-rest column (labels -1 and +1) it minimises
+    Virtual labels g of all points are fitted to the labels and smooth on a graph, and a function f
+    of the kernel space is fitted to g: for every one-vs-rest column (labels -1 and +1) it minimises
 
     .. math:: \tfrac12 \|h\|^2 + \tfrac{C}{2} \sum_i (f(x_i) - g_i)^2
         + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
 
-    ([1]_, (31), (33); f = h + b). f predicts new points, by the kernel alone; g is
-    the better answer on the training points. Kernel and graph never meet in a product, so that
-    many points take O(n m) memory with m landmarks and eigenvectors.
+    ([1]_, (31), (33); f = h + b). f predicts new points; g is more accurate than f
+    on the training points and gives `transduction_`. As no product of kernel and graph is needed,
+    memory is O(n m) with m landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -97,17 +97,16 @@ class LapERLSClassifier(
 
     See Also
     --------
-    LapESVC : The same with the epsilon-insensitive loss.
+    LapESVC : Epsilon-insensitive loss.
 
     Notes
     -----
-    With the full kernel a solution takes O(n^3); with landmarks or linear functions O(n m^2) in
-    one pass over row blocks of the points, of which only sums are kept. With
-    ``n_eigenvectors=None``, landmarks or linear functions, and more than 2000 points, conjugate
-    gradient applies kernel and graph instead.
+    A fit takes O(n^3) with the full kernel, and O(n m^2) in one pass over blocks of rows with
+    landmarks or linear functions. With ``n_eigenvectors=None``, landmarks or linear functions, and
+    more than 2000 points, the conjugate gradient method is used instead.
 
-    C, lam, mu and n_eigenvectors were chosen by the classifier's error over nine sets (the six of
-    [1]_'s Table II with 10 labels, G50C, USPST and PCMAC with 50).
+    The defaults of C, lam, mu and n_eigenvectors were chosen by the error over nine data sets (the
+    six of [1]_, Table II, with 10 labels; G50C, USPST and PCMAC with 50).
 
     References
     ----------
@@ -155,15 +154,15 @@ class LapERLSRegressor(
 ):
     r"""Laplacian embedded regularised least squares regression.
 
-    Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
-    the kernel space follows them: it minimises
+    Virtual labels g of all points are fitted to the targets and smooth on a graph, and a function f
+    of the kernel space is fitted to g. It minimises
 
     .. math:: \tfrac12 \|h\|^2 + \tfrac{C}{2} \sum_i (f(x_i) - g_i)^2
         + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
 
-    ([1]_, (31), (33); f = h + b). f predicts new points, by the kernel alone; g is
-    the better answer on the training points. Kernel and graph never meet in a product, so that
-    many points take O(n m) memory with m landmarks and eigenvectors.
+    ([1]_, (31), (33); f = h + b). f predicts new points; g is more accurate than f
+    on the training points and gives `transduction_`. As no product of kernel and graph is needed,
+    memory is O(n m) with m landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -207,17 +206,17 @@ class LapERLSRegressor(
 
     See Also
     --------
-    LapESVR : The same with the epsilon-insensitive loss.
+    LapESVR : Epsilon-insensitive loss.
 
     Notes
     -----
-    With the full kernel a solution takes O(n^3); with landmarks or linear functions O(n m^2) in
-    one pass over row blocks of the points, of which only sums are kept. With
-    ``n_eigenvectors=None``, landmarks or linear functions, and more than 2000 points, conjugate
-    gradient applies kernel and graph instead.
+    A fit takes O(n^3) with the full kernel, and O(n m^2) in one pass over blocks of rows with
+    landmarks or linear functions. With ``n_eigenvectors=None``, landmarks or linear functions, and
+    more than 2000 points, the conjugate gradient method is used instead.
 
-    C, lam, mu and n_eigenvectors were chosen by the squared error over six small sets (diabetes,
-    Friedman 1, swiss roll, S curve, a linear and a smooth function) with 30 and 100 labels.
+    The defaults of C, lam, mu and n_eigenvectors were chosen by the squared error over six small
+    data sets (diabetes, Friedman 1, swiss roll, S curve, a linear and a smooth function) with 30
+    and 100 labels.
 
     References
     ----------
@@ -266,15 +265,15 @@ class _TubeEstimator(EmbeddedEstimator):
 class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector classifier.
 
-    Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
-    the kernel space follows them: for every one-vs-rest column (labels -1 and +1) it minimises
+    Virtual labels g of all points are fitted to the labels and smooth on a graph, and a function f
+    of the kernel space is fitted to g: for every one-vs-rest column (labels -1 and +1) it minimises
 
     .. math:: \tfrac12 \|h\|^2 + C \sum_i \max(0, |f(x_i) - g_i| - \epsilon)
         + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
 
-    ([1]_, (14), (23); f = h + b). f predicts new points, by the kernel alone; g is
-    the better answer on the training points. Kernel and graph never meet in a product, so that
-    many points take O(n m) memory with m landmarks and eigenvectors.
+    ([1]_, (14), (23); f = h + b). f predicts new points; g is more accurate than f
+    on the training points and gives `transduction_`. As no product of kernel and graph is needed,
+    memory is O(n m) with m landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -287,9 +286,8 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
     {mu}
     {n_eigenvectors}
     epsilon : float, default=0.0
-        Half width of the tube around g in which residuals cost nothing, in the units of y,
-        where labels are -1 and +1.
-        0 fits every virtual label by the absolute error; only with more are coefficients 0.
+        Half width >= 0 of the tube around g in which residuals have no loss (labels are -1 and +1).
+        0 is the absolute error; coefficients can be exactly 0 only for epsilon > 0.
     {graph}
     {embedded_space}
     {embedded_regression_bias}
@@ -330,14 +328,14 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
 
     See Also
     --------
-    LapERLSClassifier : The same with the squared loss, a single linear system for all classes.
+    LapERLSClassifier : Squared loss, which requires a single linear system for all classes.
 
     Notes
     -----
-    A column takes some 10 to 30 factorisations: O(n^3) each with the full kernel, O(n m^2) with
-    landmarks or linear functions. ``n_eigenvectors=None`` always takes the former. Threads share
-    the columns where there are at least half as many as threads, each with matrices of its own;
-    callbacks are then called from any of the threads, one at a time.
+    A column takes some 10 to 30 factorisations: O(n^3) each with the full kernel or
+    ``n_eigenvectors=None``, O(n m^2) with landmarks or linear functions. If there are at least half
+    as many columns as threads, columns run in parallel, each with its own matrices; callbacks are
+    then called from these threads, one at a time.
 
     References
     ----------
@@ -383,15 +381,15 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
 class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector regression.
 
-    Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
-    the kernel space follows them: it minimises
+    Virtual labels g of all points are fitted to the targets and smooth on a graph, and a function f
+    of the kernel space is fitted to g. It minimises
 
     .. math:: \tfrac12 \|h\|^2 + C \sum_i \max(0, |f(x_i) - g_i| - \epsilon)
         + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
 
-    ([1]_, (14), (23); f = h + b). f predicts new points, by the kernel alone; g is
-    the better answer on the training points. Kernel and graph never meet in a product, so that
-    many points take O(n m) memory with m landmarks and eigenvectors.
+    ([1]_, (14), (23); f = h + b). f predicts new points; g is more accurate than f
+    on the training points and gives `transduction_`. As no product of kernel and graph is needed,
+    memory is O(n m) with m landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -404,8 +402,8 @@ class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _Tube
     {regression_mu}
     {regression_n_eigenvectors}
     epsilon : float, default=0.0
-        Half width of the tube around g in which residuals cost nothing, in the units of y.
-        0 fits every virtual label by the absolute error; only with more are coefficients 0.
+        Half width >= 0 of the tube around g in which residuals have no loss, in the units of y. 0
+        is the absolute error; coefficients can be exactly 0 only for epsilon > 0.
     {graph}
     {embedded_space}
     {embedded_regression_bias}
@@ -436,14 +434,14 @@ class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _Tube
 
     See Also
     --------
-    LapERLSRegressor : The same with the squared loss, a single linear system.
+    LapERLSRegressor : Squared loss, which requires a single linear system.
 
     Notes
     -----
-    A column takes some 10 to 30 factorisations: O(n^3) each with the full kernel, O(n m^2) with
-    landmarks or linear functions. ``n_eigenvectors=None`` always takes the former. Threads share
-    the columns where there are at least half as many as threads, each with matrices of its own;
-    callbacks are then called from any of the threads, one at a time.
+    A column takes some 10 to 30 factorisations: O(n^3) each with the full kernel or
+    ``n_eigenvectors=None``, O(n m^2) with landmarks or linear functions. If there are at least half
+    as many columns as threads, columns run in parallel, each with its own matrices; callbacks are
+    then called from these threads, one at a time.
 
     References
     ----------

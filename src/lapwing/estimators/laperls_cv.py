@@ -1,4 +1,4 @@
-"""Laplacian embedded regularised least squares that chooses its parameters."""
+"""Laplacian embedded regularised least squares with parameter selection."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Spectrum(NamedTuple):
 
     recipe: GraphRecipe
     laplacian: Laplacian
-    pairs: Eigenpairs  # those of powers of one Laplacian are the same object
+    pairs: Eigenpairs  # shared between the powers of one Laplacian
 
 
 EmbeddedPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[Spectrum, ...]]
@@ -112,7 +112,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         return tuple(found)
 
     def _forecast(self, widths: tuple[KernelWidth, ...], spectra: tuple[Spectrum, ...]) -> None:
-        """Warn before a long path of its time, and name a faster alternative."""
+        """Warn before a long path, with its time and a faster alternative."""
         n, m = widths[0].space.n_points, widths[0].space.n_coef
         n_factors = len(widths) * len(self.Cs)
         seconds = n_factors * (float(n) * min(n, m) ** 2 / 3) / SPEED
@@ -123,7 +123,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         for width, C in product(prepared.space, map(float, self.Cs)):
             begun = perf_counter()
             found: list[tuple[Mapping[str, Any], Array]] = []
-            # With several widths only one matrix is held at a time.
+            # With several widths only one kernel matrix is in memory at a time.
             space = width.space if len(prepared.space) == 1 else _again(width.space)
             for spectrum, path in self._paths(prepared, space, C, wanted):
                 params = {"C": C, **width.params, "graph": spectrum.recipe}
@@ -233,33 +233,35 @@ _N_EIGENVECTORS = (25, "auto", 100)
 class LapERLSClassifierCV(
     SemiSupervisedClassifier[EmbeddedPathPrepared, PathSolution], EmbeddedPath
 ):
-    r"""Laplacian embedded regularised least squares classifier that chooses its own parameters.
+    r"""Laplacian embedded regularised least squares classifier with built-in parameter selection.
 
-    Tries every setting of a grid and is from then on `LapERLSClassifier` with the one whose leave-
-    one-out squared error of the virtual labels is the least. The setting nearest to the defaults of
+    Evaluates every setting of a grid by the leave-one-out squared error of the virtual labels, and
+    fits `LapERLSClassifier` with the selected one. The setting nearest to the defaults of
     `LapERLSClassifier` is preferred: another one must be better by more than 1.6 standard errors of
-    the difference, which a few labels make large. The errors are exact: those of fits without the
-    label, with all other points, unlabelled ones too. They come from one elimination of the
-    function a width and C, and from systems of the size of the eigenvectors and of the labels.
+    the difference, which are large with few labels. The leave-one-out errors are exact: each is
+    that of the fit to all other points, unlabelled ones included. They are computed from one
+    elimination of the function for each width and C, and from systems of the size of the
+    eigenvectors and of the labels.
 
     Parameters
     ----------
     {embedded_kernel}
     gammas : array-like of float or 'scale', or None, default=('scale',)
-        Widths of the kernel to try; 'scale' is one over the total variance of X. None is 'scale'
-        and four times it. They matter little to the virtual labels, by which settings are compared,
-        and each takes as long as a fit.
+        Widths of the kernel to try; 'scale' is 1 / sum_j Var(x_j). None tries 'scale' and four
+        times it. They hardly affect the virtual labels, by which settings are compared, and each
+        takes as long as a fit.
     {degree}
     {coef0}
     Cs : array-like of float, default=(10.0,)
         Weights > 0 of the loss between f and g at every point to try.
     lams : array-like of float, default=(1e2, 1e4)
-        Weights lambda > 0 of the labels in g to try; times the sample weights.
+        Weights lambda > 0 of the squared error of g on labelled points to try, multiplied by the
+        sample weights.
     mus : array-like of float, default=(1e3, 1e4)
         Weights >= 0 of the smoothness of g on the graph to try.
     n_eigenvectors : array-like of int or 'auto', default=(25, 'auto', 100)
-        Numbers of eigenvectors to try, each at most n; g is sought in their span. 'auto' is 50, or
-        two a class if that is more.
+        Numbers of eigenvectors to try, in whose span g is sought; each at most n. 'auto' is 50, or
+        two per class if that is more.
     {graphs}
     {embedded_space}
     fit_intercept : bool, default=False
@@ -287,12 +289,12 @@ class LapERLSClassifierCV(
     {embedded_basis_}
     {kernel_}
     eigenvalues_ : ndarray of shape (n_eigenvectors,)
-        Of L, ascending.
+        Eigenvalues of L, ascending.
     {objective_}
     optimality_ : ndarray of shape (n_columns,)
-        Relative residual of the linear equations, a column.
+        Relative residual of the linear system of each column.
     n_iter_ : int
-        1: solvers are direct.
+        Always 1, as the solvers are direct.
     solver_ : str
         'cholesky' (kernel matrix) or 'normal equations' (features).
     {status_}
@@ -305,20 +307,21 @@ class LapERLSClassifierCV(
 
     See Also
     --------
-    LapERLSClassifier : One setting.
-    LapRLSClassifierCV : The same for functions of the kernel alone.
+    LapERLSClassifier : Plain estimator with fixed parameters.
+    LapRLSClassifierCV : Manifold regularisation, without virtual labels.
 
     Notes
     -----
-    With few labels most settings miss no label at all: they differ in the squared error only. If a
-    class has one label only, nothing can be left out; then the values nearest to the defaults of
-    `LapERLSClassifier` are taken, with a warning.
+    With few labels, most settings predict all left-out labels correctly and differ in the squared
+    error only. If a class has only one label, nothing can be left out; the setting nearest to the
+    defaults of `LapERLSClassifier` is used, with a warning.
 
-    Weights of the samples and the classes are those of the whole fit, in the errors too. The
-    offsets of a class prior are no part of the errors.
+    Sample and class weights are those of the complete fit, also in the errors. The offsets of a
+    class prior are not included in the errors.
 
-    Time is one fit a width and C, one search for neighbours and set of eigenpairs a graph (powers
-    share them), and O(r^3) a setting of mu, r eigenvectors, power and graph.
+    Time is that of one fit for each width and C, one neighbour search and set of eigenpairs for
+    each graph (shared between powers), and O(r^3) for each combination of mu, number of
+    eigenvectors r, power and graph.
 
     Examples
     --------

@@ -24,8 +24,8 @@ from lapwing.losses.registry import as_loss
 class LapSVC(ManifoldClassifier):
     r"""Laplacian support vector machine.
 
-    Learns from labelled and unlabelled points together by manifold regularisation: with f = h + b,
-    h in the space of the kernel, it minimises for every one-vs-rest column
+    Manifold regularisation with labelled and unlabelled points: with f = h + b, h in the space of
+    the kernel, it minimises for every one-vs-rest column
 
     .. math:: \tfrac12 \Big[\sum_{i \in L} w_i \max(0, 1 - y_i f(x_i))^2
               + \gamma_A \|h\|^2 + \gamma_I f^T L^p f\Big]
@@ -35,8 +35,8 @@ class LapSVC(ManifoldClassifier):
     .. math:: \sum_{i \in L} w_i \max(0, 1 - y_i f(x_i))
               + \gamma_A \|h\|^2 + \gamma_I f^T L^p f
 
-    for ``loss='hinge'`` ([1]_, (4); [2]_). L is the Laplacian of a graph of all points, f in the
-    intrinsic norm the vector of values on them, bias included.
+    for ``loss='hinge'`` ([1]_, (4); [2]_). L is the Laplacian of a graph of all points; in the
+    intrinsic norm, f is the vector of decision values at all points, including the bias.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class LapSVC(ManifoldClassifier):
 
     See Also
     --------
-    LapRLSClassifier : The same with the squared loss: one linear system.
+    LapRLSClassifier : Squared loss, which requires a single linear system.
 
     Notes
     -----
-    Time is O(n^2 d) for the kernel matrix plus the solver's; memory one n x n matrix in the
-    precision of X (float32 halves it), three for the direct solvers.
+    Time is O(n^2 d) for the kernel matrix plus that of the solver. Memory is one n x n matrix in
+    the precision of X (half as much in float32), or three for the direct solvers.
 
     References
     ----------
@@ -159,8 +159,8 @@ class LapSVR(ManifoldRegressor):
               + \gamma_A \|h\|^2 + \gamma_I f^T L^p f
 
     ([1]_, Section 2, with the epsilon-insensitive loss). L is the Laplacian of a graph of all
-    points, f in the intrinsic norm the vector of values on them, bias included. NaN in y marks
-    unlabelled points.
+    points; in the intrinsic norm, f is the vector of values at all points, including the bias.
+    Unlabelled points have NaN in y.
 
     Parameters
     ----------
@@ -170,16 +170,16 @@ class LapSVR(ManifoldRegressor):
     {coef0}
     {gamma_A}
     gamma_I : float, default=0.01
-        Weight >= 0 of the intrinsic norm; 0 leaves the graph out. Only gamma_I / gamma_A decides
-        how far the graph deforms the kernel. The default smooths by less than the classifiers':
-        values are to be followed, where classes only need a sign.
+        Weight >= 0 of the intrinsic norm; with 0 no graph is built. Only the ratio
+        gamma_I / gamma_A determines how far the graph deforms the kernel. The default is smaller
+        than for classifiers, as targets are to be approximated and not only their sign.
     epsilon : float, default=0.1
-        Half the width of the tube, >= 0, in the units of y, in which errors cost nothing.
+        Half width >= 0 of the tube in which residuals have no loss, in the units of y.
     {graph}
     {kinked_solver}
     fit_intercept : bool, default=True
-        Whether to add an unregularised bias. The intrinsic norm sees the bias, so a normalised
-        Laplacian, which is not zero on constants, shrinks it.
+        Whether to add a bias without a penalty of its own. The intrinsic norm includes the bias,
+        so a normalised Laplacian, which is not zero on constants, shrinks it.
     {tol}
     {max_iter}
     {updatable}
@@ -206,15 +206,15 @@ class LapSVR(ManifoldRegressor):
 
     See Also
     --------
-    LapRLSRegressor : The same with the squared loss.
+    LapRLSRegressor : Squared loss.
 
     Notes
     -----
-    The loss grows with the first power of the error and the norms with the second, so the units of
-    y matter: scale y to about one before fitting, and predictions back, or weigh the norms less.
+    The loss is linear in the scale of y and the norms are quadratic, so the units of y matter:
+    scale y to about one before fitting and scale predictions back, or adapt gamma_A and gamma_I.
 
-    On five sets with 20, 40 and 80 targets the default gamma made errors a quarter smaller in the
-    mean than 'scale'. `FewLabelRegressor` and `LapRLSRegressorCV` choose it by the targets.
+    On five data sets with 20, 40 and 80 targets, errors with the default gamma were a quarter
+    smaller on average than with 'scale'. `FewLabelRegressor` and `LapRLSRegressorCV` select gamma.
 
     References
     ----------
@@ -234,7 +234,7 @@ class LapSVR(ManifoldRegressor):
     True
     """
 
-    # No stopping, warm start or seed: the dual has no iterates to stop at or to go on from.
+    # No stopping, warm start or seed, as the dual solver has no iterates to stop or start at.
     kernel: Any = "rbf"
     _: KW_ONLY
     gamma: float | str = "wide"
@@ -259,13 +259,13 @@ class LapSVR(ManifoldRegressor):
 class LapRLSClassifier(ManifoldClassifier):
     r"""Laplacian regularised least squares classifier.
 
-    Fits targets -1 and +1 in the least squares sense: with f = h + b, h in the space of the kernel,
-    it minimises for every one-vs-rest column
+    Least squares fit of the targets -1 and +1: with f = h + b, h in the space of the kernel, it
+    minimises for every one-vs-rest column
 
     .. math:: \sum_{i \in L} w_i (y_i - f(x_i))^2 + \gamma_A \|h\|^2 + \gamma_I f^T L^p f
 
-    ([1]_, (14)). L is the Laplacian of a graph of all points, f in the intrinsic norm the vector of
-    values on them, bias included.
+    ([1]_, (14)). L is the Laplacian of a graph of all points; in the intrinsic norm, f is the
+    vector of decision values at all points, including the bias.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ class LapRLSClassifier(ManifoldClassifier):
 
     See Also
     --------
-    LapSVC : The same with the (squared) hinge, which leaves points beyond the margin alone.
+    LapSVC : Hinge and squared hinge, which do not penalise points beyond the margin.
 
     References
     ----------
@@ -374,8 +374,8 @@ class LapRLSRegressor(
 
     .. math:: \sum_{i \in L} w_i (y_i - f(x_i))^2 + \gamma_A \|h\|^2 + \gamma_I f^T L^p f
 
-    ([1]_, (14), [2]_). L is the Laplacian of a graph of all points, f in the intrinsic norm the
-    vector of values on them, bias included. NaN in y marks unlabelled points.
+    ([1]_, (14), [2]_). L is the Laplacian of a graph of all points; in the intrinsic norm, f is the
+    vector of values at all points, including the bias. Unlabelled points have NaN in y.
 
     Parameters
     ----------
@@ -385,16 +385,16 @@ class LapRLSRegressor(
     {coef0}
     {gamma_A}
     gamma_I : float, default=0.01
-        Weight >= 0 of the intrinsic norm; 0 leaves the graph out. Only gamma_I / gamma_A decides
-        how far the graph deforms the kernel. The default smooths by less than the classifiers':
-        values are to be followed, where classes only need a sign.
+        Weight >= 0 of the intrinsic norm; with 0 no graph is built. Only the ratio
+        gamma_I / gamma_A determines how far the graph deforms the kernel. The default is smaller
+        than for classifiers, as targets are to be approximated and not only their sign.
     {graph}
     {solver}
     {stopping}
     {validation_fraction}
     fit_intercept : bool, default=True
-        Whether to add an unregularised bias. The intrinsic norm sees the bias, so a normalised
-        Laplacian, which is not zero on constants, shrinks it.
+        Whether to add a bias without a penalty of its own. The intrinsic norm includes the bias,
+        so a normalised Laplacian, which is not zero on constants, shrinks it.
     {stopping_tol}
     {max_iter}
     {warm_start}
@@ -424,12 +424,12 @@ class LapRLSRegressor(
 
     See Also
     --------
-    LapSVR : The same with the epsilon-insensitive loss.
+    LapSVR : Epsilon-insensitive loss.
 
     Notes
     -----
-    On five sets with 20, 40 and 80 targets the default gamma made errors a quarter smaller in the
-    mean than 'scale'. `FewLabelRegressor` and `LapRLSRegressorCV` choose it by the targets.
+    On five data sets with 20, 40 and 80 targets, errors with the default gamma were a quarter
+    smaller on average than with 'scale'. `FewLabelRegressor` and `LapRLSRegressorCV` select gamma.
 
     References
     ----------

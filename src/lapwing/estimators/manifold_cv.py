@@ -1,4 +1,4 @@
-"""Laplacian regularised least squares and support vector machines that choose their parameters."""
+"""Laplacian regularised least squares and support vector machines with parameter selection."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
     def _forecast(
         self, widths: tuple[KernelWidth, ...], graphs: tuple[RecipeGraph, ...] | None
     ) -> None:
-        """Warn before a long path of its time, and name a faster alternative."""
+        """Warn before a long path, with its time and a faster alternative."""
         smoothing = np.array([gamma_I for gamma_I in self.gamma_Is if gamma_I > 0])
         ratios = n_ratios(np.asarray(self.gamma_As, dtype=np.float64), smoothing)
         n_factors = len(widths) * (1 + len(graphs or ()) * ratios)
@@ -77,7 +77,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
             input_checks.warn_long_path(type(self).__name__, size, n_factors, seconds)
 
     def _widths(self, kernels: list[Kernel | None], problem: Problem) -> tuple[KernelWidth, ...]:
-        """Make the spaces; a matrix is held only if there is a single one."""
+        """Make the spaces; with several widths no kernel matrix is kept."""
         widths = []
         for kernel in kernels:
             if kernel is None:
@@ -91,7 +91,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         return tuple(widths)
 
     def _held(self, width: KernelWidth) -> KernelWidth:
-        """Hold the matrix in memory, and check it if it may not be positive semi-definite."""
+        """Compute the kernel matrix, and check it if it may not be positive semi-definite."""
         space = width.space.stored()
         if space is width.space:
             return width
@@ -202,17 +202,19 @@ def _first(prepared: ManifoldPathPrepared) -> dict[str, Any]:
 # values of gamma_A and gamma_I gain nothing (26.0 to 26.5 at 3 labels with gamma_I = 0.01).
 _GAMMA_AS = (1e-4, 1e-2)
 _GAMMA_IS = (1.0, 1e2)
-# LapSVC's 1e-4 is left out. A label of weight w pulls by w / gamma_A, and with narrow kernels class
-# weights as small as that would still be followed (scikit-learn's check of class weights). On
-# fifteen sets, 5 draws of 3 / 10 labels, it gains nothing: 23.2 / 13.4 % with, 23.4 / 13.2 without.
+# Without 1e-4, the default of LapSVC. The influence of a label of weight w grows with w / gamma_A,
+# and with narrow kernels even tiny class weights would be fitted (scikit-learn's check of class
+# weights). On fifteen sets, 5 draws of 3 / 10 labels, it gains nothing: 23.2 / 13.4 % with it, 23.4
+# / 13.2 without.
 _GAMMA_AS_OF_MARGINS = (1e-3, 1e-2)
 _GAMMA_AS_OF_VALUES = (1e-4, 1e-2, 1.0)
-_GAMMA_IS_OF_VALUES = (0.0, 1e-4, 1e-2, 1.0)  # 0: the targets alone may say most
-# Values are smooth where classes are not. RMSE with 40 targets, six draws, columns standardised,
-# by 'scale' and four times it / these: diabetes 63.5 / 61.3, friedman1 3.41 / 3.16, friedman2 140
-# / 61, swiss roll 0.219 / 0.202; of the targets alone a Gaussian process has 62.9, 3.11, 61, 0.143.
+_GAMMA_IS_OF_VALUES = (0.0, 1e-4, 1e-2, 1.0)  # 0: a graph may not help
+# Regression functions are smoother than classes. RMSE with 40 targets, six draws, standardised
+# columns, with 'scale' and four times it / these: diabetes 63.5 / 61.3, friedman1 3.41 / 3.16,
+# friedman2 140 / 61, swiss roll 0.219 / 0.202; a Gaussian process on the targets only has 62.9,
+# 3.11, 61, 0.143.
 _WIDTHS_OF_VALUES = (0.03, 0.2, 1.0, 4.0)
-# Of one target alone nothing is chosen: this width is then taken.
+# Width for a single target, for which nothing can be selected.
 _USUAL_WIDTH_OF_VALUES = 0.2
 
 
@@ -221,15 +223,15 @@ _USUAL_WIDTH_OF_VALUES = 0.2
 class LapRLSClassifierCV(
     SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution], ManifoldPath
 ):
-    r"""Laplacian regularised least squares classifier that chooses its own parameters.
+    r"""Laplacian regularised least squares classifier with built-in parameter selection.
 
-    Tries every setting of a grid and is from then on `LapRLSClassifier` with the one whose leave-
-    one-out squared error on the labels is the least. The setting nearest to the defaults of
+    Evaluates every setting of a grid by its leave-one-out squared error on the labels, and fits
+    `LapRLSClassifier` with the selected one. The setting nearest to the defaults of
     `LapRLSClassifier` is preferred: another one must be better by more than 1.6 standard errors of
-    the difference, which a few labels make large. The errors are exact: those of fits without the
-    label, with all other points, unlabelled ones too. They come from shared factorisations, one a
-    ratio gamma_I / gamma_A, width and graph, so that 7 values of gamma_A and of gamma_I cost less
-    than ten fits.
+    the difference, which are large with few labels. The leave-one-out errors are exact: each is
+    that of the fit to all other points, unlabelled ones included. They are computed from one
+    factorisation for each ratio gamma_I / gamma_A, width and graph, so that 7 values of gamma_A and
+    of gamma_I cost less than ten fits.
 
     Parameters
     ----------
@@ -240,7 +242,7 @@ class LapRLSClassifierCV(
     gamma_As : array-like of float, default=(1e-4, 1e-2)
         Weights > 0 of the ambient norm to try.
     gamma_Is : array-like of float, default=(1.0, 1e2)
-        Weights >= 0 of the intrinsic norm to try; 0 leaves the graph out.
+        Weights >= 0 of the intrinsic norm to try; 0 is without a graph.
     {graphs}
     {fit_intercept}
     {path_tol}
@@ -280,20 +282,20 @@ class LapRLSClassifierCV(
 
     See Also
     --------
-    LapRLSClassifier : One setting.
-    LapSVCCV : The same with the (squared) hinge.
+    LapRLSClassifier : Plain estimator with fixed parameters.
+    LapSVCCV : Hinge and squared hinge.
 
     Notes
     -----
-    With few labels most settings miss no label at all: they differ in the squared error only. If a
-    class has one label only, nothing can be left out; then the values nearest to the defaults of
-    `LapRLSClassifier` are taken, with a warning.
+    With few labels, most settings predict all left-out labels correctly and differ in the squared
+    error only. If a class has only one label, nothing can be left out; the setting nearest to the
+    defaults of `LapRLSClassifier` is used, with a warning.
 
-    Weights of the samples and the classes are those of the whole fit, in the errors too. The
-    offsets of a class prior are no part of the errors.
+    Sample and class weights are those of the complete fit, also in the errors. The offsets of a
+    class prior are not included in the errors.
 
-    Time is O(n^3) a ratio, width and graph, half of a plain fit's; memory four n x n matrices in
-    double precision.
+    Each combination of ratio, width and graph takes O(n^3), half of the time of a plain fit. Memory
+    is four n x n matrices in double precision.
 
     Examples
     --------
@@ -332,32 +334,31 @@ class LapRLSRegressorCV(
     GaussianRegressor[ManifoldPathPrepared, PathSolution],
     ManifoldPath,
 ):
-    r"""Laplacian regularised least squares regression that chooses its own parameters.
+    r"""Laplacian regularised least squares regression with built-in parameter selection.
 
-    Tries every setting of a grid and is from then on `LapRLSRegressor` with the one under which the
-    targets are likeliest: a fit is the posterior mean of a Gaussian process, whose covariance is
-    the kernel that the graph deforms, and the setting with the largest marginal likelihood [1]_ is
-    taken. The leave-one-out errors of all settings are reported as well. They are exact: those of
-    fits without the target, with all other points, unlabelled ones too. Both come from shared
-    factorisations, one a ratio gamma_I / gamma_A, width and graph, so that 7 values of gamma_A and
-    of gamma_I cost less than ten fits.
+    Evaluates every setting of a grid by the marginal likelihood of the targets [1]_, and fits
+    `LapRLSRegressor` with the most likely one: a fit is the posterior mean of a Gaussian process
+    whose covariance is the deformed kernel. The leave-one-out errors of all settings are reported
+    as well. They are exact: each is that of the fit to all other points, unlabelled ones included.
+    Both are computed from one factorisation for each ratio gamma_I / gamma_A, width and graph, so
+    that 7 values of gamma_A and of gamma_I cost less than ten fits.
 
     Parameters
     ----------
     {kernel}
     gammas : array-like of float or 'scale', or None, default=None
-        Widths of the kernel to try; 'scale' is one over the total variance of X. None is 0.03, 0.2,
-        1 and 4 times 'scale'. Kernels without a width have one setting.
+        Widths of the kernel to try; 'scale' is 1 / sum_j Var(x_j). None tries 0.03, 0.2, 1 and 4
+        times 'scale'. Ignored for kernels without a width.
     {degree}
     {coef0}
     gamma_As : array-like of float, default=(1e-4, 1e-2, 1.0)
         Weights > 0 of the ambient norm to try.
     gamma_Is : array-like of float, default=(0.0, 1e-4, 1e-2, 1.0)
-        Weights >= 0 of the intrinsic norm to try; 0 leaves the graph out.
+        Weights >= 0 of the intrinsic norm to try; 0 is without a graph.
     {value_graphs}
     fit_intercept : bool, default=True
-        Whether to add an unregularised bias. The intrinsic norm sees the bias, so a normalised
-        Laplacian, which is not zero on constants, shrinks it.
+        Whether to add a bias without a penalty of its own. The intrinsic norm includes the bias,
+        so a normalised Laplacian, which is not zero on constants, shrinks it.
     {path_tol}
     {path_max_iter}
     {path_updatable}
@@ -388,17 +389,17 @@ class LapRLSRegressorCV(
 
     See Also
     --------
-    LapRLSRegressor : One setting.
+    LapRLSRegressor : Plain estimator with fixed parameters.
 
     Notes
     -----
-    The likelihood is the restricted one, of the differences of the targets, at the variance of the
-    noise that makes it largest. With one target there is none; then the setting nearest to the
-    defaults of `LapRLSRegressor` is taken, with a warning. Sample weights are those of the noise's
-    inverse variances, and count in the errors too.
+    The likelihood is the restricted likelihood (of the differences of the targets), maximised over
+    the noise variance. It is not defined for a single target; then the setting nearest to the
+    defaults of `LapRLSRegressor` is used, with a warning. Sample weights are proportional to the
+    inverse noise variances, and also weight the errors.
 
-    Time is O(n^3) a ratio, width and graph, half of a plain fit's; memory four n x n matrices in
-    double precision.
+    Each combination of ratio, width and graph takes O(n^3), half of the time of a plain fit. Memory
+    is four n x n matrices in double precision.
 
     References
     ----------
@@ -441,15 +442,15 @@ class LapSVCCV(
     SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution],
     ManifoldPath,
 ):
-    r"""Laplacian support vector machine that chooses its own parameters.
+    r"""Laplacian support vector machine with built-in parameter selection.
 
-    Tries every setting of a grid and is from then on `LapSVC` with the one whose leave-one-out
-    squared error on the labels is the least. The setting nearest to the defaults of `LapSVC` is
-    preferred: another one must be better by more than 1.6 standard errors of the difference, which
-    a few labels make large. Scores beyond the margins -1 and +1 count as those, as the (squared)
-    hinge has it. The errors are exact: those of fits without the label, with all other points,
-    unlabelled ones too. They come from shared factorisations, one a ratio gamma_I / gamma_A, width
-    and graph, and problems of the size of the labels.
+    Evaluates every setting of a grid by its leave-one-out squared error on the labels, and fits
+    `LapSVC` with the selected one. The setting nearest to the defaults of `LapSVC` is preferred:
+    another one must be better by more than 1.6 standard errors of the difference, which are large
+    with few labels. Decision values are clipped to [-1, 1] in the error, as the hinge losses do not
+    penalise points beyond the margin. The leave-one-out errors are exact: each is that of the fit
+    to all other points, unlabelled ones included. They are computed from one factorisation for each
+    ratio gamma_I / gamma_A, width and graph, and from problems of the size of the labels.
 
     Parameters
     ----------
@@ -460,7 +461,7 @@ class LapSVCCV(
     gamma_As : array-like of float, default=(1e-3, 1e-2)
         Weights > 0 of the ambient norm to try.
     gamma_Is : array-like of float, default=(1.0, 1e2)
-        Weights >= 0 of the intrinsic norm to try; 0 leaves the graph out.
+        Weights >= 0 of the intrinsic norm to try; 0 is without a graph.
     {graphs}
     {loss}
     {fit_intercept}
@@ -501,20 +502,20 @@ class LapSVCCV(
 
     See Also
     --------
-    LapSVC : One setting.
-    LapRLSClassifierCV : The same with the squared loss.
+    LapSVC : Plain estimator with fixed parameters.
+    LapRLSClassifierCV : Squared loss.
 
     Notes
     -----
-    With few labels most settings miss no label at all: they differ in the squared error only. If a
-    class has one label only, nothing can be left out; then the defaults of `LapSVC` are taken, or
-    the values nearest to them in your own grids, with a warning.
+    With few labels, most settings predict all left-out labels correctly and differ in the squared
+    error only. If a class has only one label, nothing can be left out; the defaults of `LapSVC`, or
+    the nearest values of a given grid, are used, with a warning.
 
-    Weights of the samples and the classes are those of the whole fit, in the errors too. The
-    offsets of a class prior are no part of the errors.
+    Sample and class weights are those of the complete fit, also in the errors. The offsets of a
+    class prior are not included in the errors.
 
-    Time is O(n^3) a ratio, width and graph, half of a plain fit's; memory four n x n matrices in
-    double precision.
+    Each combination of ratio, width and graph takes O(n^3), half of the time of a plain fit. Memory
+    is four n x n matrices in double precision.
 
     Examples
     --------

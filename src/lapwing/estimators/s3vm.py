@@ -71,7 +71,7 @@ from lapwing.spaces import (
 from lapwing.spaces.recipes import SpaceRecipe
 
 _SINGLE_PRECISION = 5e-3
-_HELD_BYTES = 2**30  # of a kernel matrix for machines of pairs, if a quarter of the memory is more
+_HELD_BYTES = 2**30  # limit on the kernel matrix with pairs, or a quarter of the memory if less
 
 
 def _held(problem: Problem) -> bool:
@@ -120,8 +120,8 @@ class LowDensitySolution(Solution):
 class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
     """Refits by whole fits, optionally with the balance of the present labels.
 
-    Every fit starts from the supervised solution of its own labels. From the minimum that knew the
-    label that is left out it would stay there: the objective has one on its side, too.
+    Every fit starts from the supervised solution of its own labels. Started from the minimum with
+    the left-out label it would stay in it, as the objective usually still has a minimum there.
     """
 
     estimator: S3VC
@@ -134,7 +134,7 @@ class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
             return np.asarray(self.values(without(self.prepared, i))[problem.index[i]])
 
         values = np.full(problem.targets.shape, np.nan)
-        # One generator for all fits is drawn from in their order.
+        # All fits share one generator, so they must draw from it in order.
         drawn = isinstance(self.estimator.random_state, np.random.RandomState)
         if len(observations):
             with single_blas_thread():
@@ -147,7 +147,7 @@ class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
         problem, classes = self.prepared.problem, self.prepared.targets.classes
         if not (isinstance(balance, str) and balance == "labels"):
             return self
-        if observe(problem, len(classes)).few_unlabeled:  # which binds no shares of labels
+        if observe(problem, len(classes)).few_unlabeled:  # then 'labels' is not enforced
             return self
         weights = np.bincount(predict_codes(problem.targets), problem.weights, len(classes))
         shares = dict(zip(classes.tolist(), (weights / weights.sum()).tolist(), strict=True))
@@ -157,9 +157,10 @@ class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
 @document
 @parameters
 class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
-    r"""Semi-supervised support vector machine: a boundary where there are few points.
+    r"""Semi-supervised (transductive) support vector machine, by low-density separation.
 
-    With f = h + b, h in the space of the kernel, every method minimises for every column
+    The decision boundary is placed where there are few points. With f = h + b, h in the space of
+    the kernel, every method minimises for every column
 
     .. math:: \tfrac12 \|h\|^2 + C \sum_{i \in L} w_i\, \ell(y_i f(x_i))
               + C^* \sum_{j \in U} w_j\, \ell_u(f(x_j)),
@@ -170,8 +171,8 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
 
     .. math:: \frac{\sum_U w_j f(x_j)}{\sum_U w_j} = b,
 
-    which fixes b. The objective is not convex: the methods differ in the local minimum that they
-    find, and all end in one of the objective itself, without smoothing.
+    which determines b. The objective is not convex, and the methods find different local minima,
+    all of them minima of the objective itself without smoothing.
 
     Parameters
     ----------
@@ -180,8 +181,9 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     {degree}
     {coef0}
     space : Landmarks, Linear or None, default=None
-        Functions to choose from. None: all expansions over the points, O(n^2) memory, or with
-        ``kernel='linear'`` the features, O(nnz) a step. `Landmarks`: O(n r) memory and a step.
+        Space of h. None is the full kernel with O(n^2) memory, or for ``kernel='linear'`` the
+        features with O(nnz) time per step. `Landmarks` takes O(n r) memory and time per step for r
+        landmarks.
     {s3vc_C}
     {C_star}
     {s3vc_loss}
@@ -192,22 +194,24 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     {balance_intercept}
     {graph}
     gamma_I : float, default=0.0
-        Weight >= 0 of the intrinsic norm, h'L^p h / 2 added to the objective: the hybrid of both
-        assumptions ([1]_, Section 5.1), for any method. 0 leaves the graph out.
+        Weight >= 0 of the intrinsic norm, h'L^p h / 2, which is added to the objective to combine
+        the cluster and manifold assumptions ([1]_, Section 5.1); possible with every method. With 0
+        no graph is built.
     multi_class : {'auto', 'ovo', 'ovr'}, default='auto'
         'ovo' fits a machine for every pair of classes, 'ovr' one for every class against the rest,
-        where the cluster assumption hardly ever holds. 'auto' is 'ovo' up to 60 classes, beyond
-        which its time, that grows with their square, is half an hour for 200 classes of 600 points.
-        In a pair every unlabelled point weighs by the share that the votes of all pairs leave to
-        its two classes, in three rounds.
+        for which the cluster assumption rarely holds. 'auto' is 'ovo' up to 60 classes: its time
+        is quadratic in their number, half an hour for 200 classes of 600 points. The weight of an
+        unlabelled point in a pair is the fraction of the votes for these two classes, updated in
+        three rounds.
     n_init : int, default=1
-        Starts; all but the first are random, and the lowest objective wins.
+        Number of starts; all but the first are random. The solution with the lowest objective is
+        returned.
     {s3vc_tol}
     {s3vc_max_iter}
     {class_weight}
     {unlabeled}
     random_state : int, RandomState or None, default=None
-        Of the random starts; nothing else is random.
+        Controls the random starts; nothing else is random.
 
     Attributes
     ----------
@@ -221,27 +225,27 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
         Points of the expansion: some training points or landmarks. None if precomputed.
     basis_ : ndarray of shape (n_points,)
-        Rows of X that are the points of the problem: the distinct ones, without labelled ones
-        of weight 0 (with a given affinity or kernel matrix all rows are).
+        Row numbers in X of the points of the problem: the distinct rows except labelled ones of
+        weight 0 (all rows if the affinity or kernel matrix is given).
     {kernel_}
     {s3vc_objective_}
     objectives_ : list of ndarray
-        The same at the end of every start, a column.
+        For each column the objective of every start.
     supervised_objective_ : ndarray of shape (n_columns,)
-        The same at the supervised solution, from which the methods start.
+        Objective at the supervised solution, from which the methods start.
     optimality_ : ndarray of shape (n_columns,)
         Relative norm of the gradient, or the largest violation of a margin if that is larger.
     balance_ : ndarray of shape (n_columns,)
-        Mean decision value on the unlabelled points of the column, by weight.
+        Weighted mean decision value over the unlabelled points of each column.
     pairs_ : ndarray of shape (n_columns, 2)
-        Classes of each column; only with pairs of more than two classes. A column is positive
-        for the second.
+        Classes of each column, which is positive for the second; only with pairs of more than two
+        classes.
     pair_shares_ : ndarray of shape (n_columns,)
-        Share of the unlabelled points that took part in each pair, by weight.
+        Weighted fraction of the unlabelled points used in each pair.
     C_star_ : float
-        The weight that was used.
+        Value of `C_star` that was used.
     n_iter_ : int
-        Most iterations of a column.
+        Number of iterations; the largest over the columns.
     {status_}
     {affinity_}
     {labeled_}
@@ -250,21 +254,22 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
 
     See Also
     --------
-    LapSVC : The manifold assumption instead: convex, and for many clusters a class.
+    LapSVC : Manifold assumption; convex, and suitable for classes with many clusters.
 
     Notes
     -----
-    With pairs of classes `decision_function` has the mean votes for each class, a decision value
-    cut off at -1 and 1 being a vote.
+    With pairs of classes, `decision_function` returns the mean vote for each class; a vote is a
+    decision value clipped to [-1, 1].
 
-    Unlabelled rows have a `sample_weight` too; rows that are equal are one point, of the sum. The
-    intrinsic norm is that of h, without the bias, as the deformed kernel of [1]_ has it.
+    `sample_weight` applies to unlabelled rows as well; duplicate rows are one point with the sum of
+    their weights. The intrinsic norm is that of h, without the bias, as in the deformed kernel of
+    [1]_.
 
-    An evaluation is a product with the features and one with their transpose; the full kernel is
-    factored once, n^3 / 3. Pairs of classes of some 550 points and more are shared between threads
-    (as many as joblib counts cores, within OMP_NUM_THREADS) and factor their own points; all rounds
-    but the last stop near a minimum. Pairs that will take minutes are announced by a
-    `LongFitWarning`.
+    An evaluation of the objective takes one product with the features and one with their
+    transpose; the full kernel is factored once, n^3 / 3. Pairs of classes with some 550 points or
+    more run in parallel threads (the number of cores according to joblib, at most OMP_NUM_THREADS),
+    each with a factorisation of its own points; all rounds but the last stop near a minimum. There
+    is a `LongFitWarning` if the pairs will take minutes.
 
     References
     ----------
@@ -332,10 +337,10 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
             All points, labelled or not; the kernel matrix (n_samples, n_samples) if
             ``kernel='precomputed'``.
         y : array-like of shape (n_samples,)
-            Labels, with the unlabelled marker where there is none.
+            Labels, with the marker `unlabeled` for unlabelled points.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the points in the losses and, of unlabelled ones, in the balance; 1 by
-            default. A labelled point of weight 0 is left out of the fit altogether.
+            Weights of the points in the losses and of unlabelled points in the balance; 1 by
+            default. Labelled points of weight 0 are ignored.
 
         Returns
         -------
@@ -362,7 +367,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
 
     def _read_targets(self, y: ArrayLike) -> Targets:
         targets = super()._read_targets(y)
-        self._read_balance(targets)  # refused before anything that takes time
+        self._read_balance(targets)  # errors are raised before anything that takes time
         return targets._replace(check=check_weights_of_all)
 
     def _read_balance(self, targets: Targets) -> BalanceConstraint:
@@ -416,15 +421,15 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
             return self._full_space(kernel, problem)
         else:
             pairs = FullKernelSpace.computed(kernel, X, problem.rows)
-            # Beyond, only the matrices of the pairs are formed, and again in every round.
+            # Otherwise only the matrices of the pairs are formed, again in every round.
             return pairs.stored() if _held(problem) else pairs
         if not isinstance(space, LinearSpace):
             return space
         if not deformed:
             return LinearSpace.of_used(X)
         if is_sparse(X) or X.shape[1] > X.shape[0]:
-            # A deformed linear space is dense in its features: it is taken in the span of the
-            # points, by their products x'z, and X stays sparse.
+            # Deforming a linear space would make its features dense. The span of the points, with
+            # their inner products, keeps X sparse.
             return self._full_space(make_kernel("linear", X), problem)
         return space
 
@@ -501,7 +506,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     ) -> FittedFunction:
         """Make the fitted function, by votes for pairs of classes."""
         function = space.function(coef, intercept)
-        # Most points of a full expansion are in no pair, or in none with a coefficient.
+        # In a full expansion most points have no coefficient in any pair.
         if isinstance(space, FullKernelSpace) and isinstance(function, KernelExpansion):
             function = function.pruned()
         return function if voting is None else VotedFunction(function, voting)
@@ -521,7 +526,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
                 self.n_iter_, self.max_iter, optimality, self.tol
             )
         elif self.status_ in (Status.CONVERGED, Status.PRECISION):
-            # float32 ends the method of multipliers earlier: its penalties multiply the rounding
+            # In float32 the method of multipliers stops earlier: penalties amplify the rounding
             tol = max(self.tol, _SINGLE_PRECISION) if dtype == np.float32 else self.tol
             diagnostics.warn_imprecise("lbfgs", optimality, tol, dtype, "a smaller C")
         if len(results) == 1:
@@ -533,7 +538,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
             )
 
     def _diagnose_balance(self, found: Sequence[Contradiction | None]) -> None:
-        """Warn of the column whose shares differ most from those of its labels."""
+        """Warn about the column whose class proportions differ most from those of its labels."""
         contradicted = [(column, shares) for column, shares in enumerate(found) if shares]
         if not contradicted:
             return
@@ -566,8 +571,8 @@ DEFAULT_RATIO = 1.0
 
 _LARGEST = 1e12
 
-# A pair of classes on one core of 2020: some 400 evaluations in all rounds, by Python and by
-# products with its coordinates, which caches hold up to a thousand points; to factor takes less.
+# Cost of a pair of classes on one core of 2020: some 400 evaluations over all rounds, each with the
+# overhead of Python and products with coordinates that fit the cache up to a thousand points.
 _EVALUATIONS = 400
 _OVERHEAD = 2.5e-4  # seconds
 _SPEED = 4e9  # operations a second
@@ -594,12 +599,12 @@ def check_combination(estimator: BaseEstimator) -> None:
         if (getattr(estimator, name) or 0) > _LARGEST:
             raise ValueError(
                 f"{name}={getattr(estimator, name)!r} must be at most {_LARGEST:g}: beyond, the "
-                "norm is below the rounding of the losses. Scale the features instead."
+                "norm is below the rounding errors of the losses. Scale the features instead."
             )
     if estimator.gamma_I > _LARGEST:
         raise ValueError(
-            f"gamma_I={estimator.gamma_I!r} must be at most {_LARGEST:g}: beyond, the graph leaves "
-            "no digits to the losses and the kernel's norm. Use a smaller gamma_I."
+            f"gamma_I={estimator.gamma_I!r} must be at most {_LARGEST:g}: beyond, losses and "
+            "kernel norm are below the rounding errors of the graph term. Use a smaller gamma_I."
         )
     check_losses(
         estimator.method,
@@ -609,12 +614,12 @@ def check_combination(estimator: BaseEstimator) -> None:
     precomputed = isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
     if precomputed and isinstance(estimator.space, Linear):
         raise ValueError(
-            "space=Linear() takes the features of X, which kernel='precomputed' does not have. "
+            "space=Linear() needs the features, but with kernel='precomputed' X has none. "
             "Pass points, or use space=None."
         )
     if estimator.balance is not None and not estimator.fit_intercept:
         raise ValueError(
-            f"balance={estimator.balance!r} sets the bias, which fit_intercept=False leaves out. "
+            f"balance={estimator.balance!r} determines the bias, but fit_intercept=False. "
             "Use fit_intercept=True, or balance=None."
         )
 
@@ -625,7 +630,7 @@ def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> Balanc
     Raises
     ------
     ValueError
-        For anything that is no balance of these classes.
+        If the value is not a balance of these classes.
     """
     if balance is None:
         return BalanceConstraint("free" if fit_intercept else "none")
@@ -659,8 +664,8 @@ def _is_fraction(value: Any) -> bool:
 
 def _two_classes_only(balance: object, n_classes: int) -> str:
     return (
-        f"balance={balance!r} speaks of the second of two classes, and there are {n_classes}. Give "
-        "a dict with the fraction of every class, or balance='labels'."
+        f"balance={balance!r} is the fraction of the second of two classes, but there are "
+        f"{n_classes} classes. Give a dict with the fraction of every class, or balance='labels'."
     )
 
 
@@ -676,13 +681,13 @@ def _fractions(balance: Mapping[Any, Any], classes: Array) -> Array:
     )
     if (fractions < 0).any() or not math.isclose(fractions.sum(), 1.0, abs_tol=1e-6):
         raise ValueError(
-            f"balance={dict(balance)!r} must hold fractions between 0 and 1 that sum to 1."
+            f"balance={dict(balance)!r} must have fractions between 0 and 1 that sum to 1."
         )
     return fractions
 
 
 def check_weights_of_all(targets: Targets, problem: Problem) -> None:
-    """Raise ValueError for weights without labels of a class, negative or too large ones.
+    """Raise ValueError for negative or too large weights, or a class without positive weights.
 
     Raises
     ------
@@ -702,7 +707,7 @@ def check_weights_of_all(targets: Targets, problem: Problem) -> None:
 
 def observe(problem: Problem, n_classes: int) -> ClassObservations:
     """Collect labelled and unlabelled points; the weights of equal unlabelled rows are summed."""
-    # Rows that are not points of the fit may be unlabelled in refits.
+    # In refits, rows that are not points of the fit may be unlabelled.
     rows = np.flatnonzero(~problem.labeled_rows & (problem.vertex >= 0))
     total = np.bincount(problem.vertex[rows], problem.row_weights[rows], problem.n_points)
     unlabeled = np.unique(problem.vertex[rows])
