@@ -78,8 +78,8 @@ def test_unlabelled_components_get_the_shares_of_the_labels(weights: str) -> Non
     far = gaussian_points(30, seed=3) + 100
     model = AnchorGraphClassifier(AnchorGraph(24, weights=weights), class_mass_normalization=False)
     message = (
-        r"1 of the anchor graph's 2 connected components hold no labelled point \(30 points, the "
-        r"largest component 30\)"
+        r"1 of the anchor graph's 2 connected components hold no labelled point \(30 points, "
+        r"30 in the largest\)"
     )
     with pytest.warns(UnlabeledComponentWarning, match=message) as caught:
         model.fit(np.vstack([X, far]), np.append(y, np.full(30, -1)))

@@ -399,8 +399,8 @@ def test_wrong_weights(estimator: type) -> None:
 def test_a_class_without_weight_is_not_forgotten_in_silence(loss: str) -> None:
     names = np.where(Y == -1, "?", np.where(Y == 0, "fir", "oak"))
     message = (
-        r"sample_weight is zero on every labelled row of the classes \['fir'\]: nothing can be "
-        r"learnt of them\. Weigh some of their rows, or leave these out of X and y"
+        r"sample_weight is zero on every labelled row of the classes \['fir'\]\. Give some "
+        r"of their rows a positive weight, or leave these rows out of X and y"
     )
     with pytest.raises(ValueError, match=message):
         LapSVC(loss=loss, unlabeled="?").fit(X, names, sample_weight=(Y != 0).astype(float))

@@ -413,7 +413,7 @@ def test_solutions_do_not_disturb_each_other(name: str) -> None:
 def test_a_graph_that_was_not_prepared_is_asked_for(estimator: Any) -> None:
     X, y, _, _ = data_for(estimator)
     prepared = prepare(clone(estimator).set_params(gamma_I=0.0), X, y)
-    with pytest.raises(ValueError, match=r"gamma_I > 0 asks for a graph, .* Prepare it again\."):
+    with pytest.raises(ValueError, match=r"gamma_I > 0 needs a graph, .* Prepare it again\."):
         solve(clone(estimator).set_params(gamma_I=0.5), prepared)
 
 

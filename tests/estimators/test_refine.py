@@ -259,7 +259,7 @@ def test_what_does_not_go() -> None:
     X, y, _ = clusters()
     with pytest.raises(ValueError, match="refine='best' must be one of 'cut', None"):
         LapSVC(refine="best").fit(X, y)
-    with pytest.raises(ValueError, match="refine='cut' walks on the graph, and gamma_I=0"):
+    with pytest.raises(ValueError, match="refine='cut' needs a graph, but with gamma_I=0"):
         LapSVC(refine="cut", gamma_I=0).fit(X, y)
     assert "refine" not in LapSVR().get_params()
 

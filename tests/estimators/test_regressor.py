@@ -114,7 +114,7 @@ def test_intervals_that_nothing_supports_are_refused(monkeypatch: pytest.MonkeyP
     X, y, _ = labeled_curve()
     y[np.flatnonzero(~np.isnan(y))[5:]] = np.nan
     fitted = LapRLSRegressor(graph=FLAT).fit(X, y)
-    told = r"coverage=0\.9 takes 9 targets that can be left out, and there are 5\. Ask for less"
+    told = r"coverage=0\.9 needs 9 targets that can be left out, but there are 5\. Use a smaller"
     with pytest.raises(ValueError, match=told):
         fitted.predict_interval(X)
     assert fitted.predict_interval(X, 0.8).shape == (len(X), 2)

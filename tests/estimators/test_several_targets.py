@@ -136,7 +136,7 @@ def test_what_is_of_one_target_says_so() -> None:
     assert len(model.estimators_[1].suggest(2)) == 2
     data = (X[:5], TRUTH[:5, 0])
     early = LapRLSRegressor("linear", stopping="validation", solver="pcg")
-    with pytest.raises(ValueError, match=r"validation_data is for a single target, and y has 3 co"):
+    with pytest.raises(ValueError, match=r"validation_data is for a single target, but y has 3 co"):
         early.fit(X, Y, validation_data=data)
     with pytest.raises(ValueError, match=r"y has 1 column, and the model was fitted to 3 targets"):
         model.score(X, Y[:, 0])

@@ -53,7 +53,7 @@ def test_points_may_be_written_over_after_the_fit(make: Any, container: Any) -> 
 
 
 def test_parameters_of_a_graph_that_is_not_there_are_refused_with_the_cure() -> None:
-    message = r"graph__n_neighbors: graph=None is chosen by the fit .* LapSVC\(graph=KNNGraph\(\)\)"
+    message = r"graph__n_neighbors: graph=None has no parameters .* LapSVC\(graph=KNNGraph\(\)\)"
     with pytest.raises(ValueError, match=message):
         LapSVC().set_params(graph__n_neighbors=7)
     with pytest.raises(ValueError, match=r"space__n_components: space='auto' .*space=Landmarks"):

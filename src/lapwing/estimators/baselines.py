@@ -36,7 +36,7 @@ AnchorPrepared: TypeAlias = Prepared[Anchors, AnchorLaplacian]
 
 @dataclass(frozen=True, eq=False)
 class BaselineSolution(Solution):
-    """Solution with the values of the fits without each label."""
+    """Solution with its leave-one-out values."""
 
     objective: Array
     values_without: Callable[[], Array]
@@ -55,7 +55,7 @@ class AnchorSolution(BaselineSolution):
     normalize: Callable[[Array], Array]
 
     def left_out(self) -> Array:
-        # The masses of all points hardly change with a label.
+        # One label hardly changes the class masses of all points.
         return self.normalize(self.values_without())
 
 
@@ -86,15 +86,15 @@ def _unscaled(values: Array) -> Array:
 class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolution]):
     r"""Classifier by anchor graph regularisation.
 
-    The values of all n points are combinations Za of values at m anchors, Z the weights of an
-    `AnchorGraph` with the Laplacian :math:`L = I - Z \Lambda^{-1} Z^T`; for every one-vs-rest
-    column
+    The values of all n points are Za, with the values a at m anchors and the weights Z of an
+    `AnchorGraph` with the Laplacian :math:`L = I - Z \Lambda^{-1} Z^T`. For every one-vs-rest
+    column it minimises
 
     .. math:: \sum_{i \in L} w_i (y_i - (Za)_i)^2 + \gamma_I\, a^T Z^T L^p Z a
 
-    is minimised ([1]_; the baseline "AnchorGraphReg" of [2]_), p the power of the graph. It takes
-    O(n m) for the anchors and O(m^3) for the solution, and neither a kernel nor an affinity of all
-    points is formed. New points get values by their weights over the anchors.
+    ([1]_; the baseline "AnchorGraphReg" of [2]_), where p is the power of the graph. Time is O(n m)
+    for the anchors and O(m^3) for the solution; neither a kernel matrix nor an affinity of all
+    points is formed. The values of new points are means of `alpha_` with their anchor weights.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
     {anchor_intercept_}
     {anchors_}
     basis_ : ndarray of shape (n_points,)
-        Rows of X that the points of the graph are: equal rows are one.
+        Row numbers in X of the points of the graph; duplicate rows are one point.
     {objective_}
     {class_prior_}
     {class_offsets_}
@@ -124,13 +124,13 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
 
     See Also
     --------
-    AnchorGraph : The graph, also for ``graph=`` of the Laplacian estimators.
+    AnchorGraph : The graph, which the Laplacian estimators accept as well.
     LapRLSClassifier : The same objective with a kernel and a graph of all points.
 
     Notes
     -----
-    Points of components of the graph without a label get the shares of the classes among
-    the labels, with a warning; class mass normalisation leaves them alone.
+    Points in components of the graph without a label get the class frequencies of the labels as
+    values, with a warning; class mass normalisation does not change them.
 
     References
     ----------
@@ -149,7 +149,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
     ['low', 'high']
     """
 
-    # Class mass normalisation takes back what weights of the classes do.
+    # Class mass normalisation would undo class weights.
     _weighs_classes = False
     _functions = (AnchorFunction,)
     _n_stages = 2
@@ -214,7 +214,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
         if self.class_mass_normalization:
             scales = mass_scales(values[reached], laplacian.masses[reached], problem.targets)
             normalize = partial(normalize_masses, scales=scales)
-            # Other anchors have no solution to normalise, and keep the shares of the labels.
+            # Anchors not connected to a label are not normalised: they have the label frequencies.
             values[reached] = normalize(values[reached])
         function = AnchorFunction(prepared.space, values, np.zeros(values.shape[1]))
         answers = laplacian.Z @ values
@@ -226,7 +226,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
 
 
 def _warn_unreached(laplacian: AnchorLaplacian, reached: Array) -> None:
-    """Warn of components without a label, in which the system is singular."""
+    """Warn about components without a label, in which the system is singular."""
     if reached.all():
         return
     components = laplacian.anchor_components
@@ -234,9 +234,9 @@ def _warn_unreached(laplacian: AnchorLaplacian, reached: Array) -> None:
     sizes = laplacian.component_sizes
     warn(
         f"{len(without)} of the anchor graph's {len(sizes)} connected components hold no labelled "
-        f"point ({int(sizes[without].sum())} points, the largest component "
-        f"{int(sizes[without].max())}): they get the shares of the classes among the labels. Label "
-        "a point in each, or connect the graph by fewer anchors or more nearest ones, e.g. "
+        f"point ({int(sizes[without].sum())} points, {int(sizes[without].max())} in the largest): "
+        "their values are the class frequencies of the labels. Label a point in each, or connect "
+        "the graph with fewer anchors or more nearest anchors, e.g. "
         "graph=AnchorGraph(n_nearest=5).",
         UnlabeledComponentWarning,
     )
@@ -247,12 +247,12 @@ EigenfunctionPrepared: TypeAlias = Prepared[Eigenfunctions, None]
 
 @dataclass(frozen=True, eq=False)
 class EigenfunctionRefits(Refits[EigenfunctionPrepared, BaselineSolution]):
-    """Refits by the functions' values on all points.
+    """Refits by least squares on the values of the eigenfunctions.
 
     Attributes
     ----------
     design : ndarray of shape (n, k + 1)
-        The constant first.
+        Values of the functions on all points, the constant first.
     """
 
     estimator: EigenfunctionClassifier
@@ -276,17 +276,17 @@ def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
 @document
 @parameters
 class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, BaselineSolution]):
-    r"""Classifier by eigenfunctions of the density's smoothness operator.
+    r"""Classifier by eigenfunctions of the smoothness operator of a density.
 
-    The points are rotated to their principal directions, along each of which a histogram has
-    one-dimensional eigenfunctions; with the values U of the smoothest ones at the points and their
-    eigenvalues :math:`\Sigma`,
+    The points are rotated to their principal directions, and one-dimensional eigenfunctions are
+    computed from a histogram along each direction. With the values U of the smoothest ones at the
+    points and their eigenvalues :math:`\Sigma`, it minimises for every one-vs-rest column
 
     .. math:: \lambda \sum_{i \in L} w_i (y_i - (U \alpha)_i)^2 + \alpha^T \Sigma \alpha
 
-    is minimised for every one-vs-rest column: :math:`(\Sigma + U^T \Lambda U) \alpha = U^T \Lambda
-    y` ([1]_; the baseline "Eigenfunction" of [2]_). No graph is formed, and it takes
-    O(n d^2 + n q) for n points, d features and q directions.
+    by solving :math:`(\Sigma + U^T \Lambda U) \alpha = U^T \Lambda y` ([1]_; the baseline
+    "Eigenfunction" of [2]_). No graph is formed. Time is O(n d^2 + n q) for n points, d features
+    and q directions.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
     {constant_}
     {eigenfunctions_}
     basis_ : ndarray of shape (n_points,)
-        Rows of X that are counted: equal rows are one point.
+        Row numbers in X of the points; duplicate rows are one point.
     {objective_}
     {class_prior_}
     {class_offsets_}
@@ -320,18 +320,18 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
 
     See Also
     --------
-    AnchorGraphClassifier : Follows the density where directions are not independent.
+    AnchorGraphClassifier : Does not assume that directions are independent.
 
     Notes
     -----
-    The functions are eigenfunctions of a density that is a product over the directions, which that
-    of real data is not: [2]_ finds an SVM better on several sets.
+    The density is assumed to be a product over the directions, which real data rarely satisfy: in
+    [2]_ an SVM is better on several sets.
 
-    The order of rows and columns does not matter. Where the points vary equally along several
-    directions, as all combinations of some codes do, the features' own axes are projected to the
-    space of these directions, and all of them are taken: one a level of a code. Where they are
-    more than 4 times as many as there is room for, a `TiedPointsWarning` says that the choice
-    follows the order of the columns.
+    The result does not depend on the order of rows and columns. If the variances along several
+    directions are equal, as for all combinations of some codes, the axes of the features are
+    projected to the space of these directions, and all of them are used: one for each level of a
+    code. If there are more than 4 times as many as requested, a `TiedPointsWarning` is issued, and
+    the choice depends on the order of the columns.
 
     References
     ----------
@@ -370,7 +370,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
         return True
 
     def _graph(self) -> WantedGraph:
-        # Densities along directions stand in for the graph: no neighbours are searched.
+        # Densities along directions take the place of the graph: there is no neighbour search.
         return WantedGraph(False)
 
     def _prepare(
@@ -409,10 +409,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
     def _fit_labels(
         self, prepared: EigenfunctionPrepared, rows: Array
     ) -> tuple[LeastSquares, Callable[[], Array]]:
-        """Compute coefficients of the functions from their values at the observations.
-
-        And what gives the values at each observation by the fit without it.
-        """
+        """Compute coefficients of the functions, and the data for the leave-one-out values."""
         problem, penalty = prepared.problem, np.diag(prepared.space.eigenvalues)
         given = rows, problem.targets, self.lam * problem.weights
         fit = penalized_least_squares(*given, penalty)

@@ -59,8 +59,8 @@ def check_classes(targets: Targets, problem: Problem) -> None:
     if not found.all():
         raise ValueError(
             f"sample_weight is zero on every labelled row of the classes "
-            f"{classes[~found].tolist()}: nothing can be learnt of them. Weigh some of "
-            "their rows, or leave these out of X and y."
+            f"{classes[~found].tolist()}. Give some of their rows a positive weight, or leave "
+            "these rows out of X and y."
         )
 
 
@@ -176,7 +176,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         found = self._offsets(values)
         diagnostics.warn_missed_prior(found.volumes, found.targets, self.classes_)
         self.class_offsets_ = found.offsets
-        # Added to the intercept, so that the function needs no other attribute.
+        # Part of the intercept, so that the function needs no further attribute.
         self.intercept_ = (self.intercept_ + found.offsets).astype(self.intercept_.dtype)
         return values + found.offsets
 
@@ -199,7 +199,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             One value for two classes, positive for ``classes_[1]``; otherwise a column for each
-            class, in the order of `classes_`. Labels are fitted at -1 and +1.
+            class, in the order of `classes_`. The targets of the fit are -1 and +1.
         """
         return as_decisions(self._decision_values(X))
 
@@ -214,8 +214,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The class with the largest decision value, the first one of ties; for two classes the
-            second if the value is >= 0.
+            Class with the largest decision value, the first one in case of ties; for two classes
+            ``classes_[1]`` if the value is >= 0.
         """
         return self._transduce(self._decision_values(X))
 
@@ -235,20 +235,20 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`. Rows sum to 1, and the largest entry is that of the class
-            that `predict` gives.
+            Columns in the order of `classes_`. Rows sum to 1, and `predict` returns the class of
+            the largest entry.
 
         Notes
         -----
-        `fit` estimates t from leave-one-out decision values where they cost almost nothing: in
+        `fit` estimates t from leave-one-out decision values if these cost almost nothing: in
         `LapSVC` and `LapRLSClassifier` with solver 'dual' and differentiable losses,
-        `LapERLSClassifier`, `AnchorGraphClassifier` and `EigenfunctionClassifier`. In other
-        estimators, and with one label a class, t is that of other data with scores of this size;
-        `probability_n_labels_` is 0 then. The offsets of a class prior are part of the decision
-        values.
+        `LapERLSClassifier`, `AnchorGraphClassifier` and `EigenfunctionClassifier`. For other
+        estimators, and with one label per class, t was calibrated on other data by the size of the
+        scores, and `probability_n_labels_` is 0. The decision values include the offsets of a class
+        prior.
 
-        Few labels determine the sharpness of the scores only. If the method is wrong for the data
-        and no label shows it, the probabilities are wrong as well.
+        A few labels can only calibrate t. If the method is unsuitable for the data and no label
+        reveals it, the probabilities are wrong as well.
         """
         return class_probabilities(self._decision_values(X), self.probability_sharpness_)
 
@@ -263,7 +263,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; -inf for a probability of 0.
+            Columns in the order of `classes_`; -inf for a probability of 0.
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
@@ -276,8 +276,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         y : array-like of shape (n_samples,)
-            Labels, read as `fit` reads them: rows without one are left out, so that a search or
-            cross-validation may hold out any rows. -1 is a label here if it is in `classes_`.
+            Labels. Unlabelled rows, recognised as in `fit`, are ignored, so that a search or
+            cross-validation may hold out any rows. -1 is a label if it is in `classes_`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -311,14 +311,14 @@ class ManifoldClassifier(
         super()._check_combination(validation_data=validation_data)
         if self.refine is not None and not self._wants_graph():
             raise ValueError(
-                f"refine={self.refine!r} walks on the graph, and gamma_I=0 leaves it out. Use "
+                f"refine={self.refine!r} needs a graph, but with gamma_I=0 there is none. Use "
                 "gamma_I > 0, or refine=None."
             )
 
 
 @dataclass(frozen=True, eq=False)
 class RefinedSolution(Solution):
-    """Refined answer of a solution, and the function that follows it."""
+    """Solution after refinement, with the function fitted to the refined classes."""
 
     holds_prior: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""Base of regressors: missing targets are unlabelled, values are the answers."""
+"""Base of regressors: points with missing targets are unlabelled."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ _ROUNDING = 1e-9  # of a product that should be a whole number
 
 
 class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
-    """Base of regressors: missing targets are unlabelled, values are the answers.
+    """Base of regressors: points with missing targets are unlabelled.
 
-    Several targets share points, graph, space and what `Refits` factors; each has its own gaps.
+    Several targets share points, graph, space and the factorisations of `Refits`, but may be
+    missing at different points.
     """
 
     _regression = True
@@ -63,7 +64,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         self._check_combination(**options)
         if any(value is not None for value in options.values()):
             raise ValueError(
-                f"{', '.join(options)} is for a single target, and y has {len(columns)} columns. "
+                f"{', '.join(options)} is for a single target, but y has {len(columns)} columns. "
                 "Fit one estimator for each column, or leave it out."
             )
         each = []
@@ -71,17 +72,17 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
             with naming_target(j, column):
                 each.append(self._read_targets(column))
         self._forget()
-        self.__dict__.pop("_kept", None)  # of the fit before
+        self.__dict__.pop("_kept", None)  # of the previous fit
         points, first = self._begin(X, columns[0])
         for targets in each[1:]:
             input_checks.warn_labels(targets.warning)
-        # All targets share the points: a row of weight 0 with any target is left out for all.
+        # All targets share the points: rows of weight 0 with any target are left out for all.
         together = first._replace(labeled=np.any([one.labeled for one in each], axis=0))
-        # One copy, which all fits may keep: `_finish` copies what shares memory with its points.
+        # One copy that all fits may keep; otherwise `_finish` would copy X for each of them.
         own = points if is_rows(points) or self._pairwise() else points.copy()
         graph = self._graph()
         problem = self._make_problem(own, together, sample_weight, graph)
-        fitted = [copy(self) for _ in each]  # before there is a context of callbacks to copy
+        fitted = [copy(self) for _ in each]  # before a context of callbacks exists
         progress = Progress(self, None, points, columns[0])
         prepared = self._prepare(together, problem, graph, progress)
         refits = self._refits(prepared.relabeled(first, sample_weight))
@@ -96,7 +97,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         return self
 
     def _keep(self, refits: Refits[P, S], solution: S, X: Any) -> None:
-        """Keep what updates of the fit need, where they are wanted."""
+        """Keep the state that updates of the fit need."""
 
     def _read_targets(self, y: ArrayLike) -> Targets:
         targets, labeled = read_targets(y)
@@ -113,7 +114,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         """Keep the left-out residuals and functions that `predict_interval` needs."""
         fits = solution.left_out_fits()
         if fits is not None:
-            # Of points, each observation once, as in the loss.
+            # Each observation counts once, as in the loss.
             self.left_out_residuals_ = problem.targets[:, 0] - fits.values
             function: Any = fits.function
             if function is not None:
@@ -135,29 +136,29 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            In the units of y.
+            Values in the units of y.
         """
         if (each := self._of_each(lambda one: one.predict(X))) is not None:
             return each
         return self._transduce(self._decision_values(X))
 
     def predict_interval(self, X: PointsLike, coverage: float = 0.9) -> Array:
-        r"""Compute intervals that hold the true values of points with a given probability.
+        r"""Compute prediction intervals with a given coverage.
 
-        The jackknife+ [1]_: with the fits :math:`f_{-i}` without one of the l targets and their
-        errors :math:`r_i = |y_i - f_{-i}(x_i)|`, all exact, the ends for x are the
+        The jackknife+ [1]_: with the exact leave-one-out fits :math:`f_{-i}` of the l targets and
+        their errors :math:`r_i = |y_i - f_{-i}(x_i)|`, the ends of the interval at x are the
         ceil((l + 1) coverage)-th largest of :math:`f_{-i}(x) - r_i` and smallest of
-        :math:`f_{-i}(x) + r_i`. Of rows of the fit, where those with a target were drawn at random
-        and the parameters were given, at least 2 coverage - 1 are held whatever the distribution
-        ([1]_, Theorem 1); coverage is what to expect. A second target of nearly the same point
-        makes the error of the first too small.
+        :math:`f_{-i}(x) + r_i`. For rows of the fit, if the rows with a target were drawn at random
+        and the parameters were fixed in advance, the coverage is at least 2 coverage - 1 for any
+        distribution ([1]_, Theorem 1), and typically about `coverage`. Intervals are too narrow if
+        several targets belong to nearly the same point.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         coverage : float, default=0.9
-            Probability, between 0 and 1.
+            Probability, between 0 and 1, that the interval contains the true value.
 
         Returns
         -------
@@ -167,20 +168,21 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         Raises
         ------
         ValueError
-            If there are too few targets for the coverage, or the function has no left-out values in
+            If there are too few targets for the coverage, or the fit has no leave-one-out values in
             closed form.
 
         Notes
         -----
-        On five sets with 20, 40 and 80 targets, six draws, intervals at 0.9 hold 91 % of the true
-        values for `LapRLSRegressor`, 88 to 94 % by set, and 88 % for `LapRLSRegressorCV`, whose
-        setting was chosen by the same targets: 85, 89 and 91 % with 20, 40 and 80, and 72 % where
-        it is worst (friedman2, 20). On seven sets and three other draws it is 92 % for
-        `LapERLSRegressor`, 90 to 95 % by set, where `LapRLSRegressorCV` has 91 %. New points far
-        from all others may be missed more often.
+        On five data sets with 20, 40 and 80 targets and six draws, intervals of coverage 0.9
+        contain 91 % of the true values for `LapRLSRegressor` (88 to 94 % by data set), and 88 % for
+        `LapRLSRegressorCV`, which selects its parameters by the same targets: 85, 89 and 91 % with
+        20, 40 and 80 targets, and 72 % in the worst case (friedman2, 20). On seven sets and three
+        other draws they contain 92 % for `LapERLSRegressor` (90 to 95 % by data set) and 91 % for
+        `LapRLSRegressorCV`. The coverage may be lower for new points far from all others.
 
-        The coefficients of the left-out fits are kept, up to two million numbers. Where there are
-        more, :math:`f_{-i}(x)` is taken to be f(x), and nothing is guaranteed (the jackknife).
+        The fit stores the coefficients of the leave-one-out fits, up to two million numbers. Beyond
+        that :math:`f_{-i}(x)` is replaced by f(x) (the jackknife), for which the guarantee does not
+        hold.
 
         References
         ----------
@@ -200,17 +202,17 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
 
         def ends(points: Any) -> Array:
             found = np.empty((points.shape[0], 2))
-            # A value a left-out fit: those of all rows at once could be too much for memory.
+            # One value per left-out fit: those of all rows together may not fit into memory.
             for rows, block in blocks_of(points, found.itemsize * len(residuals)):
                 values = function(block)
                 found[rows, 0] = -np.partition(residuals - values, place - 1, axis=1)[:, place - 1]
                 found[rows, 1] = np.partition(values + residuals, place - 1, axis=1)[:, place - 1]
-            return np.sort(found, axis=1)  # they cross where hardly any coverage is asked for
+            return np.sort(found, axis=1)  # the ends cross for very small coverages
 
         return evaluate(ends, self._read_points(X, reset=False))
 
     def _left_out_errors(self, coverage: float) -> tuple[Array, int]:
-        """Return the absolute left-out errors, and the rank that intervals use, from 1 on."""
+        """Return the absolute leave-one-out errors, and the rank for the intervals, from 1 on."""
         check_is_fitted(self)
         if not isinstance(coverage, Real) or not 0 < coverage < 1:
             raise ValueError(f"coverage={coverage!r} must be a number between 0 and 1.")
@@ -226,8 +228,8 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         if place > len(residuals):
             least = int(np.ceil(coverage / (1 - coverage) - _ROUNDING))
             raise ValueError(
-                f"coverage={coverage} takes {least} targets that can be left out, and there are "
-                f"{len(residuals)}. Ask for less, or give more targets."
+                f"coverage={coverage} needs {least} targets that can be left out, but there are "
+                f"{len(residuals)}. Use a smaller coverage, or give more targets."
             )
         return residuals, place
 
@@ -239,8 +241,8 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets, missing (NaN, say) where there is none: those rows are left out, so that a
-            search or cross-validation may hold out any rows.
+            Targets. Rows with a missing target (NaN, for example) are ignored, so that a search or
+            cross-validation may hold out any rows.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -274,31 +276,31 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
             Points; their kernel values with the training points, (n_samples, n_samples_fit), if
             ``kernel='precomputed'``.
         return_std : bool, default=False
-            Whether to return standard deviations too, which takes a fit with ``updatable=True``:
-            they come from its factorisation.
+            Whether to return posterior standard deviations as well. This needs a fit with
+            ``updatable=True``, which keeps the factorisation.
 
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            In the units of y.
+            Values in the units of y.
         std : ndarray of the same shape
-            Only with `return_std`: standard deviations of the values of f under the posterior.
+            Posterior standard deviations of the values of f; only with `return_std`.
 
         Raises
         ------
         ValueError
-            If the fit kept no factorisation, or has none.
+            If the fit has no factorisation or did not keep it.
 
         Notes
         -----
-        The fit is the posterior mean of a Gaussian process: the objective over :math:`\sigma^2` is
-        minus the logarithm of its density, with a flat prior of a free bias and noise of variance
-        :math:`\sigma^2 / w_i`. The covariance of `LapRLSRegressor` is :math:`\sigma^2` times the
-        kernel that the graph deforms; `LapERLSRegressor` has a joint prior of the function and the
-        virtual labels, and noise of :math:`\sigma^2 / (\lambda w_i)`. The variance
-        :math:`\sigma^2` is that of the restricted maximum likelihood in closed form, twice the
-        least objective over l - 1 (over l without a free bias). For what a new target may be,
-        `predict_interval` assumes less.
+        The fit is the posterior mean of a Gaussian process: the objective divided by
+        :math:`\sigma^2` is the negative log density, with a flat prior of the bias, if any, and
+        noise of variance :math:`\sigma^2 / w_i`. The covariance of `LapRLSRegressor` is
+        :math:`\sigma^2` times the deformed kernel; `LapERLSRegressor` has a joint prior of the
+        function and the virtual labels, and noise of variance :math:`\sigma^2 / (\lambda w_i)`.
+        :math:`\sigma^2` is the restricted maximum likelihood estimate, twice the minimum of the
+        objective over l - 1 (over l without a bias). For intervals of new targets,
+        `predict_interval` makes weaker assumptions.
         """
         check({"return_std": return_std}, {"return_std": FLAG})
         values = super().predict(X)
@@ -310,7 +312,7 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
 
         def variances(points: Any) -> Array:
             found = np.empty((points.shape[0], 1))
-            # A product with each point of the fit, and its solution.
+            # Per row: products with all points of the fit, and the solution of a system.
             row_bytes = 4 * found.itemsize * refits.prepared.problem.n_points
             for rows, block in blocks_of(points, row_bytes):
                 found[rows, 0] = refits.posterior(block).variance

@@ -109,8 +109,8 @@ def solve(estimator: SemiSupervisedEstimator[P, S], prepared: P) -> S:
     estimator._check_combination()
     if estimator._wants_graph() and prepared.laplacian is None:
         raise ValueError(
-            "gamma_I > 0 asks for a graph, and the problem was prepared without one, with "
-            "gamma_I=0. Prepare it again."
+            "gamma_I > 0 needs a graph, but the problem was prepared with gamma_I=0, without one. "
+            "Prepare it again."
         )
     return estimator._solve(prepared, SILENT)
 
@@ -157,8 +157,8 @@ def is_fitted_name(name: str) -> bool:
 class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]):
     """Base of all estimators; see the module.
 
-    A fit sets `labeled_`, `basis_` and the attributes of its function, from which the function is
-    made again to answer for new points.
+    A fit sets `labeled_`, `basis_` and the attributes from which the fitted function is rebuilt for
+    predictions.
     """
 
     _regression: ClassVar[bool] = False
@@ -187,10 +187,10 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
             ``kernel='precomputed'``. Or points on disk: a memory map, a path or other source of
             `lapwing.datasets.open_rows`.
         y : array-like of shape (n_samples,)
-            Labels, with the unlabelled marker where there is none.
+            Labels, with the marker `unlabeled` for unlabelled points.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the labelled points, 1 by default. Those of unlabelled points are ignored but
-            must be finite. A labelled point of weight 0 is left out of the fit.
+            must be finite. Labelled points of weight 0 are ignored.
 
         Returns
         -------
@@ -294,7 +294,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
         Raises
         ------
         ValueError
-            If a name is unknown, or the graph or space to set it in is None.
+            If a name is unknown, or belongs to a graph or space that is None.
         """
         for name in ("graph", "space"):
             of_part = [key for key in params if key.startswith(f"{name}__")]
@@ -302,13 +302,13 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]
             if of_part and not hasattr(recipe, "set_params"):
                 example = {"graph": "KNNGraph()", "space": "Landmarks()"}[name]
                 raise ValueError(
-                    f"{of_part[0]}: {name}={recipe!r} is chosen by the fit and has no parameters "
-                    f"to set. Give one first, e.g. {type(self).__name__}({name}={example})."
+                    f"{of_part[0]}: {name}={recipe!r} has no parameters to set. Give an object "
+                    f"first, e.g. {type(self).__name__}({name}={example})."
                 )
         return super().set_params(**params)
 
     def _keep_targets(self, targets: Targets) -> None:
-        """Set the fitted attributes that say how y was read."""
+        """Set the fitted attributes about y."""
 
     def _keep_function(self, attributes: Mapping[str, Any]) -> None:
         """Set the fitted attributes from which `_function` makes the function again."""
