@@ -170,15 +170,15 @@ def test_parameters_reach_the_columns(frame: Any) -> None:
         ({"drop": "note"}, r"drop='note': give a list, \['note'\]"),
         ({"drop": ["nose"]}, r"drop=\['nose'\]: X has no column 'nose'. Did you mean 'note'"),
         ({"keep": ["x"]}, r"keep=\['x'\]: X has no column 'x'. It has 'id', 'price'"),
-        ({"scale": "x"}, "scale='x' is none of 'auto', 'standard', 'none'"),
-        ({"impute": "x"}, "impute='x' is none of 'auto'"),
+        ({"scale": "x"}, "scale='x' must be one of 'auto', 'standard', 'none'"),
+        ({"impute": "x"}, "impute='x' must be one of 'auto'"),
         ({"impute": "none"}, "missing values in 'price'.*impute='median', or leave.* drop="),
         ({"weights": {"price": 2}}, "weights: 'price' is no column of free text; free text here"),
         ({"weights": {"note": -1}}, "weights: 'note' has -1. Give a number from 0 to 1e6"),
         ({"weights": {"note": "2"}}, "weights: 'note' has '2'. Give a number"),
         ({"text": ["id"]}, r"no word of the column 'id' is in two rows.*drop=\['id'\]"),
         ({"keep": ["id"]}, r"'id' cannot be used: names the rows.*drop=\['id'\]"),
-        ({"decimal": "x"}, "decimal='x' is none of"),
+        ({"decimal": "x"}, "decimal='x' must be one of"),
     ],
 )
 def test_what_is_wrong_is_told_in_words_of_python(
@@ -223,7 +223,7 @@ def test_what_looks_odd_is_read_right(tmp_path: Path) -> None:
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
     encoder = TableEncoder().fit(np.random.default_rng(0).normal(size=(20, 3)))
-    with pytest.raises(ValueError, match="X has 5 columns, and TableEncoder was fitted to 3"):
+    with pytest.raises(ValueError, match="X has 5 columns, but TableEncoder was fitted to 3"):
         encoder.transform(np.ones((1, 5)))
     with pytest.raises(ValueError, match="rows of different lengths"):
         TableEncoder().fit([[1], [1, 2]])

@@ -39,64 +39,64 @@ from lapwing._words import quoted
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode the columns of a data frame as points.
 
-    Each column is read as ``lapwing fit`` reads those of a file. Numbers stay numbers, also where
-    they are written with units or decimal commas. Dates become elapsed days, the day of the week
-    and the hour. Text of few values is one-hot encoded. Free text becomes the weights of its words
-    and pairs of words [1]_, and the points are sparse then, or the vector that an encoder makes of
-    it. Columns that are of no use, such as ids, are left out.
+    Columns are interpreted as by ``lapwing fit`` for files. Numbers may be written with units or
+    decimal commas. Dates become elapsed days, the day of the week and the hour. Categories (text
+    with few distinct values) are one-hot encoded. Free text is converted to tf-idf weights of words
+    and pairs of words [1]_, which makes the points sparse, or to the vectors of an encoder. Columns
+    without information, such as ids, are left out.
 
     Parameters
     ----------
     text : sequence of str, default=()
-        Columns of free text, whatever they look like.
+        Columns to treat as free text.
     keep : sequence of str, default=()
-        Columns to use although they look as if they were of no use.
+        Columns to use even if they would be left out automatically.
     drop : sequence of str, default=()
         Columns to leave out.
     scale : {'auto', 'standard', 'none'}, default='auto'
-        Whether numbers are standardised; 'auto' does so where the scales of the columns differ
-        widely, and beside free text.
+        Whether to standardise numbers; 'auto' does so if the scales of the columns differ widely or
+        there is free text.
     impute : {'auto', 'median', 'mean', 'none'}, default='auto'
-        What a missing number becomes; 'auto' is the median, and 'none' makes it an error. A missing
-        category is a value of its own, a missing text has no words.
+        Replacement of missing numbers; 'auto' is the median, and 'none' raises an error. A missing
+        category is a category of its own, a missing text is empty.
     weights : mapping of str to float, default=None
-        How much the words of a text count, by its column; 1 for the others. With free text, all
-        numbers together, all categories together and each text are divided by the largest singular
-        value of their centred columns [2]_, and then all by the mean norm of the rows.
+        Factors of the features of text columns; 1 by default. With free text, the numbers, the
+        categories and each text column form blocks, which are divided by the largest singular value
+        of their centred features [2]_; then all features are divided by the mean norm of the rows.
     encoder : callable or str, default=None
-        What makes vectors of free text. A function maps a list of str to an array of shape (n, d),
-        each text by itself, such as ``SentenceTransformer(...).encode``; with `joblib.Memory` it
-        keeps them. A str names one: ``'module:function'``; the folder of a model of
-        sentence-transformers; or 'use-multilingual', for 16 languages (extra ``text``). An empty
-        text becomes zeros. It is shared by clones. `save_model` leaves it out: set it again on a
-        model that is read, by ``set_params(encoder=...)``. None counts words.
+        Embedding of free text. A function that maps a list of str to an array of shape (n, d), each
+        text independently, such as ``SentenceTransformer(...).encode``; `joblib.Memory` can cache
+        it. Or a str: ``'module:function'``, the folder of a sentence-transformers model, or
+        'use-multilingual' for 16 languages (extra ``text``). Empty texts become zeros. Clones share
+        the encoder. `save_model` does not store it: set it on the loaded model with
+        ``set_params(encoder=...)``. None uses tf-idf weights.
     decimal : {'auto', '.', ','}, default='auto'
-        The decimal mark of numbers in texts.
+        Decimal mark of numbers in strings.
     dates : {'auto', 'day', 'month'}, default='auto'
-        What comes first in dates that can be read both ways.
+        Whether the day or the month comes first in ambiguous dates.
 
     Attributes
     ----------
     columns_ : list of dict
-        How each used column is read: 'kind', 'column' and more.
+        Encoding of each used column: 'kind', 'column' and more.
     notes_ : dict of str to str
-        What was done to each column, used or not, in words.
+        Description of the treatment of each column, used or not.
     steps_ : Pipeline or None
-        Fitted steps of scikit-learn that make points of what was read; None if it is taken as it
-        is.
+        Fitted scikit-learn pipeline that converts the parsed columns to points; None if they are
+        used unchanged.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Names of the columns.
 
     See Also
     --------
-    lapwing.FewLabelClassifier : Goes behind it in a pipeline.
+    lapwing.FewLabelClassifier : Classifier to use after it in a pipeline.
 
     Notes
     -----
-    scikit-learn's ColumnTransformer, TfidfVectorizer and OneHotEncoder do the work. skrub's
-    TableVectorizer makes similar choices by the types of a data frame; it leaves amounts such as
-    "1.234,56 €" as text, and needs more packages. Its pipelines work with all estimators here, too.
+    It is based on scikit-learn's ColumnTransformer, TfidfVectorizer and OneHotEncoder. skrub's
+    TableVectorizer makes similar decisions by the types of a data frame, but treats amounts such as
+    "1.234,56 €" as text and requires more packages. It can be used with all estimators of lapwing.
 
     References
     ----------
@@ -130,47 +130,47 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     dates: str = "auto"
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Decide what each column is.
+        """Determine the encoding of each column.
 
         Parameters
         ----------
         X : DataFrame of pandas or polars, or array-like of shape (n_samples, n_columns)
-            Rows with and without labels.
+            All rows, labelled or not.
         y : object, default=None
             Ignored.
 
         Returns
         -------
-        TableEncoder
-            Itself.
+        self
+            The fitted encoder.
 
         Raises
         ------
         ValueError
-            If a parameter is wrong, no column can be used, or the encoder fails; says what to do.
+            If a parameter is invalid, no column can be used, or the encoder fails.
         """
         self._fit(X)
         return self
 
     def fit_transform(self, X: Any, y: object = None) -> Any:
-        """Decide what each column is, and encode the same rows.
+        """Determine the encoding of each column, and encode the same rows.
 
         Parameters
         ----------
         X : DataFrame of pandas or polars, or array-like of shape (n_samples, n_columns)
-            Rows with and without labels.
+            All rows, labelled or not.
         y : object, default=None
             Ignored.
 
         Returns
         -------
         ndarray or sparse matrix of shape (n_samples, n_features)
-            Sparse where a column is free text.
+            Points; sparse if there is free text.
 
         Raises
         ------
         ValueError
-            As `fit`.
+            As for `fit`.
         """
         return self._fit(X).points
 
@@ -191,7 +191,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
             features = encode(RawTable(n, used), Selection(options), "X", X)
             _refuse(features, missing=self.impute != "none", new=False)
-            # Rows to come may miss numbers where these do not.
+            # New rows may have missing numbers in columns without any here.
             impute = "median" if self.impute == "auto" else self.impute
             features = features if encoder is None else Embedder(encoder).embed(features)
             found = preprocess(features, self.scale, impute, self.weights or {})
@@ -213,29 +213,30 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame of pandas or polars, or array-like of shape (n_samples, n_columns)
-            With the columns of the fit, in any order; of an array in the same one.
+            Rows with the columns of the fit: in any order for a data frame, in the same order for
+            an array.
 
         Returns
         -------
         ndarray or sparse matrix of shape (n_samples, n_features)
-            Sparse where a column is free text.
+            Points; sparse if there is free text.
 
         Raises
         ------
         ValueError
-            If a column is missing, or holds what the fit did not allow.
+            If a column is missing, or has values that the fit did not allow.
 
         Warns
         -----
         LapwingWarning
-            If cells are something else than the column holds, and count as missing; of categories
-            and texts that the fit did not contain.
+            If cells do not have the type of their column and are treated as missing, or if there
+            are categories or words that the fit did not contain.
         """
         check_is_fitted(self)
         cells = cells_of_frame(X)
         if not hasattr(X, "columns") and len(cells) != self.n_features_in_:
             raise ValueError(
-                f"X has {len(cells)} columns, and TableEncoder was fitted to {self.n_features_in_}."
+                f"X has {len(cells)} columns, but TableEncoder was fitted to {self.n_features_in_}."
             )
         readings = [reading_from(one) for one in self.columns_]
         missing = [one.column for one in readings if one.column not in cells]
@@ -260,28 +261,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self.steps_.transform(features.X)
 
     def _encoded(self, features: Features) -> Features:
-        """The features of new rows with the vectors of the encoder."""
+        """Compute the features of new rows, with the vectors of the encoder."""
         readings = [one for one in features.readings if isinstance(one, EncodedReading)]
         if not readings:
             return features
         if self.encoder is None:
             raise ValueError(
-                f"the fit had vectors of {quoted([one.column for one in readings])} by "
-                f"{readings[0].encoder}, which a model file does not bring. Set it again with "
+                f"the fit encoded {quoted([one.column for one in readings])} with "
+                f"{readings[0].encoder}, which model files do not contain. Set it again with "
                 "set_params(encoder=...)."
             )
         found = Embedder(find_encoder(self.encoder)).embed(features)
         if found.encoding is not None and found.encoding.width != self._width:
             raise ValueError(
-                f"encoder gives vectors of {found.encoding.width} numbers, and the fit had "
-                f"{self._width}. Set that of the fit, {readings[0].encoder}."
+                f"encoder gives vectors of {found.encoding.width} numbers, but in the fit they had "
+                f"{self._width}. Set the encoder of the fit, {readings[0].encoder}."
             )
         return found
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
-        """Name the features: a column, or a column with one of its values or words.
+        """Return the names of the features: a column, or a column with one of its values or words.
 
-        A name that occurs twice is numbered, such as "kind_red (2)".
+        Duplicate names are numbered, such as "kind_red (2)".
 
         Parameters
         ----------
@@ -291,7 +292,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str of shape (n_features,)
-            In the order of the features.
+            Names in the order of the features.
         """
         check_is_fitted(self)
         if self.steps_ is None or "columns" not in self.steps_.named_steps:
@@ -304,14 +305,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 found += step.get_feature_names_out(names).tolist()
             else:
                 found += [f"{names}: {word}" for word in step.get_feature_names_out()]
-        # "kind_red" may be a column as well as a value of another one.
+        # "kind_red" may be a column as well as a value of the column "kind".
         return np.array(tidy_names(found)[0], dtype=object)
 
     def __sklearn_clone__(self) -> Any:
         bare = copy(self)
         bare.encoder = None
         cloned = super(TableEncoder, bare).__sklearn_clone__()
-        cloned.encoder = self.encoder  # which may hold a model of gigabytes, and need no copy
+        cloned.encoder = self.encoder  # not copied, as it may have gigabytes
         return cloned
 
     def __sklearn_tags__(self) -> Any:
@@ -323,7 +324,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for parameter, known in (("scale", SCALES), ("impute", IMPUTES)):
             value = getattr(self, parameter)
             if value not in known:
-                raise ValueError(f"{parameter}={value!r} is none of {quoted(known)}.")
+                raise ValueError(f"{parameter}={value!r} must be one of {quoted(known)}.")
         for parameter in ("text", "keep", "drop"):
             given = getattr(self, parameter)
             if isinstance(given, str):
@@ -349,7 +350,7 @@ def _in_python_of(error: ValueError | ImportError) -> ValueError | ImportError:
 
 
 def _in_python(message: str) -> str:
-    """Name parameters where a message names options of the command line."""
+    """Replace options of the command line in a message by the names of parameters."""
     message = message.replace("--keep and --features", "keep and text")
     message = message.replace("--encoder ", "encoder ")
     message = message.replace("--id, --image, --map and --drop", "drop").replace(

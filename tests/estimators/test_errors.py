@@ -531,7 +531,7 @@ COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "validation data that nobody asked for": (
         LapSVC(),
         {"validation_data": (X, Y)},
-        r"validation_data is only looked at with stopping='validation' or 'mixed', not None",
+        r"validation_data is only used with stopping='validation' or 'mixed', not None",
     ),
     "validation data of stability": (
         LapRLSRegressor(stopping="stability"),

@@ -214,7 +214,7 @@ def test_deviations_are_those_of_what_it_chose() -> None:
         ):
             without.predict(X, return_std=True)
     tube = FewLabelRegressor([TUBE]).fit(X, Y)
-    with pytest.raises(ValueError, match="LapSVR, which was chosen, is the mean of no Gaussian"):
+    with pytest.raises(ValueError, match="selected LapSVR is not the mean of a Gaussian"):
         tube.predict(X, return_std=True)
 
 

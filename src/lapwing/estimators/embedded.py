@@ -1,7 +1,7 @@
-"""Base of embedded regressions: a function and virtual labels of a graph.
+"""Base of embedded regression: a function and virtual labels on a graph.
 
 Problem -> graph and its eigenpairs -> space -> objective -> system -> solver -> attributes; no
-numerics live here. A final class says what its loss is.
+numerics live here. A final class defines its loss.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _LOG = logging.getLogger("lapwing")
 
 
 class ScaledProblem(NamedTuple):
-    """Problem, with a copy whose targets are in their own units."""
+    """Problem, with a copy whose targets are centred and scaled."""
 
     objective: EmbeddedObjective
     units: Units
@@ -90,7 +90,7 @@ class ScaledProblem(NamedTuple):
     def on(self, space: Space) -> ScaledProblem:
         """Replace the space."""
         if space is self.measured.space:
-            return self  # with the graph side that it has formed
+            return self  # keeps the graph side that it has computed
         return self._replace(measured=self.measured.with_space(space))
 
 
@@ -145,12 +145,12 @@ class EmbeddedSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
-    """Refits by the kernel side, from which f is eliminated once.
+    """Refits that eliminate f only once.
 
     Attributes
     ----------
     formed : PreparedSolver
-        By a method that forms nothing of the labels.
+        System of the kernel side, which does not depend on the labels.
     """
 
     estimator: EmbeddedEstimator
@@ -200,7 +200,7 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
 
 
 class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSolution]):
-    """Base of embedded regressions; see the module."""
+    """Base of embedded regression; see the module."""
 
     _n_stages = 5
     _kept_values = "virtual_labels_"
@@ -231,7 +231,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         if self.n_eigenvectors != "auto" and k < min(n_columns, laplacian.n_points):
             diagnostics.warn_fewer_eigenvectors_than_classes(k, n_columns)
         pairs = self._smallest(laplacian, k, tick)
-        # Each component has its own eigenvector of eigenvalue 0: fewer leave some components out.
+        # Each component has its own eigenvector of eigenvalue 0: fewer omit some components.
         if pairs.n_components > k:
             diagnostics.warn_few_eigenvectors(pairs.n_components, k)
         return pairs
@@ -267,7 +267,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         kernel = self._make_kernel(problem)
         assert kernel is not None
         if not kernel.surely_positive_definite:
-            # A sample is looked at: with landmarks the whole matrix is never formed.
+            # Only a sample is checked: with landmarks the whole matrix is never formed.
             input_checks.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         recipe = self.space
         if isinstance(recipe, str):
@@ -314,7 +314,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             return self.space is None
         if is_rows(problem.X):
             return False
-        # A matrix that was given is there already: landmarks would save nothing.
+        # If the kernel matrix is given, landmarks would save nothing.
         return self._pairwise() or problem.n_points <= matrix_points(self._loss())
 
     def _reads_blocks(self, rows: Rows) -> bool:
@@ -323,7 +323,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         if self._linear():
             return True
         if isinstance(self.space, str):
-            # Of so few points the kernel matrix is the default, whatever their features take.
+            # For so few points the kernel matrix is the default, whatever the size of the features.
             return rows.shape[0] > matrix_points(self._loss())
         return isinstance(self.space, Landmarks)
 
@@ -331,8 +331,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         named = isinstance(self.kernel, str) and self.kernel == "linear"
         if named and isinstance(self.space, Landmarks):
             raise ValueError(
-                "space=Landmarks(...) needs a kernel: with kernel='linear' the features of X are "
-                "coordinates already. Use space=None."
+                "space=Landmarks(...) needs a nonlinear kernel: with kernel='linear' the features "
+                "of X are coordinates already. Use space=None."
             )
         return named or isinstance(self.space, Linear)
 
@@ -341,8 +341,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         C, mu = float(self.C), float(self.mu)
         weights = limited_weights(float(self.lam), problem.weights, C, mu)
         input_checks.check_target_scale(problem.targets, weights, problem.X.dtype)
-        # L^p has the eigenvectors of L. The pairs are of L itself, so that those once computed
-        # serve every p and mu.
+        # L^p has the eigenvectors of L. The eigenpairs are those of L itself, so that they can be
+        # used for every p and mu.
         return EmbeddedObjective(
             prepared.space,
             problem.index,
@@ -378,8 +378,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
     def _scaled_problem(self, prepared: EmbeddedPrepared) -> ScaledProblem:
         objective = self._objective(prepared)
         free = self._levels_are_free(prepared)
-        # Targets such as 1e6 + small ones lose their digits to the level; C, epsilon and the
-        # answers are turned into these units and back.
+        # Targets are centred and scaled, as targets such as 1e6 + small values would lose
+        # precision; C, epsilon and the results are converted accordingly.
         units = Units.of(objective.targets, objective.weights, centred=free)
         return ScaledProblem(objective, units, objective.measured(units))
 
@@ -436,7 +436,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
     def _levels_are_free(self, prepared: EmbeddedPrepared) -> bool:
         """Return whether targets may be centred: a constant changes neither bias nor graph term."""
         pairs = prepared.eigenpairs
-        # D - W leaves constants alone; so do its eigenvectors if they span all components.
+        # D - W is 0 on constants, and its eigenvectors span them if they cover all components.
         whole = pairs is None or pairs.n_components <= len(pairs.values)
         free = bool(self.fit_intercept) and not prepared.laplacian.normalized and whole
         return free and self._regression
@@ -473,7 +473,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
     ) -> EmbeddedSolution:
         state = result.state
         function = prepared.space.function(state.coef, state.intercept)
-        # The tube leaves points without a multiplier; new points need no kernel value with them.
+        # Points inside the tube have coefficient 0, and are not needed for predictions.
         if isinstance(function, KernelExpansion) and formed.method.knows_labels:
             function = function.pruned()
         return EmbeddedSolution(
@@ -499,7 +499,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             self._warn_smoothed_away(prepared, prepared.eigenpairs)
 
     def _is_constant(self, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> bool:
-        """Return whether answers are constant, of which other warnings inform."""
+        """Return whether predictions are constant, for which there are other warnings."""
         values, problem = solution.values[prepared.problem.index], prepared.problem
         single = len(np.unique(predict_codes(solution.values))) == 1
         return single or diagnostics.hardly_vary(
@@ -507,7 +507,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         )
 
     def _warn_smoothed_away(self, prepared: EmbeddedPrepared, pairs: Eigenpairs) -> None:
-        """Warn of a mu that leaves only means of the labels."""
+        """Warn if mu is so large that virtual labels are only means of the labels."""
         lam, mu, problem = float(self.lam), float(self.mu), prepared.problem
         n_classes = max(2, problem.targets.shape[1])
         if self._regression or pairs.n_components >= n_classes:

@@ -65,14 +65,14 @@ from lapwing.solvers.manifold.registry import SOLVERS
 from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, StoppingRule
 from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
 
-# Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off
-# by more than the machines are from each other.
+# Memory bandwidth of an ordinary machine, in bytes per second. It is not measured at run time:
+# under load the measurement would vary more than machines do.
 _BANDWIDTH = 1e10
-# Relative gradient at which conjugate gradient leaves a function that follows values of -1 and +1:
-# more digits change no class.
+# Relative gradient at which a function is fitted to values of -1 and +1: smaller ones change no
+# class.
 _FOLLOWED = 1e-4
 
-_TOL = 1e-8  # where no `tol` is given
+_TOL = 1e-8  # default of `tol`
 _DUAL = SolverChoice("dual", "columns of a kernel that is factored once")
 
 
@@ -89,9 +89,9 @@ class ManifoldSolution(Solution):
     choice : SolverChoice
     objective : Objective
     affinity : sparse matrix or None
-        Of the graph, if there is one.
+        Affinity of the graph, if there is one.
     columns : Representers or None
-        Of the deformed kernel at the labelled points; None if the solver needed none.
+        Columns of the deformed kernel at the labelled points; None if the solver needed none.
     """
 
     result: ManifoldResult
@@ -129,15 +129,15 @@ class ManifoldSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
-    """Refits by the dual on a deformed kernel that is factored once.
+    """Refits by the dual problem, with one factorisation of the deformed kernel.
 
     Attributes
     ----------
     kernel : DeformedKernel
     columns : Representers
-        The columns of it that are known.
+        Columns of the kernel that have been computed.
     reduces : bool
-        Whether the estimator's own solver is the dual, so that a fit has these columns too.
+        Whether the estimator itself uses the dual solver, so that its fit has these columns.
     """
 
     estimator: ManifoldEstimator
@@ -151,7 +151,7 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
     def solve(self, prepared: ManifoldPrepared) -> ManifoldSolution:
         objective, columns = self._problem(prepared)
         result = dual(objective, replace(self.estimator._settings, columns=columns))
-        shown = columns if self.reduces else None  # warnings must not depend on the solver's path
+        shown = columns if self.reduces else None  # warnings must not depend on the refits' solver
         return self.estimator._solution(prepared, objective, result, _DUAL, shown)
 
     def values(self, prepared: ManifoldPrepared) -> Array:
@@ -192,7 +192,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
     """Base of manifold-regularised estimators; see the module."""
 
     _n_stages = 3
-    _can_stop = False  # before the optimum is reached
+    _can_stop = False  # whether early stopping is possible
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -209,7 +209,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
     ) -> ManifoldPrepared:
         kernel = self._make_kernel(problem)
         if kernel is not None:
-            # Before the search for neighbours, which may take minutes.
+            # Checked before the neighbour search, which may take minutes.
             kernel.forecast(problem.X)
             self._forecast(problem)
         with progress.stage("graph"):
@@ -220,7 +220,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
 
     def _reads_blocks(self, rows: Rows) -> bool:
         linear = isinstance(self.kernel, str) and self.kernel == "linear"
-        # What is a matrix of the points' own products stays in memory.
+        # Matrices of products between the points themselves are kept in memory.
         primal = self.solver in ("newton", "pcg") or (
             self.solver == "auto" and rows.shape[0] > rows.shape[1]
         )
@@ -243,11 +243,11 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         return None
 
     def _forecast(self, problem: Problem) -> None:
-        """Warn before a long fit of its time, and name a faster alternative."""
+        """Warn before a long fit, with its time and a faster alternative."""
         n, n_columns = problem.n_points, problem.targets.shape[1]
         choice = SolverChoice(self.solver, "asked for")
         if self.solver == "auto":
-            # There is no objective yet, which `choose_solver` looks at; the sizes tell as much.
+            # `choose_solver` needs the objective, which does not exist yet; the sizes suffice here.
             kinks = not self._loss().kind.differentiable
             choice = choose_for_kernel_matrix(n, len(problem.index))
             choice = _DUAL if kinks else choice
@@ -276,8 +276,8 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         if kernel is None:
             input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
-        # Held: conjugate gradient multiplies by the matrix in every iteration, and the direct
-        # solvers read its entries.
+        # The matrix is kept in memory: conjugate gradient multiplies by it in every iteration, and
+        # direct solvers need its entries.
         space = FullKernelSpace.computed(kernel, problem.X, problem.rows).stored()
         if not kernel.surely_positive_definite and not kernel.precomputed:
             input_checks.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
@@ -318,14 +318,14 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         rule: StoppingRule | None = None,
     ) -> ManifoldSolution:
         solver = SOLVERS[choice.solver]
-        # Of a factorisation no share can be shown as done.
+        # A factorisation does not report progress.
         with progress.stage("solve", self.max_iter if solver.stops_early else None) as tick:
             columns = None
             if solver.reduces:
                 columns = DeformedKernel.of(objective).at(objective.index)
 
             def on_iteration(known: Callable[[], State]) -> bool:
-                # A function, as making the attributes takes copies that few callbacks ask for.
+                # Lazily, as computing the attributes takes copies that few callbacks need.
                 def attributes() -> Mapping[str, Any]:
                     state = known()
                     return objective.space.function(state.coef, state.intercept).attributes
@@ -374,7 +374,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             None,
             bool(self.fit_intercept),
         )
-        # All points have values, so the labelled-size dual is none. The size alone decides.
+        # All points have targets, so the dual has no advantage: only the size matters.
         full = isinstance(space, FullKernelSpace)
         large = full and choose_for_kernel_matrix(problem.n_points, 1).solver == "pcg"
         settings = ManifoldSettings(tol=_FOLLOWED, max_iter=self.max_iter)
@@ -399,7 +399,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             diagnostics.warn_not_converged(
                 solution.choice.solver, result.n_iter, self.max_iter, optimality, self._tolerance
             )
-        # What was stopped early or by a callback is as imprecise as was asked for.
+        # After early stopping, or a stop by a callback, imprecision is intended.
         elif result.status in (Status.CONVERGED, Status.PRECISION):
             diagnostics.warn_imprecise(
                 solution.choice.solver,
@@ -438,13 +438,13 @@ class StoppableEstimator(ManifoldEstimator):
             All points, labelled or not; the kernel matrix (n_samples, n_samples) if
             ``kernel='precomputed'``.
         y : array-like of shape (n_samples,)
-            Labels, with the unlabelled marker where there is none.
+            Labels, with the marker `unlabeled` for unlabelled points.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labelled points in the loss; 1 by default. Those of unlabelled points
-            only have to be finite. A labelled point of weight 0 is left out of the fit altogether.
+            Weights of the labelled points in the loss; 1 by default. Those of unlabelled points are
+            ignored but must be finite. Labelled points of weight 0 are ignored.
         validation_data : tuple (X_val, y_val), default=None
-            Labelled points to stop by, with ``stopping='validation'`` or ``'mixed'``; they take
-            no part in the fit.
+            Labelled points for early stopping with ``stopping='validation'`` or ``'mixed'``; they
+            are not used for training.
 
         Returns
         -------
@@ -457,7 +457,7 @@ class StoppableEstimator(ManifoldEstimator):
         check_solver(self.solver, self._loss(), early_stopping=self._stops_early())
         if validation_data is not None and not self._validates():
             raise ValueError(
-                f"validation_data is only looked at with stopping='validation' or 'mixed', "
+                f"validation_data is only used with stopping='validation' or 'mixed', "
                 f"not {self.stopping!r}."
             )
 
@@ -465,8 +465,8 @@ class StoppableEstimator(ManifoldEstimator):
         return self.stopping is not None
 
     def _stopping(self, choice: SolverChoice, problem: Problem) -> str | None:
-        # Whoever gives a tolerance wants the optimum, and without unlabelled points there are no
-        # predictions that could settle.
+        # A given tolerance asks for the optimum, and without unlabelled points there are no
+        # predictions whose stability could be checked.
         asked: str | None = self.stopping
         settled = asked is not None or self.tol is not None or problem.labeled.all()
         return asked if settled else choice.stopping
@@ -517,7 +517,7 @@ class StoppableEstimator(ManifoldEstimator):
         return Validation(scores, self._validation_targets(data[1]))
 
     def _warm_start(self, previous: Mapping[str, Any], objective: Objective) -> State | None:
-        """Return the function of the last fit as a start, if it is wanted and of the same space."""
+        """Return the function of the last fit as a warm start, if it is in the same space."""
         linear = isinstance(objective.space, LinearSpace)
         coef = previous.get("coef_" if linear else "alpha_")
         if not self.warm_start or coef is None:
@@ -528,6 +528,6 @@ class StoppableEstimator(ManifoldEstimator):
         dtype = objective.space.dtype
         intercept = np.zeros(objective.n_columns)
         if objective.fit_intercept:
-            # A class prior shifts the function after the solve: the minimum is without the shift.
+            # The offsets of a class prior are added after the solve: the minimum is without them.
             intercept = previous["intercept_"] - previous.get("class_offsets_", 0.0)
         return objective.state(coef.astype(dtype), intercept.astype(dtype))

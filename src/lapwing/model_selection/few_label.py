@@ -1,4 +1,4 @@
-"""Classifier that chooses its method, and its base, which the regressor shares."""
+"""Classifier that selects its method, and the base class shared with the regressor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
-    """Choose by a comparison, fit to all rows, and answer as what was chosen."""
+    """Base of estimators that select a method by a comparison and fit it to all rows."""
 
     evidence_: Comparison
     error_: float
@@ -43,9 +43,9 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
     transduction_: Array
 
     def _begin(self, X: Any, y: Any) -> Any:
-        """Read points: those in memory are checked, rows on disk are checked by the last fit.
+        """Read points, and delete the attributes of an earlier fit.
 
-        Nothing is left of the fit before.
+        Points in memory are checked here, and rows on disk by the final fit.
         """
         for name in [name for name in vars(self) if is_fitted_name(name)]:
             delattr(self, name)
@@ -77,10 +77,10 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         sample_weight: ArrayLike | None,
         compare: Callable[[Stages], tuple[Comparison, T]],
     ) -> tuple[Any, T]:
-        """Compare, and fit the choice to all rows; return its last step and the second result."""
+        """Compare, fit the selected estimator to all rows, and return its last step."""
         progress = Progress(self, None, X, y)
         with Shown("Choosing a method", progress) as stages:
-            with warnings.catch_warnings():  # the last fit gives the warnings about all rows
+            with warnings.catch_warnings():  # the final fit repeats the warnings for all rows
                 warnings.simplefilter("ignore", LapwingWarning)
                 evidence, beside = compare(stages)
             warn_of_failures(evidence.failed, stacklevel=3)
@@ -98,11 +98,11 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         return fitted, beside
 
     def _prepared_best(self, evidence: Comparison) -> Any:
-        """Prepare the chosen estimator for its fit to all rows."""
+        """Prepare the selected estimator for its fit to all rows."""
         return evidence.best
 
     def predict(self, X: PointsLike) -> Any:
-        """Predict by the chosen estimator.
+        """Predict with the selected estimator.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The classes with the largest decision values, or numbers in the units of y.
+            Classes with the largest decision values, or values in the units of y.
         """
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict(X))
@@ -136,70 +136,69 @@ def _weights_of(estimator: BaseEstimator) -> str:
 @document
 @parameters
 class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
-    """Chooses among the families of methods, fits the one it chose, and says how far to trust it.
+    """Classifier with automatic selection of the method and an estimate of its error.
 
-    A fit gathers the evidence of `lapwing.model_selection.compare` and fits the estimator that is
-    best by it to all rows. Everything else is that estimator's.
+    `fit` compares candidates with `lapwing.model_selection.compare` and fits the best one to all
+    rows. Predictions are those of this estimator.
 
     Parameters
     ----------
     candidates : sequence of lapwing.model_selection.Candidate, default=None
-        What to choose from. None is `lapwing.model_selection.default_candidates`: the supervised
-        SVM, `LapSVC`, `LapERLSClassifier`, `S3VC` and, for three classes and more,
+        Candidates to select from. None is `lapwing.model_selection.default_candidates`: the
+        supervised SVM, `LapSVC`, `LapERLSClassifier`, `S3VC` and, for three classes and more,
         `BalancedGraphClassifier`.
     class_prior : {'labels', 'uniform', 'unknown'}, array-like, dict or None, default=None
-        Proportions of the classes in X: 'labels' are the frequencies of the labels, 'uniform' is
-        equal proportions; numbers are in the order of `classes_` or by class in a dict or a pandas
-        Series. It is set in every default candidate with such a parameter: as `balance` of `S3VC`
-        (whose default is its own meaning of 'labels'), and as `class_prior` of the others. Your own
-        `candidates` keep their parameters, and cannot be combined with it. 'unknown' and None set
-        nothing.
+        Class proportions in X: those of the labels ('labels'), equal ones ('uniform'), or given in
+        the order of `classes_` or by class in a dict or a pandas Series. They are set in the
+        default candidates as `balance` of `S3VC` (whose default 'labels' has a meaning of its own)
+        and `class_prior` of the others, and cannot be combined with `candidates`. 'unknown' and
+        None set nothing.
     n_draws : int, default=5
-        Draws of labels from a candidate's own answer. Methods for which each draw costs a whole
-        fit, such as `S3VC`, make ``2 / K`` of them with K classes, and at least two.
+        Number of draws of labels from a candidate's own predictions. Methods that need a whole fit
+        for each draw, such as `S3VC`, make ``2 / K`` times as many with K classes, and at least
+        two.
     max_left_out : int, default=16
-        Labels to leave out, the same for every candidate and one of each class at a time; the last
-        of these rounds may exceed the number.
+        Number of labels to leave out, the same for every candidate and one of each class at a time;
+        the last round may exceed it.
     max_samples : int, default=2000
-        Maximum number of rows of the comparison; the chosen estimator is fitted to all rows.
+        Maximum number of rows of the comparison; the selected estimator is fitted to all rows.
     {unlabeled}
     random_state : int, RandomState or None, default=0
-        Seed of all draws. With None another fit may choose another candidate.
+        Seed of all draws. With None, repeated fits may select different candidates.
 
     Attributes
     ----------
     best_estimator_ : estimator
-        The chosen one, fitted to all rows.
+        Selected estimator, fitted to all rows.
     evidence_ : lapwing.model_selection.Comparison
-        All candidates. Print it to see the table and the verdict.
+        Results of all candidates. Print it to see the table and the verdict.
     error_ : float
-        Estimated share of wrong answers on the unlabelled rows.
+        Estimated error rate on the unlabelled rows.
     error_interval_ : tuple of float
-        Where that share lies with probability 0.9.
+        Interval that contains the error rate with probability 0.9.
     {classes_}
     {unlabeled_}
     {transduction_}
     transduction_proba_ : ndarray of shape (n_samples, n_classes)
-        Probabilities of the classes of every training point.
+        Class probabilities of every training point.
     {labeled_}
     {n_features_in_}
     {feature_names_in_}
 
     See Also
     --------
-    lapwing.model_selection.compare : The evidence alone.
+    lapwing.model_selection.compare : The comparison only.
 
     Notes
     -----
-    The time is up to fourteen fits of `S3VC` to at most `max_samples` rows, which is most of it,
-    and a few fits of the others. Memory is that of the estimators: one at a time, beside
-    the SVM of the labels alone, holds matrices of at most ``max_samples ** 2`` numbers, and the
-    chosen one those of all rows. Beyond 12,000 rows only candidates without such a matrix are
-    tried. In a terminal or notebook a line on standard error names what is being tried, from two
-    seconds on.
+    Most of the time is spent in up to fourteen fits of `S3VC` to at most `max_samples` rows. At any
+    time, one candidate and the supervised SVM have matrices of at most ``max_samples ** 2`` numbers
+    in memory, and the selected estimator those of all rows. Beyond 12,000 rows only candidates
+    without such a matrix are compared. In a terminal or notebook, a status line on standard error
+    shows the current candidate after two seconds.
 
-    With one label a class the estimate of the error is a guess from what the answers of such
-    methods were worth on other data: ``evidence_.notes`` says so.
+    With one label per class, the error is estimated from the errors of such methods on other data,
+    and ``evidence_.notes`` has a remark about it.
 
     Examples
     --------
@@ -224,16 +223,16 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewLabelClassifier:
-        """Choose an estimator and fit it to labelled and unlabelled points.
+        """Select an estimator and fit it to labelled and unlabelled points.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All points, labelled or not.
         y : array-like of shape (n_samples,)
-            Class labels, with the unlabelled marker where there is none.
+            Class labels, with the marker `unlabeled` for unlabelled points.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the points, as the candidates take them.
+            Weights of the points, passed to the candidates.
 
         Returns
         -------
@@ -243,13 +242,13 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         Raises
         ------
         ValueError
-            For points or labels that no candidate can be fitted to, and for a `class_prior` that
-            is none of these classes or stands beside `candidates`.
+            If no candidate can be fitted, or if `class_prior` does not match the classes or is
+            combined with `candidates`.
 
         Warns
         -----
         FitFailedWarning
-            For each candidate that cannot be fitted: the choice is among the others.
+            For each candidate that cannot be fitted and is left out.
         """
         points = self._begin(X, y)
         effort = Effort(self.n_draws, self.max_left_out, 0)
@@ -263,14 +262,14 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         )
         compare = partial(compared, points, y, sample_weight, asked)
         fitted, sharpness = self._choose(X, y, sample_weight, compare)
-        sharpen_untested(fitted, sharpness)  # by fits that the evidence took in any case
+        sharpen_untested(fitted, sharpness)  # from fits that the comparison made anyway
         self.classes_ = fitted.classes_
         self.transduction_proba_ = fitted.transduction_proba_
         self.unlabeled_ = fitted.unlabeled_
         return self
 
     def decision_function(self, X: PointsLike) -> Array:
-        """Compute decision values by the chosen estimator.
+        """Compute decision values with the selected estimator.
 
         Parameters
         ----------
@@ -287,11 +286,10 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         return np.asarray(self.best_estimator_.decision_function(X))
 
     def predict_proba(self, X: PointsLike) -> Array:
-        """Predict probabilities by the chosen estimator.
+        """Predict class probabilities with the selected estimator.
 
-        They are its own; those of `S3VC` and `BalancedGraphClassifier` are as sharp as the labels
-        say that the comparison left out. `error_` and `error_interval_` say what to expect of the
-        answers.
+        Those of `S3VC` and `BalancedGraphClassifier` are calibrated by the labels that the
+        comparison left out. For the accuracy to expect, see `error_` and `error_interval_`.
 
         Parameters
         ----------
@@ -314,7 +312,7 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         y : array-like of shape (n_samples,)
-            Labels, read as `fit` reads them: rows without one are left out.
+            Labels. Unlabelled rows, recognised as in `fit`, are ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 

@@ -1,4 +1,4 @@
-"""Regression that chooses its method."""
+"""Regressor that selects its method."""
 
 from __future__ import annotations
 
@@ -34,40 +34,40 @@ from lapwing.model_selection.relevance_scaler import correct_left_out, optimism_
 @document
 @parameters
 class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
-    """Chooses among regressions, on the targets alone or by all rows, and says how far to trust it.
+    """Regressor with automatic selection of the method and an estimate of its error.
 
-    A fit leaves each target out in turn, as `lapwing.model_selection.compare` does, and fits the
-    estimator that is chosen to all rows: the best of those on the targets alone, unless one that
-    uses all rows has an error that is smaller by 2 % and more. Everything else is that estimator's.
+    `fit` compares the leave-one-out errors of candidates with `lapwing.model_selection.compare` and
+    fits the selected one to all rows: the best supervised candidate, unless the error of a
+    semi-supervised one is smaller by 2 % or more. Predictions are those of this estimator.
 
     Parameters
     ----------
     candidates : sequence of lapwing.model_selection.Candidate, default=None
-        What to choose from. None is `lapwing.model_selection.default_candidates` of regressions:
-        ridge and kernel ridge regression on the targets alone, `LapRLSRegressorCV` and
-        `LapERLSRegressor`; kernel ridge regression and `LapRLSRegressorCV` also on columns that
-        `RelevanceScaler` scales.
+        Candidates to select from. None is `lapwing.model_selection.default_candidates` for
+        regression: ridge and kernel ridge regression on the rows with a target,
+        `LapRLSRegressorCV` and `LapERLSRegressor`; kernel ridge regression and `LapRLSRegressorCV`
+        also after `RelevanceScaler`.
     max_samples : int, default=2000
-        Maximum number of rows of the comparison; the chosen estimator is fitted to all rows.
+        Maximum number of rows of the comparison; the selected estimator is fitted to all rows.
     random_state : int, RandomState or None, default=0
-        Seed of the choice of these rows.
+        Seed of the random choice of these rows.
     updatable : bool, default=False
-        Whether the chosen estimator keeps its factorisation, which ``predict(X, return_std=True)``
-        and its own `add_labels` take: matrices of n x n numbers.
+        Whether the selected estimator keeps its factorisation (matrices of n x n numbers), which
+        ``predict(X, return_std=True)`` and `add_labels` of `best_estimator_` need.
 
     Attributes
     ----------
     best_estimator_ : estimator
-        The chosen one with the parameters that it chose, fitted to all rows.
+        Selected estimator with its selected parameters, fitted to all rows.
     evidence_ : lapwing.model_selection.Comparison
-        All candidates. Print it to see the table and the verdict.
+        Results of all candidates. Print it to see the table and the verdict.
     unlabeled_help_ : bool
-        Whether the rows without a target are used. If not, none of the methods that use them is
-        better than the targets alone.
+        Whether the selected estimator uses the rows without a target. If not, no semi-supervised
+        candidate was better than the supervised ones.
     error_ : float
-        Root mean square error of targets that were left out, in the units of y.
+        Leave-one-out root mean square error, in the units of y.
     error_interval_ : tuple of float
-        Where that error on other rows lies with probability 0.9.
+        Interval that contains the error on other rows with probability 0.9.
     {transduced_values_}
     {labeled_}
     {n_features_in_}
@@ -75,17 +75,17 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
 
     See Also
     --------
-    lapwing.model_selection.compare : The evidence alone.
-    LapRLSRegressorCV : One family of them.
+    lapwing.model_selection.compare : The comparison only.
+    LapRLSRegressorCV : One of the candidates.
 
     Notes
     -----
-    The time is that of `LapRLSRegressorCV` on at most `max_samples` rows. Beyond 12,000 rows only
-    candidates without a matrix of all pairs of rows are tried.
+    The time is mainly that of `LapRLSRegressorCV` on at most `max_samples` rows. Beyond 12,000 rows
+    only candidates without a matrix of all pairs of rows are compared.
 
-    Left-out errors of what chose its parameters by the same targets are a little small. The
-    parameters are chosen by their likelihood, and not by these errors. On scaled columns, whose
-    scales are many parameters, errors, intervals and standard deviations are corrected by
+    Leave-one-out errors of estimators that select parameters by the same targets are slightly too
+    small; the selection is by likelihood and not by these errors. For scaled columns, with a
+    length scale each, errors, intervals and standard deviations are multiplied by
     `RelevanceScaler.optimism_`.
 
     Examples
@@ -108,17 +108,17 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewLabelRegressor:
-        """Choose an estimator and fit it to all points.
+        """Select an estimator and fit it to all points.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All points, with a target or without.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets, missing (NaN, say) where there is none. For each of several targets a method is
-            chosen by itself.
+            Targets, NaN or another missing value if unknown. A method is selected for each of
+            several targets separately.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the points, as the candidates take them.
+            Weights of the points, passed to the candidates.
 
         Returns
         -------
@@ -128,12 +128,12 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         Raises
         ------
         ValueError
-            For points or targets that no candidate can be fitted to.
+            If no candidate can be fitted.
 
         Warns
         -----
         FitFailedWarning
-            For each candidate that cannot be fitted: the choice is among the others.
+            For each candidate that cannot be fitted and is left out.
         """
         points = self._begin(X, y)
         if (columns := split_targets(y)) is not None:
@@ -166,30 +166,31 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         return best
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predict values by the chosen estimator, optionally with standard deviations.
+        """Predict values with the selected estimator, optionally with standard deviations.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points.
         return_std : bool, default=False
-            Whether to return standard deviations too; this takes ``updatable=True``.
+            Whether to return posterior standard deviations as well; needs ``updatable=True``.
 
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            In the units of y.
+            Values in the units of y.
         std : ndarray of the same shape
-            Only with `return_std`; on scaled columns times `RelevanceScaler.optimism_`.
+            Standard deviations, on scaled columns multiplied by `RelevanceScaler.optimism_`; only
+            with `return_std`.
 
         Raises
         ------
         ValueError
-            If what was chosen has no standard deviations, or kept no factorisation.
+            If the selected estimator has no standard deviations or did not keep its factorisation.
 
         See Also
         --------
-        LapRLSRegressor.predict : What the deviations are.
+        LapRLSRegressor.predict : Definition of the standard deviations.
         """
         check({"return_std": return_std}, {"return_std": FLAG})
         check_is_fitted(self)
@@ -201,7 +202,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         last, points = self._last_step(X)
         if not isinstance(last, GaussianRegressor):
             raise ValueError(
-                f"{type(last).__name__}, which was chosen, is the mean of no Gaussian process and "
+                f"The selected {type(last).__name__} is not the mean of a Gaussian process and "
                 "has no standard deviations. Leave out return_std."
             )
         if last._kept is None:
@@ -214,21 +215,21 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         return values, std * optimism_of(getattr(self.best_estimator_, "steps", ()))
 
     def _last_step(self, X: Any) -> tuple[Any, Any]:
-        """Return the last step of the chosen estimator, and the points transformed for it."""
+        """Return the last step of the selected estimator, and the points transformed for it."""
         check_is_fitted(self)
         best = self.best_estimator_
         last = last_step(best)
         return last, X if last is best or len(best) == 1 else best[:-1].transform(X)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
-        """Compute intervals that hold the true values of points with a given probability.
+        """Compute prediction intervals with a given coverage.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         coverage : float, default=0.9
-            Probability, between 0 and 1.
+            Probability, between 0 and 1, that the interval contains the true value.
 
         Returns
         -------
@@ -238,11 +239,11 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         Raises
         ------
         ValueError
-            If the chosen estimator has none, or there are too few targets for the coverage.
+            If the selected estimator has none, or there are too few targets for the coverage.
 
         See Also
         --------
-        LapRLSRegressor.predict_interval : What the intervals are.
+        LapRLSRegressor.predict_interval : Definition of the intervals.
         """
         check_is_fitted(self)
         if (each := self._of_each(lambda one: one.predict_interval(X, coverage))) is not None:
@@ -251,14 +252,14 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         return np.asarray(last.predict_interval(points, coverage))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Coefficient of determination R^2 on the rows with a target; of several the mean.
+        """Compute R^2 on the rows with a target, the mean over several targets.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets, missing where there is none: those rows are left out.
+            Targets. Rows with a missing target are ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 

@@ -1,4 +1,4 @@
-"""Columns scaled by how much the targets depend on them."""
+"""Scaling of columns by their relevance to the targets."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lapwing.classes.labels import read_targets
 from lapwing.estimators.prepared import check_one_entry_a_row
 from lapwing.solvers.relevance import column_scales
 
-# Targets used at most: with more the scales hardly change, and the time of a step grows with the
-# third power of their number (eleven fits to 200 targets take some three seconds).
+# Maximum number of targets: with more the scales hardly change, and the time of a step is cubic in
+# their number (eleven fits to 200 targets take some three seconds).
 _MOST_TARGETS = 200
-# Smallest inverse scale over the largest: in squared distances a millionth.
+# Smallest inverse scale relative to the largest: a millionth in squared distances.
 _LEAST = 1e-3
 _ROUNDING = 4  # units in the last place
 
@@ -31,11 +31,11 @@ _ROUNDING = 4  # units in the last place
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scaling of columns by their relevance to the targets (automatic relevance determination).
 
-    Targets are taken as values of a Gaussian process with a length scale for each column [1]_: the
-    distance along it over which the targets change. Each column is divided by its length scale.
-    Columns that the targets do not depend on get long ones, and hardly count in distances, kernels
-    and graphs. The scales are the most likely ones under a prior that keeps them similar, so that
-    with few targets no column becomes relevant by chance.
+    The targets are modelled by a Gaussian process with one length scale per column [1]_, the
+    distance along the column over which the targets change. Each column is divided by its length
+    scale. Columns that are irrelevant for the targets get long scales, and have little influence on
+    distances, kernels and graphs. The scales maximise the posterior under a prior that favours
+    similar scales, so that with few targets no column becomes relevant by chance.
 
     Attributes
     ----------
@@ -43,23 +43,23 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Length scales, in the units of the columns. For the scaled columns, the kernel of the
         process is 'rbf' with ``gamma=0.5``.
     optimism_ : float
-        Root mean square error of ten-fold cross-validation in which each fold finds its own
-        scales, over that of leave-one-out with `scale_`. As `scale_` has seen all targets,
-        leave-one-out errors of fits to scaled columns are too small by about this factor. At
-        least 1.
+        Root mean square error of ten-fold cross-validation with scales fitted in each fold, divided
+        by that of leave-one-out with `scale_`; at least 1. As `scale_` was fitted to all targets,
+        leave-one-out errors of fits to scaled columns are too small by about this factor.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X has names that are all strings.
+        Names of features seen during fit, if all of them are strings.
 
     See Also
     --------
-    FewLabelRegressor : Tries methods on scaled columns beside others.
+    FewLabelRegressor : Has candidates on scaled columns.
 
     Notes
     -----
     The likelihood is maximised eleven times, in some thirty steps of O(l^3 + l^2 p) each, with l
-    targets and p columns. Of more than 200 targets 200 are used, evenly spaced in their order.
+    targets and p columns. If there are more than 200 targets, 200 of them are used, evenly spaced
+    in sorted order.
 
     References
     ----------
@@ -78,14 +78,14 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Find the scales.
+        """Estimate the length scales.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             All points, with a target or without.
         y : array-like of shape (n_samples,)
-            Targets, missing (NaN, say) where there is none.
+            Targets, NaN or another missing value if unknown.
 
         Returns
         -------
@@ -95,8 +95,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X has missing values or varies beyond the numbers of its type, or targets are not
-            numbers.
+            If X has missing values, its variance overflows, or targets are not numbers.
         """
         X = _validated(self, X, reset=True)
         check_one_entry_a_row(X, y, regression=True)
@@ -108,8 +107,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"Column {j} of X varies beyond what {X.dtype} can square. Divide it by its size."
             )
-        # Constant columns stay as they are. Their deviations may be more than 0, for the mean of
-        # equal numbers is rounded.
+        # Constant columns are not scaled. Their deviations may exceed 0 as the mean is rounded.
         alike = np.ptp(X, axis=0) <= _ROUNDING * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)
         deviations[alike] = 1
         rows = np.flatnonzero(labeled)
