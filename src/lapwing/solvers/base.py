@@ -41,16 +41,16 @@ class Result(Generic[S, V]):
     Attributes
     ----------
     state
-        The solution in the coefficients of the family; of solvers in a registry with `coef` and
+        The solution in the coefficients of the family; for solvers in a registry it has `coef` and
         `intercept`.
     objective : array of shape (c,)
-        Value of the objective, scaled as in the family's paper. It and `optimality` are floats for
-        solvers of a single column.
+        Value of the objective, scaled as in the family's paper. This and `optimality` are floats
+        for solvers of a single column.
     optimality : array of shape (c,)
-        Relative distance from the optimum, in the measure of the solver: the norm of the gradient
-        in the metric of the function space over its norm at zero, the residual of linear equations,
-        or the duality gap over the objective; for losses with kinks the violation of the margins
-        if that is larger.
+        Relative distance from the optimum as the solver measures it: the norm of the gradient in
+        the metric of the function space over its norm at zero, the residual of linear equations, or
+        the duality gap over the objective; for losses with kinks the violation of the margins if
+        that is larger.
     n_iter : int
         Number of iterations, the largest over the columns.
     status : Status
@@ -130,11 +130,11 @@ class Solver(Generic[F]):
     Attributes
     ----------
     solve : callable
-        (objective, settings) -> Result, or as the family says.
+        (objective, settings) -> Result, or as documented by the family.
     name : str, default=""
-        The name that users write, or that the attribute `solver_` shows.
+        Value of the parameter `solver` or of the attribute `solver_`.
     summary : str, default=""
-        How it works and when to use it; follows the name in docstrings.
+        How it works and when to use it; printed after the name in docstrings.
     """
 
     solve: F
@@ -143,7 +143,7 @@ class Solver(Generic[F]):
 
 
 def registry(*solvers: Named) -> dict[str, Named]:
-    """Return solvers by their names."""
+    """Return a dict of solvers by name."""
     return {solver.name: solver for solver in solvers}
 
 
@@ -177,11 +177,11 @@ class Covariance(NamedTuple):
     noise_variance: float
 
 
-# Relative gradient up to which the solution of an exact solver counts as converged.
+# Relative gradient below which the solution of an exact solver counts as converged.
 _OPTIMAL = 1e-6
 
 
 def checked_status(status: Status, optimality: Array) -> Status:
-    """Return the status of an exact solver: PRECISION if rounding keeps it off the optimum."""
+    """Return the status of an exact solver: PRECISION if rounding errors limit the optimality."""
     optimal = bool(np.max(optimality, initial=0.0) <= _OPTIMAL)  # NaN is not
     return Status.PRECISION if status == Status.CONVERGED and not optimal else status

@@ -1,4 +1,4 @@
-"""Conjugate gradient with a diagonal preconditioner, many right-hand sides together."""
+"""Conjugate gradient with a diagonal preconditioner for many right-hand sides."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Solved(NamedTuple):
     optimality : ndarray of shape (c,)
         Norm of the residual relative to the right-hand side.
     n_iter : int
-        Products with the matrix, that for the start left out.
+        Number of products with the matrix, without the one for the start.
     status : Status
     residual : ndarray of shape (n, c)
     """
@@ -51,15 +51,15 @@ def conjugate_gradient(
     Parameters
     ----------
     apply : callable
-        From a block (n, k) of columns to A times it, in an array of its own.
+        Maps a block (n, k) of columns to its product with A, in a new array.
     right : ndarray of shape (n, c)
-        All is computed in its precision, inner products in float64.
+        Its precision is used throughout, except for inner products, which are in float64.
     diagonal : ndarray of shape (n,)
-        The preconditioner, positive: about the diagonal of A.
+        The preconditioner, positive: the diagonal of A or an approximation.
     start : ndarray of shape (n, c), optional
         0 by default.
     tol : float
-        Of `Solved.optimality`. Columns that have reached it stay as they are.
+        Tolerance of `Solved.optimality`. Columns that have reached it are not changed any more.
     max_iter : int
     on_iteration : callable, optional
         Called after every iteration; True stops.
@@ -78,7 +78,7 @@ def conjugate_gradient(
         if not np.isfinite(running.relative).all():
             status = Status.PRECISION
             break
-        # Solved columns are carried along while they are few: picking columns copies all arrays.
+        # Solved columns are kept until they are half: selecting columns copies all arrays.
         if 2 * left.sum() <= left.size:
             running.store(whole)
             running, left = running.among(left), left[left]
@@ -102,7 +102,7 @@ class _Running:
     rz: Array
     relative: Array
     size: Array
-    diagonal: Array  # written out for all columns: a narrow block is divided by it quickly
+    diagonal: Array  # repeated for all columns, as broadcasting is slow for few columns
 
     @classmethod
     def of(cls, begun: Solved, size: Array, diagonal: Array) -> Self:

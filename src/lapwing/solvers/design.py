@@ -1,10 +1,10 @@
 r"""Greedy choice of the points whose targets reduce the posterior variance most.
 
-A target at point i with noise of variance :math:`s^2` takes :math:`\|C_{\cdot i}\|^2 / (C_{ii} +
-s^2)` off the sum of the posterior variances of all points, C their covariance (D. Cohn,
+A target at point i with noise of variance :math:`s^2` reduces the sum of the posterior variances of
+all points by :math:`\|C_{\cdot i}\|^2 / (C_{ii} + s^2)`, where C is their covariance (D. Cohn,
 Z. Ghahramani and M. Jordan, "Active learning with statistical models", Journal of Artificial
-Intelligence Research 4, 1996). It does not depend on the target's value, so the next point is
-chosen with C as it will be after the target, and no two points of a batch are redundant.
+Intelligence Research 4, 1996). This does not depend on the value of the target. C can therefore be
+updated before the target is known, and the points of a batch are not redundant.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot
 
-_ROUNDING = 1e-9  # relative: gains that differ by less are equal
+_ROUNDING = 1e-9  # relative: smaller differences between gains are rounding errors
 
 
 def reduce_variance(
@@ -37,7 +37,7 @@ def reduce_variance(
     Returns
     -------
     ndarray of int of shape (k,)
-        Chosen points; of equal ones the first.
+        Chosen points; among equal gains the first.
     """
     C, chosen = covariance, np.zeros(k, dtype=np.intp)
     free, places = np.ones(len(points), dtype=bool), np.arange(len(points))

@@ -1,9 +1,9 @@
-r"""Weighted least squares with a quadratic penalty, in few coordinates and for all columns at once.
+r"""Weighted least squares with a quadratic penalty, for few coordinates and many columns.
 
 .. math:: \min_a \sum_i w_i (y_i - \phi_i^T a)^2 + a^T P a
 
-is solved by (F'diag(w)F + P) a = F'diag(w)y, F the design with the rows phi_i and P positive
-semi-definite. Where the matrix is singular the solution of least norm is taken.
+is solved by (F'diag(w)F + P) a = F'diag(w)y, where the rows of the design F are phi_i and P is
+positive semi-definite. If the matrix is singular, the solution of minimum norm is returned.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import scipy.linalg as sla
 from lapwing._arrays import Array, is_sparse
 from lapwing.classes.decoding import of_each_class
 
-# Beyond so many observations a coordinate, leaving all of them out would take longer than the fit.
+# Observations to leave out, or one per coordinate if that is more: leaving out all of them would
+# take longer than the fit.
 _FEW = 500
-_ALONE = 1e-8  # of 1 - h: what an observation leaves to all others
+_ALONE = 1e-8  # least 1 - h: below it the observation alone determines the value at its point
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +33,11 @@ class LeastSquares:
     ----------
     coef : ndarray of shape (m, c), float64
     objective : ndarray of shape (c,)
-        Minimum, a column.
+        Minimum of each column.
     rank : int
-        Rank of the system in its arithmetic; m unless it is singular.
+        Numerical rank of the system; m unless it is singular.
     inverse : callable (m, k) -> (m, k)
-        Of the system, on its range.
+        Inverse of the system, on its range.
     """
 
     coef: Array
@@ -48,14 +49,14 @@ class LeastSquares:
 def penalized_least_squares(
     design: Any, targets: Array, weights: Array, penalty: Array
 ) -> LeastSquares:
-    """Solve in O(l m^2 + m^3), l labelled points and m coordinates.
+    """Solve the problem in O(l m^2 + m^3) for l labelled points and m coordinates.
 
     Parameters
     ----------
     design : ndarray or sparse of shape (l, m)
     targets : ndarray of shape (l, c)
     weights : ndarray of shape (l,)
-        Not negative.
+        Weights >= 0.
     penalty : ndarray of shape (m, m)
         Symmetric positive semi-definite. It is not modified.
     """
@@ -77,9 +78,9 @@ def penalized_least_squares(
 def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Array) -> Array:
     """Compute left-out values (l, c) of each observation, exactly.
 
-    With h_i = w_i phi_i' H^-1 phi_i they are (f_i - h_i y_i) / (1 - h_i). NaN where an observation
-    alone decides the value at its place, and for some where there are far more of them than
-    coordinates.
+    With h_i = w_i phi_i' H^-1 phi_i they are (f_i - h_i y_i) / (1 - h_i). NaN if an observation
+    alone determines the value at its point. If l is larger than m and 500, the values of a subset
+    of max(m, 500) observations are computed, and the others are NaN.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Arr
     design : ndarray or sparse of shape (l, m)
     targets : ndarray of shape (l, c)
     weights : ndarray of shape (l,)
-        What it was fitted to.
+        The arguments of the fit.
     """
     n, m = design.shape
     some = np.unique(np.linspace(0, n - 1, min(n, max(m, _FEW))).round().astype(np.intp))
@@ -104,8 +105,8 @@ def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Arr
 def _inverse_of(H: Array) -> tuple[Callable[[Array], Array], int]:
     """Invert H by Cholesky, or on its range if it is numerically singular; also return the rank.
 
-    Cholesky's factorisation of a singular H may succeed with pivots of rounding, which its
-    reciprocal condition number shows. (LDL' and QR would not give the least norm.)
+    Cholesky's factorisation of a singular H may succeed with pivots that are rounding errors, so
+    the reciprocal condition number is checked. (LDL' and QR do not give the minimum norm.)
     """
     m = len(H)
     eps = float(np.finfo(H.dtype).eps)
@@ -131,11 +132,11 @@ class AnchorValues:
     Attributes
     ----------
     values : ndarray of shape (m, c)
-        Of the columns of the targets.
+        Values for each column of the targets.
     objective : ndarray of shape (c,)
         Minimum of sum_i w_i (y_i - (Za)_i)^2 + gamma a'Z'LZ a.
     left_out : callable () -> ndarray of shape (l, c)
-        Values at each label by the fit without it; NaN where that is none.
+        Value at each labelled point by the fit without its label; NaN if there is no such fit.
     """
 
     values: Array
@@ -160,14 +161,14 @@ def anchor_values(
     targets : ndarray of shape (l, c)
         Labels, -1 and +1.
     weights : ndarray of shape (l,)
-        Positive.
+        Weights > 0.
     smoothness : ndarray of shape (m, m)
         Z'LZ.
     gamma_I : float
         gamma.
     reached : ndarray of bool of shape (m,)
-        Anchors of components that hold a label. The others do not enter the system, in which they
-        are a null space, and get the weighted mean of the targets: what is known without the graph.
+        Anchors of components with a labelled point. The others, a null space of the system, are
+        left out of it, and their value is the weighted mean of the targets.
     """
     values = np.tile(weights @ targets / weights.sum(), (len(reached), 1))
     part = np.flatnonzero(reached)
@@ -179,7 +180,9 @@ def anchor_values(
 
 
 def mass_scales(values: Array, masses: Array, targets: Array) -> Array:
-    """Compute factors that give memberships equal masses over the anchors that labels reach.
+    """Compute factors that give the classes equal masses.
+
+    Only anchors of components with a labelled point are used.
 
     Parameters
     ----------
@@ -193,13 +196,12 @@ def mass_scales(values: Array, masses: Array, targets: Array) -> Array:
     Returns
     -------
     ndarray of shape (k,)
-        (n / k) / sum_i (Z M)_ij, M the memberships of the k classes; 1 with equal masses.
+        (n / k) / sum_i (Z M)_ij with the memberships M of the k classes; 1 for equal masses.
     """
     members, labels = (1 + of_each_class(values)) / 2, (1 + of_each_class(targets)) / 2
     mass = masses @ members
-    # Memberships may be negative, and so may their sum where the unlabelled points count against
-    # a class. Its labels are then what it has: over the labelled points alone, a column of the
-    # solution sums to them.
+    # Memberships may be negative, and so may their sum over all points. The mass is then the
+    # number of labels of the class, to which the memberships of the labelled points sum.
     mass = np.where(mass > 0, mass, labels.sum(axis=0))
     return np.asarray(masses.sum() / len(mass) / mass)
 
@@ -210,14 +212,14 @@ def normalize_masses(values: Array, scales: Array) -> Array:
     Parameters
     ----------
     values : ndarray of shape (m, c)
-        For labels -1 and +1; one column for two classes.
+        Values for labels -1 and +1; one column for two classes.
     scales : ndarray of shape (k,)
-        By `mass_scales`.
+        Result of `mass_scales`.
 
     Returns
     -------
     ndarray of shape (m, c)
-        Values 2 s - 1, s the memberships times the scales; for two classes the difference of the
+        Values 2 s - 1, where s is membership times scale; for two classes the difference of the
         two s.
     """
     members = (1 + of_each_class(values)) / 2

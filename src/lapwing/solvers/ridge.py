@@ -1,8 +1,9 @@
-r"""Ridge regression of values of all points on features of a space, factored once.
+r"""Ridge regression on the features of a space, factored once for many targets.
 
 .. math:: \min_{w, b} \tfrac12 |w|^2 + \tfrac C2 |Z w + b - g|^2
 
-with features Z (n x m): O(n m^2) for the factors, then a pass over Z for any values g.
+with features Z (n x m) and values g on all points: O(n m^2) for the factorisation, then one pass
+over Z for each block of values.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from lapwing.spaces.block_operator import Sums
 
 @dataclass(frozen=True, eq=False)
 class FunctionRegression:
-    """Ridge regression of values on features, with an unpenalised bias, and its P^-1."""
+    """Factored ridge regression of values on features, with or without an unpenalised bias."""
 
     space: Space
     C: float
@@ -31,7 +32,7 @@ class FunctionRegression:
 
     @classmethod
     def factor(cls, space: Space, C: float, fit_intercept: bool) -> FunctionRegression:
-        """Sum the equations over the points and factor them."""
+        """Form the normal equations in a pass over the points, and factor them."""
         n = space.n_points
         sums = Sums.of(space, C * n)
         matrix = sums.normal_matrix(np.full(n, C), bias=fit_intercept)
@@ -41,7 +42,7 @@ class FunctionRegression:
     def of_equations(
         cls, space: Space, C: float, fit_intercept: bool, matrix: Array
     ) -> FunctionRegression:
-        """Factor equations with a known matrix (m (+ 1), m (+ 1))."""
+        """Factor normal equations with a known matrix (m (+ 1), m (+ 1))."""
         sums = Sums.of(space, C * space.n_points)
         return cls(space, C, fit_intercept, sums, spd_factor(matrix))
 
@@ -56,7 +57,7 @@ class FunctionRegression:
         return theta[:m], theta[m] if self.fit_intercept else np.zeros(g.shape[1])
 
     def inverse(self, g: Array) -> Array:
-        """Compute P^-1 g = C (g - f) for the regression f of g."""
+        """Compute P^-1 g = C (g - f), where f is the regression of g."""
         w, b = self.regress(g)
         image = np.empty_like(g)
         for rows, values in self.sums.values(w):
@@ -74,16 +75,16 @@ class FunctionRegression:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Observations for training and for leaving out.
+    """Observations for training, and which of them to leave out.
 
     Attributes
     ----------
     index : ndarray of shape (l,)
-        Points that they belong to; a point may carry several.
+        Point of each observation; a point may have several.
     targets : ndarray of shape (l, c)
     weights : ndarray of shape (l,)
     wanted : ndarray of bool of shape (l,)
-        Those to be left out.
+        Observations to leave out.
     """
 
     index: Array
@@ -93,12 +94,12 @@ class Observations:
 
 
 class RidgePath(NamedTuple):
-    """Ridge regressions of observations along weights of the norm.
+    """Ridge regressions for several weights of the norm.
 
     Attributes
     ----------
     left_out : ndarray of shape (a, l, c)
-        Scores of all observations by the solutions without them.
+        Score of each observation by the solution without it.
     log_likelihood : ndarray of shape (a,)
         Restricted log likelihood of the targets, summed over columns; see `ridge_path`.
     """
@@ -110,20 +111,20 @@ class RidgePath(NamedTuple):
 def ridge_path(
     T: Array, gammas: Array, observations: Observations, *, bias: bool, constant: bool
 ) -> RidgePath:
-    r"""Compute left-out scores and likelihoods of all weights by one eigendecomposition.
+    r"""Compute left-out scores and likelihoods for all weights by one eigendecomposition.
 
     The solution is the posterior mean of a Gaussian process of covariance
     :math:`\sigma^2 T / \gamma` observed with noise of variance :math:`\sigma^2 / w_i`. With
     :math:`A = T / \gamma + W^{-1}` and :math:`B = A^{-1} - A^{-1} 1 1' A^{-1} / 1' A^{-1} 1`,
-    the likelihood of all differences of the targets, where :math:`\sigma^2 = y'By / (l - 1)`
-    makes it largest, is
+    the log likelihood of all differences of the targets, with the maximum likelihood estimate
+    :math:`\sigma^2 = y'By / (l - 1)`, is
 
     .. math:: -\tfrac12 \big[(l - 1) (1 + \log 2 \pi \sigma^2) + \log |A|
               + \log 1' A^{-1} 1 - \log l \big]
 
-    (restricted maximum likelihood [1]_). What is constant in the targets is no part of it, so that
-    kernels with a bias and kernels beside a free one compare. Without a constant B is
-    :math:`A^{-1}`, l - 1 is l, and the last two terms are gone.
+    (restricted maximum likelihood [1]_). It does not depend on the mean of the targets, so that
+    kernels that include a bias can be compared with kernels used beside a free bias. Without a
+    constant, B is :math:`A^{-1}`, l replaces l - 1, and the last two terms are dropped.
 
     Parameters
     ----------
@@ -132,11 +133,11 @@ def ridge_path(
     gammas : ndarray of shape (a,)
         Weights > 0 of the norm: the kernels are T / gamma.
     observations : Observations
-        Whether they are wanted is not looked at.
+        `wanted` is ignored: all are left out.
     bias : bool
         Whether there is an unregularised bias.
     constant : bool
-        Whether the functions have a bias at all, be it part of the kernel.
+        Whether the functions include a constant, as a free bias or as part of the kernel.
 
     References
     ----------
