@@ -19,8 +19,8 @@ import scipy.linalg as sla
 from lapwing._arrays import Array, is_sparse
 from lapwing.classes.decoding import of_each_class
 
-# Observations to leave out, or one per coordinate if that is more: leaving out all of them would
-# take longer than the fit.
+# Maximum number of observations to leave out, or m if it is larger: leaving out all of many
+# observations would take longer than the fit.
 _FEW = 500
 _ALONE = 1e-8  # least 1 - h: below it the observation alone determines the value at its point
 

@@ -23,11 +23,11 @@ from lapwing.solvers.embedded.systems import (
 from lapwing.solvers.embedded.tube import column_threads, tube_regression
 
 _MATRIX_BYTES = 8
-# Of the normal equations: copies as they are summed, lifted and factored, besides one for each
-# thread, and bytes of the rows that a thread is at. Of 1000 and 2500 landmarks 0.9 of both was
-# taken.
+# Memory of the normal equations: copies while they are summed, lifted and factored, besides one for
+# each thread, and bytes of the row block of a thread. With 1000 and 2500 landmarks 0.9 of the
+# forecast was used.
 _SUM_COPIES, _BLOCK_BYTES = 4, 2**26
-# Dense n x n matrices alive at once, with g in a subspace and with any g.
+# Dense n x n matrices in memory at once, with g in a subspace and with unrestricted g.
 COPIES, EXACT_COPIES = 4, 8
 
 
@@ -38,11 +38,12 @@ class EmbeddedMethod(Solver[Callable[[EmbeddedObjective, Any, Settings[None]], E
     Attributes
     ----------
     solve : callable (objective, system, settings) -> Result
-        In the coefficients of the space.
+        Its state has the coefficients of the space.
     form : callable (objective) -> system
-        What takes memory and passes over the points, once.
+        Forms what needs memory or passes over the points. Called once.
     knows_labels : bool, default=True
-        Whether the system does; if not, it is a `KernelSide` and serves other labels too.
+        Whether the system depends on the labels; if not, it is a `KernelSide` and can be used with
+        other labels.
     """
 
     form: Callable[[EmbeddedObjective], Any]
@@ -50,7 +51,7 @@ class EmbeddedMethod(Solver[Callable[[EmbeddedObjective, Any, Settings[None]], E
 
 
 def require_matrices(n: int, copies: float) -> None:
-    """Raise MemoryError if so many dense n x n matrices will not fit."""
+    """Raise MemoryError if this many dense n x n matrices do not fit into memory."""
     require_memory(
         copies * _MATRIX_BYTES * n * n,
         f"Embedded regression with the n x n kernel matrix of n = {n} points",
@@ -81,7 +82,7 @@ def _n_unknowns(objective: EmbeddedObjective) -> int:
 
 
 def _column_bytes(objective: EmbeddedObjective, system: DenseSystem | FeatureSystem) -> float:
-    """Return the memory of the factorisation of a column, in bytes."""
+    """Return the memory in bytes of the factorisation for one column."""
     if not system.expands:
         return 3.0 * _MATRIX_BYTES * _n_unknowns(objective) ** 2
     # All matrices but that of the kernel.
@@ -90,7 +91,7 @@ def _column_bytes(objective: EmbeddedObjective, system: DenseSystem | FeatureSys
 
 
 def _in_space(objective: EmbeddedObjective, system: Any, result: EmbeddedResult) -> EmbeddedResult:
-    """Convert the coefficients of a result from alpha, of a dense system, to the space."""
+    """Convert the coefficients of a result to the space (from alpha, for a dense system)."""
     if not system.expands:
         return result
     coef = objective.space.represent(result.state.coef)
@@ -138,4 +139,4 @@ EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
     ("epsilon_insensitive", "matrix"): EmbeddedMethod(_tube, "interior point", form=_dense),
     ("epsilon_insensitive", "features"): EmbeddedMethod(_tube, "interior point", form=_features),
 }
-"""Methods by the name of the loss, and by how the function side is held."""
+"""Methods by the name of the loss and the representation of the function side."""

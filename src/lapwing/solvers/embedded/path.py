@@ -1,14 +1,14 @@
-r"""Leave-one-out of LapERLS along mu, lambda, the eigenvectors and the powers of a graph.
+r"""Leave-one-out of LapERLS on grids of mu, lambda, numbers of eigenvectors and powers of L.
 
 With f and b eliminated the virtual labels are ridge regression on the labels,
 
 .. math:: \tfrac12 z^T P z + \tfrac{\lambda}{2} \sum_i w_i (y_i - v_i^T z)^2, \qquad
           P = H + \mu\, \mathrm{diag}(\sigma^p),
 
-v_i the rows of the eigenvectors V at the labels. H knows none of mu, lambda and p, and on the first
-r eigenvectors it is its own leading block. So a kernel width and C take one elimination, a setting
-of mu, r and p one matrix of order r, and all lambda one eigendecomposition of V_l P^-1 V_l' of the
-labels' size.
+v_i the rows of the eigenvectors V at the labels. H does not depend on mu, lambda and p, and for the
+first r eigenvectors it is the leading block. One elimination is therefore needed for each kernel
+width and C, one matrix of order r for each setting of mu, r and p, and one eigendecomposition of
+V_l P^-1 V_l', of order l, for all lambda.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lapwing.linalg import spd_factor
 from lapwing.objectives.embedded import limited_weights
 from lapwing.solvers.ridge import Observations, ridge_path
 
-_FREE = 1e-12  # relative: below this a bias takes constants for nothing
+_FREE = 1e-12  # relative curvature below which constants are free, as with a bias
 
 
 @dataclass(frozen=True, eq=False)
 class SpectralPath:
-    """Kernel side of one width and C on the eigenvectors of one graph.
+    """Kernel side for one kernel width and C, on the eigenvectors of one graph.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class SpectralPath:
     observations: Observations
 
     def left_out(self, n_eigenvectors: int, power: int, mu: float, lams: Array) -> Array:
-        """Compute left-out virtual labels of the observations.
+        """Compute the virtual label of each observation by the fit without it.
 
         Parameters
         ----------
@@ -63,14 +63,14 @@ class SpectralPath:
         Returns
         -------
         ndarray of shape (a, l, c)
-            NaN where not wanted, and where a problem has no solution.
+            NaN if not wanted, or if the problem has no solution.
         """
         observations, l = self.observations, len(self.rows)
         T, free = self._kernel(n_eigenvectors, power, mu)
         values = np.full((len(lams), *observations.targets.shape), np.nan)
         if not np.isfinite(T).all():
             return values
-        # T is of the observations, of which a point may have several.
+        # Rows of T are observations, not points: a point may have several.
         weights = observations.weights
         each = replace(observations, index=np.arange(l))
         limited = [limited_weights(lam, weights, self.C, mu) for lam in lams.tolist()]
@@ -89,7 +89,8 @@ class SpectralPath:
         c, size = self.constants[:r], float(np.trace(P)) / r
         free = bool(c @ P @ c <= _FREE * size * (c @ c))
         if free:
-            # Any weight of constants will do where they are free (P c = 0 only if V c is constant).
+            # If constants are free, any weight of them gives the same result (P c = 0 only if V c
+            # is constant).
             P += np.outer(c, c) * (size / (c @ c))
         rows = self.rows[:, :r]
         T = rows @ spd_factor(P)(rows.T)

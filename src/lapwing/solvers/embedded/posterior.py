@@ -1,10 +1,11 @@
 r"""Posterior variances and leave-one-out fits of LapERLS, as a Gaussian process.
 
-The objective is minus the logarithm, times :math:`\sigma^2`, of a density of the function f and the
-virtual labels g = basis z: a normal prior of both together, and normal errors of variance
+The objective is :math:`-\sigma^2` times the logarithm of a density of the function f and the
+virtual labels g = basis z: a joint normal prior, and normal errors of variance
 :math:`\sigma^2 / \Lambda_i` of targets about g (Rasmussen and Williams 2006, section 2.7). With
 f eliminated (`KernelSide`), z given the targets has the covariance :math:`\sigma^2 (H + S)^{-1}`,
-and f(x) given z the mean a'z. The variance of f(x) is that of a'z and that of f(x) given z.
+and f(x) given z has the mean a'z. The variance of f(x) is the sum of the variances of a'z and of
+f(x) given z.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from lapwing.solvers.base import Covariance, Posterior
 from lapwing.solvers.embedded.systems import GivenLabels, KernelSide
 
 _HELD_ALONE = 1 - 1e-7  # larger leverages leave at most half of the digits
-_FREE = 1e-9  # of the curvature along constants, relative to the mean one: rounding
+_FREE = 1e-9  # curvature along constants, relative to the mean curvature, that is rounding error
 
 
 def posterior(kernel: KernelSide, side: GraphSide, given: GivenLabels) -> Posterior:
     r"""Compute posterior variances of f, with the noise variance of restricted maximum likelihood.
 
-    :math:`\sigma^2` is twice the least objective over l, or over l - 1 where neither the norm nor
-    the graph sees a constant; it is the variance of a target of :math:`\Lambda_i = 1`.
+    :math:`\sigma^2` is twice the minimum of the objective over l, or over l - 1 if neither the norm
+    nor the graph penalises constants; it is the variance of a target with :math:`\Lambda_i = 1`.
 
     Parameters
     ----------
     kernel : KernelSide
     side : GraphSide
-        Of one column of targets.
+        With one column of targets.
     given : GivenLabels
-        f at the points that are asked for.
+        Conditional distribution of f at the points of the result.
     """
     forward, backward = spd_halves(kernel.system(side))
     z = backward(forward(side.pull))
@@ -53,14 +54,14 @@ def covariance(kernel: KernelSide, side: GraphSide, points: Array, lam: float) -
     side : GraphSide
     points : ndarray of int of shape (q,)
     lam : float
-        Lambda of a target of weight 1.
+        Value of Lambda_i for a target of weight 1.
     """
     forward, backward = spd_halves(kernel.system(side))
     return Covariance(side.values(backward(forward(side.rows(points).T))), 1 / lam)
 
 
 def _constant_is_free(kernel: KernelSide, side: GraphSide) -> bool:
-    """Return whether a constant added to f and g costs nothing."""
+    """Return whether adding a constant to f and g leaves the regularisers unchanged."""
     H, r = kernel.eliminated.curvature, len(side.curvature)
     n = r if side.basis is None else len(side.basis)
     ones = side.adjoint(np.ones((n, 1)))
@@ -71,15 +72,15 @@ def _constant_is_free(kernel: KernelSide, side: GraphSide) -> bool:
 def left_out_coefficients(kernel: KernelSide, side: GraphSide) -> Array:
     r"""Compute left-out coefficients z (r, l) of the virtual labels, by one factorisation.
 
-    With :math:`u_i` the row of the basis of target i and :math:`h_i = \Lambda_i u_i'(H + S)^{-1}
-    u_i` its leverage, the fit without it is that to :math:`y_i - (y_i - g_i) / (1 - h_i)` in its
-    place. NaN where no other target or term determines the value.
+    With the row :math:`u_i` of the basis at target i and its leverage :math:`h_i = \Lambda_i
+    u_i'(H + S)^{-1} u_i`, the fit without the target equals the fit with the target replaced by
+    :math:`y_i - (y_i - g_i) / (1 - h_i)`. NaN if no other target or term determines the value.
 
     Parameters
     ----------
     kernel : KernelSide
     side : GraphSide
-        Of one column of targets.
+        With one column of targets.
     """
     forward, backward = spd_halves(kernel.system(side))
     root = np.sqrt(side.weights)

@@ -3,12 +3,12 @@ r"""Direct solvers of embedded regression with a quadratic loss.
 The problem of `lapwing.objectives.embedded` is given by arrays: the kernel matrix K (`DenseSystem`)
 or features Z with K = Z Z' in row blocks (`FeatureSystem`), and the quadratic form of g on a basis
 (`GraphSide`). A system solves the problem with the quadratic loss 1/2 q_i r_i^2 - load_i r_i of the
-residual r = f + b - g, which is a step of LapESVR's interior point method, and LapERLS for q = C.
+residual r = f + b - g. This is a step of LapESVR's interior point method, and LapERLS for q = C.
 The multipliers alpha = load - q r are the expansion coefficients, f = K alpha.
 
-All systems are primal, in f and g. The paper's are dual, in alpha, with the graph kernel
-(Lambda + mu L^p)^-1. It is infinite on components of the graph without a label, and needs an extra
-condition there (errata E7, E8). The primal does not, as the loss ties g to f.
+All systems are primal, in f and g. The paper's systems are dual, in alpha, with the graph kernel
+(Lambda + mu L^p)^-1, which is infinite on components of the graph without a label and needs an
+extra condition there (errata E7, E8). The primal systems need none, as the loss couples g and f.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LARGEST_LEVERAGE = 0.99  # larger ones lose more than two digits in the closed 
 
 
 class EmbeddedState(NamedTuple):
-    """Function with its virtual labels, all columns."""
+    """Function and virtual labels of all columns."""
 
     coef: Array  # (m, c): alpha of a dense system, coordinates w with f = Z w of features
     intercept: Array  # (c,)
@@ -46,7 +46,7 @@ EmbeddedResult: TypeAlias = Result[EmbeddedState, Array]
 
 
 def in_units(result: EmbeddedResult, units: Units) -> EmbeddedResult:
-    """Convert the result to targets level + scale y."""
+    """Convert the result for targets y to the result for targets level + scale y."""
     coef, intercept, virtual, alpha = result.state
     return replace(
         result,
@@ -69,7 +69,7 @@ class Fit(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Fit, or change of a fit, with its values on the points."""
+    """Fit, or change of a fit, with residuals and multipliers on the points."""
 
     fit: Fit
     residual: Array  # (n, c) f + b - g
@@ -85,7 +85,7 @@ class Elimination(NamedTuple):
     """Elimination of f and b for virtual labels g = basis z, which leaves 1/2 z'Hz."""
 
     curvature: Array  # (r, r) H, without the graph side; singular if b makes constants free
-    coef: Array  # (m, r): the coefficients are coef z
+    coef: Array  # (m, r): the coefficients of f are coef z
     intercept: Array  # (r,): b = intercept' z
     # Function for the variances (q,) of f at new points, given z. Its arguments are the kernel
     # values (n, q) and (q,) of new points in a dense system, or coordinates (m, q) with features.
@@ -100,7 +100,7 @@ class StepSolver(Protocol):
 
 
 class EmbeddedSystem(Protocol):
-    """Problem with a quadratic loss; its subclasses hold the kernel as a matrix or as features."""
+    """Problem with a quadratic loss; the kernel is given by its matrix or by features."""
 
     @property
     def side(self) -> GraphSide: ...
@@ -116,7 +116,7 @@ class EmbeddedSystem(Protocol):
         """Factor min 1/2 |f|^2 + sum_i (1/2 q_i r_i^2 - load_i r_i) + graph side, q >= 0."""
 
     def trace(self) -> float:
-        """Trace of the kernel matrix, a bound of its norm."""
+        """Compute the trace of the kernel matrix, a bound of its norm."""
 
     def residual(self, fit: Fit) -> Array:
         """Compute the residuals f + b - g on the points."""
@@ -128,9 +128,9 @@ class EmbeddedSystem(Protocol):
         """Compute |f|^2 of each column."""
 
     def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
-        """Residual of the linear equations of an optimum, as `factor` takes it.
+        """Compute the residual of the linear optimality conditions, in the form `factor` takes.
 
-        They are f = K alpha, basis' alpha + S z = pull and, with a bias, 1' alpha = 0.
+        The conditions are f = K alpha, basis' alpha + S z = pull and, with a bias, 1' alpha = 0.
         """
 
 
@@ -138,9 +138,9 @@ class EmbeddedSystem(Protocol):
 class DenseSystem:
     """System with f = K alpha and the kernel matrix: O(n^3) for a factorisation.
 
-    With W = q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2, which is (K + diag(1/q))^-1 and does not mind
-    q = 0, alpha = load + W (g - b - K load), and what is left is a system in the coefficients of
-    g and b.
+    alpha = load + W (g - b - K load) with W = q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2, which equals
+    (K + diag(1/q))^-1 but is defined for q = 0 too. A system in the coefficients of g and b
+    remains.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class DenseSystem:
         )
 
     def eliminate(self, q: Array) -> Elimination:
-        """Eliminate f and b without a load, for q that are not all 0."""
+        """Eliminate f and b with load = 0, for q that are not all 0."""
         W = _weighted_inverse(self.K, q)
         coef, H = self._graph_part(W)
         intercept, bias = np.zeros(len(H)), np.zeros((self.n_points, 1))
@@ -210,7 +210,7 @@ class DenseSystem:
         W = _weighted_inverse(self.K, q)
         WU, H = self._graph_part(W)
         H += side.curvature
-        if self.fit_intercept:  # together with g: where all q are 0, neither has a pivot alone
+        if self.fit_intercept:  # together with g: if all q are 0, neither has a pivot by itself
             ones = WU.sum(axis=0)
             bias = W(np.ones((self.n_points, 1)))
             H = np.block([[H, -ones[:, None]], [-ones[None], bias.sum(keepdims=True)]])
@@ -234,8 +234,9 @@ class DenseSystem:
 def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
     """Return the map W = q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2.
 
-    A kernel matrix of few digits (a precomputed one in float32, say) has negative eigenvalues that
-    a large q makes less than -1. None of I + q^1/2 K q^1/2 is less than 1, so they are raised.
+    An inexact kernel matrix (such as a precomputed one in float32) has negative eigenvalues, which
+    a large q scales to below -1. As no eigenvalue of the exact I + q^1/2 K q^1/2 is below 1, they
+    are raised to 1.
     """
     root = np.sqrt(q)[:, None]
 
@@ -246,7 +247,7 @@ def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
         return A
 
     try:
-        # LAPACK's order: the transpose of a symmetric matrix is no copy.
+        # The transpose of the symmetric matrix has LAPACK's (Fortran's) order without a copy.
         factor = sla.cho_factor(scaled().T, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError:
         values, V = sla.eigh(scaled(), overwrite_a=True)
@@ -257,12 +258,14 @@ def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
 
 @dataclass(frozen=True, eq=False)
 class FeatureSystem:
-    """System with f = Z w and features in row blocks: O(n (m + r)^2) time, no memory of order n m.
+    """System with f = Z w and features in row blocks, in O(n (m + r)^2) time.
+
+    It needs no memory of order n m.
 
     Attributes
     ----------
     space : Space
-        With G = I; only its row blocks are looked at.
+        With G = I; only its row blocks are used.
     side : GraphSide
         With a basis.
     fit_intercept : bool
@@ -365,12 +368,12 @@ class GivenLabels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KernelSide(ABC):
-    """LapERLS without its labels and mu.
+    """The terms of LapERLS that do not depend on the labels and mu, with f and b eliminated.
 
     Attributes
     ----------
     eliminated : Elimination
-        f and b.
+        Elimination of f and b.
     expands : bool
         Whether the coefficients of f are its multipliers alpha.
     """
@@ -408,7 +411,7 @@ class KernelSide(ABC):
 
     @abstractmethod
     def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
-        """|h|^2 + C r'r, and the relative residual of the linear equations; a column each."""
+        """Compute |h|^2 + C r'r and the relative residual of the linear equations, by column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,7 +421,7 @@ class MatrixSide(KernelSide):
     Attributes
     ----------
     problem : DenseSystem
-        Its labels are not looked at.
+        Its labels are not used.
     C : float
     """
 
@@ -456,7 +459,7 @@ class FeatureSide(KernelSide):
     Attributes
     ----------
     equations : ndarray of shape (m + r (+ 1), m + r (+ 1))
-        Their matrix, for (w, z, b), without the graph side.
+        Matrix of the normal equations of (w, z, b), without the graph side.
     """
 
     equations: Array
@@ -478,7 +481,7 @@ class FeatureSide(KernelSide):
         )
 
     def of_function(self) -> Array:
-        """Make the equations of (w, b) alone, for given values."""
+        """Return the matrix of the normal equations of (w, b), for regression on given values."""
         m, r = len(self.eliminated.coef), len(self.eliminated.curvature)
         own = np.r_[0:m, m + r : len(self.equations)]
         return np.asarray(self.equations[np.ix_(own, own)])
@@ -495,8 +498,8 @@ class FeatureSide(KernelSide):
 def _loss_of_equations(fit: Fit, side: GraphSide) -> Array:
     """Compute C r'r of a solution from the normal equations, as r = Z w + b - basis z.
 
-    w = -C Z'r, 1'r = 0 and C basis'r = S z - h give z'(h - S z) - |w|^2, in which h - S z is a sum
-    over the residuals at the labels.
+    With w = -C Z'r, 1'r = 0 and C basis'r = S z - h it is z'(h - S z) - |w|^2, where h - S z is a
+    sum over the residuals at the labels.
     """
     z = fit.graph_coef
     misfit, values = side.misfit(z), side.values_at(side.index, z)
@@ -511,14 +514,14 @@ def _relative(defect: Array, reference: Array) -> Array:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # seen in the optimality
 def graph_least_squares(objective: EmbeddedObjective, settings: Settings[None]) -> EmbeddedResult:
-    """Minimise (33) by conjugate gradient, the graph as an operator.
+    """Minimise (33) by conjugate gradient, with the graph as an operator.
 
     Parameters
     ----------
     objective : EmbeddedObjective
         Without a basis of g, in a space with G = I.
     settings : Settings
-        `tol` is of the residual, relative to the right-hand side.
+        `tol` is the tolerance of the residual relative to the right-hand side.
     """
     C, n = objective.C, objective.n_points
     index, weights, targets = objective.index, objective.weights, objective.targets
@@ -530,8 +533,8 @@ def graph_least_squares(objective: EmbeddedObjective, settings: Settings[None]) 
     def apply(g: Array) -> Array:
         return kernel.inverse(g) + objective.smoothness(g) + held[:, None] * g
 
-    # The diagonal of P^-1 is at most C, which is near enough for a preconditioner: the exact one
-    # would take another pass over the features.
+    # C, an upper bound of the diagonal of P^-1, is good enough for a preconditioner; the exact
+    # diagonal would take another pass over the features.
     diagonal = C + held + np.maximum(objective.smoothness.diagonal(), 0)
     g, optimality, n_iter, status, _ = conjugate_gradient(
         apply,
@@ -544,7 +547,7 @@ def graph_least_squares(objective: EmbeddedObjective, settings: Settings[None]) 
     w, b = kernel.regress(g)
     loss = C * kernel.squares(g, w, b)
     misfit = targets - g[index]
-    # g'L^p g is not negative: below 0 it is rounding.
+    # g'L^p g >= 0; negative values are rounding errors.
     smooth = np.maximum(column_dot(g, objective.smoothness(g)), 0)
     value = (column_dot(w, w) + loss + weights @ misfit**2 + smooth) / 2
     return Result(EmbeddedState(w, b, g), value, optimality, n_iter, status)
@@ -557,7 +560,7 @@ class LeftOutLabels(NamedTuple):
     reliable: Array  # (l,) bool: whether digits are left
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is not reliable
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # such values are not `reliable`
 def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOutLabels:
     """Compute left-out virtual labels of all observations, in O(l r^2 + r^3)."""
     forward, backward = spd_halves(kernel.system(side))

@@ -3,19 +3,19 @@ r"""LapESVR: embedded regression with the epsilon-insensitive loss, by an interi
 The problem is that of `lapwing.solvers.embedded.systems` with the loss C max(0, |r_i| - epsilon) of
 r = f + b - g. With slacks xi of r <= epsilon + xi and of -r <= epsilon + xi* and their multipliers
 beta, beta* in [0, C], alpha = beta* - beta (errata E4) solves the dual (18). A primal-dual step
-(Mehrotra's predictor-corrector) is one factorisation of the problem with a quadratic loss, so that
-the kernel matrix and features use the same code and points that no label reaches need no extra
-condition. The number of steps, 10 to 30, hardly depends on the parameters. Rejected: sequential
-minimal optimisation, the paper's choice. K_G has eigenvalues of many orders of magnitude, with
-which it stops far from the optimum or not at all (errata E7).
+(Mehrotra's predictor-corrector) takes one factorisation of the problem with a quadratic loss, so
+that the kernel matrix and features use the same code, and components of the graph without a label
+need no extra condition. The number of steps, 10 to 30, hardly depends on the parameters. Rejected:
+sequential minimal optimisation, the paper's choice. The eigenvalues of K_G differ by many orders of
+magnitude, so that it stops far from the optimum or not at all (errata E7).
 
 The start satisfies all linear equations. Steps are computed as changes, so that the equations stay
 satisfied up to rounding of the changes; recomputed residuals would be multiplied by q, which grows
 without bound at the edge of the tube.
 
-The last iterate has multipliers of 1e-9 where the optimum has 0. It is therefore polished: once it
-is known at which points r is at an edge of the tube, inside and outside, the rest is linear
-equations; points at which their solution violates a condition of the optimum change sets.
+The last iterate has multipliers of 1e-9 where the optimum has 0. It is therefore polished: given
+the sets of points with r at an edge of the tube, inside and outside, the solution follows from
+linear equations; points at which it violates an optimality condition are moved to another set.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ from lapwing.solvers.embedded.systems import (
     StepSolver,
 )
 
-_LEAST_STIFFNESS = 1e-12  # over the trace of the kernel matrix
-_MAX_STALLED = 5  # steps that lower complementarity by less than a tenth: rounding
-_ROUNDING = 1e-4  # of the tolerance: complementarity from which on further steps are useless
-_EDGE_PENALTY = 1e4  # q of points at the edge of the tube, times C over the size of the slacks
-_SOFT = 1e-5  # of the largest such q, see `_finish`
-_BACK_OFF = 0.995  # of the way to the boundary, as usual
-_SIGNS = np.array([[1.0], [-1.0]])  # of r in the two constraints
+_LEAST_STIFFNESS = 1e-12  # times the trace of the kernel matrix
+_MAX_STALLED = 5  # steps that reduce complementarity by less than a tenth, due to rounding
+_ROUNDING = 1e-4  # fraction of the tolerance: complementarity below which steps gain nothing
+_EDGE_PENALTY = 1e4  # q of points at the edge of the tube, in units of C / (mean slack)
+_SOFT = 1e-5  # fraction of the largest such q, see `_finish`
+_BACK_OFF = 0.995  # fraction of the way to the boundary, the usual value
+_SIGNS = np.array([[1.0], [-1.0]])  # signs of r in the two constraints
 
 
 class TubeState(NamedTuple):
-    """Column with its multipliers."""
+    """Solution of a column with its multipliers."""
 
     fit: Fit
-    alpha: Array  # (n,) inside [-C, C]
+    alpha: Array  # (n,), in [-C, C]
 
 
 TubeResult: TypeAlias = Result[TubeState, float]
@@ -64,7 +64,7 @@ DEFAULTS = Settings[None](tol=1e-6, max_iter=200)
 
 @dataclass(frozen=True, eq=False)
 class _Iterate:
-    """Iterate, or change of one; constraints are (2, n)."""
+    """Iterate, or change of an iterate; arrays of the constraints are (2, n)."""
 
     fit: Fit
     alpha: Array  # (n, 1)
@@ -97,9 +97,9 @@ def tube_regression(
 ) -> EmbeddedResult:
     """Fit LapESVR for all columns; see `fit_tube` for the parameters.
 
-    All columns share the first factorisation, with equal weights. The weights of the others depend
-    on the multipliers of the column, so that columns are fitted in threads, with one thread of BLAS
-    each. `settings.on_iteration` is called by these threads, one at a time.
+    All columns share the first factorisation, which has equal weights q. Later weights depend on
+    the multipliers of the column, so columns are fitted in threads, with one thread of BLAS each.
+    `settings.on_iteration` is called by these threads, one at a time.
     """
     n_columns = system.side.n_columns
     watched = _Serialized(settings.on_iteration)
@@ -113,7 +113,7 @@ def tube_regression(
         with single_blas_thread() if n_threads > 1 else nullcontext():
             fits = share(n_threads, fit, range(n_columns))
     except BaseException:
-        watched.stop()  # an interrupt reaches this thread alone
+        watched.stop()  # an interrupt is raised in this thread only
         raise
     parts = zip(*(one.state.fit for one in fits), strict=True)
     joined = Fit(*(np.concatenate(columns, axis=-1) for columns in parts))
@@ -130,10 +130,10 @@ def column_threads(n_columns: int, n_bytes: float = 0.0) -> int:
     n_columns : int
         Number of targets.
     n_bytes : float, default=0.0
-        Memory of the factorisation of a column, if it is known.
+        Memory of the factorisation for one column, if it is known.
     """
     available = available_threads()
-    # BLAS reaches about half of the speed of its threads in factorisations of this size.
+    # In factorisations of this size, k threads of BLAS are about k / 2 times as fast as one.
     if 2 * n_columns < available:
         return 1
     free = available_memory()
@@ -142,7 +142,7 @@ def column_threads(n_columns: int, n_bytes: float = 0.0) -> int:
 
 
 class _Serialized:
-    """Serialised callback of several threads, which remembers that it was asked to stop."""
+    """Callback for several threads, called by one at a time; once True, it stays True."""
 
     def __init__(self, on_iteration: Callable[[Callable[[], None]], bool]) -> None:
         self._on_iteration = on_iteration
@@ -158,7 +158,7 @@ class _Serialized:
         self._stopped = True
 
 
-# Overflow with weights of 1e300 shows in the gap, which is then far from 0.
+# Overflow, with weights of 1e300, is detected by the gap, which is then far from 0.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def fit_tube(
     system: EmbeddedSystem,
@@ -169,7 +169,7 @@ def fit_tube(
     *,
     start: Move | None = None,
 ) -> TubeResult:
-    """Fit one column.
+    """Fit LapESVR for one column.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def fit_tube(
         relative = gap / reference
         if settings.on_iteration(no_state):
             status = Status.CALLBACK
-        # If complementarity is small, the rounding of the other conditions counts.
+        # With small complementarity, rounding errors in the other conditions dominate the gap.
         elif relative <= tol and candidate(problem, best.fit, best.alpha).gap <= tol:
             status = Status.CONVERGED
         elif stalled >= _MAX_STALLED or relative <= _ROUNDING * tol:
@@ -226,7 +226,7 @@ def _finish(problem: Column, best: _Iterate, floor: float, tol: float) -> RatedM
     """Solve on the active set of the last iterate."""
     rough = candidate(problem, best.fit, best.alpha)
     largest = 1 / max(floor, float(np.finfo(np.float64).tiny))
-    # Exact zeros of alpha have a use only in expansions over the points.
+    # Exact zeros of alpha matter only if alpha are the coefficients (support vectors).
     if problem.system.expands or rough.gap > tol:
         active, scale = _active_set(problem, best)
         rough = polished(
@@ -234,7 +234,7 @@ def _finish(problem: Column, best: _Iterate, floor: float, tol: float) -> RatedM
         )
     if rough.gap > tol and problem.epsilon == 0:
         # With a large C few multipliers are at bounds, and rounding stops the steps before the
-        # active set is known. A smaller q leaves digits to all terms of the factorisation.
+        # active set is known. A smaller q keeps all terms of the factorisation accurate.
         everywhere = ActiveSet.everywhere(len(best.r))
         rough = polished(problem, rough, everywhere, _SOFT * largest, tol)
     return rough
@@ -259,7 +259,7 @@ def _inside(problem: Column, move: Move) -> Move:
 
 
 def _first_point(problem: Column, start: Move) -> _Iterate:
-    """Choose slacks consistent with r, and multipliers with alpha, well inside."""
+    """Choose slacks consistent with r and multipliers consistent with alpha, all well inside."""
     r, alpha = start.residual[:, 0], start.alpha[:, 0]
     xi = np.maximum(_SIGNS * r - problem.epsilon, 0) + np.abs(r).mean()
     slack = problem.epsilon + xi - _SIGNS * r
@@ -269,8 +269,8 @@ def _first_point(problem: Column, start: Move) -> _Iterate:
 def _step(problem: Column, at: _Iterate, floor: float) -> _Iterate:
     """Take a predictor-corrector step with one factorisation.
 
-    Stiffnesses of points at an edge of the tube are at least the floor: otherwise q K would exceed
-    the identity, which makes the system regular, by more than all digits.
+    Stiffnesses are at least `floor`: at an edge of the tube q K would otherwise exceed the
+    identity, which makes the system regular, by more than the working precision.
     """
     C, size = problem.C, 2 * at.beta.size
     stiffness = np.maximum(at.slack / at.beta + at.xi / (C - at.beta), floor)
@@ -293,8 +293,8 @@ def _direction(
     shift = upper / at.beta - lower / (problem.C - at.beta)
     load = -(_SIGNS * shift / stiffness).sum(axis=0)
     move = solve(load[:, None], np.zeros_like(problem.pull))
-    # The change of r by that of alpha: computed from the values, beta would drift away from alpha,
-    # as rounding is divided by a stiffness that tends to 0.
+    # The change of r is computed from that of alpha. If it were computed from the values, beta
+    # would drift away from alpha, as rounding errors are divided by a stiffness that tends to 0.
     change = (load - move.alpha[:, 0]) / (1 / stiffness).sum(axis=0)
     beta = (_SIGNS * change + shift) / stiffness
     xi = (lower + at.xi * beta) / (problem.C - at.beta)
@@ -303,7 +303,7 @@ def _direction(
 
 
 def _longest(at: _Iterate, move: _Iterate, C: float, back_off: float) -> float:
-    """Return the longest step <= 1 that stays inside."""
+    """Return the largest step <= 1 that keeps slacks and multipliers inside their bounds."""
     longest = 1.0
     pairs = ((at.beta, move.beta), (C - at.beta, -move.beta), (at.slack, move.slack))
     for value, change in (*pairs, (at.xi, move.xi)):
@@ -314,7 +314,10 @@ def _longest(at: _Iterate, move: _Iterate, C: float, back_off: float) -> float:
 
 
 def _active_set(problem: Column, at: _Iterate) -> tuple[ActiveSet, float]:
-    """Find the multipliers at a bound: the factor of each product that is small in its units."""
+    """Return the active set: of each complementary pair, the factor that is smaller when scaled.
+
+    Also returns the mean slack, which is the scale of the slacks; that of the multipliers is C.
+    """
     C, scale = problem.C, float(np.mean(at.slack + at.xi))
     active = at.beta / C > at.slack / scale
     bound = active & ((C - at.beta) / C < at.xi / scale)
@@ -326,17 +329,17 @@ def _active_set(problem: Column, at: _Iterate) -> tuple[ActiveSet, float]:
     ), scale
 
 
-_ROUNDED = 1e-8  # of the objective at g = 0: smaller objectives are its rounding
-# Rounding of g in the loss that is accepted in gaps: in units of eps, and over the energy at most.
+_ROUNDED = 1e-8  # relative to the objective at g = 0: smaller objectives are rounding errors
+# Rounding error of g in the loss that gaps may have: in units of eps, and at most times the energy.
 _LOSS_ROUNDED, _MOST_ROUNDED = 1e7, 1e3
-_CORRECTIONS = 5  # of the multipliers in `_held`; each gains digits by the size of q
+_CORRECTIONS = 5  # of the multipliers in `_held`; each gains more digits the larger q is
 _REVISIONS = 8  # of the active set
-_ZERO = 1e-7  # of C, or of the largest multiplier
+_ZERO = 1e-7  # relative to C or, if smaller, to the largest multiplier
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Column of a system, with its loss."""
+    """Problem of one column of a system, with its loss."""
 
     system: EmbeddedSystem
     j: int
@@ -353,10 +356,10 @@ class Column:
         return float(self.system.norm(fit)[0] / 2 + graph[0])
 
     def reference(self, energy: float, loss: float, fit: Fit) -> float:
-        """Return the scale of gaps: the objective, but at least the rounding of its value at 0.
+        """Return the scale of gaps: the objective, but at least the rounding error at g = 0.
 
-        It is also at least the rounding of g in a loss of large C, up to a limit: for small targets
-        (C is in their units) the gaps of exact solutions are many times the rounding.
+        It is also at least the rounding error of g in the loss, up to a limit: for small targets,
+        in whose units C is large, the gaps of exact solutions are many times the rounding error.
         """
         constant = float(self.system.side.constant[self.j])
         size = self.C * float(np.abs(self.system.side.values(fit.graph_coef)).sum())
@@ -367,15 +370,15 @@ class Column:
         return max(energy + loss, _ROUNDED * constant, rounding, tiny)
 
     def missing(self, fit: Fit, alpha: Array) -> Fit:
-        """Compute the residual of the linear equations of an optimum."""
+        """Compute the residual of the linear optimality conditions."""
         return self.system.missing(fit, alpha, self.pull)
 
     def measure(self, move: Move) -> tuple[float, float]:
         """Compute the objective and the relative duality gap.
 
         For stationary (f, g, b, alpha) the duality gap is the sum over the points of
-        C max(0, |r| - epsilon) + epsilon |alpha| + alpha r, each term >= 0. Residuals of
-        stationarity, and alpha outside the box, are added.
+        C max(0, |r| - epsilon) + epsilon |alpha| + alpha r, each term >= 0. The violations of
+        stationarity and of |alpha| <= C are added.
         """
         r, alpha = move.residual[:, 0], move.alpha[:, 0]
         cut = np.clip(alpha, -self.C, self.C)
@@ -401,19 +404,19 @@ class RatedMove(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ActiveSet:
-    """Free entries of alpha, and the values of the others; all (n, 1)."""
+    """Free entries of alpha, and the values of the fixed ones; all (n, 1)."""
 
     free: Array  # bool: r is at an edge of the tube
-    edge: Array  # which edge: -1, +1, or 0 for a tube of no width
-    fixed: Array  # alpha of the others: 0, -C or C
+    edge: Array  # which edge: -1, +1, or 0 if epsilon is 0
+    fixed: Array  # fixed values of alpha: 0, -C or C
 
     @classmethod
     def everywhere(cls, n: int) -> ActiveSet:
-        """Return the active set of all points with r = 0, for a tube of no width."""
+        """Return the active set in which all points have r = 0, for epsilon = 0."""
         return cls(np.ones((n, 1), dtype=bool), np.zeros((n, 1)), np.zeros((n, 1)))
 
     def revised(self, r: Array, alpha: Array, problem: Column) -> ActiveSet:
-        """Move points that violate a condition of the optimum to the other set."""
+        """Free or fix the points that violate an optimality condition."""
         C, epsilon = problem.C, problem.epsilon
         room = 1e-9 * epsilon
         over = self.free & (np.abs(alpha) > C)
@@ -434,8 +437,8 @@ def polished(
 ) -> RatedMove:
     """Solve on the active set, so that alpha is exactly 0 or +-C outside of it.
 
-    If no active set is found (degenerate problems), small alpha are set to 0 if that costs less
-    than the tolerance.
+    If no active set gives a smaller gap (degenerate problems), small alpha are set to 0 if the gap
+    stays within the tolerance.
 
     Parameters
     ----------
@@ -468,16 +471,16 @@ def polished(
 
 
 def candidate(problem: Column, fit: Fit, alpha: Array) -> RatedMove:
-    """Measure a fit with its multipliers."""
+    """Return a fit with its multipliers, its objective and its gap."""
     move = Move(fit, problem.system.residual(fit), alpha)
     return RatedMove(move, *problem.measure(move))
 
 
 def _held(problem: Column, active: ActiveSet, start: Move, stiff: float) -> RatedMove:
-    """Solve with r at the edge of the tube where alpha is free, and with given alpha elsewhere.
+    """Solve with r at the edge of the tube where alpha is free, and with fixed alpha elsewhere.
 
-    The condition is imposed by a large q with corrections of the multipliers, so that the
-    factorisation is of the same kind as in all steps.
+    The edge condition is imposed by a large q and corrections of the multipliers, so that the
+    factorisation is the same as in the other steps.
     """
     system = problem.system
     q = np.where(active.free, stiff, 0.0)
