@@ -297,7 +297,7 @@ def test_a_saved_encoder_is_set_again(tmp_path: Path) -> None:
         loaded[0].set_params(encoder=embed)
         np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
         loaded[0].set_params(encoder=lambda texts: embed(texts)[:, :2])
-        with pytest.raises(ValueError, match="encoder gives vectors of 2 numbers, and the fit had"):
+        with pytest.raises(ValueError, match="encoder gives vectors of 2 numbers, but in the fit"):
             loaded.predict(frame)
 
 

@@ -491,7 +491,7 @@ def test_class_volumes_meet_a_prior(cls: type) -> None:
         ({"n_eigenvectors": 2.5}, "n_eigenvectors=2.5 must be a whole number >= 1"),
         ({"tol": 0}, "tol=0 must be a number > 0"),
         ({"space": "full"}, "space='full' is not known. Use 'auto', None"),
-        ({"space": Landmarks(2), "kernel": "linear"}, r"space=Landmarks\(...\) needs a kernel"),
+        ({"space": Landmarks(2), "kernel": "linear"}, r"space=Landmarks\(...\) needs a nonl"),
         ({"kernel": "precomputed"}, "leaves no points to build a graph from: pass the graph as"),
         ({"kernel": "nope"}, "kernel='nope' is not known"),
         ({"memory": 3}, "'memory' should be None, a string or"),

@@ -66,7 +66,7 @@ def test_landmarks_that_cannot_be(recipe, message):
 
 def test_landmarks_want_a_kernel_function_and_kmeans_dense_points():
     X, _ = points(4)
-    with pytest.raises(ValueError, match=r"needs a kernel.*Use space=None"):
+    with pytest.raises(ValueError, match=r"needs a nonlinear kernel.*Use space=None"):
         Landmarks(3).space(None, X)
     with pytest.raises(ValueError, match=r"a precomputed kernel does not offer"):
         Landmarks(3).space(make_kernel("precomputed", X @ X.T), X @ X.T)

@@ -28,24 +28,25 @@ class AffinityGraph(BaseEstimator):
     Parameters
     ----------
     affinity : array-like or sparse of shape (n, n)
-        Weights between the points that are fitted, labelled and unlabelled, in their order.
+        Weights between the rows of X of the fit, labelled and unlabelled, in the same order.
         Symmetric (up to rounding), finite and not negative; the diagonal is ignored. Zero means
         no edge.
     normalized : bool or 'auto', default=True
-        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W. The first does not depend on the
-        size of the weights, but draws the values of regressions towards 0: take False for them if
-        the weights are about 1. 'auto' is as for `KNNGraph`.
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 (True) or D - W (False). The normalised
+        Laplacian does not depend on the scale of the weights, but shrinks the values of a
+        regression towards 0: use False for regression if the weights are about 1. 'auto' is as for
+        `KNNGraph`.
     power : int, default=1
         p of the graph term f'L^p f.
 
     See Also
     --------
-    KNNGraph : Makes the affinity from points.
+    KNNGraph : Computes the affinity from points.
 
     Notes
     -----
-    The parameter and the method have the same name. ``recipe.affinity`` is the method, and
-    ``get_params()["affinity"]`` the matrix.
+    The parameter and the method have the same name: ``recipe.affinity`` is the method, and
+    ``get_params()["affinity"]`` is the matrix.
 
     Examples
     --------
@@ -62,17 +63,17 @@ class AffinityGraph(BaseEstimator):
         self.power = power
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters as given.
+        """Return the parameters.
 
         Parameters
         ----------
         deep : bool, default=True
-            Without effect: no parameter has parameters.
+            Ignored, as no parameter has parameters.
 
         Returns
         -------
         dict
-            The matrix itself, not a copy, under ``affinity``.
+            Parameters by name; ``affinity`` is the matrix itself, not a copy.
         """
         # The inherited method would read the attribute `affinity`, which is the method below.
         return {"affinity": self._matrix, "normalized": self.normalized, "power": self.power}
@@ -97,7 +98,7 @@ class AffinityGraph(BaseEstimator):
         return self
 
     def affinity(self, X: Any = None) -> CSR:
-        """Weights of the graph.
+        """Return a copy of the affinity matrix.
 
         Parameters
         ----------
@@ -107,13 +108,13 @@ class AffinityGraph(BaseEstimator):
         Returns
         -------
         csr_array of shape (n, n)
-            Symmetric, non-negative, its diagonal empty; a copy.
+            Symmetric and non-negative, with an empty diagonal.
 
         Raises
         ------
         ValueError
-            If the matrix is not square, symmetric, finite and non-negative, or not for the
-            number of points in X.
+            If the matrix is not square, symmetric, finite and non-negative, or its size is not the
+            number of rows of X.
         """
         check_recipe(self)
         n_points = None if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
@@ -122,23 +123,24 @@ class AffinityGraph(BaseEstimator):
 
 @parameters
 class TransformerGraph(BaseEstimator):
-    """Graph of the edges that a scikit-learn neighbours transformer finds.
+    """Graph computed by a scikit-learn neighbours transformer.
 
     Parameters
     ----------
     transformer : object with fit_transform
         `sklearn.neighbors.KNeighborsTransformer`, `sklearn.neighbors.RadiusNeighborsTransformer`,
-        or anything else whose ``fit_transform(X)`` is a sparse matrix (n, n); it may be the last
-        step of a pipeline. Its entries are distances, where a stored zero joins duplicates,
-        unless its parameter ``mode`` is 'connectivity': then they are weights and zeros are not
-        edges. A clone is fitted, not the object itself.
+        or any other object whose ``fit_transform(X)`` returns a sparse matrix (n, n); it may be the
+        last step of a pipeline. The entries are distances, and a stored zero is an edge between
+        duplicates. If its parameter ``mode`` is 'connectivity', the entries are weights, and zeros
+        are not edges. A clone is fitted, not the object itself.
     weights : {'heat', 'binary', 'self-tuning', 'steep'} or callable, default='heat'
-        From distances to weights, as for `KNNGraph`; the longest edge of a point takes the place
-        of the one to its k-th neighbour. Without effect on a transformer in 'connectivity' mode.
+        Weights as functions of distances, as for `KNNGraph`, where the longest edge of a point
+        replaces the distance to its k-th neighbour. Ignored for a transformer in 'connectivity'
+        mode.
     normalized : bool or 'auto', default='auto'
-        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W. 'auto' is the first for classes,
-        and for regressions the second, which leaves constants alone: the first draws values
-        towards 0.
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 (True) or D - W (False). 'auto' is True for
+        classification and False for regression, as D - W does not penalise constants while the
+        normalised Laplacian shrinks values towards 0.
     power : int, default=1
         p of the graph term f'L^p f.
 
@@ -154,7 +156,7 @@ class TransformerGraph(BaseEstimator):
     power: int = 1
 
     def affinity(self, X: PointData) -> CSR:
-        """Weights of the graph.
+        """Compute the affinity matrix of the graph.
 
         Parameters
         ----------
@@ -164,13 +166,13 @@ class TransformerGraph(BaseEstimator):
         Returns
         -------
         csr_array of shape (n, n), float64
-            Symmetric (an edge one way is enough, the larger weight counts), non-negative, its
-            diagonal empty.
+            Symmetric (an edge has the larger of the weights of both directions) and non-negative,
+            with an empty diagonal.
 
         Raises
         ------
         ValueError
-            If the transformer's output is no sparse (n, n) matrix of finite non-negative
+            If the output of the transformer is not a sparse (n, n) matrix of finite, non-negative
             distances.
         """
         check_recipe(self, weights=named(lambda: WEIGHTS, WEIGHT_FUNCTION, callable))
@@ -180,7 +182,7 @@ class TransformerGraph(BaseEstimator):
         edges = _edges(matrix, X.shape[0], name)
         if _mode(self.transformer) == "distance":
             return affinity_of_edges(edges, self.weights)
-        return affinity_of_edges(edges, lambda stored: stored)  # what is stored are the weights
+        return affinity_of_edges(edges, lambda stored: stored)  # stored values are weights
 
 
 def _edges(matrix: Any, n: int, name: str) -> Edges:

@@ -1,4 +1,4 @@
-r"""The anchor graph, whose points are connected through a few anchors.
+r"""Anchor graph: points connected through a small number of anchors.
 
 Each point x has weights over the s nearest of m anchors u_k (Liu, He and Chang, "Large graph
 construction for scalable semi-supervised learning", ICML 2010):
@@ -7,7 +7,7 @@ construction for scalable semi-supervised learning", ICML 2010):
   :math:`K_h(x, u) = \exp(-|x - u|^2 / (2 h^2))`,
 - or by local anchor embedding, the best reconstruction of x from them.
 
-The weight between two points is the larger the more they share anchors; the operator is in
+The more two points share anchors, the larger the weight between them. The operator is in
 `lapwing.graphs.laplacian`.
 """
 
@@ -36,20 +36,20 @@ from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE
 from lapwing.linalg import medians, shifted
 from lapwing.problem import distinct_rows, value_order
 
-# Anchors need not be the optimum of k-means: more iterations or more points for each anchor change
-# errors by less than another random state.
+# k-means need not converge: more iterations or more points per anchor change errors by less than
+# another random state.
 _ROUNDS = 10
 _POINTS_PER_ANCHOR = 50
 _FEWEST, _MOST = 20, 1000  # default numbers of anchors
-_WORKING_MEMORY = 64  # MB of distances that scikit-learn holds at a time
+_WORKING_MEMORY = 64  # MB of distances in scikit-learn's chunks
 
-# Duality gap of z'Hz / 2 at which a row is done, relative to the largest diagonal entry of H.
+# Tolerance on the duality gap of z'Hz / 2, relative to the largest diagonal entry of H.
 GAP = 1e-10
 # Added to the diagonal, relative to the same entry, as G is singular for affinely dependent
 # anchors, such as more anchors than features. It is far below the gap.
 _RIDGE = 1e-12
-# Each round adds a corner to the support or drops one, and a small multiple of s rounds is enough;
-# the limit ends cycles by rounding. The weights are feasible after every round.
+# Each round adds a corner to the support or drops one, and a small multiple of s rounds suffices;
+# the limit prevents cycles by rounding. The weights are feasible after every round.
 _ROUNDS_PER_CORNER = 20
 
 
@@ -62,12 +62,12 @@ class Anchors:
     points : ndarray of shape (m, n_features)
         The anchors.
     n_nearest : int
-        s; if there are fewer anchors, all have weights.
+        s, at most the number of anchors.
     weights : str
         'kernel' or 'embedding'.
     bandwidth : float
-        h of the kernel, in the units of the points; with 0 only the nearest anchor has a weight,
-        or all that tie with it, equally.
+        h of the kernel, in the units of the points; with 0 only the nearest anchor (or all that tie
+        with it, equally) has a weight.
     n_jobs : int or None
         Threads of the search.
     """
@@ -191,7 +191,7 @@ class Anchors:
         return tidy(cast("CSR", Z))
 
     def _kernel(self, X: PointData, squared: Array, indices: Array) -> Array:
-        """Compute kernel weights relative to the nearest anchor, which far points do not lose."""
+        """Compute kernel weights relative to the nearest anchor, so that none underflow to 0."""
         excess = squared - squared[:, :1]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             exponent = np.where(excess > 0, excess / self.bandwidth / self.bandwidth / 2, 0.0)
@@ -219,7 +219,7 @@ def _means(drawn: Array, m: int, rng: np.random.Generator) -> Array:
     means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
     center = medians(drawn)
     points = shifted(drawn, center)
-    # Scaled to a size of one, as scikit-learn squares float32 in float32.
+    # Scaled to about one, as scikit-learn squares float32 in float32.
     size = drawn.dtype.type(_unit(points))
     points = points.astype(np.float64) / size
     centers = means.fit(points).cluster_centers_ * size + center
@@ -228,7 +228,7 @@ def _means(drawn: Array, m: int, rng: np.random.Generator) -> Array:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Method to choose anchors from a sample of the points."""
+    """Method that chooses anchors from a sample of the points."""
 
     drawn: int  # points drawn for each anchor
     reduce: Callable[[Any, int, Any], Array]
@@ -248,47 +248,47 @@ class AnchorGraph(BaseEstimator):
 
     .. math:: W = Z \Lambda^{-1} Z^T, \quad \Lambda = \mathrm{diag}(Z^T 1), \quad L = I - W,
 
-    ([1]_; the degrees of W are all one). It takes O(n m) to make and O(n s) to apply, where a
-    neighbour graph of all points takes O(n^2).
+    ([1]_; all degrees of W are one). The graph takes O(n m) to compute, compared to O(n^2) for a
+    neighbour graph, and a product takes O(n s).
 
     Parameters
     ----------
     n_anchors : int or None, default=None
-        m; None is a tenth of the points, but at least 20 and at most 1000. Of fewer distinct
-        points each is an anchor. Without effect where anchors are given.
+        m; None is a tenth of the number of points, but at least 20 and at most 1000. If there are
+        fewer distinct points, each is an anchor. Ignored if anchors are given.
     n_nearest : int, default=3
-        s, anchors that a point has weights over.
+        s, the number of nearest anchors over which a point has weights.
     weights : {'kernel', 'embedding'}, default='kernel'
         'kernel' is exp(-d^2 / (2 h^2)) of the distances d to the anchors, normalised; 'embedding'
-        is local anchor embedding, the convex combination of the anchors that is nearest to the
-        point, to a duality gap of 1e-10 of the squared distance to the farthest of them.
+        is local anchor embedding, the convex combination of the anchors nearest to the point, up to
+        a duality gap of 1e-10 relative to the squared distance to the farthest of them.
     anchors : {'kmeans', 'random'} or array-like of shape (m, n_features), default='kmeans'
-        Centres of k-means (10 rounds on up to 50 points an anchor), points drawn at random, or
-        given points. Anchors that no point has a weight on are dropped.
+        Centres of k-means (10 iterations on up to 50 points per anchor), points drawn at random, or
+        given points. Anchors without a weight for any point are dropped.
     bandwidth : float, default=None
         h of the kernel, in the units of X. None is the mean distance of a point to its s-th
         nearest anchor.
     normalized : bool, default=False
-        Of the Laplacian estimators. Their graphs have no self-weights: D - W is L as above all
-        the same, but the normalised Laplacian divides by degrees less than one.
+        Whether the Laplacian estimators use the normalised Laplacian. They drop the diagonal of W:
+        D - W is still L as above, but the degrees of the normalised Laplacian are less than one.
     power : int, default=1
         p of the graph term f'L^p f.
     n_jobs : int, default=None
         Threads of the search, as in scikit-learn.
     random_state : int, RandomState instance or None, default=0
-        Draws the anchors. The order of the rows of X does not matter to them.
+        Seed of the choice of anchors, which does not depend on the order of the rows of X.
 
     See Also
     --------
-    AnchorGraphClassifier : Learns values at the anchors, and never forms W.
+    AnchorGraphClassifier : Fits values at the anchors, without forming W.
     KNNGraph : The k-nearest-neighbour graph.
 
     Notes
     -----
     Distances are in the units of X: scale the features first if their units differ.
 
-    The anchors do not depend on the order of the rows. Another order of the columns draws others,
-    as another `random_state` does.
+    The anchors do not depend on the order of the rows, but another order of the columns has the
+    effect of another `random_state`.
 
     References
     ----------
@@ -319,7 +319,7 @@ class AnchorGraph(BaseEstimator):
     random_state: RandomSource = 0
 
     def weigh(self, X: PointData) -> tuple[Anchors, CSR]:
-        """Choose anchors and weigh the points over them.
+        """Choose anchors, and compute the weights of the points over them.
 
         Parameters
         ----------
@@ -329,16 +329,17 @@ class AnchorGraph(BaseEstimator):
         Returns
         -------
         anchors : Anchors
-                The m anchors with a point; ``anchors.rows`` weighs new points in the same way.
+                The m anchors that have a weight; ``anchors.rows`` computes the weights of new
+                points.
         Z : csr_array of shape (n, m), float64
             Weights of the points over the anchors.
 
         Raises
         ------
         ValueError
-            For points that are empty or not finite, or parameters out of range.
+            If there are no points, points are not finite, or a parameter is out of range.
         MemoryError
-            If the anchors will not fit.
+            If the anchors do not fit into memory.
         """
         self._check()
         X = check_points(X, "AnchorGraph")
@@ -364,19 +365,19 @@ class AnchorGraph(BaseEstimator):
     def _settled(
         self, points: Array, weigh: Callable[[Anchors], tuple[Anchors, Any]]
     ) -> tuple[Anchors, Any]:
-        """Drop anchors that no point has a weight on, and return the others with the weights."""
+        """Drop anchors without a weight for any point, and return the others with the weights."""
         while True:
             anchors = Anchors(points, int(self.n_nearest), self.weights, n_jobs=self.n_jobs)
             anchors, Z = weigh(anchors)
             used = np.asarray(Z.sum(axis=0)) > 0
             if used.all():
                 return anchors, Z
-            # Errata E14: an anchor without a point divides by zero. Points are weighed again over
-            # those left, as new points will be.
+            # Errata E14: an anchor without a point leads to a division by zero. Weights over the
+            # remaining anchors are computed again, as for new points.
             points = points[used]
 
     def laplacian(self, X: PointData) -> AnchorLaplacian:
-        """Laplacian I - Z Lambda^-1 Z' of the points, as an operator.
+        """Return the Laplacian I - Z Lambda^-1 Z' of the points as an operator.
 
         Parameters
         ----------
@@ -386,12 +387,12 @@ class AnchorGraph(BaseEstimator):
         Returns
         -------
         AnchorLaplacian
-            Its power is `power`; a product takes O(n s).
+            Operator with the power `power`; a product takes O(n s).
         """
         return AnchorLaplacian(self.weigh(X)[1], int(self.power))
 
     def affinity(self, X: PointData) -> CSR:
-        """Compute the weights of the graph, W without its diagonal.
+        """Compute the affinity matrix of the graph, W without its diagonal.
 
         Parameters
         ----------
@@ -401,15 +402,15 @@ class AnchorGraph(BaseEstimator):
         Returns
         -------
         csr_array of shape (n, n), float64
-            Symmetric, non-negative, its diagonal empty.
+            Symmetric and non-negative, with an empty diagonal.
 
         Raises
         ------
         ValueError
             As for `weigh`.
         MemoryError
-            If it will not fit: a point is joined to all points that share an anchor with it,
-            about n s^2 / m.
+            If the matrix does not fit into memory: a point is connected to all points that share an
+            anchor with it, about n s^2 / m.
         """
         return AnchorLaplacian(self.weigh(X)[1]).affinity()
 
@@ -427,7 +428,7 @@ class AnchorGraph(BaseEstimator):
             return np.asarray(points)
         rng = check_random_state(self.random_state)
         rows = distinct_rows(X)[0]
-        # By values, so that the order of the rows does not matter.
+        # Sorted by values, so that the order of the rows does not matter.
         order = rows[np.argsort(np.argsort(value_order(X))[rows])]
         m = self.n_anchors
         if m is None:

@@ -1,21 +1,20 @@
 r"""Greedy experimental design on a graph: choice of the most informative points.
 
-Values on the points with the prior precision L + delta of a graph are, on the span of the k
-smoothest eigenvectors, V z with z normal of variances 1 / (sigma_i + delta). A label with noise at
-a point leaves them with a smaller covariance C: by
+Values on the points have the prior precision L + delta. In the span of the k smoothest eigenvectors
+they are V z, where z is normal with the variances 1 / (sigma_i + delta). If their covariance is C,
+a noisy label at the point i reduces the sum of all variances by
 
 .. math:: \frac{\|C_{\cdot i}\|^2}{C_{ii} + s^2}
 
-in the sum of all variances for one at i ("V-optimality", M. Ji and J. Han, "A variance minimization
-criterion to active learning on graphs", AISTATS 2012). Taking the largest again and again, with C
-as it is after each, makes a batch in which no point repeats what another says, and needs no label
-to begin with. Times how unsure an answer is, it asks where the answer would change as well (K.
-Miller and A. L. Bertozzi, "Model change active learning in graph-based semi-supervised learning",
-2024).
+("V-optimality", M. Ji and J. Han, "A variance minimization criterion to active learning on graphs",
+AISTATS 2012). A batch is chosen greedily, with C updated after each point, so that its points are
+not redundant; no labels are required. Multiplied by the uncertainty of the predictions, the
+criterion also prefers points whose labels would change them (K. Miller and A. L. Bertozzi, "Model
+change active learning in graph-based semi-supervised learning", 2024).
 
-C has rank k: all of it is n x k. The power of the operator is left out: of eigenvalues whose
-squares span ten decades a few vectors would hide all others (on coil20, 60 labels asked for five at
-a time, 12.1 % error in the mean instead of 13.8).
+C has rank k and is stored as a factor of size n x k. The power of the operator is ignored: with
+squared eigenvalues, which may span ten decades, a few vectors would dominate all others (on coil20
+with 60 labels in batches of five, the mean error is 12.1 % without the power and 13.8 % with it).
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from lapwing.graphs.base import CSR
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs
 
-# Variance of a label's noise over the mean prior variance of a point.
+# Noise variance of a label, relative to the mean prior variance of a point.
 _NOISE = 0.01
 _ROUNDING = 1e-9  # relative: gains that differ by less are equal
-# delta in the median eigenvalue. The null vectors, one a component, would outweigh all else without
-# it; with it in the smallest eigenvalue they nearly do (coil2: 18.2 % instead of 14.7).
+# delta relative to the median eigenvalue. Without it the null vectors of the components would
+# dominate; relative to the smallest eigenvalue they nearly do (coil2: 18.2 % instead of 14.7).
 _FLOOR = 0.1
-# Eigenvectors of the graph to choose points by. More than a tenth of the points say what is special
-# about single ones: a batch would then leave whole clusters out.
+# Number of eigenvectors for the choice. More than a tenth of the number of points represent single
+# points, and batches would miss whole clusters.
 _EIGENVECTORS, _FEW, _SHARE = 100, 10, 0.1
 
 
@@ -66,14 +65,14 @@ def design_of(laplacian: Laplacian, pairs: Eigenpairs | None = None) -> Array:
     Parameters
     ----------
     laplacian : Laplacian
-        Of the graph.
+        Laplacian of the graph.
     pairs : Eigenpairs, optional
-        Its smallest eigenpairs, as many as wanted at least; computed if None.
+        Its smallest eigenpairs, at least as many as needed; computed if None.
 
     Returns
     -------
     ndarray of shape (n, r)
-        Of `spectral_prior`.
+        Coordinates as of `spectral_prior`.
     """
     n = laplacian.n_points
     k = min(_EIGENVECTORS, max(_FEW, int(_SHARE * n)), n)
@@ -85,25 +84,25 @@ def design_of(laplacian: Laplacian, pairs: Eigenpairs | None = None) -> Array:
 def cover(
     laplacian: Laplacian, observed: Array, k: int, counts: Array, design: Array | None = None
 ) -> Array:
-    """Choose the k points to label first, when nothing is known.
+    """Choose the k points to label first, before there are predictions.
 
     Parameters
     ----------
     laplacian : Laplacian
-        Of the graph.
+        Laplacian of the graph.
     observed : ndarray of int
-        Points that have labels; there may be none.
+        Points with labels; may be empty.
     k : int
-        How many; fewer are given if no more are free.
+        Number of points; fewer are returned if no more are unlabelled.
     counts : ndarray of shape (n,)
-        How many rows each point stands for.
+        Number of rows of each point.
     design : ndarray of shape (n, r), optional
-        Of `design_of`, if it is there.
+        Result of `design_of`; computed if None.
 
     Returns
     -------
     ndarray of int of shape (k,)
-        The most informative first.
+        Points, the most informative first.
     """
     free = np.ones(laplacian.n_points, dtype=bool)
     free[observed] = False
@@ -132,18 +131,18 @@ def most_informative(
     Parameters
     ----------
     Z : ndarray of shape (n, r)
-        Of `spectral_prior`.
+        Coordinates of `spectral_prior`.
     observed : ndarray of int
-        Points that have labels.
+        Points with labels.
     k : int
     unsure : ndarray of shape (n,)
-        Factors >= 0.
+        Factors >= 0: uncertainties of the predictions.
     allowed : ndarray of bool of shape (n,)
-        Points that may be asked, k at least.
+        Points that may be chosen, at least k.
     counts : ndarray of shape (n,)
-        How many rows each point stands for.
+        Number of rows of each point.
     affinity : sparse matrix of shape (n, n), optional
-        No two neighbours in it are chosen, as long as there are others.
+        Graph in which no two neighbours are chosen while there are other points.
 
     Returns
     -------

@@ -30,15 +30,14 @@ from lapwing.graphs.weights import (
 )
 
 BACKENDS = ("auto", "sklearn", "faiss")
-# nan_euclidean would need X with NaN, which nothing else in the library takes.
-# Left out: those that need a matrix besides the points, a square X, or holes in it.
+# Without the metrics that need a further matrix, a square X, or NaN in it.
 _UNUSABLE = {"mahalanobis", "nan_euclidean", "precomputed", "seuclidean"}
 _METRICS = sorted({*VALID_METRICS["brute"], "cosine"} - _UNUSABLE)
-# Up to here scikit-learn is as fast, and up to this many features its trees are faster.
+# Up to so many points scikit-learn is as fast, and up to so many features its trees are faster.
 _SKLEARN_POINTS = 20_000
 _TREE_FEATURES = 15
-# Multiplications and additions of a flat scan up to which it is the default: some ten seconds of
-# two cores. A count and not a time, so that the same points have the same neighbours everywhere.
+# Number of operations up to which an exact (flat) search is the default: some ten seconds of two
+# cores. A count and not a time, so that the same points have the same neighbours on any machine.
 _FLAT_OPERATIONS = 1e12
 
 
@@ -46,84 +45,85 @@ _FLAT_OPERATIONS = 1e12
 class KNNGraph(BaseEstimator):
     r"""Graph of the k nearest neighbours.
 
-    Point i is joined to its k nearest other points. With the default weights
+    Every point is connected to its k nearest other points. The default weights are
 
     .. math:: w_{ij} = \exp\Big(-\frac{d(x_i, x_j)^2}{2 t^2}\Big),
 
-    t the mean length of the directed edges, before they are made symmetric (errata L6).
+    where t is the mean length of the directed edges, before symmetrisation (errata L6).
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        k, at least 1 and less than the number of points. Points as far as the k-th are neighbours
-        as well, up to max(4 k, 64) in all; of more, so many are drawn at random, the same
-        ones in any order of the rows.
+        k, at least 1 and less than the number of points. Points tied with the k-th neighbour are
+        included, up to max(4 k, 64) in all; of more ties, this number is drawn at random,
+        independently of the order of the rows.
     weights : {'heat', 'binary', 'self-tuning', 'steep'} or callable, default='heat'
-        'heat' as above; 'binary' is 1; 'self-tuning' is exp(-d^2 / (s_i s_j)) with s_i the
+        'heat' as above; 'binary' is 1; 'self-tuning' is exp(-d^2 / (s_i s_j)), where s_i is the
         distance of point i to its k-th neighbour [1]_, or the smallest positive one of all points
-        where that is 0; 'steep' is its fourth power exp(-4 d^2 / (s_i s_j)), in which the nearest
-        count most. These never fall below 1.2e-38, so that no edge is lost to underflow. A
-        function gets the array of the lengths of all directed edges and returns as many weights,
-        finite and not negative; 0 means no edge.
+        if that is 0; 'steep' is its fourth power exp(-4 d^2 / (s_i s_j)), which emphasises the
+        nearest neighbours. These weights are at least 1.2e-38, so that no edge is lost by
+        underflow. A function takes the array of the lengths of all directed edges and returns as
+        many finite, non-negative weights; 0 means no edge.
     normalized : bool or 'auto', default='auto'
-        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W. 'auto' is the first for classes,
-        and for regressions the second, which leaves constants alone: the first draws values
-        towards 0.
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 (True) or D - W (False). 'auto' is True for
+        classification and False for regression, as D - W does not penalise constants while the
+        normalised Laplacian shrinks values towards 0.
     power : int, default=2
         p of the graph term f'L^p f.
     metric : str or callable, default='euclidean'
-        'euclidean', 'cosine' (1 - cos, in which zero rows are equal to one another and
-        orthogonal to all others), or any metric of `sklearn.neighbors.NearestNeighbors`.
+        'euclidean', 'cosine' (1 - cos; zero rows are equal to each other and orthogonal to all
+        other rows), or any metric of `sklearn.neighbors.NearestNeighbors`.
     mutual : bool, default=False
-        Keep only edges that go both ways. Otherwise one way is enough, and the larger of the two
-        weights counts.
+        Whether to keep only edges between mutual neighbours. Otherwise one of two points has to be
+        a neighbour of the other, and the edge has the larger of both weights.
     backend : {'auto', 'sklearn', 'faiss'}, default='auto'
-        What searches. 'auto' is scikit-learn, but faiss for more than 20,000 dense points with
-        more than 15 features if it is installed and the metric is 'euclidean' or 'cosine'.
-        The neighbours are the same.
+        Library for the neighbour search. 'auto' is faiss for more than 20,000 dense points with
+        more than 15 features if it is installed and the metric is 'euclidean' or 'cosine', and
+        otherwise scikit-learn. The neighbours are the same.
     approximate : bool or 'auto', default='auto'
-        Search by faiss's inverted lists, which miss some neighbours; of more than 20,000 points
-        they hold codes of four bits a coordinate, and lengths decide. 'auto' does so where faiss
-        searches and an exact search would take more than some ten seconds on two cores, that is
-        2 n^2 d > 1e12 for n points with d features: beyond 88,000 points with 64 features.
+        Whether to use faiss's inverted lists, which miss some neighbours; for more than 20,000
+        points they contain codes of four bits per coordinate, and candidates are ranked by exact
+        distances. 'auto' is True if the backend is faiss and an exact search would take more than
+        some ten seconds on two cores: if 2 n^2 d > 1e12 for n points with d features, which is
+        beyond 88,000 points with 64 features.
     target_recall : float, default=0.995
-        Share of the true neighbours that an approximate search has to find. It is measured against
-        the exact neighbours of 512 random points: `recall_`. A search that would take more than
-        some minutes ends with the recall that it reached, with a warning if that is below 0.8.
+        Fraction of the true neighbours that an approximate search has to find, estimated from the
+        exact neighbours of 512 random points (`recall_`). A search that would take more than some
+        minutes stops with the recall reached so far, with a warning if that is below 0.8.
         On 60,000 images the mean error of `LapERLSClassifier` is 16.1 % at 0.95, 15.3 % at 0.985
         and 15.1 % with all neighbours; on 200,000 that of `transduction_` is 9.58 % at 0.99, 9.40 %
         at 0.995 and 9.34 % with all.
     n_components : int, default=None
-        Reduce the points to their first principal components before the search, for speed or
-        against noise. Edges are then as long as in the reduced space, for 'cosine' seen from the
-        mean of the points. Dense X and the metrics 'euclidean' and 'cosine' only. None reduces
-        nothing.
+        Number of principal components to which points are reduced before the search, for speed or
+        to remove noise. Distances are then those in the reduced space, for 'cosine' relative to the
+        mean of the points. Only for dense X and the metrics 'euclidean' and 'cosine'. None means no
+        reduction.
     n_jobs : int, default=None
         Threads of the search, as in scikit-learn; for faiss None means OMP_NUM_THREADS or all
         cores.
     random_state : int, RandomState instance or None, default=0
-        For the approximate search; others do not use it.
+        Seed of the approximate search; ignored otherwise.
 
     Attributes
     ----------
     recall_ : float
-        Share of the true neighbours in the last graph made by `affinity`: 1 for an exact search,
-        else as measured, with a standard error below 0.005 at 10 neighbours. The true
-        neighbours are those in the reduced space, where there is one.
+        Fraction of the true neighbours (in the reduced space, if any) in the last graph computed by
+        `affinity`: 1 for an exact search, otherwise an estimate with a standard error below 0.005
+        for 10 neighbours.
     backend_ : str
-        What searched for it: 'sklearn' or 'faiss'; 'scan' for an exact search of points on disk.
+        Backend that was used: 'sklearn' or 'faiss'; 'scan' for an exact search of points on disk.
 
     See Also
     --------
-    AffinityGraph : A graph that is known already.
-    TransformerGraph : The edges of any scikit-learn neighbours transformer.
+    AffinityGraph : Graph given by its affinity matrix.
+    TransformerGraph : Graph of a scikit-learn neighbours transformer.
 
     Notes
     -----
     Distances are in the units of X: scale the features first if their units differ.
 
-    The defaults are those of ``graph=None`` for regressions, and for classes and more than three
-    features (see `default_graph`).
+    The defaults are those of ``graph=None`` for regression, and for classification with more than
+    three features (see `default_graph`).
 
     References
     ----------
@@ -155,7 +155,7 @@ class KNNGraph(BaseEstimator):
     random_state: RandomSource = 0
 
     def affinity(self, X: PointData) -> CSR:
-        """Weights of the graph.
+        """Compute the affinity matrix of the graph.
 
         Parameters
         ----------
@@ -165,14 +165,15 @@ class KNNGraph(BaseEstimator):
         Returns
         -------
         csr_array of shape (n, n), float64
-            Symmetric, non-negative, its diagonal empty. Of points on disk in their precision.
+            Symmetric and non-negative, with an empty diagonal. For points on disk it has the
+            precision of the points.
 
         Raises
         ------
         ValueError
-            For points that are empty or not finite, or parameters out of range.
+            If there are no points, points are not finite, or a parameter is out of range.
         ImportError
-            If faiss is asked for and not installed.
+            If faiss is required but not installed.
         """
         return self._affinity(self.neighbors(X))
 
@@ -184,7 +185,7 @@ class KNNGraph(BaseEstimator):
         X : Rows of shape (n, n_features)
             The points.
         memory : str, joblib.Memory or None
-            Where to keep them.
+            Cache of these stages.
 
         Returns
         -------
@@ -204,7 +205,7 @@ class KNNGraph(BaseEstimator):
         return affinity_of_edges(edges, self.weights, mutual=self.mutual)
 
     def neighbors(self, X: PointData) -> Neighbors:
-        """Find the nearest neighbours that the graph is made of.
+        """Find the nearest neighbours of all points.
 
         Parameters
         ----------
@@ -220,14 +221,14 @@ class KNNGraph(BaseEstimator):
         Raises
         ------
         ValueError
-            For points that are empty or not finite, or parameters out of range.
+            If there are no points, points are not finite, or a parameter is out of range.
         ImportError
-            If faiss is asked for and not installed.
+            If faiss is required but not installed.
 
         Warns
         -----
         LowRecallWarning
-            If an approximate search that takes minutes misses more than a fifth.
+            If an approximate search stops after minutes with a recall below 0.8.
         """
         return self._neighbors(X)
 
@@ -288,11 +289,11 @@ class KNNGraph(BaseEstimator):
         m = self.n_components
         if callable(self.metric) or self.metric not in DIFFERENCE_METRICS:
             raise ValueError(
-                f"n_components={m} turns the points, which changes the distances of "
+                f"n_components={m} rotates the points, which changes the distances of "
                 f"metric={self.metric!r}: use 'euclidean' or 'cosine', or n_components=None."
             )
         if sp.issparse(X):
-            # TruncatedSVD without centring would be another method under the same parameter.
+            # TruncatedSVD does not centre X, so it would be a different method.
             raise ValueError(
                 f"n_components={m} takes dense X only: use X.toarray() if it fits in memory, "
                 "reduce sparse X by sklearn.decomposition.TruncatedSVD first, or set "
@@ -344,11 +345,11 @@ def _principal_components(X: Array, n_components: int) -> Array:
             f"principal components that n_components={n_components} asks for. Scale the features, "
             "e.g. by StandardScaler."
         )
-    # Centred first: scikit-learn subtracts the mean from X'X, which cancels for points far from 0.
+    # Centred here: scikit-learn subtracts the mean from X'X, which cancels for points far from 0.
     centred = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
-    if not np.ptp(X, axis=0).any():  # centred they are rounding, or scikit-learn divides 0 by 0
+    if not np.ptp(X, axis=0).any():  # constant: only rounding is left, or scikit-learn divides by 0
         return np.zeros((n, n_components), dtype=X.dtype)
-    # Not 'auto', which takes random projections for large X: two runs are to agree, and the
+    # Not 'auto', which uses random projections for large X: results must be reproducible, and the
     # exact axes of 70000 x 784 points take 2 s.
     solver = "covariance_eigh" if d <= n else "full"
     return np.asarray(PCA(n_components, svd_solver=solver, copy=False).fit_transform(centred))

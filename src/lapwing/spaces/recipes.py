@@ -141,8 +141,8 @@ class Landmarks(BaseEstimator):
         """
         if kernel is None:
             raise ValueError(
-                "space=Landmarks(...) needs a kernel: with kernel='linear' the features of X are "
-                "coordinates already. Use space=None."
+                "space=Landmarks(...) needs a nonlinear kernel: with kernel='linear' the features "
+                "of X are coordinates already. Use space=None."
             )
         if kernel.precomputed:
             raise ValueError(
