@@ -81,7 +81,7 @@ def test_components_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"n_components=2 takes dense X only: .*TruncatedSVD"):
         KNNGraph(3, n_components=2).affinity(sp.csr_array(X))
     for metric in ("manhattan", cdist):
-        with pytest.raises(ValueError, match=r"n_components=2 turns the points, .*'cosine'"):
+        with pytest.raises(ValueError, match=r"n_components=2 rotates the points, .*'cosine'"):
             KNNGraph(3, n_components=2, metric=metric).affinity(X)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
     with pytest.raises(MemoryError, match=r"Principal components of 40 x 4 points needs"):

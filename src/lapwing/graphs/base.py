@@ -1,12 +1,11 @@
 """The protocol of graph recipes, and the checks that all recipes share.
 
-A recipe is a scikit-learn `BaseEstimator` that turns points into an affinity: the symmetric,
-non-negative, sparse matrix W of shape (n, n) with an empty diagonal. It also says which operator is
-made of it (`normalized`, `power`); `lapwing.graphs.laplacian` makes it.
+A recipe is a scikit-learn `BaseEstimator` that computes an affinity of points: a symmetric,
+non-negative, sparse matrix W of shape (n, n) with an empty diagonal. Its parameters `normalized`
+and `power` define the Laplacian, see `lapwing.graphs.laplacian`.
 
-To add a graph, write one file with a class of these three members, name it in
-`lapwing.graphs.GRAPHS`, and give the shared suite in ``tests/graphs/test_base.py`` an
-example.
+To add a graph, write a file with a class of these three members, register it in
+`lapwing.graphs.GRAPHS`, and add an example to the shared suite in ``tests/graphs/test_base.py``.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ from lapwing.linalg import largest_value
 
 CSR: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
 
-# Largest |W - W'| over max |W| that is taken for rounding. It is above the few units in the last
-# place of one kernel evaluation because affinities also come out of files and products.
+# Largest |W - W'| / max |W| that counts as rounding. It is more than a few units in the last place,
+# as affinities may have been read from files or computed by products.
 _ASYMMETRY = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-8}
 
 
@@ -47,14 +46,14 @@ class GraphRecipe(Protocol):
 
     @property
     def normalized(self) -> bool | str:
-        """Whether the Laplacian is the normalised one; 'auto' leaves it to what is learnt."""
+        """Whether the Laplacian is normalised; 'auto' depends on classification or regression."""
 
     @property
     def power(self) -> int:
         """The p of L^p."""
 
     def affinity(self, X: PointData, /) -> CSR:
-        """Weights of the edges between points.
+        """Compute the affinity matrix of points.
 
         Parameters
         ----------
@@ -64,12 +63,12 @@ class GraphRecipe(Protocol):
         Returns
         -------
         csr_array of shape (n, n)
-            Symmetric, non-negative, its diagonal empty.
+            Symmetric and non-negative, with an empty diagonal.
         """
 
 
 GraphLike: TypeAlias = GraphRecipe | Matrix | BaseEstimator | None
-"""What `as_graph` takes for ``graph=``; a scikit-learn estimator is a neighbours transformer."""
+"""Values of ``graph=`` for `as_graph`; a scikit-learn estimator is a neighbours transformer."""
 
 
 _FLAG_OR_AUTO: Rule = (
@@ -113,16 +112,16 @@ def check_normalized(normalized: object) -> bool:
 
 
 def is_normalized(normalized: object, *, regression: bool = False) -> bool:
-    """Return whether the Laplacian of a recipe is the normalised one.
+    """Return whether the Laplacian of a recipe is normalised.
 
     Parameters
     ----------
     normalized : bool or 'auto'
-        Of the recipe. 'auto' is True for classes, where only signs count and vertices of many
-        neighbours are not to outweigh others. It is False for regressions: L_n is not 0 on
-        constants, so it draws values towards 0, and the more the fewer labels hold them.
+        Parameter of the recipe. 'auto' is True for classification, where only signs matter and
+        vertices with many neighbours should not dominate. It is False for regression: L_n is not 0
+        on constants, so it shrinks values towards 0, in particular with few labels.
     regression : bool, default=False
-        Whether values are to be smoothed and not classes.
+        Whether the graph is for regression.
 
     Returns
     -------
@@ -140,7 +139,7 @@ def is_normalized(normalized: object, *, regression: bool = False) -> bool:
 def check_points(X: object, owner: str) -> Any:
     """Convert points to a finite, non-empty float32 or float64 array or CSR matrix.
 
-    Rows were checked where they were read for the first time.
+    Rows on disk have been checked when they were first read.
     """
     if is_rows(X):
         return X
@@ -165,19 +164,18 @@ def check_affinity(affinity: Matrix, n_points: int | None = None) -> CSR:
     affinity : array-like or sparse of shape (n, n)
         Symmetric up to rounding, finite, non-negative. It is not modified.
     n_points : int, optional
-        The n to expect.
+        Expected n.
 
     Returns
     -------
     csr_array of shape (n, n)
-        Exactly symmetric, sorted, without stored zeros and without diagonal: a self loop adds
-        the same to D and to W, so D - W never sees it, but it would enter the degrees by which the
-        normalised Laplacian divides.
+        Exactly symmetric, sorted, without stored zeros and without diagonal: self-loops cancel in D
+        - W, but would change the degrees of the normalised Laplacian.
 
     Raises
     ------
     ValueError
-        Naming what is wrong and how to repair it.
+        If the affinity is invalid, with the reason and a remedy.
     """
     checked = check_array(
         affinity, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="affinity"
@@ -217,14 +215,15 @@ def check_symmetry(W: CSR, mirror: CSR) -> bool:
     Returns
     -------
     bool
-        Whether they are exactly equal.
+        Whether it is exactly symmetric.
     """
     difference = abs(W - mirror)
     gap = float(difference.max()) if difference.nnz else 0.0
     if gap == 0:
         return True
     if gap > _ASYMMETRY[W.dtype] * float(W.max()):
-        # Errata L2: with an asymmetric W the graph term is no sum over edges and may not be convex.
+        # Errata L2: with an asymmetric W the graph term is not a sum over edges, and may not be
+        # convex.
         raise ValueError(
             f"The affinity is not symmetric: |W - W.T| is up to {gap:.3g} where the largest weight "
             f"is {float(W.max()):.3g}. Symmetrise it: W.maximum(W.T) keeps every edge of a "
@@ -264,12 +263,12 @@ def check_recipe(recipe: BaseEstimator, **rules: Rule) -> None:
     ----------
     recipe : BaseEstimator
     **rules : Rule
-        For parameters whose choice is the recipe's own.
+        Rules of parameters that are specific to the recipe.
 
     Raises
     ------
     ValueError
-        For the first parameter that is out of range.
+        If a parameter is out of range; the message is about the first one.
     """
     check(recipe.get_params(deep=False), _RULES | rules)
 

@@ -45,20 +45,20 @@ from lapwing.graphs.base import (
 )
 from lapwing.linalg import consecutive_rows
 
-# Multiplications of one sparse product above which threads pay: below, cutting the rows costs as
-# much as it gains (2 cores, n = 2007 and 6000, k = 10).
+# Number of multiplications of a sparse product above which threads are faster: below, splitting the
+# rows costs as much as it gains (2 cores, n = 2007 and 6000, k = 10).
 _THREADED_WORK = 30_000_000
 
-_ROWS = 2**18  # whose edges are weighed at a time
+_ROWS = 2**18  # whose edge weights are computed at a time
 
-_HUBS = 1000  # neighbours that the end of an edge has, on the average
+_HUBS = 1000  # mean number of neighbours of the ends of an edge
 
 
 class _Scalable:
-    """Base of powers of a Laplacian, of which objectives use a multiple."""
+    """Base of powers of a Laplacian, with their multiples for objectives."""
 
     def scaled(self: PowerOperator, gamma: float) -> ScaledLaplacian:
-        """Return gamma L^p, the graph's part of an objective.
+        """Return gamma L^p, the graph term of an objective.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class _Scalable:
         Returns
         -------
         ScaledLaplacian
-            A function of values, with `apply`, `diagonal` and `norm_bound`.
+            Operator with `apply`, `diagonal` and `norm_bound`.
         """
         return ScaledLaplacian(self, gamma)
 
@@ -77,15 +77,15 @@ class _Scalable:
 class Laplacian(_Scalable):
     """Symmetric positive semi-definite operator L^p on the values of functions at n points.
 
-    The power is applied as p sparse products and never formed: L^p fills up within a few powers
-    (errata L5). Made by `Laplacian.from_affinity`.
+    The power is applied by p sparse products and never formed, as L^p soon becomes dense (errata
+    L5). Instances are created by `Laplacian.from_affinity`.
 
     Attributes
     ----------
     matrix : csr_array of shape (n, n)
         L itself, without the power.
     affinity : csr_array of shape (n, n)
-        W, in the precision it came in.
+        W, in the precision of the input.
     normalized : bool
         Whether L is D^-1/2 (D - W) D^-1/2 or D - W.
     power : int
@@ -93,9 +93,9 @@ class Laplacian(_Scalable):
 
     Notes
     -----
-    (D - W)^p 1 = 0, but L_n^p 1 != 0: the null vector of L_n is D^1/2 1 on each component.
-    The norm of L_n is at most 2; that of D - W grows with the weights, so gamma_I means something
-    else for every p (errata L3, L5).
+    (D - W)^p 1 = 0, but L_n^p 1 != 0: the null vector of L_n is D^1/2 1 on each component. The norm
+    of L_n is at most 2; that of D - W is proportional to the weights, so the effect of gamma_I
+    depends on p (errata L3, L5).
     """
 
     matrix: CSR
@@ -108,14 +108,14 @@ class Laplacian(_Scalable):
     def from_affinity(
         cls, affinity: Any, *, normalized: bool = True, power: int = 1, dtype: Any = np.float64
     ) -> Laplacian:
-        """Make the Laplacian of an affinity.
+        """Create the Laplacian of an affinity.
 
         Parameters
         ----------
         affinity : array-like or sparse of shape (n, n)
             Symmetric, non-negative; its diagonal is ignored.
         normalized : bool, default=True
-            D^-1/2 (D - W) D^-1/2 instead of D - W.
+            Whether L is D^-1/2 (D - W) D^-1/2 instead of D - W.
         power : int, default=1
             p of L^p, at least 1.
         dtype : data-type, default=float64
@@ -124,7 +124,7 @@ class Laplacian(_Scalable):
         Returns
         -------
         Laplacian
-            Exactly symmetric.
+            Operator with an exactly symmetric `matrix`.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class Laplacian(_Scalable):
         Returns
         -------
         Laplacian
-            Itself where nothing changes.
+            The same object if nothing changes.
         """
         if np.dtype(dtype) == self.dtype:
             return self
@@ -181,13 +181,13 @@ class Laplacian(_Scalable):
         )
 
     def apply(self, F: Array) -> Array:
-        """L^p F by p sparse products.
+        """Compute L^p F by p sparse products.
 
         Parameters
         ----------
         F : array-like of shape (n,) or (n, n_columns)
-            float32 stays float32; anything else is computed in float64. Columns next to each
-            other in memory (C order) are fastest.
+            Values; float32 is computed in float32 and any other type in float64. C order is
+            fastest.
 
         Returns
         -------
@@ -204,12 +204,12 @@ class Laplacian(_Scalable):
         return values
 
     def diagonal(self) -> Array:
-        """Approximate diagonal of L^p: that of L, to the power p.
+        """Approximate the diagonal of L^p by that of L, to the power p.
 
         Returns
         -------
         ndarray of shape (n,), float64
-            The diagonal itself for p = 1.
+            Exact for p = 1.
         """
         return np.asarray(self.matrix.diagonal().astype(np.float64) ** self.power)
 
@@ -217,7 +217,7 @@ class Laplacian(_Scalable):
     def norm_bound(self) -> float:
         """Upper bound of the norm of L^p: 2^p, or the p-th power of twice the largest degree."""
         norm = np.float64(2.0) if self.normalized else 2.0 * self.degrees.max()
-        with np.errstate(over="ignore"):  # infinite is a bound as well
+        with np.errstate(over="ignore"):  # infinity is a bound as well
             return float(norm**self.power)
 
     def _matrix_in(self, dtype: np.dtype[Any]) -> CSR:
@@ -279,8 +279,8 @@ def normalized_weights(
         edges = slice(W.indptr[rows.start], W.indptr[rows.stop])
         a = np.repeat(np.sqrt(row_degrees[rows]), np.diff(W.indptr[rows.start : rows.stop + 1]))
         b = ends[W.indices[edges]]
-        # Larger factor first: (i, j) and (j, i) round alike, and since w <= min(d_i, d_j)
-        # nothing overflows, which w * (1/sqrt(d_i) 1/sqrt(d_j)) does for tiny degrees.
+        # Larger factor first: (i, j) and (j, i) are rounded equally, and as w <= min(d_i, d_j)
+        # nothing overflows, unlike w * (1/sqrt(d_i) 1/sqrt(d_j)) for tiny degrees.
         data[edges] = W.data[edges].astype(np.float64) / np.maximum(a, b) / np.minimum(a, b)
     return cast("CSR", sp.csr_array((data, W.indices, W.indptr), shape=W.shape))
 
@@ -322,7 +322,7 @@ class PowerOperator(Protocol):
 class ScaledLaplacian:
     """Operator gamma L^p on the values of functions at n points; also callable.
 
-    Made by `Laplacian.scaled` and `AnchorLaplacian.scaled`.
+    Instances are created by `Laplacian.scaled` and `AnchorLaplacian.scaled`.
 
     Attributes
     ----------
@@ -355,12 +355,12 @@ class ScaledLaplacian:
         Returns
         -------
         ndarray of the shape of F
-            A new array, in the precision that L^p answers in.
+            A new array, in the precision of products with L^p.
         """
         return self.gamma * self.operator.apply(F)
 
     def __call__(self, F: Array) -> Array:
-        """Call `apply`, where a function is expected."""
+        """Call `apply`."""
         return self.apply(F)
 
     def diagonal(self) -> Array:
@@ -369,8 +369,8 @@ class ScaledLaplacian:
         Returns
         -------
         ndarray of shape (n,), float64
-            gamma times the p-th powers of the diagonal of L. For p = 1 the diagonal itself; beyond,
-            L^p would have to be formed.
+            gamma times the p-th powers of the diagonal of L; exact for p = 1. The exact diagonal
+            for p > 1 would require L^p.
         """
         return self.gamma * self.operator.diagonal()
 
@@ -383,8 +383,8 @@ class ScaledLaplacian:
 def near_order(matrix: CSR) -> Array:
     """Compute a reverse Cuthill-McKee order ([1]_): breadth first, from an end of each component.
 
-    Where a few points are neighbours of most others no order helps, and sorting their neighbours
-    would take the square of their number: the points keep their order.
+    If a few points are neighbours of most others, no order is better, and sorting their neighbours
+    would take quadratic time: the points keep their order.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def near_order(matrix: CSR) -> Array:
     Returns
     -------
     ndarray of int of shape (n,)
-        Number of the point at each place of the order.
+        Index of the point at each position.
 
     References
     ----------
@@ -407,7 +407,7 @@ def near_order(matrix: CSR) -> Array:
     return np.asarray(reverse_cuthill_mckee(matrix, symmetric_mode=True))
 
 
-_COPIES = 4  # of the affinity that are alive while it is made and checked
+_COPIES = 4  # of the affinity in memory while it is computed and checked
 _ENTRY_BYTES = 12  # a float64 and a 32-bit index
 
 
@@ -418,7 +418,7 @@ class AnchorLaplacian(_Scalable):
     Attributes
     ----------
     Z : csr_array of shape (n, m)
-        Non-negative weights of points over anchors. Rows sum to one, and no column is zero.
+        Non-negative weights of points over anchors, with row sums of one and no zero column.
     power : int
         p.
     """
@@ -428,7 +428,7 @@ class AnchorLaplacian(_Scalable):
 
     @classmethod
     def from_weights(cls, Z: Any, *, power: int = 1) -> AnchorLaplacian:
-        """Make the operator of a weight matrix.
+        """Create the operator of a weight matrix.
 
         Parameters
         ----------
@@ -453,7 +453,7 @@ class AnchorLaplacian(_Scalable):
         sums = np.asarray(rows.sum(axis=1))
         if not np.allclose(sums, 1, rtol=0, atol=1e-6):
             raise ValueError(
-                f"The weights of each point over the anchors must sum to one; they sum to values "
+                f"The weights of each point over the anchors must sum to one; the sums are "
                 f"from {sums.min():.3g} to {sums.max():.3g}. Divide each row by its sum, not by "
                 "its length."
             )
@@ -484,7 +484,7 @@ class AnchorLaplacian(_Scalable):
         return cast("CSR", self.Z.T.tocsr())
 
     def apply(self, F: Array) -> Array:
-        """L^p F, in O(n s) operations a column and power.
+        """Compute L^p F in O(n s) operations per column and power.
 
         Parameters
         ----------
@@ -512,7 +512,7 @@ class AnchorLaplacian(_Scalable):
             The diagonal itself for p = 1.
         """
         own = self.Z.power(2) @ (1 / self.masses)
-        # That of the power itself needs its columns; a preconditioner lives with this.
+        # The exact diagonal for p > 1 needs all columns; preconditioners can use the approximation.
         return np.asarray((1 - own) ** self.power)
 
     @property
@@ -521,17 +521,17 @@ class AnchorLaplacian(_Scalable):
         return 1.0
 
     def reduced(self) -> Array:
-        """Z' L^p Z, the Laplacian on the values at the anchors.
+        """Compute Z' L^p Z, the Laplacian on the values at the anchors.
 
         Returns
         -------
         ndarray of shape (m, m), float64
-            Symmetric positive semi-definite, made of sparse m x m products.
+            Symmetric positive semi-definite, computed by sparse m x m products.
 
         Raises
         ------
         MemoryError
-            If it will not fit, before it is allocated.
+            If it does not fit into memory; checked before it is allocated.
         """
         m = self.n_anchors
         require_memory(
@@ -545,21 +545,22 @@ class AnchorLaplacian(_Scalable):
         for _ in range(self.power):  # Z'LZ = G - G Lambda^-1 G, errata E14, and so on
             product = product - product @ step
         dense = product.toarray()
-        # p products round mirrored entries otherwise.
+        # After p products, mirrored entries may differ by rounding.
         return np.asarray((dense + dense.T) / 2)
 
     def affinity(self) -> CSR:
-        """W = Z Lambda^-1 Z' without its diagonal.
+        """Compute W = Z Lambda^-1 Z' without its diagonal.
 
         Returns
         -------
         csr_array of shape (n, n), float64
-            Symmetric; D - W of it is L, as the diagonal adds the same to D and to W.
+            Symmetric; its Laplacian D - W is L, as the diagonal cancels.
 
         Raises
         ------
         MemoryError
-            If it will not fit, before it is made: an anchor of c points has c^2 entries in it.
+            If it does not fit into memory, as an anchor of c points causes c^2 entries; checked
+            before it is computed.
         """
         entries = int((np.diff(self._transposed.indptr).astype(np.int64) ** 2).sum())
         require_memory(
@@ -591,14 +592,14 @@ class AnchorLaplacian(_Scalable):
         Returns
         -------
         ndarray of bool of shape (m,)
-            All True if the graph is connected.
+            Mask; all True if the graph is connected.
         """
         return np.isin(self.anchor_components, self._components_of(self.Z[index]))
 
     @property
     def component_sizes(self) -> Array:
         """Count the points of each connected component."""
-        # The weights of a point sum to one, all of them in its component.
+        # The weights of a point sum to one and belong to its component.
         return np.rint(np.bincount(self.anchor_components, self.masses)).astype(np.int64)
 
     def _components_of(self, rows: CSR) -> Array:

@@ -21,12 +21,12 @@ from lapwing.graphs.neighbors import KNNGraph
 GRAPHS: dict[str, type[GraphRecipe]] = {}
 
 # The term f'L^p f controls the values of f, and not only its average, if p exceeds half the
-# dimension of the manifold. Up to so many features p = 1 is enough, and p = 2 would leave linear
-# trends along a curve free, which one label a class cannot hold down.
+# dimension of the manifold. Up to so many features p = 1 suffices, while p = 2 would not penalise
+# linear trends along a curve, which one label per class cannot determine.
 _FEW_FEATURES = 3
 
-# Texts have 1 to 2 % of their words or less; images of digits, whose lengths say something, have
-# 19 % and more of their pixels.
+# Fraction of non-zero entries: 1 to 2 % or less for texts; 19 % and more for images of digits,
+# where the norm is informative.
 _MOSTLY_ZERO = 0.1
 
 
@@ -42,7 +42,7 @@ def as_graph(graph: GraphLike) -> GraphRecipe:
     Returns
     -------
     GraphRecipe
-        With the method ``affinity(X)`` and the attributes ``normalized`` and ``power``.
+        Recipe with the method ``affinity(X)`` and the attributes ``normalized`` and ``power``.
 
     Raises
     ------
@@ -86,23 +86,23 @@ def build_laplacian(
     Parameters
     ----------
     graph : recipe, matrix or transformer
-        See `as_graph`. Estimators make None a `default_graph` first.
+        See `as_graph`. Estimators replace None by `default_graph` before.
     X : array-like or sparse of shape (n, n_features)
         The points.
     dtype : data-type, default=float64
         Precision of the Laplacian's matrix.
     memory : str or joblib.Memory, default=None
-        Where a search for neighbours of points on disk keeps its finished stages.
+        Cache of finished stages of the neighbour search for points on disk.
     regression : bool, default=False
-        Whether values are to be smoothed and not classes: what ``normalized='auto'`` goes by.
+        Whether the graph is for regression, for ``normalized='auto'``.
 
     Returns
     -------
     Laplacian
-        L^p of the graph, as its recipe says.
+        L^p of the graph.
     """
     recipe = as_graph(graph)
-    # Before the search, which may take minutes.
+    # Checked before the search, which may take minutes.
     power = check_power(recipe.power)
     normalized = is_normalized(recipe.normalized, regression=regression)
     if is_rows(X) and isinstance(recipe, KNNGraph):
@@ -113,30 +113,30 @@ def build_laplacian(
 
 
 def default_graph(X: PointData, *, regression: bool = False) -> GraphRecipe:
-    """Choose a graph for points.
+    """Choose the default graph for points.
 
     Parameters
     ----------
     X : array-like or sparse of shape (n, n_features)
         The points.
     regression : bool, default=False
-        Whether values are to be smoothed and not classes.
+        Whether the graph is for regression.
 
     Returns
     -------
     GraphRecipe
-        For classes ``KNNGraph(n_neighbors=5, power=2)``, for at most 3 features
-        ``KNNGraph(n_neighbors=10, power=1)``; for values
-        ``KNNGraph(n_neighbors=5, power=2, normalized=False)``, which leaves constants alone.
-        Between points that are mostly 0, such as texts, angles count: ``metric='cosine'``. With too
-        few points for that all are joined.
+        For classification ``KNNGraph(n_neighbors=5, power=2)``, or
+        ``KNNGraph(n_neighbors=10, power=1)`` for at most 3 features; for regression
+        ``KNNGraph(n_neighbors=5, power=2, normalized=False)``, which does not penalise constants.
+        If most entries of X are 0, as for texts, with ``metric='cosine'``. With too few points for
+        this number of neighbours, all points are connected.
 
     Notes
     -----
-    Chosen by the error of `LapSVC` on the unlabelled points of seventeen sets with 1 to 5 labels a
-    class: on eleven sets of 4 to 7511 features k = 5, p = 2 is wrong on 11.8 % in the mean and
-    k = 10, p = 1 on 20.0 %; on six sets of 2 and 3 features (moons, circles, clock, blobs, rolls)
-    the same two on 21.2 % and 4.7 %.
+    The defaults were chosen by the error of `LapSVC` on the unlabelled points of seventeen data
+    sets with 1 to 5 labels per class: on eleven sets of 4 to 7511 features the mean error is 11.8 %
+    with k = 5, p = 2 and 20.0 % with k = 10, p = 1; on six sets of 2 and 3 features (moons,
+    circles, clock, blobs, rolls) it is 21.2 % and 4.7 %.
     """
     n, n_features = _shape(X)
     if n == 1:
@@ -150,12 +150,11 @@ def default_graph(X: PointData, *, regression: bool = False) -> GraphRecipe:
 
 
 def default_metric(X: PointData) -> str:
-    """Name the metric of the default graph: angles between points that are mostly 0, as texts.
+    """Return the metric of the default graph: 'cosine' for points that are mostly 0, as texts.
 
-    A long text is not far from a short one on the same matter: on the word counts of 1440 texts in
-    12 classes with 3 labels each LapSVC is wrong on 25 % with it, and on 38 % without. What
-    counts is how many numbers are 0, not how they are stored: a table gives the same answers in
-    every format.
+    The cosine does not depend on the lengths of texts: on the word counts of 1440 texts in 12
+    classes with 3 labels each the error of LapSVC is 25 % with it, and 38 % without. The number of
+    zeros matters, not the storage format, so that dense and sparse X give the same results.
 
     Parameters
     ----------
@@ -170,7 +169,7 @@ def default_metric(X: PointData) -> str:
         return "euclidean"
     values: Any = X if is_sparse(X) else np.asarray(X)
     if values.dtype.kind not in "biuf":
-        return "euclidean"  # what is no number is refused where it is read
+        return "euclidean"  # an error is raised later, when the points are read
     filled = values.nnz if is_sparse(values) else np.count_nonzero(values)
     return "cosine" if filled < _MOSTLY_ZERO * np.prod(values.shape) else "euclidean"
 
@@ -179,28 +178,28 @@ def _shape(X: PointData) -> tuple[int, ...]:
     return X.shape if is_rows(X) else np.shape(X)
 
 
-# k and p that paths of parameters try: few neighbours for series of images, p = 3 for clusters in
-# many dimensions (`lapwing.estimators.manifold_cv` has the figures).
+# k and p of parameter paths: few neighbours for series of images, p = 3 for clusters in many
+# dimensions (figures in `lapwing.estimators.manifold_cv`).
 _FEW = 5
 _TRIED = ((5, 2), (5, 1), (5, 3), (10, 2), (10, 1), (10, 3), (2, 2), (2, 1))
 
 
 def default_graphs(X: PointData, *, regression: bool = False) -> list[GraphRecipe]:
-    """Choose the graphs of a path for points, the default one first.
+    """Choose the graphs of a parameter path, the default graph first.
 
     Parameters
     ----------
     X : array-like or sparse of shape (n, n_features)
         The points.
     regression : bool, default=False
-        Whether values are to be smoothed and not classes.
+        Whether the graphs are for regression.
 
     Returns
     -------
     list of GraphRecipe
-        With ``n_neighbors`` 5 and 10 and ``power`` 1 to 3, and 2 neighbours with 1 and 2; each once
-        where points are few. For values 5 neighbours alone: on five sets others changed the error
-        by less than 1 %.
+        Graphs with ``n_neighbors`` 5 and 10 and ``power`` 1 to 3, and with 2 neighbours and powers
+        1 and 2, without duplicates if there are few points. For regression 5 neighbours only: on
+        five sets other numbers changed the error by less than 1 %.
     """
     first = default_graph(X, regression=regression)
     if not isinstance(first, KNNGraph):

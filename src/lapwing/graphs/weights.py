@@ -1,4 +1,4 @@
-"""Edge lengths to affinities: weights and symmetrisation, shared by all neighbour graphs."""
+"""Weights and symmetrisation of edges, shared by all neighbour graphs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lapwing.graphs.base import CSR, tidy
 
 WeightFunction: TypeAlias = Callable[[Array], Any]
 
-# exp(-x) is 0 from x = 745 on, in float32 from 103 on. An edge to a far outlier would then vanish
-# and cut it off without a word, so weights stop at the smallest normal float32: the edge stays an
-# edge in either precision, and the normalised Laplacian, which only sees ratios, can still use it.
+# exp(-x) underflows to 0 from x = 745 on, in float32 from 103 on. The edge to a distant outlier
+# would vanish silently, so weights are at least the smallest normal float32: the edge remains in
+# both precisions, and the normalised Laplacian, which depends on ratios only, can still use it.
 _SMALLEST = float(np.finfo(np.float32).tiny)
 
 
@@ -36,14 +36,14 @@ def _gaussian(squared_ratio: Array) -> Array:
 
 def _heat(edges: Edges) -> Array:
     """Compute exp(-d^2 / (2 t^2)), with t the mean length of the directed edges (errata L6)."""
-    # Lengths of points on disk are float32, and so are their weights; sums are not.
+    # For points on disk lengths and weights are float32; sums are in float64.
     t = float(edges.lengths.mean(dtype=np.float64)) if len(edges.lengths) else 0.0
     return heat(edges.lengths, t)
 
 
 def heat(lengths: Array, t: float) -> Array:
     """Compute exp(-d^2 / (2 t^2)) of lengths d; 1 for t = 0."""
-    if t == 0:  # nothing but duplicates
+    if t == 0:  # all points are duplicates
         return np.ones_like(lengths)
     return _gaussian((lengths / t) ** 2 / 2)
 
@@ -55,8 +55,8 @@ def _binary(edges: Edges) -> Array:
 def _self_tuning(edges: Edges, steepness: float = 1.0) -> Array:
     """Compute exp(-d^2 / (s_i s_j)), with s_i the longest edge from i (Zelnik-Manor and Perona).
 
-    Where s_i = 0 (at least k duplicates) the smallest positive scale of the graph stands in: the
-    limit s_i -> 0 would cut the duplicates off from everything else.
+    If s_i = 0 (at least k duplicates), it is replaced by the smallest positive scale of the graph:
+    the limit s_i -> 0 would disconnect the duplicates from all other points.
     """
     scales = np.zeros(edges.n)
     np.maximum.at(scales, edges.rows, edges.lengths)
@@ -64,7 +64,7 @@ def _self_tuning(edges: Edges, steepness: float = 1.0) -> Array:
     if not len(positive):
         return np.ones_like(edges.lengths)
     scales = np.where(scales > 0, scales, positive.min())
-    with np.errstate(over="ignore"):  # inf is as good as any large exponent
+    with np.errstate(over="ignore"):  # inf has the effect of any large exponent
         exponent = edges.lengths / scales[edges.rows] * (edges.lengths / scales[edges.columns])
         return _gaussian(steepness * exponent)
 
@@ -86,18 +86,19 @@ WEIGHT_FUNCTION = "a function from an array of distances to an array of weights"
 
 
 def affinity_of_edges(edges: Edges, weights: str | WeightFunction, *, mutual: bool = False) -> CSR:
-    """Make a symmetric affinity of directed edges.
+    """Compute a symmetric affinity from directed edges.
 
     Parameters
     ----------
     edges : Edges
-        With finite lengths.
+        Edges with finite lengths.
     weights : str or callable
-        A name in `WEIGHTS`, or a function of the lengths, all edges in one array of shape (m,).
-        A weight of exactly 0 from a function means no edge.
+        A name in `WEIGHTS`, or a function of the array (m,) of the lengths of all edges. A weight
+        of exactly 0 from a function means no edge.
     mutual : bool, default=False
-        Keep an edge only if it goes both ways, with the smaller weight; else it is enough that
-        it goes one way, and the larger weight counts. Both are symmetric, as errata L2 asks.
+        Whether to keep only edges in both directions, with the smaller weight. Otherwise an edge in
+        one direction suffices, and has the larger weight. Both are symmetric, as errata L2
+        requires.
 
     Returns
     -------
