@@ -1,11 +1,10 @@
 r"""Deformed kernel: the kernel of the functions on the points under both regularisers.
 
-gamma_A |h|^2 + gamma_I f'L^p f is the squared norm of a space of functions on the points whose
-kernel matrix is [K 1] M^-1 (Sindhwani, Niyogi and Belkin 2005; LapSVM paper, Section 2.1, with
-errata L7 and L8). It knows nothing of labels or losses: once its factorisation, of order n^3, is
-there, every column is a back substitution of order n^2, and every problem of l labels is one of an
-l x l block. Leave-one-out, added labels, labels drawn again and again, and other losses stand on
-that.
+gamma_A |h|^2 + gamma_I f'L^p f is the squared norm of a space of functions on the points with the
+kernel matrix [K 1] M^-1 (Sindhwani, Niyogi and Belkin 2005; LapSVM paper, Section 2.1, with errata
+L7 and L8). It does not depend on labels or losses: after one factorisation, O(n^3), each column is
+a back substitution, O(n^2), and a problem with l labels involves one l x l block only.
+Leave-one-out, added labels, repeated draws of labels, and other losses use this.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class Representers(NamedTuple):
         return self._replace(coef=self.coef[:0])
 
     def position(self, points: Array) -> Array:
-        """Return the index of each of the points among these."""
+        """Return the index of each point in `self.points`."""
         at = np.searchsorted(self.points, points)
         assert np.array_equal(self.points[np.minimum(at, len(self.points) - 1)], points)
         return at
@@ -59,7 +58,7 @@ class Representers(NamedTuple):
         return np.asarray((T + T.T) / 2)
 
     def reduce(self, objective: Objective) -> Objective:
-        """Make the supervised problem on these points, with gamma_A = 1."""
+        """Return the supervised problem on these points, with gamma_A = 1."""
         return Objective(
             space=FullKernelSpace(self.block()),
             loss=objective.loss,
@@ -71,7 +70,7 @@ class Representers(NamedTuple):
         )
 
     def on_points(self, reduced: State) -> Array:
-        """Compute values on all points (n, c) of a solution of the reduced problem."""
+        """Compute the values (n, c) on all points of a solution of the reduced problem."""
         return np.asarray(self.values @ reduced.coef + reduced.intercept)
 
     def lift(self, objective: Objective, reduced: State) -> State:
@@ -89,8 +88,8 @@ class DeformedKernel:
     ----------
     n_points : int
     free_intercept : bool
-        Whether the bias is no part of the kernel: it is where the intrinsic norm sees a constant
-        (then there is no equality constraint, errata L8).
+        Whether the bias is not part of the kernel. It is part of it if the intrinsic norm penalises
+        constants; the dual then has no equality constraint (errata L8).
     """
 
     n_points: int
@@ -111,7 +110,7 @@ class DeformedKernel:
         points : ndarray of int
             Need not be distinct or in order.
         known : Representers, optional
-            Columns that are not solved for again; the answer holds them too.
+            Columns that are known already; the result includes them.
         """
         wanted = np.unique(points)
         if known is not None:
@@ -128,24 +127,24 @@ class DeformedKernel:
 
         T_x is the function with <T_x, f> = f(x) in the norm of both regularisers. For a point j of
         the fit, T_x - T_j = (k_x - k_j) / gamma_A + q, where q is the minimum for
-        the slopes -gamma_I L^p (k_x - k_j) / gamma_A: one back substitution a point, no bias
-        to be taken care of.
+        the slopes -gamma_I L^p (k_x - k_j) / gamma_A. This is one back substitution for each new
+        point, and the bias cancels.
 
         Parameters
         ----------
         objective : Objective
-            That the kernel was made of, whatever its labels.
+            Objective of the kernel; its labels are not used.
         cross : ndarray of shape (n, q)
-            k of the points of the fit and the others.
+            k between the points of the fit and the new points.
         own : ndarray of shape (q,)
-            k of the others with themselves.
+            k of each new point with itself.
 
         Returns
         -------
         cross : ndarray of shape (n, q)
-            T of the points of the fit and the others.
+            T between the points of the fit and the new points.
         own : ndarray of shape (q,)
-            T of the others with themselves.
+            T of each new point with itself.
         """
         j = int(objective.index[0])
         unit = np.zeros((self.n_points, 1))

@@ -1,8 +1,8 @@
-"""Dual solver: solves the reduced problem by the first of `REDUCED` that takes the loss.
+"""Dual solver: solve the reduced problem by the first solver in `REDUCED` for the loss.
 
-A solver that is made for a loss is one line here; a loss without one is taken by what its kind
-allows. A line says what it takes by the class of the loss itself: a class derived from it may have
-changed anything.
+A solver for a particular loss is one entry in `REDUCED`; other losses are solved by a general
+solver for their kind. Entries test for the exact class of the loss, as a subclass may have changed
+anything.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ReducedSolver(Solver[Callable[[Objective, ManifoldSettings], ManifoldResul
     Attributes
     ----------
     takes : callable (loss) -> bool
-        Whether it is made for a loss.
+        Whether it supports a loss.
     """
 
     takes: Callable[[Loss], bool]
@@ -53,29 +53,29 @@ REDUCED = [
 
 
 def reduced_solver(loss: Loss) -> ReducedSolver:
-    """Return the first solver that takes a loss."""
+    """Return the first solver that supports a loss."""
     return next(solver for solver in REDUCED if solver.takes(loss))
 
 
 def solve_reduced(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
-    """Solve a reduced problem by the solver of its loss."""
+    """Solve a reduced problem by the solver for its loss."""
     found = reduced_solver(objective.loss).solve(objective, settings)
     unsettled = found.status in (Status.PRECISION, Status.MAX_ITER)
     if not (unsettled and objective.loss.kind.differentiable):
         return found
-    # Digits that an expansion loses (errata L14) end the steps early, or keep them from settling.
+    # Loss of digits in an expansion (errata L14) ends the steps early, or prevents convergence.
     again = newton_in_coordinates(objective, max_iter=settings.max_iter)
     return again if again.optimality.max() < found.optimality.max() else found
 
 
 def dual(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
-    """Minimise an objective with any loss by a problem of the size of the labels.
+    """Minimise an objective with any loss by a problem in l unknowns.
 
     Parameters
     ----------
     objective : Objective
     settings : ManifoldSettings, optional
-        All but `start` and `rule`.
+        `start` and `rule` are ignored.
 
     Returns
     -------
@@ -92,8 +92,8 @@ def dual(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifol
     of_reduced = replace(settings, start=None, on_iteration=lifted)
     inner = solve_reduced(columns.reduce(objective), of_reduced)
     state = columns.lift(objective, inner.state)
-    # The reduced problem does not know what was lost on the way to it; the gradient does, of
-    # losses that have one.
+    # The optimality of the reduced problem does not include the errors of the deformed kernel; the
+    # gradient of the whole objective, if the loss has one, does.
     smooth = objective.loss.kind.differentiable
     measure = objective.optimality(state) if smooth else inner.optimality
     return exact_result(objective, state, measure, inner.n_iter, inner.status)

@@ -2,7 +2,7 @@ r"""Losses with kinks on a reduced problem: libsvm, and the method of multiplier
 
 The augmented loss (`lapwing.losses.augmented`) of a loss with kinks is differentiable and is
 minimised by Newton's method; then the multipliers are updated. They are the dual variables of the
-problem: with beta = -lambda / 2 for the slopes lambda of sum w 2l, the duality gap of
+problem: with beta = -lambda / 2, where lambda are the slopes of sum w 2l, the duality gap of
 f = T beta + b
 
 .. math:: \sum_i \big[ w_i\, \ell(y_i, f_i) - w_i\, \ell(y_i, z_i)
@@ -37,12 +37,12 @@ from lapwing.spaces import LinearSpace
 
 _ROUNDS = 60
 _STEPS = 100  # Newton steps in a round
-_LARGEST_PENALTY = 1e8  # over the first
-_MAX_STALLED = 5  # rounds without a smaller gap, which is then rounding
+_LARGEST_PENALTY = 1e8  # relative to the first
+_MAX_STALLED = 5  # rounds without a smaller gap, which is then rounding error
 
 _C = 0.5  # bound of the dual variables for weight 1, as losses are halved
-_EDGE = 1e-6  # of the bound: distance within which coefficients are at it
-_MAX_STEPS = 10**7  # of libsvm, which may not end
+_EDGE = 1e-6  # distance from the bound, relative to it, within which coefficients are at the bound
+_MAX_STEPS = 10**7  # of libsvm, which need not terminate
 
 
 class _Certified(NamedTuple):
@@ -58,15 +58,15 @@ def multipliers(objective: Objective, settings: ManifoldSettings) -> ManifoldRes
     Parameters
     ----------
     objective : Objective
-        A supervised problem on a full-kernel space with gamma_A = 1, such as the dual's.
+        Supervised problem on a full-kernel space with gamma_A = 1, such as a reduced problem.
     settings : ManifoldSettings
-        `tol`, the duality gap to stop at, relative to the objective, and `on_iteration`, called
-        after every column.
+        `tol` is the tolerance of the duality gap relative to the objective; `on_iteration` is
+        called after every column.
 
     Returns
     -------
     Result
-        With the relative duality gaps for its optimality.
+        Its optimality is the relative duality gap.
     """
     c = objective.n_columns
     state, gap = objective.zero(), np.full(c, np.inf)
@@ -112,7 +112,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
 
 
 def _certified(objective: Objective, state: State, slopes: Array, seen: Array) -> _Certified:
-    """Return the function of dual variables, with its gap."""
+    """Return the function of given dual variables, with its duality gap."""
     made = objective.state(objective.scatter(-slopes / 2), state.intercept)
     y, w, f = objective.targets, objective.weights[:, None], objective.labeled(made.values)
     rise = w * (objective.loss.value(y, f) - objective.loss.value(y, seen))
@@ -124,23 +124,24 @@ def _certified(objective: Objective, state: State, slopes: Array, seen: Array) -
 
 
 def _penalty(objective: Objective) -> float:
-    """Return the penalty 1 / mean T_ii, at which a unit of slope moves scores by about a unit."""
+    """Return the penalty 1 / mean T_ii, so that a unit of slope changes scores by about a unit."""
     T = objective.space.values(np.eye(objective.space.n_points))
     mean = float(np.mean(np.diag(T)[objective.index]))
     return 1 / mean if mean > 0 else 1.0
 
 
 class _MachineDual(NamedTuple):
-    """Dual of a loss, and the machine of libsvm that solves it.
+    """Dual of a loss, and the scikit-learn estimator (libsvm) that solves it.
 
     The dual of a column is max gain(y, beta) - 1/2 beta' T beta over |beta_i| <= w_i / 2 (with the
-    sign of y for the hinge); if beta_i is strictly inside, the score is at a kink of the loss.
+    sign of y for the hinge); if |beta_i| is strictly between 0 and the bound, the score is at a
+    kink of the loss.
     """
 
     machine: Callable[[float], Any]
     gain: Callable[[Array, Array], float]
     kink: Callable[[Array, Array], Array]
-    kink_at_zero: bool = False  # a tube of width 0: scores are at the kink for beta_i = 0 as well
+    kink_at_zero: bool = False  # if epsilon is 0, scores are at the kink for beta_i = 0 as well
 
 
 class _Candidate(NamedTuple):
@@ -148,7 +149,7 @@ class _Candidate(NamedTuple):
 
     coef: Array  # (n, 1)
     intercept: Array  # (1,)
-    gap: float  # duality gap over the objective; its size where rounding makes it negative
+    gap: float  # |duality gap| over the objective, as rounding may make the gap negative
 
     @classmethod
     def at(
@@ -160,7 +161,7 @@ class _Candidate(NamedTuple):
         beta: Array,
         intercept: float,
     ) -> _Candidate:
-        """Return the function of dual variables."""
+        """Return the function of given dual variables."""
         state = column.state(column.scatter(beta[:, None]), np.array([intercept]))
         primal = float(column.value(state)[0])
         gap = abs(primal - (dual.gain(y, beta) - beta @ T @ beta / 2))
@@ -210,15 +211,15 @@ def _solve_columns(
         y = objective.targets[:, j]
         column = objective.columns(np.array([j]))
         rough, b, finished = _fit(objective, dual.machine(tol), T, y)
-        # libsvm has a tolerance of its own, and the polished solution is not always better.
+        # libsvm's tolerance is not a duality gap, and the polished solution is not always better.
         candidates = [_Candidate.at(column, dual, T, y, rough, b)]
         candidates += [
             _Candidate.at(column, dual, T, y, *each)
             for each in _polished(objective, dual, T, y, rough)
         ]
         if not min(each.gap for each in candidates) <= tol:
-            # With a wide bound libsvm works with a matrix that is singular to rounding, and stops
-            # far from the optimum or not at all.
+            # With a large bound the matrix of libsvm is numerically singular, and it stops far from
+            # the optimum or not at all.
             found = multipliers(column, ManifoldSettings(tol=tol))
             candidates.append(_Candidate(*found.state[:2], float(found.optimality[0])))
             finished = found.status != Status.MAX_ITER
@@ -233,7 +234,7 @@ def _solve_columns(
 
 
 def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array, float, bool]:
-    """Fit by libsvm; return expansion coefficients, bias, and whether it converged."""
+    """Fit by libsvm; return the dual variables, the bias, and whether it converged."""
     n, weights = len(T), objective.weights
     if not objective.fit_intercept:
         T = np.block([[T, -T], [-T, T]])
@@ -254,13 +255,13 @@ def _polished(
 ) -> list[tuple[Array, float]]:
     """Solve exactly on libsvm's active set; an empty list if that is not optimal.
 
-    libsvm stops at a tolerance, so its digits depend on the order of the points. With the
-    coefficients at bounds fixed, the scores at kinks are linear equations for the others and the
-    bias.
+    libsvm stops at a tolerance, so its last digits depend on the order of the points. With the
+    coefficients at bounds fixed, the condition that the other scores are at kinks is a linear
+    system in the other coefficients and the bias.
     """
     bound = _C * objective.weights
     size = np.abs(beta)
-    # With a wide bound all coefficients may be far below it.
+    # With a large bound all coefficients may be far below it.
     least = -1.0 if dual.kink_at_zero else _EDGE * np.minimum(bound, size.max())
     free = (size > least) & (size < (1 - _EDGE) * bound)
     fixed = np.where(size >= (1 - _EDGE) * bound, np.sign(beta) * bound, 0.0)
@@ -284,7 +285,7 @@ def _polished(
 
 @dataclass(frozen=True, eq=False)
 class CoordinateProblem:
-    """Supervised problem on the rows of F.
+    """Supervised problem in the coordinates of a pivoted Cholesky factor, K = F F'.
 
     Attributes
     ----------
@@ -300,7 +301,7 @@ class CoordinateProblem:
 
     @classmethod
     def of(cls, objective: Objective) -> CoordinateProblem:
-        """Make the coordinates of a problem on a full-kernel space, without a graph."""
+        """Convert a problem on a full-kernel space, without a graph, to coordinates."""
         T = np.array(objective.space.values(np.eye(objective.space.n_points)), dtype=np.float64)
         tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(T), initial=0))
         F, pivots = pivoted_cholesky(T, tol)
@@ -321,13 +322,13 @@ def newton_in_coordinates(objective: Objective, *, max_iter: int) -> ManifoldRes
     Parameters
     ----------
     objective : Objective
-        Problem on a full-kernel space, without a graph, with a loss without kinks.
+        Problem on a full-kernel space, without a graph, with a differentiable loss.
     max_iter : int
 
     Returns
     -------
     Result
-        With expansion coefficients.
+        Its state has expansion coefficients.
     """
     coordinates = CoordinateProblem.of(objective)
     inner = newton(coordinates.objective, ManifoldSettings(max_iter=max_iter))

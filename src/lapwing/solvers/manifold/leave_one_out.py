@@ -1,10 +1,10 @@
 r"""Leave-one-out values of the supervised problem on labelled points.
 
-For piecewise quadratic losses they follow from the solution (`follow_pieces`). For other losses the
-problem is solved again on l - 1 labels.
+For piecewise quadratic losses they are computed from the solution (`follow_pieces`). For other
+losses the problem is solved again on l - 1 labels.
 
 A column of the solution is a ridge regression on its active set E, the observations at which the
-loss has a curvature d > 0; z are the minima of their quadratic pieces:
+loss has curvature d > 0; z are the minima of their quadratic pieces:
 
 .. math:: \begin{pmatrix} T_{EE} + D^{-1} & 1 \\ 1^T & 0 \end{pmatrix}
           \begin{pmatrix} \beta \\ b \end{pmatrix} = \begin{pmatrix} z \\ 0 \end{pmatrix} .
@@ -13,9 +13,9 @@ The principal pivot transform of this matrix A on E gives the solution for any o
 system in the observations S that enter or leave E, and one product for all other scores. To leave
 out observation i of E, S starts as {i}, so that the left-out score is z_i - beta_i / (A^-1)_ii
 (Cawley and Talbot, "Fast exact leave-one-out cross-validation of sparse least-squares support
-vector machines", Neural Networks 17, 2004). This is the answer if every other score stays on its
-piece. Otherwise the scores that changed pieces are added to S until none does: full Newton steps,
-for all observations of many columns at once.
+vector machines", Neural Networks 17, 2004). This is exact if every other score stays on its piece.
+Otherwise the observations whose scores changed pieces are added to S until no score does. These are
+full Newton steps, taken for all observations of many columns at once.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ def left_out_values(
     wanted: Array,
     settings: ManifoldSettings = DEFAULTS,
 ) -> Array:
-    """Compute the score of every observation by the solution without it.
+    """Compute the score of each observation by the solution without it.
 
     Parameters
     ----------
     reduced : Objective
         Problem on the kernel matrix of the labelled points, with gamma_A = 1, without a graph.
     solution : State
-        Its minimum.
+        Minimum of the problem.
     wanted : ndarray of bool of shape (l,)
         Observations to leave out.
     settings : ManifoldSettings, optional
-        Settings of the solver where a problem has to be solved again.
+        Settings of the solver for problems that have to be solved again.
 
     Returns
     -------
     ndarray of shape (l, c)
-        NaN where not wanted.
+        NaN if not wanted.
     """
     values = reduced.labeled(solution.values).astype(np.float64)
     remaining = np.broadcast_to(wanted[:, None], values.shape).copy()
@@ -84,7 +84,7 @@ def _refit(reduced: Objective, i: int, columns: Array, settings: ManifoldSetting
 
 
 def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
-    """Approximate the score of every observation without it by one Newton step.
+    """Approximate the left-out score of each observation by one Newton step.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
     Returns
     -------
     ndarray of shape (l, c)
-        NaN where a matrix has no inverse in double precision.
+        NaN if a matrix is singular in double precision.
     """
     y, w, loss = reduced.targets, reduced.weights[:, None], reduced.loss
     scores = np.asarray(scores, dtype=np.float64)
@@ -132,7 +132,7 @@ class LeftOutSolutions(NamedTuple):
 
 
 def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSolutions | None:
-    r"""Compute all solutions without one observation, by one inverse.
+    r"""Compute the solutions without each observation, by one inverse.
 
     Let :math:`B` be the inverse of :math:`T_{LL} + W^{-1}`, projected if there is a free bias,
     :math:`\beta = B y`, and :math:`r_i = \beta_i / B_{ii}` the left-out residual. The fit without i
@@ -149,7 +149,7 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSoluti
     Returns
     -------
     LeftOutSolutions or None
-        None if there is one observation only, or no inverse in double precision.
+        None if there is only one observation, or the matrix is singular in double precision.
     """
     l, y = len(reduced.index), reduced.targets[:, 0]
     T = kernel[np.ix_(reduced.index, reduced.index)]
@@ -174,7 +174,7 @@ def _inverse(T: Array, weights: Array, *, bias: bool) -> tuple[Array, Array] | N
     l = len(weights)
     A = T.copy()
     A.flat[:: l + 1] += 1 / weights
-    # A third of the operations of `inv`, which dominates if every row has a label.
+    # Takes a third of the operations of `inv`, which would dominate if every row has a label.
     factor, failed = lapack.dpotrf(A, lower=1, overwrite_a=1)
     if failed:
         return None
@@ -194,10 +194,10 @@ def _inverse_diagonal(T: Array, d: Array, *, bias: bool) -> Array:
     return np.where(diagonal > 0, diagonal, np.nan)
 
 
-_SLOPE_TOL = 1e-10  # relative: a score at a break may be on either piece, by rounding
-_MAX_ROUNDS = 20  # full steps may cycle
-_MAX_CHANGES = 64  # observations that change pieces; beyond it a new fit is as fast
-_SIZE_RATIO = 4  # sizes of systems that are padded to one size and solved together
+_SLOPE_TOL = 1e-10  # relative: by rounding, a score at a break may be on either piece
+_MAX_ROUNDS = 20  # as full steps may cycle
+_MAX_CHANGES = 64  # observations that change pieces; with more, a new fit is as fast
+_SIZE_RATIO = 4  # largest ratio of the sizes of systems that are padded and solved together
 _BLOCK_BYTES = 2**22  # of the transforms of columns processed together
 _TILE_BYTES = 2**19  # of the scores processed together
 
@@ -275,9 +275,9 @@ def follow_pieces(reduced: Objective, scores: Array, wanted: Array) -> tuple[Arr
     Returns
     -------
     values : ndarray of shape (l, c)
-        Left-out scores; `scores` where not wanted or not found.
+        Left-out scores; `scores` if not wanted or without a result.
     remaining : ndarray of bool of shape (l, c)
-        Wanted and not found: the steps did not settle.
+        Wanted observations without a result, as the steps did not settle.
     """
     y, w, loss = reduced.targets, reduced.weights[:, None], reduced.loss
     slopes, curvatures = w * loss.derivative(y, scores), w * loss.curvature(y, scores)
@@ -300,7 +300,7 @@ def follow_pieces(reduced: Objective, scores: Array, wanted: Array) -> tuple[Arr
 def _transform(
     reduced: Objective, T: Array, at: Array, scores: Array, slopes: Array, curvatures: Array
 ) -> _PieceColumns:
-    """Compute the pivot transforms of some columns; columns of equal curvatures share one."""
+    """Compute the pivot transforms of some columns; columns with equal curvatures share one."""
     pivoted = np.empty((len(at), *T.shape))
     for d, same in equal_columns(curvatures.T):
         pivoted[same] = _pivoted(T, d, bias=reduced.fit_intercept)
@@ -313,7 +313,7 @@ def _transform(
 
 
 def _pivoted(T: Array, d: Array, *, bias: bool) -> Array:
-    """Transpose of the principal pivot transform (l, l) of T + D^-1, with the bias, on d > 0."""
+    """Compute the principal pivot transform (l, l), transposed, of T + D^-1 with bias on d > 0."""
     E, rest = np.flatnonzero(d), np.flatnonzero(d == 0)
     e = len(E)
     A = np.zeros((e + bias, e + bias))
@@ -336,7 +336,7 @@ def _pivoted(T: Array, d: Array, *, bias: bool) -> Array:
 def _solve_without(
     reduced: Objective, columns: _PieceColumns, column: Array, left_out: Array
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield the (column, observation, left-out score) of observations of E as they are found."""
+    """Yield arrays (columns, observations of E, left-out scores) in the order they settle."""
     others = np.count_nonzero(columns.curvature, axis=1)[column] > 1
     trial = _Trial.leaving(column[others], left_out[others])
     for _ in range(_MAX_ROUNDS):
@@ -363,7 +363,7 @@ def _check_slopes(
     difference[at] = trial.curvature * (scores[at] - trial.minimum)
     np.subtract(slopes, difference, out=difference)
     difference[np.arange(len(difference)), trial.left_out] = 0.0
-    # A cheap test for most solutions; the others are compared to their own rounding.
+    # A cheap test that most solutions pass; for the others rounding errors are estimated.
     done = (np.abs(difference) <= _SLOPE_TOL * d).all(axis=1)
     rest = ~done
     agree, following = _next_trial(
@@ -378,7 +378,8 @@ def _next_trial(
 ) -> tuple[Array, _Trial]:
     """Move observations to the pieces that their scores are on.
 
-    Returns the mask of the solutions whose slopes agree to rounding, and the trial of the others.
+    Returns the mask of the solutions whose slopes agree to rounding, and the next trial of the
+    others.
     """
     y, inside = columns.y[trial.column], columns.curvature[trial.column] > 0
     d, z = columns.curvature[trial.column], columns.minimum[trial.column]
@@ -420,11 +421,11 @@ def _scores(columns: _PieceColumns, trial: _Trial) -> Array | None:
     transforms = columns.pivoted.reshape(-1, l)  # stacked
     places = (rows, column[rows] * l + entries)
     moves = sp.csr_array((found, places), shape=(len(column), len(transforms)))
-    # Changes of -beta at active observations, of the scores at others.
+    # Changes of -beta at active observations, and of the scores at the others.
     scores = np.asarray(moves @ transforms)
     scores /= columns.steepness[column]
     scores += columns.scores[column]
-    # The score of an observation that leaves is off its quadratic piece by `found`.
+    # The score of an observation that leaves E differs from its minimum z by `found`.
     leaving = columns.minimum[column[rows], entries] - found
     scores[rows, entries] = np.where(d > 0, z - found / np.where(d > 0, d, 1.0), leaving)
     return scores

@@ -2,9 +2,9 @@
 
 The derivative psi(s) of the objective along a ray is continuous and increasing. For a piecewise
 quadratic loss it is linear between the steps at which an observation crosses a break of the loss
-(LapSVM paper, Section 3.2.1, after Keerthi and DeCoste 2006; errata L17): sorting them and summing
-what each changes gives all pieces of psi at once, and the first one that is non-negative at its
-right end holds the root. For any other loss the root is found by Newton's method in a bracket.
+(LapSVM paper, Section 3.2.1, after Keerthi and DeCoste 2006; errata L17). Sorting these steps and
+summing the changes at each gives all pieces of psi at once; the first piece that is non-negative at
+its right end contains the root. For other losses the root is found by Newton's method in a bracket.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ def exact_line_search(loss: Loss, line: Line) -> Array:
     Parameters
     ----------
     loss : Loss
-        Without kinks.
+        A differentiable loss.
     line : Line
-        The rays, one a column.
+        The rays, one for each column.
 
     Returns
     -------
     ndarray of shape (c,)
-        Where psi is zero on an interval, its left end (if the loss is piecewise quadratic); 0
-        along directions that do not descend.
+        If psi is zero on an interval, its left end (for piecewise quadratic losses); 0 along
+        directions that are not descent directions.
     """
     return _SEARCHES[loss.kind](loss, line)
 
@@ -41,9 +41,9 @@ def exact_line_search(loss: Loss, line: Line) -> Array:
 def _by_breaks(loss: Loss, line: Line) -> Array:
     """Search for piecewise quadratic losses, by their breaks.
 
-    Costs O(l log l) a column, no product with a kernel or a graph. The root of a piece is clipped
-    to the piece, and the piece is chosen by the sign of psi at right ends, so ties and rounding
-    need no special case (errata L17 (d), (e)).
+    Costs O(l log l) for each column and no product with a kernel or a graph. The piece is chosen by
+    the sign of psi at right ends, and its root is clipped to the piece, so ties and rounding need
+    no special case (errata L17 (d), (e)).
     """
     steps, at = crossings(loss, line)
     curvatures = _curvatures_between(loss, line, steps)
@@ -51,15 +51,15 @@ def _by_breaks(loss: Loss, line: Line) -> Array:
     columns = np.arange(order.shape[1])
 
     def sorted_rays(part: Array) -> Array:
-        # `np.take_along_axis` makes these indices anew each time
+        # `np.take_along_axis` would compute these indices at each call.
         return np.asarray(part.reshape(order.shape)[order, columns])
 
     def pieces(regulariser: Array, of_loss: Array, changes: Array) -> Array:
         first = regulariser + np.sum(of_loss, axis=0, where=of_loss != 0)
         return np.vstack([first, first + np.cumsum(sorted_rays(changes), axis=0)])
 
-    # psi(s) = linear + quadratic s + sum w l'(f + s df) df; past a break the slope l' has
-    # changed by the jump of the curvature times what the score has moved since
+    # psi(s) = linear + quadratic s + sum w l'(f + s df) df; beyond a break the slope l' has changed
+    # by the jump of the curvature times the distance of the score from the break.
     y, f, df, w = line.y, line.scores, line.slopes, line.weights
     jumps = np.where(np.isfinite(steps), np.diff(curvatures, axis=0), 0.0)
     level = pieces(line.linear, w * loss.derivative(y, f) * df, jumps * (w * (f - at) * df))
@@ -87,16 +87,16 @@ def crossings(loss: Loss, line: Line) -> tuple[Array, Array]:
     Returns
     -------
     steps, breaks : ndarray of shape (k, l, c)
-        Steps s > 0, ascending along the k breaks, infinite where a break is never crossed, and the
-        scores crossed there.
+        Steps s > 0, in ascending order along the first axis (k breaks), infinite for breaks that
+        are never crossed, and the break at each step.
     """
     y, f, df = line.y, line.scores, line.slopes
     found = [np.broadcast_to(at, f.shape) for at in loss.breaks(y)]
     if not found:
         return np.zeros((0, *f.shape)), np.zeros((0, *f.shape))
     breaks = np.stack(found)
-    # Errata L17 (b): a score that does not move, or moves away, never crosses; one that starts on
-    # a break has left it at once, whichever way it goes.
+    # Errata L17 (b): a score that does not move, or moves away, never crosses; a score that starts
+    # on a break does not cross it in either direction.
     ahead = (breaks - f) * np.sign(df) > 0
     steps = np.divide(breaks - f, df, out=np.full(breaks.shape, np.inf), where=ahead)
     if len(found) == 1:
@@ -116,7 +116,7 @@ def _curvatures_between(loss: Loss, line: Line, steps: Array) -> Array:
 
 
 def _by_roots(loss: Loss, line: Line) -> Array:
-    """Search for any differentiable loss by root finding, in O(l) a column and iteration."""
+    """Search for any differentiable loss by root finding, in O(l) per column and iteration."""
     y, f, df, w = line.y, line.scores, line.slopes, line.weights
 
     def psi(s: Array) -> tuple[Array, Array]:

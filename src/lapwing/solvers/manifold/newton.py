@@ -1,11 +1,11 @@
 """Generalised Newton on the primal: LapSVM paper, Section 3.1, with errata L10 to L15.
 
-At a state the loss of every observation is replaced by a parabola with its slope and curvature
-there; the space solves the quadratic model directly, and the exact line search keeps full steps
-from cycling (errata L11, L12). Where a full step ends at scores whose slopes are those of the
-model, the minimum of the model is that of the objective. A piecewise quadratic loss is its own
-model on the pieces that the scores are in, so this happens after finitely many steps; any other
-differentiable loss gets there by quadratic convergence.
+At a state the loss of every observation is replaced by a parabola with its slope and curvature;
+the space solves the quadratic model directly, and the exact line search prevents cycles of full
+steps (errata L11, L12). If the slopes of the losses after a full step equal those of the model, the
+minimum of the model is that of the objective. A piecewise quadratic loss equals its model on the
+pieces of the present scores, so this happens after finitely many steps; any other differentiable
+loss converges quadratically.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from lapwing.solvers.manifold.settings import (
 from lapwing.spaces.base import QuadraticSystem
 
 _ROUNDING = 2e-15  # relative: nine roundings of float64
-_IDLE = 2  # steps in a row that lower nothing
-_FLAT = 1e-6  # share of the chords' curvature below which a model says nothing about a bias
+_IDLE = 2  # successive steps without a decrease after which a column stops
+_FLAT = 1e-6  # curvature relative to that of the chords, below which a bias is not determined
 
 
 def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
@@ -39,7 +39,7 @@ def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manif
     Parameters
     ----------
     objective : Objective
-        With a loss without kinks (for the squared loss one step is the closed form).
+        With a differentiable loss (for the squared loss one step is the closed form).
     settings : ManifoldSettings, optional
         `start`, `max_iter` and `on_iteration`.
 
@@ -49,12 +49,12 @@ def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manif
 
     Notes
     -----
-    One factorisation a step and distinct set of curvatures: columns that share them, as all do in
-    the first step from zero, share the factorisation.
+    A step takes one factorisation for each distinct set of curvatures: columns with equal
+    curvatures, as all columns in the first step from zero, share it.
     """
     system = objective.system()
     state = objective.zero() if settings.start is None else settings.start
-    value: Array | None = None  # not asked for where the first step ends at the minimum
+    value: Array | None = None  # not computed if the first step ends at the minimum
     open_columns = np.arange(objective.n_columns)
     idle = np.zeros(objective.n_columns, dtype=int)
     n_iter, stop = 0, Status.CONVERGED
@@ -68,9 +68,9 @@ def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manif
         if not settled.all():
             value = objective.value(state) if value is None else value
             new_value = part.value(after)
-            # A point at a break to rounding may flip for ever (errata L15): no decrease ends it
-            # too. One step without is not enough: where values have lost the digits slopes still
-            # have some.
+            # A score that is at a break up to rounding may flip for ever (errata L15), so steps
+            # without a decrease end the iteration too. One such step is not enough: values lose
+            # their digits before slopes do.
             lower = new_value < value[open_columns] * (1 - 1e-15)
             idle[open_columns] = np.where(lower, 0, idle[open_columns] + 1)
             value[open_columns] = new_value
@@ -100,7 +100,7 @@ class _Parabolas(NamedTuple):
         return cls(*(part.astype(np.float64) for part in parts))
 
     def hold(self, objective: Objective, state: State) -> Array:
-        """Return the mask of columns whose expansion gives the slopes at another state."""
+        """Return the mask of columns whose expansion has the exact slopes at another state."""
         there = _Parabolas.at(objective, state)
         said = self.slopes + self.curvatures * (there.scores - self.scores)
         size = np.abs(self.slopes) + self.curvatures * (np.abs(there.scores) + np.abs(self.scores))
@@ -109,7 +109,7 @@ class _Parabolas(NamedTuple):
         return held
 
     def pull(self, y: Array) -> Array:
-        """Compute the right-hand side of the model; exact where a loss is (f - y)^2 / 2."""
+        """Compute the right-hand side of the model, without rounding for (f - y)^2 / 2."""
         return self.curvatures * y + (self.curvatures * (self.scores - y) - self.slopes)
 
 
@@ -121,8 +121,8 @@ def _step(objective: Objective, system: QuadraticSystem, state: State) -> tuple[
     target = _model_minimum(objective, system, state, model)
     settled = model.hold(objective, target) | _close(target, state)
     direction = State(*(new - old for new, old in zip(target, state, strict=True)))
-    # Where the model is the objective: the full step, free of the search's rounding. A
-    # state that is its model's minimum has no direction to search, only the rounding of one.
+    # If the model is exact, take the full step, without rounding errors of the search. At the
+    # minimum of the model the direction is only rounding error, and must not be searched.
     if settled.all():
         return state.step(np.ones(len(settled)), direction), settled
     s = exact_line_search(objective.loss, objective.line(state, direction))
@@ -147,7 +147,7 @@ def _model_minimum(
     pull = objective.weights[:, None] * model.pull(objective.targets)
     for pattern, columns in equal_columns(model.curvatures):
         if not pattern.any() and objective.free_bias:
-            # Nothing to fit: the regularisers alone, which leave a free bias as it is (errata L13).
+            # Only the regularisers are left, which do not determine a free bias (errata L13).
             intercept[columns] = state.intercept[columns]
             values[:, columns] = intercept[columns]
             continue
@@ -162,9 +162,9 @@ def _model_minimum(
 def _with_chords(objective: Objective, model: _Parabolas) -> _Parabolas:
     """Add curvatures that determine a bias without regularisation.
 
-    Where all losses are straight, or nearly, the model is unbounded in such a bias. There parabolas
-    that are flat at the mean distance from the targets take the place: they have the losses'
-    slopes, so the step still descends.
+    If all losses are linear at their scores, or nearly, the model is unbounded in such a bias. The
+    losses are then replaced by parabolas with the same slopes, so that the step still descends, and
+    with minima at the distance mean |f - y| from the scores.
     """
     w = objective.weights
     away = w @ np.abs(model.scores - objective.targets) / w.sum()
@@ -190,7 +190,7 @@ def closed_form(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> 
     objective : Objective
         With the squared loss.
     settings : ManifoldSettings, optional
-        Only `on_iteration` is used, and called once.
+        Only `on_iteration` is used; it is called once.
 
     Returns
     -------

@@ -6,10 +6,10 @@ In coordinates of the space, K = F F', the labelled block of the deformed kernel
 .. math:: T(\gamma_A, \gamma_I) = \frac{1}{\gamma_A} F_l \big(I + \rho\, F^T L^p F\big)^{-1} F_l^T,
           \qquad \rho = \gamma_I / \gamma_A ,
 
-so F serves a kernel, F'L^p F a graph, and a Cholesky factorisation, half the work of the LU of one
-fit, serves all weights of one ratio: 13 of them a 7 x 7 logarithmic grid. L^p F goes on from
-L^(p-1) F, and p is split between both sides of F'L^p F. What is left is of the size of the labels:
-for the squared loss all gamma_A of a ratio come from one eigendecomposition.
+so F is computed once for a kernel, F'L^p F once for a graph, and a Cholesky factorisation (half the
+work of the LU of one fit) once for each ratio: a 7 x 7 logarithmic grid has 13. L^p F is computed
+from L^(p-1) F, and p is divided between both sides of F'L^p F. The remaining problems are of order
+l; for the squared loss one eigendecomposition gives the solutions for all gamma_A of a ratio.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.systems import Coordinates
 
 _SAME_RATIO = 1e-9  # relative
-_BLOCK = 2**22  # bytes of the products' blocks: a few hundred rows, half of whose work is saved
+_BLOCK = 2**22  # bytes of the blocks of symmetric products: a few hundred rows
 _COPIES = 4  # matrices of order n^2 in memory at once: F, L^j F, F'L^p F, a factor
 
 
 def factor_of(space: Space) -> Array:
-    """Compute F (n, r), dense in float64, for functions F w of norm |w|.
+    """Compute F (n, r), dense in float64, such that the function F w has the norm |w|.
 
-    The features of a space in coordinates, if they are fewer than the points; else a pivoted
-    Cholesky factor of the kernel matrix, as wide as its rank.
+    F are the features of a space in coordinates, if they are fewer than the points; otherwise a
+    pivoted Cholesky factor of the kernel matrix, with as many columns as its rank.
     """
     n = space.n_points
     require_memory(
@@ -61,18 +61,18 @@ def factor_of(space: Space) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class DeformedPath:
-    """Deformed kernels of one space and one graph.
+    """Deformed kernels of one space and one graph for all gamma_A and gamma_I.
 
     Attributes
     ----------
     design : ndarray of shape (n, r)
-        F, with a column of ones where the bias is part of the kernel.
+        F, with a column of ones if the bias is part of the kernel.
     penalty : ndarray of shape (r,)
-        1, and 0 for the bias.
+        1 for the columns of F, 0 for the bias.
     energy : ndarray of shape (r, r) or None
         F'L^p F; None without a graph.
     free_intercept : bool
-        Whether there is a bias that is no part of the kernel.
+        Whether there is a bias that is not part of the kernel.
     """
 
     design: Array
@@ -82,14 +82,14 @@ class DeformedPath:
 
     @classmethod
     def without_graph(cls, F: Array, *, fit_intercept: bool) -> DeformedPath:
-        """Make the path of the kernel alone, for gamma_I = 0."""
+        """Return the path of the kernel alone, for gamma_I = 0."""
         return cls(F, np.ones(F.shape[1]), None, fit_intercept)
 
     @classmethod
     def of_powers(
         cls, F: Array, laplacian: Smoothness, seen: Mapping[int, bool], *, fit_intercept: bool
     ) -> dict[int, DeformedPath]:
-        """Make the paths of several powers of one Laplacian.
+        """Return the paths of several powers of one Laplacian.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class DeformedPath:
         laplacian : function
             F -> L F.
         seen : mapping of int to bool
-            Whether L^p sees a constant (`Objective.sees_constants`), by p.
+            Whether L^p penalises constants (`Objective.sees_constants`), by p.
         fit_intercept : bool
         """
         found: dict[int, DeformedPath] = {}
@@ -121,7 +121,7 @@ class DeformedPath:
         rows = self.design[points]
         if self.energy is None:
             return np.asarray(rows @ rows.T)
-        # In Fortran's order, in which the factorisation overwrites it.
+        # In Fortran's order, so that the factorisation can overwrite it.
         H = np.multiply(self.energy.T, ratio, order="F")
         H.flat[:: len(H) + 1] += self.penalty
         T = rows @ spd_factor(H)(rows.T)
@@ -143,13 +143,13 @@ class DeformedPath:
         observations : Observations
         loss : Loss
         settings : ManifoldSettings
-            Of the solver of the problems of the labels.
+            Settings of the solver of the reduced problems.
 
         Returns
         -------
         RidgePath
-            Scores (a, i, l, c), NaN where not wanted, and where a problem has no solution;
-            likelihoods (a, i), NaN for losses that stand for no Gaussian process.
+            Scores (a, i, l, c), NaN if not wanted, or if a problem has no solution; likelihoods
+            (a, i), NaN for losses that do not correspond to a Gaussian process.
         """
         points, at = np.unique(observations.index, return_inverse=True)
         placed = replace(observations, index=at.ravel())
@@ -177,18 +177,18 @@ class DeformedPath:
 
 
 def n_ratios(gamma_As: Array, gamma_Is: Array) -> int:
-    """Return the number of factorisations for a grid, a space and a graph."""
+    """Return the number of factorisations of a grid for each space and graph."""
     return sum(1 for _ in _by_ratio(gamma_As, gamma_Is))
 
 
 def _by_ratio(gamma_As: Array, gamma_Is: Array) -> Iterator[tuple[float, Array, Array]]:
-    """Group the grid by its distinct gamma_I / gamma_A, with their rows and columns."""
+    """Yield each distinct gamma_I / gamma_A with the rows and columns of the grid that have it."""
     ratios = gamma_Is[None, :] / gamma_As[:, None]
     if not ratios.size:
         return
     order = np.argsort(ratios, axis=None, kind="stable")
     ordered = ratios.ravel()[order]
-    # Equal to rounding: 1e-2 / 1e-4 and 1 / 1e-2 are one ratio.
+    # Ratios that differ by rounding are equal, such as 1e-2 / 1e-4 and 1 / 1e-2.
     starts = np.flatnonzero(np.diff(ordered) > _SAME_RATIO * ordered[1:]) + 1
     for members in np.split(order, starts):
         rows, columns = np.unravel_index(members, ratios.shape)
@@ -196,7 +196,7 @@ def _by_ratio(gamma_As: Array, gamma_Is: Array) -> Iterator[tuple[float, Array, 
 
 
 def _energies(F: Array, laplacian: Smoothness, powers: Sequence[int]) -> dict[int, Array]:
-    """Compute F'L^p F for every power, from L^j F of which two are in memory."""
+    """Compute F'L^p F for every power, with at most two L^j F in memory."""
     wanted, found = sorted(set(powers)), {}
     low, below = 0, F  # L^low F
     for p in wanted:
@@ -229,7 +229,7 @@ def _along_weights(
     """Compute left-out scores (a, l, c) for the kernels T / gamma_A of the points."""
     found: dict[float, Array] = {}
     start, before = None, 1.0
-    # One after the other: with the next weight most observations stay on their pieces.
+    # In ascending order: from one weight to the next most observations stay on their pieces.
     for gamma_A in sorted(gamma_As.tolist()):
         reduced = Objective(
             FullKernelSpace(T / gamma_A),

@@ -1,10 +1,10 @@
-"""Preconditioned conjugate gradient on the primal, all columns together.
+"""Preconditioned conjugate gradient on the primal, for all columns at once.
 
 Algorithm 1 of the LapSVM paper with errata L16 (initial direction), L17 (line search) and L18 (the
 metric): Polak-Ribiere directions in the metric of the function space, restarted if the formula is
-negative, with exact steps. An iteration takes one product with the space's `values` and p with the
-graph for all active columns; the values and smooth parts of the iterate follow by recurrence.
-Columns that have converged take no part in products.
+negative, with exact line search. An iteration takes one product with the space's `values` and p
+products with the graph for all active columns; the values and smooth parts of the iterate are
+updated by recurrence. Columns that have converged are left out of the products.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldResult, Manifold
 
 # A column has converged if its recomputed gradient is within this factor of the limit.
 _DRIFT = 2.0
-_NOISE = 4.0  # gradients within this factor of their expected rounding are noise
+_NOISE = 4.0  # gradients within this factor of their expected rounding error are noise
 
 
 def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
@@ -36,15 +36,15 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     Parameters
     ----------
     objective : Objective
-        With a loss without kinks.
+        With a differentiable loss.
     settings : ManifoldSettings, optional
-        A column has converged when its gradient is `tol` times its norm at zero. The run stops
-        earlier if rounding prevents this (`Status.PRECISION`).
+        A column has converged when the norm of its gradient is `tol` times that at zero. The run
+        stops earlier if rounding prevents this (`Status.PRECISION`).
 
     Returns
     -------
     Result
-        Its history has for each iteration ``objective`` (half convention) and the norms
+        Its history has for each iteration ``objective`` (with the factor 1/2) and the norms
         ``gradient`` (Euclidean, of the expansion coefficients in the full-kernel space),
         ``preconditioned`` and ``mixed``, the quantities of Figures 4, 13 and 14.
     """
@@ -55,11 +55,12 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     if start is not None:
         state, gradient = start, objective.descent(start)
     limit, last, previous = settings.tol * reference, state, None
-    # A run stops for a check at the rounding of its arithmetic, even if tol is smaller.
+    # The limit of a run is at least its rounding error, even if tol is smaller; the gradient is
+    # then recomputed.
     reachable = np.maximum(limit, _epsilon(state) * reference)
     while True:
         state, stop, norm = _descend(run, state, gradient, reachable)
-        # The recurrence drifts away from the values of the coefficients, which are the result.
+        # The values by recurrence drift away from those of the coefficients, which are the result.
         state = objective.state(state.coef, state.intercept)
         if stop is not None:
             break
@@ -69,11 +70,11 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
         if not unfinished.any():
             stop = Status.CONVERGED
             break
-        # If a restart from the coefficients does not halve the norm, it is their rounding, and
-        # another restart would not help.
+        # If a restart from the coefficients does not halve the norm, it is their rounding error,
+        # and another restart would not help.
         if previous is not None and not (unfinished & (norm < previous / 2)).any():
             stop = Status.PRECISION
-            # The last run may have increased it.
+            # The last run may have increased the norm.
             if norm.max() > previous.max():
                 state, norm = last, previous
             break
@@ -85,7 +86,7 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
 
 @dataclass
 class _Run:
-    """State of a call that lasts over its restarts."""
+    """State of a call that is kept over restarts."""
 
     objective: Objective
     settings: ManifoldSettings
@@ -94,7 +95,7 @@ class _Run:
     history: dict[str, list[Array]] = field(default_factory=dict)
 
     def interrupted(self, state: Callable[[], State]) -> Status | None:
-        """Count an iteration; return a status if a stopping rule or a callback ends the run."""
+        """Count an iteration; return the status if a stopping rule or a callback ends the run."""
         self.n_iter += 1
         asked = self.settings.on_iteration(state)
         rule = self.settings.rule
@@ -103,11 +104,11 @@ class _Run:
         return Status.CALLBACK if asked else None
 
     def in_noise(self, z: _ActiveColumns) -> Array:
-        """Return the mask of the columns whose gradient is rounding.
+        """Return the mask of the columns whose gradient is rounding error.
 
-        For kernels of low rank g keeps a part in the null space (errata L18), and g'Kg decreases to
-        the rounding of K g, of size eps |K| |g| / sqrt(n): steps along g would be noise. |K| is
-        estimated by the largest |K g| / |g| so far.
+        For kernels of low rank g keeps a component in the null space (errata L18), and g'Kg
+        decreases to the rounding error of K g, of size eps |K| |g| / sqrt(n): steps along g would
+        be noise. |K| is estimated by the largest |K g| / |g| so far.
         """
         size = _euclidean(z.gradient.coef, z.gradient)
         image = _euclidean(z.gradient.values - z.gradient.intercept, z.gradient)
@@ -129,7 +130,7 @@ class _Run:
 
 
 class _ActiveColumns(NamedTuple):
-    """Columns that have not converged, with their state of conjugate gradient."""
+    """Columns that have not converged, with the state of their conjugate gradient iteration."""
 
     which: Array
     objective: Objective
@@ -149,7 +150,7 @@ class _ActiveColumns(NamedTuple):
         )
 
     def joined(self, done: list[tuple[Array, State]]) -> State:
-        """Return the state of all columns, with those that have converged."""
+        """Return the state of all columns, including the converged ones in `done`."""
         return _assemble([*done, (self.which, self.state)])
 
 
@@ -158,7 +159,7 @@ def _descend(
 ) -> tuple[State, Status | None, Array]:
     """Run conjugate gradient from a state until all columns converge or the run is stopped.
 
-    Returns the state, why the run stopped (None if all columns are done), the last known norms.
+    Returns the state, the reason for stopping (None if all columns are done) and the last norms.
     """
     objective = run.objective
     index = np.arange(objective.n_columns)
@@ -184,7 +185,7 @@ def _descend(
         stop = run.interrupted(partial(z.joined, done))
         if stop is not None:
             return z.joined(done), stop, norms
-        # Where even the steepest descent cannot descend, the arithmetic has no more digits.
+        # If not even the gradient is a descent direction, the precision is exhausted.
         stuck = (s <= 0) & steepest
         z, steepest = _turn(z, restart=s <= 0)
         norms[z.which] = z.norm
@@ -198,7 +199,8 @@ def _turn(z: _ActiveColumns, restart: Array) -> tuple[_ActiveColumns, Array]:
     # takes 188.
     overlap = z.objective.inner(gradient, z.gradient)
     rho = (norm**2 - overlap) / np.where(z.norm > 0, z.norm, 1.0) ** 2
-    # A negative rho restarts (PR+): the plain formula need not converge on what is not quadratic.
+    # A negative rho restarts (PR+): the plain formula need not converge if the objective is not
+    # quadratic.
     steepest = restart | ~(rho > 0)
     direction = _negative(gradient).step(np.where(steepest, 0.0, rho), z.direction)
     return z._replace(gradient=gradient, norm=norm, direction=direction), steepest
@@ -231,7 +233,7 @@ def _assemble(parts: list[tuple[Array, State]]) -> State:
 
 
 def check_interval(n_points: int) -> int:
-    """Theta = sqrt(n) / 2 rounded to nearest, at least 1 (errata L20)."""
+    """Return theta = sqrt(n) / 2, rounded to the nearest integer, at least 1 (errata L20)."""
     return max(1, round(math.sqrt(n_points) / 2))
 
 
@@ -241,7 +243,7 @@ def changed_fraction(new: Array, old: Array) -> float:
 
 
 def relative_change(new: Array, old: Array) -> float:
-    """Return the relative change of values in the Euclidean norm, for regressions."""
+    """Return the relative change of values in the Euclidean norm, for regression."""
     size = float(np.linalg.norm(new))
     return float(np.linalg.norm(new - old)) / size if size > 0 else 0.0
 
@@ -256,9 +258,9 @@ class StabilityRule:
     every : int
         theta.
     threshold : float, default=0.015
-        eta: the fraction of changed predictions below which to stop.
+        eta, the change of the predictions below which to stop.
     change : callable (new, old) -> float
-        `changed_fraction` for classes, `relative_change` for a regression.
+        `changed_fraction` for classification, `relative_change` for regression.
     """
 
     unlabeled: Array
@@ -270,7 +272,8 @@ class StabilityRule:
     def check(self, state: State) -> bool:
         scores = state.values[self.unlabeled]
         seen, self._seen = self._seen, scores
-        # The first check only stores: the paper's d_old = 0 is no prediction (errata L21).
+        # The first check only stores the scores, as the paper's d_old = 0 is not a prediction
+        # (errata L21).
         return seen is not None and self.change(scores, seen) < self.threshold
 
 
@@ -281,8 +284,8 @@ class ValidationRule:
     Attributes
     ----------
     error : callable (state) -> number
-        Validation error: the *number* of errors for classes, as differences of rates compare
-        falsely in floating point (errata L22); the squared error for a regression.
+        Validation error: the *number* of errors for classification, as comparing error rates in
+        floating point is unreliable (errata L22); the squared error for regression.
     every : int
         theta.
     """
@@ -299,7 +302,7 @@ class ValidationRule:
 
 @dataclass
 class MixedRule:
-    """Stop when both rules would at the same check (errata L23)."""
+    """Stop when both rules would stop at the same check (errata L23)."""
 
     stability: StabilityRule
     validation: ValidationRule
@@ -309,6 +312,6 @@ class MixedRule:
         return self.stability.every
 
     def check(self, state: State) -> bool:
-        # Both look at every check, so that both memories are of the last one.
+        # Both rules see every check, as each compares with the previous one.
         verdicts = [self.stability.check(state), self.validation.check(state)]
         return all(verdicts)

@@ -1,9 +1,9 @@
 r"""Gaussian process whose posterior mean is the fit with the squared loss.
 
-The objective is minus the logarithm, times :math:`\sigma^2`, of a density: f has a normal prior of
-covariance :math:`\sigma^2 T`, T the deformed kernel (`lapwing.solvers.manifold.deformed`), a bias
-beside it a flat one, and targets have normal errors of variance :math:`\sigma^2 / w_i`
-(Rasmussen and Williams 2006, sections 2.2 and 2.7).
+The objective is :math:`-\sigma^2` times the logarithm of a density: f has a normal prior of
+covariance :math:`\sigma^2 T`, where T is the deformed kernel (`lapwing.solvers.manifold.deformed`),
+a bias that is not part of T has a flat prior, and targets have normal errors of variance
+:math:`\sigma^2 / w_i` (Rasmussen and Williams 2006, sections 2.2 and 2.7).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from lapwing.solvers.manifold.deformed import Representers
 def posterior(objective: Objective, columns: Representers, cross: Array, own: Array) -> Posterior:
     r"""Compute posterior variances, with the noise variance of restricted maximum likelihood.
 
-    :math:`\sigma^2 = y'By / (l - 1)` where there is a free bias, and y'By / l else; B is the
-    inverse of :math:`A = T_{LL} + W^{-1}`, projected beside the bias.
+    :math:`\sigma^2` is y'By / (l - 1) with a free bias, and y'By / l otherwise; B is the inverse of
+    :math:`A = T_{LL} + W^{-1}`, with the bias projected out.
 
     Parameters
     ----------
     objective : Objective
-        Of the squared loss, one column.
+        With the squared loss and one column.
     columns : Representers
-        Of the deformed kernel at the labelled points.
+        Columns of the deformed kernel at the labelled points.
     cross : ndarray of shape (n, q)
-        The deformed kernel of the points of the fit with those asked for.
+        Deformed kernel between the points of the fit and the points of the result.
     own : ndarray of shape (q,)
-        That of those asked for with themselves.
+        Deformed kernel of each point of the result with itself.
     """
     reduced = columns.reduce(objective)
     y, l, factor = reduced.targets[:, 0], len(reduced.index), _factor(reduced, columns)
@@ -54,7 +54,7 @@ def covariance(objective: Objective, columns: Representers, some: Representers) 
     Parameters
     ----------
     objective : Objective
-        Of the squared loss, one column.
+        With the squared loss and one column.
     columns : Representers
         Columns of the deformed kernel at the labelled points.
     some : Representers

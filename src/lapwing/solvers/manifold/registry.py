@@ -1,7 +1,7 @@
 """Registry of the solvers of manifold regularisation.
 
-A new one is one line in `SOLVERS`; names that users may write, messages and shared tests follow.
-When 'auto' should take it is said in `lapwing.estimators.choice`.
+A new solver is one entry in `SOLVERS`; allowed names, messages and shared tests are derived from
+it. The choice of 'auto' is in `lapwing.estimators.choice`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class ManifoldSolver(Solver[Callable[[Objective, ManifoldSettings], ManifoldResu
     Attributes
     ----------
     kinks : bool, default=False
-        Whether it takes losses with kinks.
+        Whether it supports losses with kinks.
     stops_early : bool, default=False
-        Whether a rule may look at its iterates and stop it: it never factors anything.
+        Whether it supports early stopping rules, that is, iterates without a factorisation.
     reduces : bool, default=False
-        Whether it solves a problem of the labels alone, by columns of the deformed kernel.
+        Whether it solves a problem in l unknowns, by columns of the deformed kernel.
     """
 
     kinks: bool = False

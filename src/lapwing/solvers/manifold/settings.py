@@ -27,20 +27,21 @@ class StoppingRule(Protocol):
 class ManifoldSettings(Settings[State]):
     """Settings of all solvers of the family.
 
-    `tol` of conjugate gradient is of the gradient in the metric of the function space, sqrt(g'Pg)
-    (errata L18), over its norm at zero; of losses with kinks, of libsvm's optimality conditions or
-    the relative duality gap. Newton's method ignores it and goes to rounding; its `max_iter` is of
-    a column, of which the paper never needed more than 6 with the squared hinge.
+    For conjugate gradient, `tol` is the tolerance of the norm of the gradient in the metric of the
+    function space, sqrt(g'Pg) (errata L18), relative to that at zero; for losses with kinks, of
+    libsvm's optimality conditions or the relative duality gap. Newton's method ignores it and
+    converges to rounding; its `max_iter` applies to each column (the paper needed at most 6
+    iterations with the squared hinge).
 
     Attributes
     ----------
     start : State, optional
         Initial coefficients; zero by default.
     rule : StoppingRule, optional
-        Stops all columns of conjugate gradient early, by their predictions (Section 4.1).
+        Early stopping of conjugate gradient by the predictions of all columns (Section 4.1).
     columns : Representers, optional
-        For the dual: columns of the deformed kernel of an objective with the same space, graph,
-        gamma_A and gamma_I, at the labelled points at least, to be used again for other losses,
+        For the dual solver: columns of the deformed kernel, at the labelled points at least, of an
+        objective with the same space, graph, gamma_A and gamma_I, to be used with other losses,
         targets or weights.
     """
 
@@ -55,6 +56,6 @@ DEFAULTS = ManifoldSettings()
 def exact_result(
     objective: Objective, state: State, optimality: Array, n_iter: int, status: Status
 ) -> ManifoldResult:
-    """Make the result of an exact solver; the status follows from the optimality reached."""
+    """Return the result of an exact solver, with the status corrected by `checked_status`."""
     status = checked_status(status, optimality)
     return Result(state, objective.reported(state), optimality, n_iter, status)
