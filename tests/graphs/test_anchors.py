@@ -392,7 +392,7 @@ def test_powers_and_the_reduced_operator(weights: str, power: int) -> None:
 def test_euclidean_length_is_refused() -> None:
     Z = AnchorGraph(14).weigh(gaussian_points(60))[1].toarray()
     long = Z / np.linalg.norm(Z, axis=1, keepdims=True)
-    with pytest.raises(ValueError, match=r"must sum to one; they sum to values from 1\.\d+ to"):
+    with pytest.raises(ValueError, match=r"must sum to one; the sums are from 1\.\d+ to"):
         AnchorLaplacian.from_weights(long)
     with pytest.raises(ValueError, match=r"1 anchors have no point: drop their columns"):
         AnchorLaplacian.from_weights(np.hstack([Z, np.zeros((60, 1))]))

@@ -132,14 +132,14 @@ WRONG: list[tuple[Loss, str]] = [
         WrongCurvature(),
         r"curvature gives .* where the differences of derivative give .* Check both",
     ),
-    (OneBreak(), "piecewise quadratic, and its curvature changes between .* Name it, or use kind"),
-    (NoBreaks(), "NoBreaks is piecewise quadratic and must say where: add breaks(y), a tuple of"),
+    (OneBreak(), "piecewise quadratic, but its curvature changes between .* Add it, or use kind"),
+    (NoBreaks(), "NoBreaks is piecewise quadratic and must implement breaks(y): a tuple of"),
     (
         HiddenKink(),
-        "is smooth, and its derivative jumps by 1 at f = .* Use kind = Kind.KINKED and",
+        "is declared smooth, but its derivative jumps by 1 at f = .* Use kind = Kind.KINKED",
     ),
     (Ramp(), "is not convex: its derivative falls between f = .* must be convex"),
-    (Negative(), "must not be negative, and value is at f = "),
+    (Negative(), "must not be negative, but value is at f = "),
     (Scalar(), r"curvature must give an array of the shape of the scores, \(205,\), not \(\)"),
     (Overflowing(), "derivative is not finite at f = 31"),
     (Listed(), r"breaks\(y\) must give a tuple of arrays like y, one for each break, not ndarray"),
@@ -180,7 +180,7 @@ def test_wrong_unlabelled_losses_are_refused() -> None:
 
 
 def test_a_class_must_say_of_what_kind_it_is() -> None:
-    message = "Untold must say of what kind it is: kind = one of Kind.PIECEWISE_QUADRATIC, Kind.SM"
+    message = "Untold must declare its kind: kind = one of Kind.PIECEWISE_QUADRATIC, Kind.SM"
     with pytest.raises(TypeError, match=message):
 
         class Untold(Loss):

@@ -33,11 +33,11 @@ A loss on labelled scores is one class derived from `Loss`, usually a dataclass:
         def breaks(self, y):
             return y, y * (1 - self.width)
 
-An object of it is a loss at once: ``LapSVC(loss=HuberHinge(0.2))``. `register`, below, gives it a
-name, ``loss='huber_hinge'``; names that users may write, messages, docstrings and the shared tests
-are derived from the registry.
+Its objects can be used immediately: ``LapSVC(loss=HuberHinge(0.2))``. `register`, below, gives the
+class a name, ``loss='huber_hinge'``; allowed names, messages, docstrings and the shared tests are
+derived from the registry.
 
-`kind` is all that solvers look at:
+Solvers depend on `kind` only:
 
 ==================== =========================================== ==============================
 kind                 what it promises                            who solves it
@@ -50,21 +50,21 @@ KINKED               a derivative that jumps, at scores in       the dual: libsv
                      `breaks` only                               other, the method of multipliers
 ==================== =========================================== ==============================
 
-All losses are convex. They see targets and scores, never X, and work elementwise in the array
-namespace and the precision of their input; a loss in NumPy alone serves wherever scores are NumPy
-arrays. They are written in the *half* convention, so that every objective of the library reads
+All losses are convex. They are functions of targets and scores, never of X, and work elementwise in
+the array namespace and precision of their input; a loss that uses NumPy works for scores that are
+NumPy arrays. They use the *half* convention, so that every objective of the library is
 
 .. math:: \tfrac12 \Big[\sum_i w_i\, 2\ell(y_i, f_i) + \gamma_A \|f\|^2 + \gamma_I f^T L^p f\Big]
 
-and one solver serves them all: `value` is **half** the loss that one would print. `objective_scale`
-is the factor that turns this into the objective as its paper prints it.
+and the same solvers can be used: `value` is **half** the loss in the usual convention.
+`objective_scale` is the factor between this objective and that of the paper.
 
-A loss on unlabelled scores derives from `UnlabeledLoss` in the same way. It is not convex, and
-in no half convention. One with kinks must be a loss of the nearer label and name that
-(`label_loss`); the continuation method wants `smoothed` and `bend` of it.
+Losses on unlabelled scores derive from `UnlabeledLoss` in the same way. They are not convex and do
+not use the half convention. A loss with kinks must be the loss of the nearer label for some
+labelled loss (`label_loss`); the continuation method needs `smoothed` and `bend`.
 
-Before a fit an object is checked against finite differences (`losses.registry`): a derivative
-that is not that of `value`, an undeclared break or a loss that is not convex is refused.
+Before a fit, objects are checked by finite differences (`losses.registry`). An error is raised if a
+derivative is not that of `value`, a break is not declared, or the loss is not convex.
 """
 
 from lapwing._host.modules import publish as _publish

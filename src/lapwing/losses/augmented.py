@@ -1,17 +1,17 @@
 r"""Augmented losses: losses with kinks, made differentiable by multipliers with the same minima.
 
-The method of multipliers splits the score f of an observation from what its loss sees, z, and ties
-the two by a multiplier lambda and a penalty rho. With the weight c of the observation,
+The method of multipliers introduces a copy z of the score f of an observation in its loss, and
+couples both by a multiplier lambda and a penalty rho. With the weight c of the observation,
 
 .. math:: \psi(f) = \min_z\, c\, 2\ell(y, z) + \lambda (f - z) + \tfrac{\rho}{2} (f - z)^2
 
-has the derivative lambda + rho (f - z), which is continuous, and is the next multiplier. At the
-multiplier that is the slope of c 2l at the solution, psi has its minimum where the loss itself
-has, for any rho: unlike smoothing, which is exact only where its width vanishes.
+has the derivative lambda + rho (f - z), which is continuous and is the next multiplier. If the
+multiplier equals the slope of c 2l at the solution, psi and the loss have the same minimum for any
+rho, whereas smoothing is exact only in the limit of zero width.
 
-z is a proximal point, z = argmin t 2l(y, z) / 2 + (z - v)^2 / 2 at v = f + lambda / rho with
-t = 2 c / rho. For the hinge it is a formula, for any other loss the root of an increasing
-function between two of its breaks, or a break.
+z is a proximal point, z = argmin t 2l(y, z) / 2 + (z - v)^2 / 2 at v = f + lambda / rho with t = 2
+c / rho. There is a formula for the hinge; for other losses z is a break, or the root of an
+increasing function between two breaks.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from lapwing._arrays import Array
 from lapwing.losses.base import Kind, Loss
 from lapwing.losses.labeled import Hinge
 
-SLOW = 0.25  # a round that leaves more of the violation than this is slow
-_STIFFER = 5.0  # factor of the penalty after it
+SLOW = 0.25  # a round is slow if it leaves more than this fraction of the violation
+_STIFFER = 5.0  # factor of the penalty after a slow round
 _BESIDE = 16 * np.finfo(np.float64).eps  # of a break: distance at which its two sides are distinct
 
 
 class Augmented(Loss):
-    """psi of the module, halved; the weights of the observations are in it.
+    """psi of the module, halved, including the weights of the observations.
 
     Attributes
     ----------
@@ -62,13 +62,13 @@ class Augmented(Loss):
         """Replace multipliers and penalty."""
 
     def next_round(self, multipliers: Array, left: float, before: float, stiffest: float) -> Self:
-        """Make the loss of the next round, with a larger penalty after a slow round.
+        """Create the loss of the next round, with a larger penalty after a slow round.
 
         Parameters
         ----------
         multipliers : ndarray
         left, before : float
-            Violations, or gaps, after this round and the one before.
+            Violations, or gaps, after this round and the previous one.
         stiffest : float
             Largest penalty.
         """
@@ -78,7 +78,7 @@ class Augmented(Loss):
 
 @dataclass(frozen=True, eq=False)
 class ShiftedHinge(Augmented):
-    r"""The hinge c max(0, 1 - m) in the margin m = y f, beta = -y lambda being the dual variable.
+    r"""Augmented hinge c max(0, 1 - m) in the margin m = y f, with the dual variable -y lambda.
 
     .. math:: \psi = \max_{0 \le \beta \le c} \beta (1 - m) - \frac{(\beta - \beta_k)^2}{2 \rho},
               \qquad \beta = \mathrm{clip}(\beta_k + \rho (1 - m), 0, c)
@@ -91,7 +91,7 @@ class ShiftedHinge(Augmented):
     _duals: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        # once for the many evaluations of a round; frozen, so by the back door
+        # computed once for all evaluations of a round; `object.__setattr__` as the class is frozen
         object.__setattr__(self, "_duals", -self.signs * self.multipliers)
 
     def _dual(self, y: Array, f: Array) -> Array:
@@ -187,7 +187,7 @@ def proximal_point(loss: Loss, y: Array, v: Array, step: Any) -> tuple[Array, Ar
     Returns
     -------
     z, rate : ndarray
-        `rate` is 0 where z stays at a kink, else 1 / (1 + step * curvature).
+        `rate` is 0 where z is at a kink, and 1 / (1 + step * curvature) elsewhere.
     """
     y, v = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(v, dtype=np.float64))
 
@@ -244,13 +244,13 @@ def increasing_root(function: Increasing, low: Array, high: Array) -> Array:
     Returns
     -------
     ndarray
-        `low` where the function is >= 0 there already, `high` where it is negative there still.
+        `low` where the function is >= 0 at it, and `high` where it is negative at it.
 
     Notes
     -----
-    A Newton step is taken where it stays in the bracket and the value at least halves from step to
-    step, else the middle (of an infinite bracket: one that doubles). So it ends in a few steps on
-    functions of few linear pieces, and always.
+    Newton steps are used as long as they stay in the bracket and at least halve the value, and
+    otherwise bisection (doubling for infinite brackets). This always terminates, after a few steps
+    for functions with few linear pieces.
     """
     low, high = low.astype(np.float64), np.broadcast_to(high, low.shape).astype(np.float64)
     x, before = low, np.full(low.shape, np.inf)

@@ -1,4 +1,4 @@
-"""Protocols of losses on labelled and unlabelled scores; `lapwing.losses` says how to add one."""
+"""Protocols of losses on labelled and unlabelled scores; see `lapwing.losses` to add one."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Kind(StrEnum):
 class TargetKind(StrEnum):
     """Kind of target that a loss compares scores with."""
 
-    SIGNS = "signs"  # -1 or +1: for classes
-    VALUES = "values"  # any number: for regressions
+    SIGNS = "signs"  # -1 or +1, for classification
+    VALUES = "values"  # any number, for regression
 
 
 class _Declared(BaseEstimator, ABC):
@@ -41,11 +41,11 @@ class _Declared(BaseEstimator, ABC):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if _Declared in cls.__bases__:  # the two kinds of functions themselves
+        if _Declared in cls.__bases__:  # `Loss` and `UnlabeledLoss` themselves
             return
         if not isinstance(getattr(cls, "kind", None), Kind):
             kinds = ", ".join(f"Kind.{kind.name}" for kind in Kind)
-            raise TypeError(f"{cls.__name__} must say of what kind it is: kind = one of {kinds}.")
+            raise TypeError(f"{cls.__name__} must declare its kind: kind = one of {kinds}.")
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
@@ -60,11 +60,11 @@ class Loss(_Declared):
     name : str
         The name of the class in lower case, words joined by underscores, unless set.
     formula : str, default=""
-        Of the loss as one would print it, for docstrings.
+        Formula of the loss in the usual convention, for docstrings.
     targets : TargetKind, default=TargetKind.SIGNS
     objective_scale : float, default=2.0
-        Times the objective in the half convention is what estimators report: 2 for objectives
-        that are printed without a factor 1/2.
+        Factor between the objective in the half convention and the one that estimators report: 2
+        for objectives that are usually written without a factor 1/2.
     """
 
     targets: ClassVar[TargetKind] = TargetKind.SIGNS
@@ -72,7 +72,7 @@ class Loss(_Declared):
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
-        """Loss of each score, in the half convention.
+        """Compute the loss of each score, in the half convention.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Loss(_Declared):
         Returns
         -------
         array of the shape of f
-            Half the loss that one would print.
+            Half the loss in the usual convention.
         """
 
     @abstractmethod
@@ -101,7 +101,7 @@ class Loss(_Declared):
         Returns
         -------
         array of the shape of f
-            Of `value`; a subderivative at kinks.
+            Derivative of `value`; a subderivative at kinks.
         """
 
     def value_and_derivative(self, y: Array, f: Array) -> tuple[Array, Array]:
@@ -135,11 +135,11 @@ class Loss(_Declared):
         Returns
         -------
         array of the shape of f
-            Of `value`; at the scores in `breaks` that of either side, or 0.
+            Second derivative of `value`; at the scores in `breaks` that of either side, or 0.
         """
 
     def breaks(self, y: Array) -> tuple[Array, ...]:
-        """Scores at which the derivative or the curvature jumps.
+        """Return the scores at which the derivative or the curvature is discontinuous.
 
         Parameters
         ----------
@@ -149,18 +149,18 @@ class Loss(_Declared):
         Returns
         -------
         tuple of arrays of the shape of y
-            One for each jump; smooth losses have none.
+            One array for each discontinuity; empty for smooth losses.
 
         Raises
         ------
         NotImplementedError
-            If a loss that is not smooth does not say where.
+            If a loss that is not smooth does not implement it.
         """
         if self.kind is Kind.SMOOTH:
             return ()
         raise NotImplementedError(
-            f"{type(self).__name__} is {self.kind} and must say where: add breaks(y), a tuple "
-            "of the scores at which its derivative or curvature jumps."
+            f"{type(self).__name__} is {self.kind} and must implement breaks(y): a tuple "
+            "of the scores at which its derivative or curvature is discontinuous."
         )
 
     def smoothed(self, variance: Array | float) -> Loss | None:
@@ -174,7 +174,7 @@ class Loss(_Declared):
         Returns
         -------
         Loss or None
-            None where there is no formula; `lapwing.losses.smoothed.smooth` averages then.
+            None if there is no formula; `lapwing.losses.smoothed.smooth` then uses quadrature.
         """
         return None
 
@@ -184,16 +184,16 @@ class Loss(_Declared):
 
 
 class UnlabeledLoss(_Declared):
-    """Loss on unlabelled scores, which is not convex and pushes decision values away from zero.
+    """Non-convex loss on unlabelled scores, which pushes decision values away from zero.
 
-    As labelled losses it never sees X and works elementwise, but on the scores alone, and `value`
+    Like labelled losses it never sees X and works elementwise, but it has no targets, and `value`
     is the loss itself: there is no half convention.
 
     Attributes
     ----------
     kind : Kind
-        Must be set by the class. A loss with kinks must have `label_loss`, by which the last
-        descent replaces it.
+        Must be set by the class. A loss with kinks must have `label_loss`, which replaces it in the
+        final descent.
     name : str
         The name of the class in lower case, words joined by underscores, unless set.
     formula : str, default=""
@@ -202,7 +202,7 @@ class UnlabeledLoss(_Declared):
 
     @abstractmethod
     def value(self, f: Array) -> Array:
-        """Loss of each score.
+        """Compute the loss of each score.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class UnlabeledLoss(_Declared):
         Returns
         -------
         array of the shape of f
-            The loss itself: there is no half convention.
+            Loss, without the half convention.
         """
 
     @abstractmethod
@@ -227,7 +227,7 @@ class UnlabeledLoss(_Declared):
         Returns
         -------
         array of the shape of f
-            Of `value`.
+            Derivative of `value`.
         """
 
     def value_and_derivative(self, f: Array) -> tuple[Array, Array]:
@@ -257,28 +257,27 @@ class UnlabeledLoss(_Declared):
         Returns
         -------
         array of the shape of f
-            Of `value`; 0 at kinks.
+            Second derivative of `value`; 0 at kinks.
         """
 
     @property
     def label_loss(self) -> Loss | None:
-        """The loss on labels that this one is for the nearer label: 2 l(1, abs(f)).
+        """Labelled loss l of which this is the loss for the nearer label, 2 l(1, abs(f)).
 
-        None if it is no such loss.
+        None if there is none.
         """
         return None
 
     @property
     def steepness(self) -> float:
-        """S of the bump exp(-s f^2) that is about as wide; sets the least smoothing."""
+        """S of the bump exp(-s f^2) of similar width, which determines the smallest smoothing."""
         return 3.0
 
     @property
     def bend(self) -> tuple[float, float] | None:
-        """(kappa, q): the loss smoothed by v has second derivatives >= -kappa / v^q.
+        """(kappa, q): second derivatives of the loss smoothed by v are >= -kappa / v^q.
 
-        None if that is not known; then there is no continuation, which takes its first smoothing
-        from it (errata C4).
+        None if unknown. The continuation method needs it for its first smoothing (errata C4).
         """
         return None
 
@@ -293,7 +292,7 @@ class UnlabeledLoss(_Declared):
         Returns
         -------
         UnlabeledLoss or None
-            None where there is no formula; a little smoothing is done by averages then.
+            None if there is no formula; slight smoothing is then done by quadrature.
         """
         return None
 

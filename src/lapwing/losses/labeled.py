@@ -91,7 +91,7 @@ class EpsilonInsensitive(Loss):
     Parameters
     ----------
     epsilon : float, default=0.1
-        Half the width of the tube, >= 0, in which errors cost nothing.
+        Half width >= 0 of the tube in which residuals have no loss.
     """
 
     epsilon: float = 0.1

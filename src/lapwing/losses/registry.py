@@ -58,14 +58,14 @@ def as_loss(loss: Loss | str, targets: TargetKind) -> Loss:
     Returns
     -------
     Loss
-        The object itself, or that of the name with its default parameters.
+        The object itself, or the named loss with its default parameters.
 
     Raises
     ------
     TypeError
         If it is neither a name nor an object.
     ValueError
-        If there is no such name, the loss is for other targets, or it is not what it declares.
+        If the name is unknown, the loss is for other targets, or it contradicts its declarations.
     """
     names = loss_names(targets)
     if isinstance(loss, str):
@@ -74,13 +74,13 @@ def as_loss(loss: Loss | str, targets: TargetKind) -> Loss:
         return LOSSES[loss]()
     if not isinstance(loss, Loss):
         raise TypeError(f"loss={loss!r} must be {_wanted(names, 'Loss')}.{_called(loss, Loss)}")
-    # The reverse is fine: -1 and +1 are numbers, as in least squares for classes.
+    # The reverse is allowed: -1 and +1 are numbers, as in least squares classification.
     if targets is TargetKind.VALUES and loss.targets is TargetKind.SIGNS:
         raise ValueError(
             f"loss={loss!r} is for classes: its targets are -1 and +1. Use "
             f"{_wanted(names, 'Loss')} with targets = TargetKind.VALUES."
         )
-    # The library's own are compared with their differences in its tests, not in every fit.
+    # Losses of the library are checked in its tests, not in every fit.
     if type(loss) is not LOSSES.get(loss.name):
         check_loss(loss)
     return loss
@@ -94,23 +94,23 @@ def as_unlabeled_loss(loss: Loss | str, parameters: Mapping[str, Any]) -> Unlabe
     loss : str or UnlabeledLoss
         A name in `UNLABELED_LOSSES`, or an object.
     parameters : mapping
-        The estimator's, by name; one made by name takes those that it has.
+        Parameters of the estimator; a named loss is created with those that it has.
 
     Returns
     -------
     UnlabeledLoss
-        The object itself, or that of the name with the estimator's parameters.
+        The object itself, or the named loss with parameters of the estimator.
 
     Raises
     ------
     TypeError
         If it is neither a name nor an object.
     ValueError
-        If there is no such name, or the loss is not what it declares.
+        If the name is unknown, or the loss contradicts its declarations.
     """
     if isinstance(loss, str) and loss in UNLABELED_LOSSES:
         make = UNLABELED_LOSSES[loss]
-        # `s` of the estimator reaches the bump; a loss that has no `s` is not given one.
+        # `s` of the estimator is passed only to losses that have it, such as the bump.
         own = make().get_params(deep=False)
         return make(**{name: value for name, value in parameters.items() if name in own})
     if not isinstance(loss, UnlabeledLoss):
@@ -143,10 +143,10 @@ def _called(loss: Any, kind: type) -> str:
     return f" Did you mean {loss.__name__}(...)?" if of_kind else ""
 
 
-_STEP = 1e-4  # of the differences
-_TOLERANCE = 1e-3  # of their agreement, relative to the larger side
-_HALVINGS = 25  # of the scores' distances, down to some 1e-9
-_FEW = 0.02  # share of the scores that may be within a step of a jump
+_STEP = 1e-4  # of finite differences
+_TOLERANCE = 1e-3  # of their deviations, relative to the larger value
+_HALVINGS = 25  # of the distances between scores, down to some 1e-9
+_FEW = 0.02  # fraction of the scores that may be within a step of a discontinuity
 _TARGETS = {TargetKind.SIGNS: (-1.0, 1.0), TargetKind.VALUES: (-2.0, -0.3, 0.0, 1.0)}
 
 
@@ -176,13 +176,13 @@ def check_loss(loss: Loss) -> None:
         rise = (loss.value(y, right) - loss.value(y, left)) / (2 * _STEP)
         _agree(loss, "derivative", "value", slope, rise, f, away, of)
         bend = (loss.derivative(y, right) - loss.derivative(y, left)) / (2 * _STEP)
-        # of a smooth loss a curvature that jumps somewhere need not be named
+        # smooth losses need not declare discontinuities of the curvature
         jumps = _FEW if loss.kind is Kind.SMOOTH else 0.0
         _agree(loss, "curvature", "derivative", curvature, bend, f, away, of, spared=jumps)
         _increases(loss, slope, f, of)
         if (value < 0).any():
             at = f[np.argmin(value)]
-            raise ValueError(f"{loss!r} must not be negative, and value is at f = {at:g}{of}.")
+            raise ValueError(f"{loss!r} must not be negative, but value is at f = {at:g}{of}.")
         if loss.kind.differentiable:
             _no_kinks(loss, y, f, of)
         if loss.kind is Kind.PIECEWISE_QUADRATIC:
@@ -206,7 +206,7 @@ def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
     _finite(loss, "value", f)
     rise = (loss.value(f + _STEP) - loss.value(f - _STEP)) / (2 * _STEP)
     bend = (loss.derivative(f + _STEP) - loss.derivative(f - _STEP)) / (2 * _STEP)
-    # it need not say where its kinks are, or jumps of its curvature
+    # unlabelled losses need not declare kinks or discontinuities of the curvature
     away = np.ones(len(f), dtype=bool)
     kinks = 0.0 if loss.kind is Kind.SMOOTH else _FEW
     _agree(loss, "derivative", "value", slope, rise, f, away, "", spared=kinks)
@@ -214,7 +214,7 @@ def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
 
 
 def _scores() -> Array:
-    # No round numbers: breaks like to be there, and no score should lie on one.
+    # No round numbers, where breaks are likely: no score should be at a break.
     return np.concatenate([np.linspace(-4, 4, 201), [-31.0, -9.0, 9.0, 31.0]]) + 0.00137
 
 
@@ -287,8 +287,8 @@ def _no_kinks(loss: Loss, y: Array, f: Array, target: str) -> None:
     if rise.max() > _TOLERANCE:
         i = int(np.argmax(rise))
         raise ValueError(
-            f"{loss!r} says that it is {loss.kind}, and its derivative jumps by {rise[i]:g} at "
-            f"f = {left[i]:g}{target}. Use kind = Kind.KINKED and name the score in breaks(y)."
+            f"{loss!r} is declared {loss.kind}, but its derivative jumps by {rise[i]:g} at "
+            f"f = {left[i]:g}{target}. Use kind = Kind.KINKED, and return the score in breaks(y)."
         )
 
 
@@ -302,7 +302,7 @@ def _constant_between(
         inside = away & (piece == number)
         if np.ptp(curvature[inside]) > _TOLERANCE * (1 + np.abs(curvature[inside]).max()):
             raise ValueError(
-                f"{loss!r} says that it is piecewise quadratic, and its curvature changes between "
-                f"f = {f[inside].min():g} and {f[inside].max():g}{target}, where breaks(y) names "
-                "no break. Name it, or use kind = Kind.SMOOTH."
+                f"{loss!r} is declared piecewise quadratic, but its curvature changes between "
+                f"f = {f[inside].min():g} and {f[inside].max():g}{target}, where breaks(y) has no "
+                "break. Add it, or use kind = Kind.SMOOTH."
             )

@@ -1,12 +1,12 @@
 """Differentiable surrogates for losses with kinks, and Gaussian smoothing.
 
-In the half convention of `lapwing.losses.base`. Smoothing is convolution with a Gaussian of a
-*given variance* a score; a Gaussian of variance gamma a coordinate of w, which the continuation
-paper means (errata C1), moves the score w'x by a Gaussian of variance gamma |x|^2.
+The half convention of `lapwing.losses.base` applies. Smoothing is convolution with a Gaussian of
+*given variance* of each score; the Gaussian of variance gamma for each coordinate of w in the
+continuation paper (errata C1) changes the score w'x by a Gaussian of variance gamma |x|^2.
 
-A loss that knows its convolution says so (`smoothed`); of any other the mean over the nodes of a
-Gauss-Hermite rule is taken. That mean is itself a loss, convex if the loss is, with the derivatives
-that it says; it is near the convolution where the loss hardly changes between nodes.
+Losses may have a formula for the convolution (`smoothed`); for others the mean over the nodes of a
+Gauss-Hermite rule is used. This mean is a loss with exact derivatives, convex if the loss is; it is
+close to the convolution if the loss hardly changes between nodes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scipy.special import expit, ndtr
 from lapwing._arrays import Array
 from lapwing.losses.base import Kind, Loss, UnlabeledLoss
 
-# Of stand-ins: a deviation of 0.05, over which the modified logistic loss bends too.
+# Variance of surrogates: a deviation of 0.05, similar to the width of the modified logistic loss.
 _STAND_IN = 0.0025
 _NODES, _SHARES = hermegauss(32)
 _SHARES = _SHARES / _SHARES.sum()
@@ -33,13 +33,13 @@ _ROOT = math.sqrt(2 * math.pi)
 class ModifiedLogistic(Loss):
     """1/(2 g) log(1 + exp(g (1 - y f))): half the modified logistic loss of the QN-S3VM paper, (5).
 
-    A differentiable stand-in for the hinge: log(2)/g = 0.035 above it at the margin, never zero
-    (errata Q6). The paper's g = 20 is in a figure's caption.
+    A differentiable surrogate for the hinge, log(2)/g = 0.035 above it at the margin and never zero
+    (errata Q6). g = 20 is from the caption of a figure in the paper.
 
     Parameters
     ----------
     slope : float, default=20.0
-        g > 0: the larger, the nearer to the hinge.
+        g > 0; the larger, the closer to the hinge.
     """
 
     slope: float = 20.0
@@ -60,11 +60,11 @@ class ModifiedLogistic(Loss):
 class SmoothedHinge(Loss):
     """1/2 E max(0, 1 - y (f + sqrt(v) Z)), Z standard normal: the smoothed hinge of cS3VM.
 
-    Continuation paper, (7), as errata C2 corrects it, in the form t P(t) + v p(t) with t = 1 - y f,
-    P and p the distribution and density of sqrt(v) Z. Where v = 0 it is the hinge.
+    Continuation paper, (7), as corrected by errata C2, in the form t P(t) + v p(t) with t = 1 - y f
+    and the distribution function P and density p of sqrt(v) Z. For v = 0 it is the hinge.
     """
 
-    variance: Array | float = 0.1  # one for all observations, or one each
+    variance: Array | float = 0.1  # one for all observations, or one for each
     kind: ClassVar[Kind] = Kind.SMOOTH
 
     def value(self, y: Array, f: Array) -> Array:
@@ -127,7 +127,7 @@ def _ramp_and_step(t: Array, variance: Array | float) -> tuple[Array, Array]:
 
 
 class _StepArgument(NamedTuple):
-    """t / sqrt(v), from which the step and its density are made; t itself where v = 0."""
+    """t / sqrt(v), for the step and its density; t itself where v = 0."""
 
     values: Any
     deviation: Any  # 1 where v = 0
@@ -204,12 +204,12 @@ def smooth(loss: Loss | UnlabeledLoss, variance: Array | float) -> Loss | Unlabe
     ----------
     loss : Loss or UnlabeledLoss
     variance : float or ndarray
-        One for all scores, or one each.
+        One for all scores, or one for each.
 
     Returns
     -------
     Loss or UnlabeledLoss
-        Differentiable, apart from the steps of the averages of a loss with kinks.
+        Differentiable, except for small steps in the quadrature of a loss with kinks.
     """
     known = loss.smoothed(variance)
     if known is not None:

@@ -1,8 +1,8 @@
 """Losses on unlabelled scores; see `lapwing.losses.base` for the protocol.
 
-`smoothed(v)` is the convolution with a Gaussian of variance v a score, which the continuation
-method runs on. `bend` = (kappa, q) bounds how far a smoothed loss is from convex: its second
-derivative is at least -kappa / v^q, from which that method takes its first smoothing (errata C4).
+`smoothed(v)` is the convolution with a Gaussian of variance v in the score, for the continuation
+method. `bend` = (kappa, q) bounds the concavity of a smoothed loss: its second derivative is at
+least -kappa / v^q, which determines the first smoothing of that method (errata C4).
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from lapwing.losses.smoothed import smooth_pulse, smooth_ramp, smooth_step
 
 @dataclass(frozen=True, eq=False)
 class GaussianBump(UnlabeledLoss):
-    """exp(-s f^2 / a) / sqrt(a): both papers' loss for a = 1, with s = 3.
+    """exp(-s f^2 / a) / sqrt(a): the loss of both papers for a = 1 and s = 3.
 
-    Its convolution with a Gaussian of variance v is a bump of a + 2 s v (continuation paper, (8)).
+    Its convolution with a Gaussian of variance v has a + 2 s v in place of a (continuation paper,
+    (8)).
 
     Parameters
     ----------
     s : float, default=3.0
-        The larger, the narrower.
+        Inverse squared width > 0.
     a : float or ndarray, default=1.0
-        1 + 2 s v of one that is smoothed, or one each score.
+        1 + 2 s v if smoothed by v; one for all scores, or one for each.
     """
 
     s: float = 3.0
@@ -122,6 +123,6 @@ class SmoothedSymmetricHinge(UnlabeledLoss):
 
 
 def _second_difference(function: Any, f: Array, variance: Array | float) -> Array:
-    # Even, so at -|f|: far from 0 the terms vanish, where those at |f| would have to cancel.
+    # The function is even. At -|f| the terms vanish for large |f|; at |f| they would cancel.
     t = -np.abs(f)
     return function(t + 1, variance) - 2 * function(t, variance) + function(t - 1, variance)
