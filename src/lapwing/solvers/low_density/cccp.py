@@ -22,20 +22,20 @@ _CCCP_ROUNDS = 100
 
 DOUBLINGS = 10
 _REFITS = 100  # maximum for each weight; labels usually settle in a few
-_GAIN = 1e-9  # relative: swaps within rounding would cycle
+_GAIN = 1e-9  # least relative gain of a swap: smaller swaps could cycle by rounding
 
 _ROUNDS = 60
-_FIRST_PENALTY = 10.0  # over the mean squared norm of the observations' points
-_LARGEST_PENALTY = 1e6  # over the first
+_FIRST_PENALTY = 10.0  # times the reciprocal of the mean squared norm of the observed points
+_LARGEST_PENALTY = 1e6  # relative to the first
 _MAX_STALLED = 3  # rounds ended by rounding without progress, after which the method stops
-_LEAST_TOL = 0.1  # of a round, over the tolerance: its error goes into the multipliers
-_ROUND_TOL = 0.1  # of a round, over the violation of the constraints that it is to improve
+_LEAST_TOL = 0.1  # least tolerance of a round over `tol`: its error enters the multipliers
+_ROUND_TOL = 0.1  # tolerance of a round over the present violation of the constraints
 
 
 def labeled_by(
     objective: LowDensityObjective, labels: Array, weights: Array
 ) -> LowDensityObjective:
-    """Make the SVM in which the unlabelled points have labels -1 or +1 and the given weights."""
+    """Return the objective of the SVM with labels -1 or +1 for the unlabelled points."""
     none = np.zeros(0, dtype=objective.unlabeled.dtype)
     return replace(
         objective,
@@ -54,18 +54,18 @@ def concave_convex(
     *,
     ramp: float,
 ) -> Minimum:
-    """Minimise by the concave-convex procedure: solve an SVM until no label changes.
+    """Minimise by the concave-convex procedure: solve SVMs until no label changes.
 
     Parameters
     ----------
     objective : LowDensityObjective
-        Its loss is that of all labels; its unlabelled loss is not used.
+        Its loss is used for all labels, and its unlabelled loss is not used.
     start : Function
         Initial function, whose signs are the first labels.
     settings : Settings
-        `tol` applies to every SVM, `max_iter` to all together.
+        `tol` applies to each SVM, `max_iter` to the sum over all SVMs.
     ramp : float
-        S >= 0: unlabelled points of |f| < S have weight 0.
+        S >= 0: unlabelled points with |f| < S have weight 0.
     """
     minimum: Minimum | None = None
     function = start
@@ -89,20 +89,20 @@ def concave_convex(
 
 
 def _rest(settings: Settings[Function], done: Minimum | None) -> Settings[Function]:
-    """Return settings with the iterations that are left for the next problem."""
+    """Return settings with the remaining number of iterations."""
     n_iter = settings.max_iter - (done.n_iter if done else 0)
     return replace(settings, max_iter=max(1, n_iter))
 
 
 def assign(scores: Array, n_positive: int) -> Array:
-    """Label the n_positive highest scores +1 and the others -1; of equal scores the first is +1."""
+    """Label the n_positive highest scores +1, the first among equal ones, and the others -1."""
     labels = np.full(len(scores), -1.0)
     labels[np.argsort(-scores, kind="stable")[:n_positive]] = 1.0
     return labels
 
 
 def switch(loss: Loss, labels: Array, scores: Array, weights: Array) -> Array:
-    """Swap the labels of all pairs whose swap lowers the weighted losses."""
+    """Swap the labels of all pairs for which this reduces the sum of weighted losses."""
     gain = weights * 2 * (loss.value(labels, scores) - loss.value(-labels, scores))
     positive, negative = np.flatnonzero(labels > 0), np.flatnonzero(labels < 0)
     positive = positive[np.argsort(-gain[positive], kind="stable")]
@@ -124,20 +124,20 @@ def switch_labels(
     n_positive: int,
     doublings: int = DOUBLINGS,
 ) -> Minimum:
-    """Switch labels while their weight is annealed up to C*.
+    """Switch labels while their weight increases to C*.
 
     Parameters
     ----------
     objective : LowDensityObjective
-        Its loss is that of all labels; its unlabelled loss is not used.
+        Its loss is used for all labels, and its unlabelled loss is not used.
     start : Function
         The supervised solution, which gives the first labels.
     settings : Settings
-        `tol` applies to every SVM, `max_iter` to all together.
+        `tol` applies to each SVM, `max_iter` to the sum over all SVMs.
     n_positive : int
         Number of unlabelled points that are positive, the same in all rounds.
     doublings : int
-        Doublings of the weight up to C*; 0 starts at C*.
+        Number of times that the weight is doubled until it is C*; 0 starts at C*.
     """
     minimum: Minimum | None = None
     function = start
@@ -176,10 +176,10 @@ def minimize(
         multipliers. The loss on unlabelled points must be differentiable.
     start : Function
     settings : Settings
-        Stop at `tol`, the relative norm of the gradient and, for losses with kinks, the violation
-        of the constraints in scores; `max_iter` applies to all descents together.
+        `tol` is the tolerance of the relative norm of the gradient and, for losses with kinks, of
+        the violation of the constraints in scores; `max_iter` applies to the sum over all descents.
     multipliers : ndarray of shape (l,), optional
-        Initial ones: estimates of the slopes of the losses at the solution. None means 0.
+        Initial multipliers, estimates of the slopes of the losses at the solution; 0 by default.
     """
     if objective.loss.kind.differentiable:
         return descend(objective, start, settings)
@@ -201,7 +201,7 @@ def minimize(
         before = violation
         violation = float(np.max(np.abs(slopes - loss.multipliers), initial=0.0)) / loss.penalty
         left = minimum.optimality
-        if max(left, violation) <= tol:  # `scale` is a rough measure: see `_size`
+        if max(left, violation) <= tol:  # check again with `_size`, which is less rough
             size = min(_size(objective, minimum.state), scale)
             left, scale = left * scale / size, size
         minimum = replace(minimum, optimality=max(left, violation))
@@ -228,8 +228,8 @@ def minimize(
 def _size(objective: LowDensityObjective, function: Function) -> float:
     """Return the scale sqrt(2 J) of gradients: with a gradient g, J is at most |g|^2 / 2 too high.
 
-    With many points or a large C, `reference` is too large: at the solution the gradients of the
-    losses nearly cancel.
+    `reference` is too large with many points or a large C, as the gradients of the losses nearly
+    cancel at the solution.
     """
     return float(np.sqrt(2 * max(objective.value(function), np.finfo(np.float64).tiny)))
 

@@ -1,9 +1,9 @@
-"""Limited-memory BFGS, by SciPy, on the objective of semi-supervised SVMs.
+"""Limited-memory BFGS (SciPy) for the objective of semi-supervised SVMs.
 
 QN-S3VM paper, Algorithm 1 and Section 3.3.1. The coordinates are orthonormal in the function space,
-so SciPy's plain inner products are those of the function space, and the two-loop recursion costs
-O(r) a pair beside the two products of an evaluation. The Wolfe line search keeps the curvature
-condition that a non-convex objective would break (errata Q9). Bounds on the bias are SciPy's.
+so that Euclidean inner products are those of the function space, and the two-loop recursion costs
+O(r) per pair besides the two products of an evaluation. The Wolfe line search ensures the curvature
+condition, which a non-convex objective may violate (errata Q9). SciPy handles bounds on the bias.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from lapwing._arrays import Array
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Result, Settings, Status
 
-# Pairs kept. On Text and Uspst pairs 5 need a quarter more evaluations, and 50 (the QN paper)
-# almost none less, with a recursion as expensive as the products with a sparse X.
+# Pairs stored. On Text and pairs of Uspst classes, 5 need a quarter more evaluations, and 50 (the
+# QN paper) hardly fewer, with a recursion as expensive as the products with a sparse X.
 _PAIRS = 15
 
 
@@ -32,7 +32,7 @@ class Minimum(Result[Function, float]):
     Attributes
     ----------
     n_evaluations : int
-        Of the objective and its gradient.
+        Number of evaluations of the objective and its gradient.
     """
 
     n_evaluations: int = 0
@@ -51,8 +51,8 @@ class Minimum(Result[Function, float]):
 class _Problem:
     """Objective as functions of one vector for SciPy; the last evaluation is cached.
 
-    SciPy asks for value and gradient separately, and for the start and the end again. Its own cache
-    (`jac=True`) takes a tenth of the time with few points.
+    SciPy evaluates value and gradient separately, and evaluates the start and the end again. Its
+    own cache (`jac=True`) takes a tenth of the time of a fit to few points.
     """
 
     def __init__(self, objective: LowDensityObjective, start: Function) -> None:
@@ -114,7 +114,7 @@ def descend(
     objective : LowDensityObjective
     start : Function
     settings : Settings
-        `tol` is the norm of the projected gradient to stop at, relative to `scale`.
+        `tol` is the tolerance of the norm of the projected gradient relative to `scale`.
     scale : float, optional
         `reference(objective)`, if it is known already.
     """
@@ -129,7 +129,7 @@ def descend(
 
     def watch(intermediate_result: Any) -> None:
         if problem.left_at(intermediate_result.x) <= tol * scale:
-            # The one way to stop SciPy without an error.
+            # The only way to stop SciPy without an error.
             raise StopIteration
         if settings.on_iteration(partial(problem.unpack, intermediate_result.x)):
             state["status"] = Status.CALLBACK
@@ -146,8 +146,8 @@ def descend(
             "maxcor": _PAIRS,
             "maxiter": settings.max_iter,
             "maxfun": 10 * settings.max_iter,
-            # SciPy's own tolerances are off: they are relative to the value (ftol) or absolute
-            # (gtol). `watch` stops by the norm of the gradient over `scale`.
+            # SciPy's own tolerances, which are relative to the value (ftol) or absolute (gtol), are
+            # disabled. `watch` stops by the norm of the gradient over `scale`.
             "ftol": 0.0,
             "gtol": 0.0,
         },
@@ -156,7 +156,7 @@ def descend(
     left = problem.left_at(z) / scale
     status = state["status"]
     if status != Status.CALLBACK and left > tol:
-        # SciPy stops by itself at max_iter, or where rounding ends the line search
+        # SciPy stops by itself at max_iter, or if rounding errors make the line search fail.
         status = Status.MAX_ITER if found.status == 1 else Status.PRECISION
     function, value = problem.unpack(z), problem.value_at(z)
     n_evaluations = problem.n_evaluations
@@ -180,5 +180,5 @@ def _length(vector: Array) -> float:
 
 
 def reference(objective: LowDensityObjective) -> float:
-    """Return the scale of gradients: that of the labelled points if all were misclassified."""
+    """Return the scale of gradients: the norm if all labelled points were misclassified."""
     return max(objective.pull, 1.0)

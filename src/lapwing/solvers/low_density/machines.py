@@ -1,14 +1,15 @@
-"""The binary problems of a semi-supervised SVM with two classes or many.
+"""Binary problems of a semi-supervised SVM with two or more classes.
 
 One-vs-rest fits a column for every class, with all unlabelled points. One-vs-one fits a column for
-every pair of classes, on their labelled points and on the unlabelled points that may be of either
-class: points of other classes say nothing about the boundary between the two, but would be pushed
-out of its margin all the same. The pairs are therefore fitted in rounds. The first uses the labels
-alone. Each later round weighs an unlabelled point in a pair by the probability of the two classes
-by the votes of the round before, and leaves out points of small probability. All rounds but the
-last only have to vote, and stop near a minimum.
+every pair of classes, on their labelled points and on the unlabelled points that may belong to
+either class: points of other classes carry no information on the boundary between the two, but
+would be pushed out of its margin as well. The pairs are therefore fitted in rounds. The first round
+uses the labelled points only. Each later round weights an unlabelled point in a pair by the
+probability of the two classes, estimated from the votes of the previous round, and leaves out
+points of small probability. All rounds but the last are used for their votes only, and stop near a
+minimum.
 
-Rejected: starting the last round at the minima of the round before. It saves a fifth of the time,
+Rejected: starting the last round at the minima of the previous round. It saves a fifth of the time,
 but errors rose from 14.1 to 16.2 % on USPS (6000 points) and from 2.8 to 3.6 % on synthetic text
 (one draw each).
 """
@@ -41,39 +42,40 @@ from lapwing.spaces.base import CoordinateSpace, Restriction, Space
 
 _LOG = logging.getLogger("lapwing")
 
-# Measured on Uspst's ten classes, three splits: errors of 18.9, 15.9 and 15.6 % at sharpness 10, 20
-# and 60, in 17, 7 and 6 s a fit; six rounds instead of three 16.7 % (20). The votes settle in three
-# rounds or wander about.
+# Measured on the ten classes of Uspst, three splits: errors of 18.9, 15.9 and 15.6 % with sharpness
+# 10, 20 and 60, in 17, 7 and 6 s per fit; with six rounds 16.7 % (sharpness 20). The votes settle
+# within three rounds or not at all.
 ROUNDS = 3
 _SHARPNESS = 60.0
-# Tolerance of the rounds but the last. 1e-2 costs two points on text (ten classes, 4 labels each).
+# Tolerance of all rounds but the last. With 1e-2 the error on text (ten classes, 4 labels each) is
+# 2 percentage points higher.
 _ROUGH = 1e-3
-_NEGLIGIBLE = 0.2  # share below which a point is left out of a pair
-# Entries of the features of a pair from which on threads share the pairs. Below, the interpreter
-# that they wait for is most of the time (2 cores: pairs of 400 points take 8 % longer, of 600 10 %
-# less).
+_NEGLIGIBLE = 0.2  # weight below which a point is left out of a pair
+# Entries of the features of a pair above which pairs are fitted in threads. With fewer, waiting for
+# the interpreter lock dominates (2 cores: pairs of 400 points take 8 % longer, pairs of 600 points
+# 10 % less).
 _SHARED = 300_000
-_FEW = 10  # unlabelled points: one of them is a tenth of the share that is held
+_FEW = 10  # with fewer unlabelled points, one point changes their class proportions by a tenth
 
 BiasBounds: TypeAlias = tuple[float, float] | None
 """Bounds of the bias of a column; None for a column without a bias."""
 
 Known: TypeAlias = Callable[[], tuple[Array, float]]
-"""Function that computes the present coef (m,) and intercept of a column."""
+"""Function that computes the current coef (m,) and intercept of a column."""
 
 Report: TypeAlias = Callable[[int, Known], bool]
 """Called with the number of a column after every iteration; True asks to stop."""
 
 
 class BalanceConstraint(NamedTuple):
-    """Balance constraint: the mean decision value of a column on its unlabelled points.
+    """Balance constraint on the mean decision value of a column on its unlabelled points.
 
     Attributes
     ----------
     kind : {'labels', 'fractions', 'interval', 'free', 'none'}
-        'labels': the mean label. 'fractions': the mean label by given fractions of the classes.
-        'interval': between two such values (two classes only). 'free': unconstrained, with an
-        unregularised bias. 'none': no bias.
+        'labels': equal to the mean label. 'fractions': equal to the mean label for given class
+        fractions. 'interval': between two such values (two classes only). 'free': unconstrained,
+        with an unregularised bias. 'none': no bias.
     numbers : ndarray
         Fractions (n_classes,), or the bounds (2,) of the fraction of the positive class.
     """
@@ -125,8 +127,8 @@ class ClassObservations:
     def few_unlabeled(self) -> bool:
         """Whether there are too few unlabelled points for a constraint on their mean.
 
-        Few points cannot be divided in the shares of the labels; and if a third of all points are
-        labelled, they determine the boundary better than a mean does.
+        Few points cannot have the class proportions of the labels exactly; and if a third of all
+        points are labelled, the labels determine the boundary better than a mean does.
         """
         return self.n_unlabeled < max(2 * len(self.index), _FEW)
 
@@ -140,7 +142,7 @@ class ClassObservations:
         return float(self.unlabeled_weights.sum())
 
     def whole(self, space: Space) -> Restriction:
-        """Return the space on all points, in orthonormal coordinates."""
+        """Return the space on all points in orthonormal coordinates."""
         return space.restrict(np.arange(space.n_points))
 
     def mean(self, objective: LowDensityObjective, function: Function) -> float:
@@ -156,7 +158,7 @@ class ClassObservations:
     def objective(
         self, space: CoordinateSpace, targets: Array, bias: BiasBounds, recipe: MachineSettings
     ) -> LowDensityObjective:
-        """Make the objective of a column with targets -1 or 1 of shape (l,)."""
+        """Return the objective of a column with targets -1 or 1 of shape (l,)."""
         return self._objective(
             self.features(space, centered=bias is not None),
             recipe.loss,
@@ -170,7 +172,7 @@ class ClassObservations:
         )
 
     def of_classes(self, classes: Array, shares: Array) -> ClassObservations:
-        """Select the labelled points of some classes, and weigh unlabelled ones by their shares."""
+        """Select the labelled points of some classes, and weight unlabelled points by `shares`."""
         mine = np.isin(self.codes, classes)
         kept = shares > _NEGLIGIBLE
         return replace(
@@ -190,7 +192,7 @@ class MachineSettings:
     Attributes
     ----------
     C, C_star : float
-        Factors of the losses of points of weight 1.
+        Factors of the losses for points of weight 1.
     loss : Loss
     unlabeled_loss : UnlabeledLoss
     balance : BalanceConstraint
@@ -200,8 +202,8 @@ class MachineSettings:
     n_init : int
     random : RandomState
     rough : bool, default=False
-        Stop near a minimum, where the signs of the decision values are known: one start, and no
-        last descent.
+        Use one start and no last descent: stop near a minimum, where the signs of the decision
+        values are known.
     """
 
     C: float
@@ -217,15 +219,15 @@ class MachineSettings:
 
 
 class Machine(NamedTuple):
-    """A fitted column, f = Phi coef + intercept on the points."""
+    """Fitted column, f = Phi coef + intercept on the points."""
 
     coef: Array  # (m,), in the coordinates of the whole space
     intercept: float
-    mean: float  # decision value of the unlabelled points of the column
-    share: float  # of the unlabelled points that are in the column, by weight
+    mean: float  # mean decision value of the unlabelled points of the column
+    share: float  # fraction of the unlabelled points that are in the column, by weight
     result: LowDensityResult
     reach: float  # bound of the decision value at a labelled point
-    contradicted: Contradiction | None = None  # if it is `sure`, the balance is not that of labels
+    contradicted: Contradiction | None = None  # if `sure`, its estimate replaces the labels' share
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +248,7 @@ class Machines:
 
     @property
     def result(self) -> Result[Machines, Array]:
-        """The minima of all columns, joined."""
+        """Join the minima of all columns."""
         return join_columns([one.result.minimum for one in self.columns], self)
 
     @property
@@ -269,7 +271,7 @@ class Machines:
 def one_vs_rest(
     space: Space, observations: ClassObservations, recipe: MachineSettings, report: Report
 ) -> Machines:
-    """Fit a column for each class; for two classes one, positive for the second."""
+    """Fit a column for each class; for two classes a single one, positive for the second class."""
     whole: Restriction = observations.whole(space)
     classes = np.arange(observations.n_classes)
     positives = classes[-n_columns(len(classes)) :]
@@ -286,7 +288,7 @@ def one_vs_rest(
 def one_vs_one(
     space: Space, observations: ClassObservations, recipe: MachineSettings, report: Report
 ) -> Machines:
-    """Fit a column for each pair of classes, in rounds; see the module."""
+    """Fit a column for each pair of classes, in rounds; see the module docstring."""
     total = float(observations.unlabeled_weights.sum())
     unused = recipe.C_star == 0 and recipe.balance.kind in ("free", "none")
     rough = 0 if total == 0 or unused else ROUNDS
@@ -312,7 +314,7 @@ def _fit_pairs(
     recipe: MachineSettings,
     report: Report,
 ) -> Machines:
-    """Fit all pairs in threads, the unlabelled points weighed by their shares (u, n_classes)."""
+    """Fit all pairs in threads, with unlabelled points weighted by `shares` (u, n_classes)."""
     pairs = class_pairs(observations.n_classes)
     total = float(observations.unlabeled_weights.sum())
 
@@ -338,7 +340,7 @@ def _threads(space: Space, observations: ClassObservations, shares: Array) -> in
 
 
 def _generators(recipe: MachineSettings, count: int) -> list[np.random.RandomState]:
-    """Make a generator for every pair, so that no draw depends on the order of the threads."""
+    """Return a generator for each pair, so that no draw depends on the order of the threads."""
     if recipe.n_init == 1:
         return [recipe.random] * count
     seeds = recipe.random.randint(2**31 - 1, size=count).tolist()
@@ -384,7 +386,7 @@ def _objective(
     sides: tuple[Array, Array],
     recipe: MachineSettings,
 ) -> LowDensityObjective:
-    """Make the objective of a column between two sets of classes, the negative one first."""
+    """Return the objective of a column between two sets of classes, the negative one first."""
     balance = recipe.balance
     nothing = not observations.mass and balance.kind != "none"
     if nothing or (balance.kind == "labels" and observations.few_unlabeled):
@@ -398,8 +400,9 @@ def _objective(
 def _mean_of(n_points: int, observations: ClassObservations) -> Array:
     """Return the weights (n,), of sum 1, of the points in the mean that features are centred on.
 
-    It is the mean of the unlabelled points, whose decision values the balance constrains. Without
-    unlabelled points it is that of the labelled ones, for the condition only: the bias is free.
+    This is the mean of the unlabelled points, whose decision values the balance constrains. Without
+    unlabelled points the bias is free, and features are centred on the labelled points to improve
+    the condition.
     """
     shares = np.zeros(n_points)
     if observations.unlabeled_weights.any():
@@ -444,7 +447,7 @@ def _fit(
 
 
 def _reach(objective: LowDensityObjective) -> float:
-    """Bound w'x_j by C sum_i |x_i| max_i |x_i|: the gradient of a hinge is at most C |x_i|."""
+    """Bound w'x_j by C sum_i |x_i| max_i |x_i|, as the gradient of a hinge is at most C |x_i|."""
     norms = np.sqrt(objective.labeled_norms)
     return float(objective.weights @ norms) * float(norms.max(initial=0.0))
 

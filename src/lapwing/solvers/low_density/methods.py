@@ -5,9 +5,9 @@ the same balance), and ends with a descent on the objective itself, without smoo
 minima of different methods can be compared. Further starts are random; the lowest minimum is
 returned, or the supervised solution if all minima are above it.
 
-A `Method` holds a function (objective, start, settings, random) that returns a point near a
-minimum, and its requirements on the losses. `scheduled` makes this function of a schedule, which
-maps an objective to stages. An entry in `METHODS` gives a method a name; objects need none.
+A `Method` has a function (objective, start, settings, random) that returns a point near a minimum,
+and requirements on the losses. `scheduled` returns such a function for a schedule, which maps an
+objective to stages. An entry in `METHODS` gives a method a name, but methods can be used without.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ from lapwing.solvers.low_density.cccp import (
 )
 from lapwing.solvers.low_density.lbfgs import Minimum
 
-# Tolerance of the supervised start over that of the solution: near the border of two basins its
-# error decides between them. It costs little, as only labelled points count.
+# Ratio of the tolerances of the supervised start and of the solution: near the border of two basins
+# the error of the start decides between them. This costs little, with labelled points only.
 _START_TOL = 1e-2
 _SVM_TOL = 1e-3  # of the SVMs inside the combinatorial methods, which use their signs only
 
 
 @dataclass(frozen=True)
 class LowDensityResult:
-    """Outcome of a method.
+    """Result of a method.
 
     Attributes
     ----------
     minimum : Minimum
         The lowest minimum, or the supervised solution if that is lower.
     supervised : Minimum
-        The supervised solution, with its value of the whole objective.
+        The supervised solution, with the value of the whole objective.
     objectives : ndarray of shape (n_init,)
-        Values at the end of every start.
+        Value of the objective at the end of each start.
     improved : bool
-        Whether a start ended no higher than the supervised solution, to the tolerance.
+        Whether the best start is not above the supervised solution, up to the tolerance.
     """
 
     minimum: Minimum
@@ -80,12 +80,13 @@ class Method(Solver[Run]):
     solve : callable (objective, start, settings, random) -> Minimum
         Returns a point near a minimum; `random` is True for random starts.
     unlabeled_loss : str, default="gaussian"
-        Meaning of ``unlabeled_loss='auto'``, a name in `UNLABELED_LOSSES`.
+        Loss for ``unlabeled_loss='auto'``, a name in `UNLABELED_LOSSES`.
     labels_by : Loss or None, default=None
-        Loss on the labels that a method gives to unlabelled points, if the unlabelled loss does
-        not define it (`UnlabeledLoss.label_loss`). The labelled points must have the same loss.
+        Loss for the labels that the method assigns to unlabelled points, if the unlabelled loss
+        does not define it (`UnlabeledLoss.label_loss`). The labelled points must have the same
+        loss.
     smooths : bool, default=False
-        Whether the loss on unlabelled scores must have `smoothed` and `bend`.
+        Whether the unlabelled loss must have the methods `smoothed` and `bend`.
     """
 
     unlabeled_loss: str = "gaussian"
@@ -99,27 +100,27 @@ def scheduled(
     kept: int = 1,
     supervised: bool = True,
 ) -> Run:
-    """Make the function of a method of a schedule.
+    """Return the function of a method that runs the stages of a schedule.
 
     Parameters
     ----------
     make : callable (objective) -> list of ScheduleStage
     kept : int, default=1
-        Number of last stages that random starts go through. The objectives of early stages have
-        one minimum, to which they would lead every start.
+        Number of final stages that are run from random starts. The objectives of early stages have
+        one minimum, in which all starts would end.
     supervised : bool, default=True
-        Start the first stage from the supervised solution, not from zero.
+        Whether the first stage starts from the supervised solution instead of zero.
 
     Returns
     -------
     callable
-        For `Method.solve`.
+        Function for `Method.solve`.
     """
 
     def run(
         objective: LowDensityObjective, start: Function, settings: Settings[Function], random: bool
     ) -> Minimum:
-        stages = make(objective.in_single())  # their tolerance is far above its rounding
+        stages = make(objective.in_single())  # their tolerance is far above its rounding error
         if random:
             stages = stages[-kept:]
         # The first objective has one minimum (errata C11).
@@ -144,7 +145,7 @@ def _switching(
         start,
         _at_least(settings, _SVM_TOL),
         n_positive=_n_positive(objective, start if random else None),
-        # With a tiny weight the labelled points decide, and every start would end alike.
+        # With a small weight the labelled points would determine the same solution for all starts.
         doublings=0 if random else DOUBLINGS,
     )
 
@@ -156,7 +157,7 @@ def _at_least(settings: Settings[Function], tol: float) -> Settings[Function]:
 def _n_positive(objective: LowDensityObjective, start: Function | None) -> int:
     """Return the number of positive unlabelled points, by a fixed bias or by the labels.
 
-    For a random start it is that of the start: the ratio of the minimum may be another one.
+    For a random start it is the number at the start, so that other ratios are tried.
     """
     u = len(objective.unlabeled)
     if start is None:
@@ -234,7 +235,7 @@ def as_method(method: object) -> Method:
 
 
 def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss) -> None:
-    """Raise ValueError for losses that do not fit a method or each other.
+    """Raise ValueError for losses that are incompatible with a method or with each other.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss
     Raises
     ------
     ValueError
-        Naming the parameters and what to change.
+        The message names the parameters and what to change.
     """
     requirements, of_labels = as_method(method), unlabeled_loss.label_loss
     by = of_labels or requirements.labels_by
@@ -282,7 +283,7 @@ def check_losses(method: Method | str, loss: Loss, unlabeled_loss: UnlabeledLoss
 def local_minimum(
     objective: LowDensityObjective, start: Function, settings: Settings[Function]
 ) -> Minimum:
-    """Descend from a start to a local minimum of the objective itself, without smoothing."""
+    """Find a local minimum of the objective itself, without smoothing, by descent from a start."""
     if not objective.unlabeled_loss.kind.differentiable:
         return concave_convex(objective, start, settings, ramp=0.0)
     multipliers = _first_multipliers(objective, start)
@@ -290,7 +291,7 @@ def local_minimum(
 
 
 def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array:
-    """Estimate multipliers near a start: slopes of the losses at the last smoothing."""
+    """Estimate multipliers near a start by the slopes of the losses at the last smoothing."""
     rounded = smooth(objective.loss, schedules.last_smoothing(objective) * objective.labeled_norms)
     scores = objective.labeled_values(start)
     return np.asarray(2 * objective.weights * rounded.derivative(objective.targets, scores))
@@ -306,7 +307,7 @@ def minimize_low_density(
     n_init: int = 1,
     random: np.random.RandomState | None = None,
 ) -> LowDensityResult:
-    """Minimise an objective by a method, from one start or several.
+    """Minimise an objective by a method, from one or more starts.
 
     Parameters
     ----------
@@ -315,12 +316,13 @@ def minimize_low_density(
         A name in `METHODS`, or an object.
     settings : Settings
     n_init : int, default=1
-        Starts: the method's own, then random ones.
+        Number of starts: the method's own start and n_init - 1 random starts.
     random : RandomState, optional
         Generator of the random starts.
     """
     solve = as_method(method).solve
-    # Only stages may run in single precision: in the last descent penalties multiply rounding.
+    # Only stages may run in single precision: in the last descent penalties amplify rounding
+    # errors.
     exact = objective.in_double()
     tol = settings.tol if _is_supervised(exact) else _START_TOL * settings.tol
     supervised = _supervised(exact, replace(settings, tol=tol))
@@ -344,8 +346,8 @@ def minimize_low_density(
     if best.status == Status.CALLBACK:
         return LowDensityResult(best, supervised, ends, True)
     value = supervised.objective
-    # The supervised solution may be the minimum itself, up to the tolerance: margins that are off
-    # by tol cost tol times the weights.
+    # The supervised solution may be the minimum itself, up to the tolerance: margins with an error
+    # of tol change the objective by tol times the weights.
     improved = best.objective <= value + settings.tol * (value + float(objective.weights.sum()))
     chosen = best if best.objective <= value else supervised
     return LowDensityResult(chosen, supervised, ends, improved)
@@ -368,18 +370,18 @@ def approach(
         if _is_supervised(objective) or supervised.status == Status.CALLBACK:
             return _unchanged(supervised)
         near = as_method(method).solve(objective, supervised.state, settings, False)
-        near = replace(near, objective=objective.value(near.state))  # not that of a stage
+        near = replace(near, objective=objective.value(near.state))  # may be the value of a stage
         return LowDensityResult(near, supervised, np.array([near.objective]), True)
 
 
 def _supervised(objective: LowDensityObjective, settings: Settings[Function]) -> Minimum:
-    """Find the supervised solution, with its value of the whole objective."""
+    """Find the supervised solution, with the value of the whole objective."""
     found = minimize(objective.supervised(), objective.zero(), settings)
     return replace(found, objective=objective.value(found.state))
 
 
 def _is_supervised(objective: LowDensityObjective) -> bool:
-    """Return whether the unlabelled points weigh nothing."""
+    """Return whether the unlabelled points have no weight."""
     return not objective.unlabeled_weights.any()
 
 
@@ -390,10 +392,11 @@ def _unchanged(supervised: Minimum) -> LowDensityResult:
 def _random_start(
     objective: LowDensityObjective, supervised: Function, random: np.random.RandomState
 ) -> Function:
-    """Add a random function of unit deviation on the unlabelled points to the supervised solution.
+    """Add a random function to the supervised solution.
 
-    It is a sum of kernels at these points with random signs, which varies along the directions in
-    which the points vary: those in which minima differ.
+    It is a sum of kernels at the unlabelled points with random signs, of standard deviation 1 on
+    these points. Such functions vary along the directions in which the points vary, as the
+    differences between minima do.
     """
     signs = np.zeros(objective.features.n_points)
     signs[objective.unlabeled] = random.choice([-1.0, 1.0], size=len(objective.unlabeled))

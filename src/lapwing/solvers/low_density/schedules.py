@@ -1,14 +1,14 @@
 r"""Annealing and continuation: sequences of differentiable objectives, each started from the last.
 
-    quasi_newton   the modified logistic loss, the unlabelled term rising by 0.01, 0.1, 1 from the
-                   supervised solution (QN-S3VM paper, Algorithm 1)
-    gradient       the smoothing at which continuation ends, the unlabelled term doubling ten times
-                   (the method that the continuation paper compares with, Section 4)
-    continuation   the whole objective smoothed by gamma_0 > ... > gamma_end in eleven geometric
-                   steps: convex at first, hardly smoothed at last (continuation paper, Section 3)
+    quasi_newton   the modified logistic loss, with the unlabelled term multiplied by 0.01, 0.1 and
+                   1, from the supervised solution (QN-S3VM paper, Algorithm 1)
+    gradient       the last smoothing of continuation, with an unlabelled term that is doubled ten
+                   times (the method that the continuation paper compares with, Section 4)
+    continuation   the whole objective smoothed by gamma_0 > ... > gamma_end, eleven geometrically
+                   spaced values: convex first, hardly smoothed last (continuation paper, Section 3)
 
-A schedule is the list of its stages, made before any is run. It ends near a local minimum of the
-objective; the caller descends on the objective itself afterwards.
+A schedule is the list of all stages. It ends near a local minimum of the objective; the caller then
+descends on the objective itself.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ ANNEALING = (0.01, 0.1, 1.0)  # alpha, QN-S3VM paper, Section 4.1.3
 _DOUBLINGS = 10
 _STEPS = 11
 
-# Relative gradient at which a stage ends: far from converged, as the next minimum is elsewhere. On
-# Text and Uspst pairs 1e-4 costs twice the time of 1e-2 and changes neither errors nor objectives.
+# Relative gradient at which a stage ends, far from convergence, as the next stage has another
+# minimum. On Text and pairs of Uspst classes 1e-4 takes twice the time of 1e-2 and changes neither
+# errors nor objectives.
 STAGE_TOL = 1e-3
 
 
@@ -55,7 +56,7 @@ def quasi_newton(objective: LowDensityObjective) -> list[ScheduleStage]:
 
 
 def gradient(objective: LowDensityObjective) -> list[ScheduleStage]:
-    """Return stages in which C* doubles from 2^-10 of its value (Chapelle and Zien)."""
+    """Return stages in which C* is doubled, starting from 2^-10 C* (Chapelle and Zien)."""
     rounded = objective.smoothed(last_smoothing(objective))
     factors = [2.0**k for k in range(-_DOUBLINGS, 1)]
     return [ScheduleStage(factor, rounded.weighted(factor)) for factor in factors]
@@ -73,11 +74,11 @@ def continuation(objective: LowDensityObjective) -> list[ScheduleStage]:
 def first_smoothing(objective: LowDensityObjective) -> float:
     """Compute gamma_0, at which the smoothed objective is convex in w; 0 if it always is.
 
-    Convexity is in w only: a bias that is not fixed is not regularised.
+    It need not be convex in a bias that is not fixed, as this is not regularised.
 
-    With second derivatives of the unlabelled loss at least -kappa / v^q, v = gamma |x|^2, the
-    Hessian is at least I - kappa / gamma^q M with M = sum_U C*_j x_j x_j' / |x_j|^(2q): for the
-    Gaussian bump the paper's (C* lambda_max)^(2/3) / (2s)^(1/3).
+    If the second derivatives of the unlabelled loss are at least -kappa / v^q, v = gamma |x|^2, the
+    Hessian is at least I - kappa / gamma^q M with M = sum_U C*_j x_j x_j' / |x_j|^(2q). For the
+    Gaussian bump this gives the paper's (C* lambda_max)^(2/3) / (2s)^(1/3).
     """
     bend = objective.unlabeled_loss.bend
     if bend is None:
@@ -111,7 +112,7 @@ def _largest_eigenvalue(objective: LowDensityObjective, scales: Array) -> float:
         found = eigsh(operator, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)
     except ArpackNoConvergence as stopped:
         found = np.real(stopped.eigenvalues)
-    # Lanczos values are below the eigenvalue by at most the tolerance.
+    # Lanczos estimates are below the eigenvalue by at most the tolerance.
     trace = float(scales @ features.squared_norms)
     return min(trace, 1.02 * float(found[0])) if len(found) else trace
 
@@ -127,7 +128,7 @@ def run_stages(
     start: Function,
     settings: Settings[Function],
 ) -> Minimum:
-    """Minimise the stages in turn, each from the minimum of the stage before.
+    """Minimise the stages in turn, each from the minimum of the previous stage.
 
     Parameters
     ----------

@@ -1,20 +1,21 @@
-r"""Test whether the unlabelled points have the class shares of the labels.
+r"""Test whether the unlabelled points have the class proportions of the labels.
 
-They do not if, say, labels were drawn in equal numbers from classes of 90:10. The objective does
-not show this: it is lowest near even shares whatever the true ones are. But labelled and unlabelled
-points of a class have one distribution, so that a machine fitted without some labels ranks their
-points as it ranks the unlabelled points of their class. Let R be the share of the unlabelled points
-with smaller decision values. The mean of R over the unlabelled points is 1/2, so that
+They do not if, for example, equal numbers of labels were drawn from classes in the ratio 90:10. The
+objective does not show this, as its minimum is near equal proportions for any true ones. But
+labelled and unlabelled points of a class have the same distribution, so that a machine fitted
+without some labels ranks their points like the unlabelled points of their class. Let R be the
+fraction of the unlabelled points with smaller decision values. The mean of R over the unlabelled
+points is 1/2, so that
 
 .. math:: p \, E[R \mid +] + (1 - p) \, E[R \mid -] = \tfrac12
 
-for the true share p of the positive class, whatever the machine (a rank form of label shift
+for the true proportion p of the positive class and any machine (a rank form of label shift
 estimation, or quantification: M. Saerens, P. Latinne and C. Decaestecker, Neural Computation 14,
 21-41, 2002; Z. Lipton, Y.-X. Wang and A. Smola, ICML 2018). This gives a t-test of any p. Ranks
 need no threshold, which few labels would determine badly.
 
-The machine is least squares with balanced class weights: a few small systems. Support vector
-machines detected no more in the same draws.
+The machine is a least-squares classifier with balanced class weights, which takes a few small
+systems. Support vector machines detected no more differences in the same draws.
 """
 
 from __future__ import annotations
@@ -28,32 +29,33 @@ from scipy.special import stdtr
 from lapwing._arrays import Array, is_sparse
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 
-# Significance level; a false rejection costs accuracy. With 3 to 25 labels a class, drawn in equal
-# numbers, on seven sets of even classes, levels of 5, 2 and 1 % reject 5, 2 and 1 % of the draws.
-# On seven sets of 80:20 to 90:10, 10 labels a class reject 44, 34 and 26 %, and 25 labels 88, 82
-# and 79 %.
+# Significance level; a false rejection costs accuracy. On seven sets with equal classes and 3 to 25
+# labels per class, drawn in equal numbers, levels of 5, 2 and 1 % reject 5, 2 and 1 % of the draws.
+# On seven sets with ratios of 80:20 to 90:10 they reject 44, 34 and 26 % with 10 labels per class,
+# and 88, 82 and 79 % with 25.
 _LEVEL = 0.01
-# Labels of each class that the test needs. Fewer detect no more than chance on those sets, and
-# reject right shares where votes or weights choose the points of a column.
+# Minimum number of labels per class. With fewer, no more than chance is detected on those sets, and
+# true proportions are rejected if votes or weights select the points of a column.
 _LEAST = 10
-# With fewer labels, but at least so many of each class, a rejection is reported and not acted on.
-# In 60 draws on seven sets, this level and 4 labels a class reject 3 % of right shares and 10 % if
-# all unlabelled points are of one class (up to 20 % of the draws of a set); 6 labels 4 and 25 %, 9
-# labels 3 and 45 %. A level of 1 %, or one shared by several columns, rejects almost nothing.
+# With fewer labels, but at least this many per class, a rejection is reported but not acted on. In
+# 60 draws on seven sets with 4 labels per class, this level rejects 3 % of true proportions, and
+# 10 % if all unlabelled points are of one class (up to 20 % on a single set); with 6 labels 4 and
+# 25 %, with 9 labels 3 and 45 %. A level of 1 %, or one shared by several columns, rejects almost
+# nothing.
 _REPORTED_LEAST = 4
 _REPORTED_LEVEL = 0.025
-_FOLDS = 5  # ten reject no more
-_RIDGE = 0.01  # of the mean squared norm; 1 rejects as many
-_STEPS = 200  # of the grid of shares: half a percent
-_MOST_LABELS = 1000  # of a class; the systems cost their cube
+_FOLDS = 5  # ten folds reject no more
+_RIDGE = 0.01  # relative to the mean squared norm; 1 rejects as many
+_STEPS = 200  # grid of proportions with steps of half a percent
+_MOST_LABELS = 1000  # per class, as the systems take time in proportion to the cube
 
 
 class Contradiction(NamedTuple):
-    """Shares of the positive class that differ significantly."""
+    """Proportions of the positive class that differ significantly."""
 
     labels: float
     unlabeled: float  # an estimate
-    sure: bool = True  # whether the labels are enough to act on it
+    sure: bool = True  # whether there are enough labels to act on it
 
 
 class _Ranks(NamedTuple):
@@ -63,7 +65,7 @@ class _Ranks(NamedTuple):
     ----------
     mean, variance : float
     n : float
-        Labelled points, by weight.
+        Effective number of labelled points.
     """
 
     mean: float
@@ -74,7 +76,8 @@ class _Ranks(NamedTuple):
     def of(cls, ranks: Array, weights: Array) -> _Ranks:
         parts = weights / weights.sum()
         mean, n = float(parts @ ranks), 1 / float(parts @ parts)
-        # A prior of two observations with the variance 1/12 of uniform ranks: few agree by chance.
+        # The prior, two observations with the variance 1/12 of uniform ranks, avoids a variance
+        # near 0 if a few ranks agree by chance.
         spread = (n * float(parts @ (ranks - mean) ** 2) + 2 / 12) / (n + 2)
         return cls(mean, spread / n, n)
 
@@ -82,22 +85,23 @@ class _Ranks(NamedTuple):
 def contradiction(
     objective: LowDensityObjective, mass: Array, n_tests: int = 1
 ) -> Contradiction | None:
-    """Test the shares of the labels, and estimate those of the unlabelled points.
+    """Test the class proportions of the labels, and estimate those of the unlabelled points.
 
     Parameters
     ----------
     objective : LowDensityObjective
-        A column.
+        Objective of a column.
     mass : ndarray of shape (u,)
         Weights of its unlabelled points.
     n_tests : int, default=1
-        Number of tests of the fit, which share the level (Bonferroni).
+        Number of tests in the fit, which share the level (Bonferroni).
 
     Returns
     -------
     Contradiction or None
-        None if the test does not reject the shares of the labels, or if there are too few labels.
-        With fewer than ten labels of a class it is not `sure`, and needs four and a single test.
+        None if the test does not reject the proportions of the labels, or if there are too few
+        labels. With fewer than ten labels in a class it is not `sure`, and is only made with at
+        least four labels in each class and a single test.
     """
     y = objective.targets
     folds, chosen = _folds(objective)
@@ -122,18 +126,18 @@ def contradiction(
         return None
     shares = np.linspace(0, 1, _STEPS + 1)
     squares = _deviation(shares, up, down) ** 2
-    # Relative to the best share, which may not fit the ranks either.
+    # Relative to the best proportion, which may not fit the ranks either.
     t = np.sqrt(max(0.0, float(_deviation(labels, up, down)) ** 2 - squares.min()))
     level = _LEVEL / n_tests if sure else _REPORTED_LEVEL
     if 2 * stdtr(up.n + down.n - 2, -t) >= level:
         return None
-    # The posterior mean: the most likely share is often 0 or 1.
+    # The posterior mean, as the most likely proportion is often 0 or 1.
     likelihood = np.exp((squares.min() - squares) / 2)
     return Contradiction(labels, float(shares @ likelihood / likelihood.sum()), sure)
 
 
 def _deviation(share: Array | float, up: _Ranks, down: _Ranks) -> Array:
-    """Compute the deviation of the mean rank from 1/2 for a share, in standard errors."""
+    """Compute the deviation of the mean rank from 1/2 for a proportion, in standard errors."""
     mean = share * up.mean + (1 - share) * down.mean
     variance = share**2 * up.variance + (1 - share) ** 2 * down.variance
     return np.asarray((0.5 - mean) / np.sqrt(variance))
@@ -142,7 +146,8 @@ def _deviation(share: Array | float, up: _Ranks, down: _Ranks) -> Array:
 def _folds(objective: LowDensityObjective) -> tuple[int, Array]:
     """Return the number of folds, and the fold of each label, -1 if it is left out.
 
-    Labels are dealt out by the norms of their points, so that the order of rows has no effect.
+    Labels are assigned in the order of the norms of their points, so that the order of rows has no
+    effect.
     """
     norms = objective.labeled_norms
     fold = np.full(len(norms), -1)
@@ -157,7 +162,7 @@ def _folds(objective: LowDensityObjective) -> tuple[int, Array]:
 
 
 class _Machine(NamedTuple):
-    """Least squares on labelled points, from their inner products."""
+    """Least-squares classifier on labelled points, from their inner products."""
 
     points: CenteredFeatures  # of the labelled points
     gram: Array
@@ -166,7 +171,7 @@ class _Machine(NamedTuple):
 
     @classmethod
     def on(cls, objective: LowDensityObjective, used: Array) -> _Machine | None:
-        """Make the machine of some labels; None if all their points are equal."""
+        """Return the machine for some labels; None if all their points are equal."""
         points = objective.features.rows(objective.index[used])
         gram = _gram(points)
         if not np.trace(gram) > 0:
@@ -175,7 +180,7 @@ class _Machine(NamedTuple):
         return cls(points, gram, objective.targets[used], weights)
 
     def fitted(self, rows: Array) -> Function:
-        """Fit to the labels of a mask."""
+        """Fit to the labels selected by a mask."""
         y, weights = self.targets[rows], self.weights[rows].copy()
         for sign in (-1.0, 1.0):
             weights[y == sign] *= len(y) / (2 * weights[y == sign].sum())
