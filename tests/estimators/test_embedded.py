@@ -515,7 +515,7 @@ def test_wrong_epsilon(cls: type) -> None:
 
 def test_wrong_spaces() -> None:
     X, y, _ = clusters()
-    with pytest.raises(TypeError, match=r"space=3 is no space"):
+    with pytest.raises(TypeError, match=r"space=3 is not a space"):
         LapERLSClassifier(space=3).fit(X, y)
     with pytest.raises(TypeError, match=r"Did you mean space=Landmarks\(\)\?"):
         LapERLSClassifier(space=Landmarks).fit(X, y)

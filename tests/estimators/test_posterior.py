@@ -226,5 +226,5 @@ def test_what_has_no_deviations_says_so() -> None:
         early.predict(NEW, return_std=True)
     K = kernel_of(CASES["no graph"], X)
     given = LapRLSRegressor("precomputed", gamma_I=0, updatable=True).fit(K, Y)
-    with pytest.raises(ValueError, match=r"does not say how new points are like themselves"):
+    with pytest.raises(ValueError, match=r"no kernel values of new points with themselves"):
         given.predict(K, return_std=True)

@@ -863,7 +863,7 @@ COMBINATIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
         "balance='labels' determines the bias, but fit_intercept=False. Use "
         "fit_intercept=True, or balance=None.",
     ),
-    ({"space": "landmarks"}, TypeError, "space='landmarks' is no space. Use None (the full kernel"),
+    ({"space": "landmarks"}, TypeError, "space='landmarks' is not a space. Use None (the full"),
     ({"space": Landmarks}, TypeError, "Did you mean space=Landmarks()?"),
     ({"space": Landmarks(0)}, ValueError, "n_components=0 must be a whole number of at least 1"),
     ({"space": Landmarks(method="grid")}, ValueError, "method='grid' must be one of"),

@@ -109,6 +109,6 @@ class Strange:
 @every_taker
 def test_a_recipe_of_something_else_is_refused(estimator: Any) -> None:
     X, y, _ = data_for(estimator)
-    message = r"space=Strange\(\) makes str, not a space of functions\. Its space\(kernel, X\) must"
+    message = r"space=Strange\(\) returned str, not a space of functions\. Its method space\(kern"
     with pytest.raises(TypeError, match=message):
         estimator(space=Strange()).fit(X, y)

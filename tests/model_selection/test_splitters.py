@@ -254,7 +254,7 @@ def test_what_the_estimators_refuse_is_refused() -> None:
 @pytest.mark.parametrize("kind", EVERY)
 def test_one_label_a_class_leaves_nothing_to_hold_out(kind: type) -> None:
     y = ["a", None, "b", None, "c"]
-    with pytest.raises(ValueError, match=r"each of the 3 classes has one only.*Label another row"):
+    with pytest.raises(ValueError, match=r"each of the 3 classes has only one.*Label another row"):
         next(kind().split(y, y))
 
 
@@ -268,7 +268,7 @@ def test_whole_numbers_that_are_all_different_may_be_targets(kind: type) -> None
 @pytest.mark.parametrize("kind", FOR_REGRESSION)
 def test_one_target_leaves_nothing_to_hold_out(kind: type) -> None:
     y = [0.5, np.nan, np.nan]
-    with pytest.raises(ValueError, match="No target can be held out: y holds one only"):
+    with pytest.raises(ValueError, match="No target can be held out: y has only one"):
         next(kind().split(y, y))
 
 
@@ -334,7 +334,7 @@ def test_parameters_of_folds_are_checked_as_in_scikit_learn(options: Any, messag
 @pytest.mark.parametrize("kind", EVERY)
 def test_wrong_calls(kind: type) -> None:
     y = [0, 0, 0, 1, 1, 1, -1]
-    with pytest.raises(ValueError, match="y is needed to split"):
+    with pytest.raises(ValueError, match="y is required"):
         next(kind().split(y))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         next(kind().split([[0.0]], y))

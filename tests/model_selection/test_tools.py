@@ -238,7 +238,7 @@ def test_other_splitters_are_asked_for_labels_only() -> None:
     ("cv", "message"),
     [
         (LabeledShuffleSplit(5, test_size=6, random_state=0), "held out more than once"),
-        ([(np.flatnonzero(KNOWN), np.flatnonzero(~KNOWN))], "No labelled row is on a test side"),
+        ([(np.flatnonzero(KNOWN), np.flatnonzero(~KNOWN))], "No test set has a labelled row"),
     ],
 )
 def test_splits_that_give_no_answer_are_refused(cv: Any, message: str) -> None:
@@ -324,7 +324,7 @@ def test_weights_are_routed_as_the_scorer_inside_asks() -> None:
 
 def test_scorers_say_what_is_wrong() -> None:
     model = LapSVC().fit(X, Y)
-    with pytest.raises(ValueError, match=r"average can be given beside a metric .* is none"):
+    with pytest.raises(ValueError, match=r"average can only be given with a metric .* is not a"):
         labeled_scorer("f1", average="macro")
     with pytest.raises(ValueError, match="'no_such_score'"):
         labeled_scorer("no_such_score")

@@ -54,7 +54,7 @@ def test_given_centres_need_not_be_points():
             Landmarks(3, method="grid"),
             r"method='grid' must be one of 'random', 'kmeans'",
         ),
-        (Landmarks(centers=np.ones((2, 3))), r"centers have 3 features where X has 4"),
+        (Landmarks(centers=np.ones((2, 3))), r"centers have 3 features, but X has 4"),
         (Landmarks(centers=sp.csr_array(np.ones((2, 4)))), r"both be dense or both be sparse"),
     ],
 )
@@ -85,7 +85,7 @@ def test_the_linear_recipe_does_not_ask_for_a_kernel():
 def test_what_is_no_space_is_refused():
     for fine in (None, Landmarks(), Linear()):
         check_space(fine)
-    with pytest.raises(TypeError, match=r"space='linear' is no space\. Use None"):
+    with pytest.raises(TypeError, match=r"space='linear' is not a space\. Use None"):
         check_space("linear")
     with pytest.raises(TypeError, match=r"Did you mean space=Landmarks\(\)\?"):
         check_space(Landmarks)
@@ -106,5 +106,5 @@ def test_a_space_is_made_by_any_recipe():
     recipe = Mine()
     assert make_space(recipe, None, X) is recipe.made
     recipe.made = X
-    with pytest.raises(TypeError, match=r"space=Mine\(\) makes ndarray, not a space of functions"):
+    with pytest.raises(TypeError, match=r"space=Mine\(\) returned ndarray, not a space of func"):
         make_space(recipe, None, X)

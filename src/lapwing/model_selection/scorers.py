@@ -1,7 +1,7 @@
-"""Scorers that leave unlabelled rows out.
+"""Scorers that ignore unlabelled rows.
 
-scikit-learn's scorers compare answers with all that y holds. A row that is marked as unlabelled
-then counts as wrong, or as one more class, and a search chooses by it.
+scikit-learn's scorers compare predictions with all entries of y. Unlabelled rows then count as
+errors, or as a further class, and distort searches.
 """
 
 from __future__ import annotations
@@ -32,43 +32,43 @@ from lapwing.classes.markers import is_auto, missing_mask, read_column, unlabele
 from lapwing.estimators.template import only_labeled
 from lapwing.model_selection.splitters import LabeledKFold, LabeledStratifiedKFold, read_labels
 
-# What has a column a class, so that all models must know the same classes.
+# Methods with one column per class, for which all models must have the same classes.
 _BY_CLASS = frozenset({"decision_function", "predict_log_proba", "predict_proba"})
 
 
 def labeled_scorer(
     scoring: str | Callable[..., Any] | None = None, *, unlabeled: object = "auto", **kwargs: object
 ) -> LabeledScorer:
-    """Make a scorer that leaves unlabelled rows out.
+    """Make a scorer that ignores unlabelled rows.
 
-    Estimators of lapwing do this in their own `score`. This is for other scores, and for other
-    estimators. The splitters of `lapwing.model_selection` put no unlabelled row on a test side; but
-    training sides hold them, so that `learning_curve` and ``return_train_score=True`` need this,
-    and so does a y that holds numbers beside None, which scikit-learn's scorers refuse.
+    Estimators of lapwing do this in their own `score`; this function is for other scores and other
+    estimators. The test sets of the splitters of `lapwing.model_selection` have no unlabelled rows,
+    but their training sets do, so that `learning_curve` and ``return_train_score=True`` need such a
+    scorer. It also accepts numbers and None in y, for which scikit-learn's scorers raise an error.
 
     Parameters
     ----------
     scoring : str, callable or None, default=None
-        What to score by: a name that `sklearn.metrics.get_scorer` knows; a scorer
-        ``(estimator, X, y)``; a metric ``(y_true, y_pred)``, of which
-        `sklearn.metrics.make_scorer` makes a scorer; or None, which is the estimator's own `score`.
+        Score: a name of `sklearn.metrics.get_scorer`; a scorer ``(estimator, X, y)``; a metric
+        ``(y_true, y_pred)``, which is passed to `sklearn.metrics.make_scorer`; or None for the
+        method `score` of the estimator.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled rows, as for the estimator: give the same here. By default missing
-        values and, for classifiers, -1 if it is no class of the fit.
+        Marker of unlabelled rows; must be that of the estimator. By default missing values and, for
+        classifiers, -1 unless it is a class of the fit.
     **kwargs : dict
-        What `sklearn.metrics.make_scorer` takes beside a metric: ``greater_is_better``,
+        Further arguments of `sklearn.metrics.make_scorer` for a metric: ``greater_is_better``,
         ``response_method`` and parameters of the metric.
 
     Returns
     -------
     LabeledScorer
-        To be called as ``(estimator, X, y)``, or passed as ``scoring``.
+        Callable ``(estimator, X, y)``, for the parameter ``scoring`` of scikit-learn.
 
     Raises
     ------
     ValueError
-        If there are `kwargs` and `scoring` is no metric. The scorer raises it if no row is
-        labelled, or if a label that the fit did not know looks like a marker.
+        If there are `kwargs` and `scoring` is not a metric. The scorer raises it if no row is
+        labelled, or if a label unknown to the fit may be a marker.
 
     Examples
     --------
@@ -84,23 +84,22 @@ def labeled_scorer(
         scoring = make_scorer(scoring, **kwargs)
     elif kwargs:
         raise ValueError(
-            f"{', '.join(kwargs)} can be given beside a metric (y_true, y_pred) only, and "
-            f"scoring={scoring!r} is none. Make the scorer with sklearn.metrics.make_scorer, and "
-            "pass that."
+            f"{', '.join(kwargs)} can only be given with a metric (y_true, y_pred), and "
+            f"scoring={scoring!r} is not a metric. Pass a scorer of sklearn.metrics.make_scorer."
         )
     scorer = None if scoring is None else check_scoring(scoring=scoring)
     return LabeledScorer(scorer, unlabeled)
 
 
 class LabeledScorer:
-    """A scorer that leaves unlabelled rows out; `labeled_scorer` makes it.
+    """Scorer that ignores unlabelled rows, created by `labeled_scorer`.
 
     Parameters
     ----------
     scorer : callable or None
-        ``(estimator, X, y)``; None is the estimator's own `score`.
+        ``(estimator, X, y)``; None is the method `score` of the estimator.
     unlabeled : 'auto', number, str, None or NaN
-        What marks unlabelled rows.
+        Marker of unlabelled rows.
     """
 
     def __init__(self, scorer: Callable[..., Any] | None, unlabeled: object) -> None:
@@ -119,11 +118,11 @@ class LabeledScorer:
         X : array-like of shape (n_samples, n_features)
             Points.
         y : array-like of shape (n_samples,)
-            Labels, with the unlabelled marker where there is none.
+            Labels, with the marker `unlabeled` for unlabelled rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, if the score takes any.
+            Weights of the rows, if the score supports them.
         **params : dict
-            Whatever else the score takes.
+            Further arguments of the score.
 
         Returns
         -------
@@ -138,17 +137,17 @@ class LabeledScorer:
         return scorer(estimator, X, labels, **params)
 
     def get_metadata_routing(self) -> Any:
-        """Return the metadata requests of the scorer inside.
+        """Return the metadata requests of the wrapped scorer.
 
         Returns
         -------
         MetadataRequest
-            As ``set_score_request`` of the scorer inside has made it.
+            Requests set by ``set_score_request`` of the wrapped scorer.
         """
         return get_routing_for_object(self.scorer)
 
     def _accept_sample_weight(self) -> bool:
-        """Return whether the scorer inside takes weights, for scikit-learn's multi-scorers."""
+        """Return whether the wrapped scorer takes weights, for scikit-learn's multi-scorers."""
         ask = getattr(self.scorer, "_accept_sample_weight", None)
         return self.scorer is None or (ask is not None and bool(ask()))
 
@@ -189,14 +188,14 @@ def _refuse_markers(labels: Array, classes: Array, marker: object) -> None:
 
 
 class HeldOut(NamedTuple):
-    """Answers for the rows that were held out.
+    """Result of `labeled_cross_val_predict`.
 
     Parameters
     ----------
     rows : ndarray of int of shape (n_held_out,)
-        Labelled rows that were on a test side, ascending.
+        Labelled rows that were in a test set, ascending.
     predictions : ndarray of shape (n_held_out,) or (n_held_out, n_classes)
-        What was answered for each, by the model of the split that held it out.
+        Predictions of these rows by the models of the splits that held them out.
     """
 
     rows: Array
@@ -216,44 +215,44 @@ def labeled_cross_val_predict(
 ) -> HeldOut:
     """Predict each labelled row by a model fitted without its label.
 
-    It is `sklearn.model_selection.cross_val_predict` for partly labelled data. Scores that need
-    many rows or all classes at once (a confusion matrix, ROC AUC, log loss) are computed from its
-    answers: a test side of few labels is too small for them.
+    This is `sklearn.model_selection.cross_val_predict` for partly labelled data. Use it for scores
+    that need many rows or all classes (a confusion matrix, ROC AUC, log loss), for which test sets
+    of few labels are too small.
 
     Parameters
     ----------
     estimator : object
-        It is cloned for each split and stays as it is.
+        Estimator, cloned for each split and not modified.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All points, labelled or not.
     y : array-like of shape (n_samples,)
-        Labels, with the unlabelled marker where there is none.
+        Labels, with the marker `unlabeled` for unlabelled rows.
     cv : int, splitter, iterable or None, default=None
-        None and numbers are that many folds, 5 for None, of `LabeledStratifiedKFold` for
-        classifiers and of `LabeledKFold` for regressions. Of other test sides the unlabelled rows
-        are left out. Splitters with ``regression='auto'`` go by the estimator.
+        Number of folds (5 for None) of `LabeledStratifiedKFold` for classifiers or `LabeledKFold`
+        for regressors, or a splitter. Unlabelled rows in test sets are ignored. For splitters with
+        ``regression='auto'`` the type of the estimator decides.
     method : str, default='predict'
-        What is asked of each fit: ``'predict'``, ``'decision_function'``, ``'predict_proba'`` ...
+        Method of the fitted estimators to call: ``'predict'``, ``'decision_function'``,
+        ``'predict_proba'`` ...
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled rows, as for the estimator: give the same here. In a `cv` of your own
-        it is given there as well.
+        Marker of unlabelled rows; must be that of the estimator and of a given splitter.
     params : mapping, default=None
-        Parameters of `fit`, such as ``sample_weight``. Those with one value a row are cut to the
-        training side.
+        Parameters of `fit`, such as ``sample_weight``. Those with one value per row are restricted
+        to the training set.
     n_jobs : int, default=None
-        Splits that are fitted at the same time, as in scikit-learn.
+        Number of splits fitted in parallel, as in scikit-learn.
 
     Returns
     -------
     HeldOut
-        The rows and their answers: ``rows, predictions = labeled_cross_val_predict(...)``. Labels
-        that were never held out are not among them.
+        Rows and predictions: ``rows, predictions = labeled_cross_val_predict(...)``, without labels
+        that were never held out.
 
     Raises
     ------
     ValueError
-        If a row is held out twice, no labelled row is held out, or a training side lacks a class
-        and `method` has a column a class.
+        If a row is held out twice, no labelled row is held out, or a class is missing from a
+        training set and `method` returns a column per class.
 
     Examples
     --------
@@ -274,13 +273,13 @@ def labeled_cross_val_predict(
     splits = [(train, test) for train, test in splits if len(test)]
     if not splits:
         raise ValueError(
-            "No labelled row is on a test side. Hold out labels, with LabeledStratifiedKFold (or "
-            "LabeledKFold for a regression)."
+            "No test set has a labelled row. Hold out labels with LabeledStratifiedKFold, or "
+            "LabeledKFold for regression."
         )
     held = np.concatenate([test for _, test in splits])
     if len(np.unique(held)) < len(held):
         raise ValueError(
-            "A row is held out more than once, so that it has several answers. Hold out each label "
+            "A row is held out more than once, so it has several predictions. Hold out each label "
             "once, with LabeledStratifiedKFold, LabeledKFold or LeaveOneLabelOut."
         )
     answers = Parallel(n_jobs=n_jobs)(
@@ -296,7 +295,7 @@ def labeled_cross_val_predict(
 
 def _splitter(cv: Any, classifier: bool, unlabeled: object) -> Any:
     if cv is not None and not isinstance(cv, numbers.Integral):
-        if getattr(cv, "regression", None) == "auto":  # the estimator knows what y holds
+        if getattr(cv, "regression", None) == "auto":  # determined by the estimator
             cv = copy(cv)
             cv.regression = not classifier
         return check_cv(cv)
@@ -315,12 +314,12 @@ def _answer(
     method: str,
     params: dict[str, Any],
 ) -> tuple[Array, list[Any] | None, list[Warning]]:
-    """Predict a test side; return the answers, the known classes and the warnings."""
+    """Predict a test set; return the predictions, the classes of the model and the warnings."""
     n = _num_samples(X)
     for name, value in params.items():
         if hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n:
             params[name] = _safe_indexing(value, train)
-    # Not plain indices: of a precomputed kernel, columns are left out with the rows.
+    # Not plain indexing: for a precomputed kernel, columns are selected as well as rows.
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
     with heard() as said:
@@ -331,7 +330,7 @@ def _answer(
 
 
 def _tell(said: list[list[Warning]]) -> None:
-    """Warn once of what several fits warned of: their texts differ in numbers of their own rows."""
+    """Issue a warning of several fits once, although their texts differ in row numbers."""
     first: dict[type[Warning], str] = {}
     for warning in (warning for each in said for warning in each):
         first.setdefault(type(warning), str(warning))
@@ -341,13 +340,13 @@ def _tell(said: list[list[Warning]]) -> None:
 
 
 def _check_classes(known: list[list[Any] | None]) -> None:
-    """Raise if some fits did not know all classes."""
+    """Raise ValueError if a class is missing from a training set."""
     every = {label for classes in known for label in classes or ()}
     for split, classes in enumerate(known):
         lacking = sorted(every - set(classes or ()), key=str)
         if lacking:
             raise ValueError(
-                f"The training side of split {split} has no label of {lacking[0]!r}, so there is "
+                f"The training set of split {split} has no label of {lacking[0]!r}, so there is "
                 "no column for it. Use LabeledStratifiedKFold, which keeps a label of each class "
                 "there."
             )

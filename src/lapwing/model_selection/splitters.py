@@ -1,16 +1,16 @@
-"""Splitters that hold out labelled rows and nothing else.
+"""Splitters that hold out labelled rows only.
 
-scikit-learn's splitters deal out all rows. Where most have no label, the training side then loses
-unlabelled rows, the marker is stratified as if it were a class, and labels may all lie on one side.
-Here each training side holds every unlabelled row, and test sides hold labelled rows only.
+scikit-learn's splitters distribute all rows. If most are unlabelled, the training sets lose
+unlabelled rows, the marker is stratified like a class, and all labels may be in the same set.
+Here training sets contain all unlabelled rows, and test sets contain labelled rows only.
 
-A class must not be missing from a training side: a classifier cannot predict a class that it does
-not know, and with two classes there is no fit at all. So the only label of a class stays in every
-training side, and a warning says that no score includes this class.
+Every class must be in each training set: a classifier cannot predict a class without labels, and
+with two classes the fit would fail. So the only label of a class is in every training set, with a
+warning that no score includes this class.
 
-The training side starts with the labelled rows, the classes in turn, and ends with the unlabelled
-ones. `sklearn.model_selection.learning_curve` trains on the first rows of it: any number of them
-from one a class on is a problem that can be fitted.
+Training sets start with the labelled rows, with the classes in turn, and end with the unlabelled
+rows. As `sklearn.model_selection.learning_curve` trains on their first rows, every size of at least
+the number of classes can be fitted.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from lapwing.classes.labels import as_targets, code_classes
 from lapwing.classes.markers import is_auto, missing_mask, read_column, settle, unlabeled_mask
 from lapwing.exceptions import FewLabelsWarning
 
-_NAMED = 5  # classes that a message names before it counts the others
+_NAMED = 5  # classes listed in a message
 
 
 class LabeledSplitter(BaseCrossValidator):
-    """Base of the splitters; a final class says which labels are held out together."""
+    """Base of the splitters; a final class determines which labels are held out together."""
 
     unlabeled: Any
     regression: bool | str = False
@@ -46,21 +46,21 @@ class LabeledSplitter(BaseCrossValidator):
     def split(
         self, X: object, y: object = None, groups: object = None
     ) -> Iterator[tuple[Array, Array]]:
-        """Yield the sides of each split, as rows.
+        """Generate row indices of training and test sets.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Points; only their number counts.
+            Points; only their number is used.
         y : array-like of shape (n_samples,)
-            Labels, with the unlabelled marker where there is none.
+            Labels, with the marker `unlabeled` for unlabelled rows.
         groups : None
-            Not used: any other value is an error.
+            Not supported: any other value raises an error.
 
         Yields
         ------
         train : ndarray of int
-            Labelled rows that are not held out, the classes in turn, then all unlabelled rows.
+            Labelled rows that are not held out, with the classes in turn, then all unlabelled rows.
         test : ndarray of int
             Labelled rows that are held out, ascending.
 
@@ -72,7 +72,7 @@ class LabeledSplitter(BaseCrossValidator):
         Warns
         -----
         FewLabelsWarning
-            If some labels are never held out, or there are fewer folds than asked for.
+            If some labels are never held out, or there are fewer folds than requested.
         """
         self._refuse_groups(groups)
         check_consistent_length(X, y)
@@ -91,10 +91,10 @@ class LabeledSplitter(BaseCrossValidator):
 
     @abstractmethod
     def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
-        """Yield the positions of the labels on the training and test sides."""
+        """Yield the positions of the labels in the training and test sets."""
 
     def _warn_few(self, labels: SplitLabels) -> None:
-        """Warn of labels that are never held out."""
+        """Warn about labels that are never held out."""
         alone = np.flatnonzero(labels.alone)
         if labels.classes is None or labels.codes is None or not len(alone):
             return
@@ -102,7 +102,7 @@ class LabeledSplitter(BaseCrossValidator):
         shown = quoted(names, _NAMED)
         warn(
             f"{len(alone)} of {len(labels.rows)} labels are never held out: they are the only ones "
-            f"of their classes ({shown}), which no score will know anything of. Label "
+            f"of their classes ({shown}), so scores do not include these classes. Label "
             f"another row of each such class.{self._regression_hint(labels)}",
             FewLabelsWarning,
         )
@@ -123,33 +123,33 @@ class LabeledSplitter(BaseCrossValidator):
 
 
 class LabeledFolds(LabeledSplitter):
-    """A splitter that holds out each label once."""
+    """Splitter that holds out each label once."""
 
     n_splits: int
     shuffle: bool
     random_state: Any
 
     def __post_init__(self) -> None:
-        # scikit-learn's checks and messages.
+        # With the checks and messages of scikit-learn.
         KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
 
     def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
-        """Number of splits.
+        """Return the number of splits.
 
         Parameters
         ----------
         X : None
             Ignored.
         y : array-like of shape (n_samples,), default=None
-            Labels. Without them the answer is `n_splits`; there are fewer splits if fewer labels
-            can be held out.
+            Labels. Without them `n_splits` is returned, although there may be fewer splits if few
+            labels can be held out.
         groups : None
-            Not used: any other value is an error.
+            Not supported: any other value raises an error.
 
         Returns
         -------
         int
-            At most `n_splits`.
+            Number of splits, at most `n_splits`.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class LabeledFolds(LabeledSplitter):
         free = np.flatnonzero(~labels.alone)
         n_folds = self._n_folds(labels)
         folds = np.full(len(labels.rows), -1)
-        # All of one class where labels are targets of a regression.
+        # Targets of a regression are treated as one class.
         codes = np.zeros(len(free), dtype=np.intp) if labels.codes is None else labels.codes[free]
         folds[free] = self._deal(codes, n_folds)
         for fold in range(n_folds):
@@ -174,7 +174,7 @@ class LabeledFolds(LabeledSplitter):
 
     @abstractmethod
     def _deal(self, codes: Array, n_folds: int) -> Array:
-        """Assign labels to folds so that no class is in one fold only."""
+        """Assign labels to folds so that every class is in at least two."""
 
     def _warn_few(self, labels: SplitLabels) -> None:
         super()._warn_few(labels)
@@ -189,13 +189,13 @@ class LabeledFolds(LabeledSplitter):
 
 @parameters
 class LabeledKFold(LabeledFolds):
-    """K folds of the labelled rows, with unlabelled rows in every training side.
+    """K-fold splits of the labelled rows, with all unlabelled rows in every training set.
 
-    For regression, and for classes whose shares may differ from fold to fold; else take
-    `LabeledStratifiedKFold`. Folds are those that `sklearn.model_selection.KFold` makes of the
-    labelled rows alone. Where labels are classes, two things are different, so that each training
-    side knows each class: the only label of a class is never held out, and of a class that is all
-    in one fold the last label goes to the next fold.
+    For regression, and for classification if the class proportions may differ between folds;
+    otherwise use `LabeledStratifiedKFold`. The folds are those of `sklearn.model_selection.KFold`
+    on the labelled rows, with two exceptions for classification, so that each training set contains
+    every class: the only label of a class is never held out, and if all labels of a class are in
+    one fold, the last one is moved to the next fold.
 
     Parameters
     ----------
@@ -203,20 +203,20 @@ class LabeledKFold(LabeledFolds):
         Number of folds, at least 2. There are fewer, with a warning, if fewer labels can be held
         out.
     shuffle : bool, default=False
-        Whether labelled rows are shuffled before they are cut into folds.
+        Whether to shuffle the labelled rows before they are split into folds.
     random_state : int, RandomState instance or None, default=None
-        Source of the shuffling; give an int for the same folds in every call.
+        Seed of the shuffling; an int gives the same folds in every call.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled rows, as for the estimator: by default missing values and, in classes,
-        -1.
+        Marker of unlabelled rows, as for the estimator: by default missing values and, for
+        classification, -1.
     regression : 'auto' or bool, default='auto'
-        Whether y holds targets of a regression. 'auto': if there are numbers with fractions. Pass
-        True if targets are whole numbers, which are taken for classes otherwise. Of targets, only
+        Whether y has targets of a regression. 'auto' is True if there are numbers with fractions;
+        pass True if targets are whole numbers, which are classes otherwise. For regression, only
         missing values are unlabelled by default.
 
     See Also
     --------
-    LabeledStratifiedKFold : Folds with the same shares of the classes.
+    LabeledStratifiedKFold : Folds with the same class proportions.
     LeaveOneLabelOut : As many folds as labels.
 
     Examples
@@ -251,13 +251,12 @@ class LabeledKFold(LabeledFolds):
 
 @parameters
 class LabeledStratifiedKFold(LabeledFolds):
-    """Stratified K folds of the labelled rows.
+    """Stratified K-fold splits of the labelled rows; training sets have all unlabelled rows.
 
-    Every unlabelled row is in every training side and in no test side. Of each class there is a
-    label in every training side: the only label of a class is never held out, and a warning says
-    so. If every class has two labels or more, each label is held out once, and the folds are those
-    that `sklearn.model_selection.StratifiedKFold` makes of the labelled rows alone. Unlike there,
-    classes may all have fewer labels than there are folds.
+    Every training set contains a label of each class: the only label of a class is never held out,
+    with a warning. If every class has at least two labels, each label is held out once, and the
+    folds are those of `sklearn.model_selection.StratifiedKFold` on the labelled rows. Unlike there,
+    all classes may have fewer labels than there are folds.
 
     Parameters
     ----------
@@ -265,11 +264,11 @@ class LabeledStratifiedKFold(LabeledFolds):
         Number of folds, at least 2. There are fewer, with a warning, if fewer labels can be held
         out.
     shuffle : bool, default=False
-        Whether the labels of each class are shuffled before they are dealt out.
+        Whether to shuffle the labels of each class before they are distributed.
     random_state : int, RandomState instance or None, default=None
-        Source of the shuffling; give an int for the same folds in every call.
+        Seed of the shuffling; an int gives the same folds in every call.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled rows, as for the estimator: by default missing values and -1.
+        Marker of unlabelled rows, as for the estimator: by default missing values and -1.
 
     See Also
     --------
@@ -293,8 +292,8 @@ class LabeledStratifiedKFold(LabeledFolds):
     unlabeled: object = "auto"
 
     def _deal(self, codes: Array, n_folds: int) -> Array:
-        # Sorted by class and dealt out like cards: shares differ by one label at most, sizes too,
-        # and a class of two labels or more is never all in one fold.
+        # Sorted by class and distributed in turn: class counts and sizes of folds differ by at most
+        # one label, and a class of two or more labels is never in a single fold.
         dealt = np.arange(len(codes)) % n_folds
         random = check_random_state(self.random_state)
         _, first, place = np.unique(codes, return_index=True, return_inverse=True)
@@ -314,34 +313,33 @@ class LabeledStratifiedKFold(LabeledFolds):
 
 @parameters
 class LabeledShuffleSplit(LabeledSplitter):
-    """Random test sides of labelled rows, with unlabelled rows in every training side.
+    """Random splits of the labelled rows, with all unlabelled rows in every training set.
 
-    Where labels are classes, both sides are drawn with the shares of the classes, as near as whole
-    labels allow, and each class keeps a label in the training side: the only label of a class is
-    never held out, and the test side is smaller than asked for if need be.
+    For classification the splits are stratified, and every training set contains a label of each
+    class: the only label of a class is never held out, and the test set is smaller than requested
+    if necessary.
 
-    With `train_size`, the fit sees that many labels and all unlabelled rows: several sizes say how
-    much more labels would help.
+    With `train_size`, training sets contain this number of labels and all unlabelled rows. Several
+    sizes show how much more labels would help.
 
     Parameters
     ----------
     n_splits : int, default=10
         Number of draws.
     test_size : float, int or None, default=None
-        Labels to hold out: their share of all labels, or their number. None: what `train_size`
-        leaves, and a tenth if that is None too.
+        Fraction of the labels to hold out, or their number. None is the complement of `train_size`,
+        or a tenth if that is None as well.
     train_size : float, int or None, default=None
-        Labels to train on: their share of all labels, or their number, at least the number of
-        classes. None: all that are not held out. Labels that are on neither side are left out of
-        both, as if these rows were not there.
+        Fraction of the labels to train on, or their number, at least the number of classes. None
+        is the complement of the test set. Rows of other labels are in neither set.
     random_state : int, RandomState instance or None, default=None
-        Source of the draws; give an int for the same draws in every call.
+        Seed of the draws; an int gives the same draws in every call.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled rows, as for the estimator: by default missing values and, in classes,
-        -1.
+        Marker of unlabelled rows, as for the estimator: by default missing values and, for
+        classification, -1.
     regression : 'auto' or bool, default='auto'
-        Whether y holds targets of a regression. 'auto': if there are numbers with fractions. Pass
-        True if targets are whole numbers, which are taken for classes otherwise. Of targets, only
+        Whether y has targets of a regression. 'auto' is True if there are numbers with fractions;
+        pass True if targets are whole numbers, which are classes otherwise. For regression, only
         missing values are unlabelled by default.
 
     See Also
@@ -367,14 +365,14 @@ class LabeledShuffleSplit(LabeledSplitter):
     regression: bool | str = "auto"
 
     def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
-        """Number of draws.
+        """Return the number of draws.
 
         Parameters
         ----------
         X, y : None
             Ignored.
         groups : None
-            Not used: any other value is an error.
+            Not supported: any other value raises an error.
 
         Returns
         -------
@@ -404,33 +402,33 @@ class LabeledShuffleSplit(LabeledSplitter):
         n_classes = int(labels.codes.max()) + 1
         if self.train_size is not None and n_train < n_classes:
             raise ValueError(
-                f"train_size={self.train_size!r} leaves {n_train} labels to train on, and y has "
+                f"train_size={self.train_size!r} leaves {n_train} labels to train on, but y has "
                 f"{n_classes} classes: train on at least one label of each."
             )
         random = check_random_state(self.random_state)
         for _ in range(self.n_splits):
             queue = _in_proportion(labels.codes, random)
             test, rest = np.split(queue, [min(n_test, len(queue) - n_classes)])
-            # From the end: the last of the queue are one of each class.
+            # From the end of the queue, which has one label of each class.
             train = rest[::-1] if self.train_size is None else rest[::-1][:n_train]
             yield train, np.sort(test)
 
 
 @parameters
 class LeaveOneLabelOut(LabeledSplitter):
-    """Leave-one-out of the labels, with unlabelled rows in every training side.
+    """Leave-one-out splits of the labels, with all unlabelled rows in every training set.
 
-    The most that few labels can say. It takes as many fits as there are labels. The only label of a
-    class is never held out.
+    It takes as many fits as there are labels, and makes the best use of few labels. The only label
+    of a class is never held out.
 
     Parameters
     ----------
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled rows, as for the estimator: by default missing values and, in classes,
-        -1.
+        Marker of unlabelled rows, as for the estimator: by default missing values and, for
+        classification, -1.
     regression : 'auto' or bool, default='auto'
-        Whether y holds targets of a regression. 'auto': if there are numbers with fractions. Pass
-        True if targets are whole numbers, which are taken for classes otherwise. Of targets, only
+        Whether y has targets of a regression. 'auto' is True if there are numbers with fractions;
+        pass True if targets are whole numbers, which are classes otherwise. For regression, only
         missing values are unlabelled by default.
 
     See Also
@@ -454,7 +452,7 @@ class LeaveOneLabelOut(LabeledSplitter):
     regression: bool | str = "auto"
 
     def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
-        """Number of splits: labels that can be held out.
+        """Return the number of splits, which is the number of labels that can be held out.
 
         Parameters
         ----------
@@ -463,12 +461,12 @@ class LeaveOneLabelOut(LabeledSplitter):
         y : array-like of shape (n_samples,)
             Labels.
         groups : None
-            Not used: any other value is an error.
+            Not supported: any other value raises an error.
 
         Returns
         -------
         int
-            At most the number of labels.
+            Number of splits, at most the number of labels.
 
         Raises
         ------
@@ -485,14 +483,14 @@ class LeaveOneLabelOut(LabeledSplitter):
 
 
 def _in_proportion(codes: Array, random: np.random.RandomState) -> Array:
-    """Shuffle positions so that every beginning has the classes in proportion.
+    """Shuffle positions so that every initial part is stratified.
 
-    The last ones are one of each class, so that any smaller beginning leaves a label of each.
+    The last positions are one of each class, so that a label of each class remains.
     """
     time = np.empty(len(codes))
     for code in np.unique(codes):
         members = random.permutation(np.flatnonzero(codes == code))
-        # One at random in each of as many equal parts of (0, 1) as the class has labels.
+        # One random number in each of n equal parts of (0, 1) for a class with n labels.
         time[members] = (np.arange(len(members)) + random.uniform(size=len(members))) / len(members)
         time[members[-1]] = 1 + random.uniform()
     return np.argsort(time)
@@ -501,12 +499,12 @@ def _in_proportion(codes: Array, random: np.random.RandomState) -> Array:
 def _nothing_to_hold_out(labels: SplitLabels) -> str:
     if labels.classes is None:
         return (
-            "No target can be held out: y holds one only, and one must stay to learn from. Give at "
+            "No target can be held out: y has only one, and one is needed for training. Give at "
             "least two."
         )
     return (
-        f"No label can be held out: each of the {len(labels.classes)} classes has one only, which "
-        "must stay in the training side. Label another row of a class."
+        f"No label can be held out: each of the {len(labels.classes)} classes has only one, which "
+        "must be in the training set. Label another row of a class."
     )
 
 
@@ -557,19 +555,18 @@ def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> SplitLa
     ----------
     y : array-like of shape (n_samples,)
     marker : 'auto', number, str, None or NaN
-        What marks unlabelled rows, see `lapwing.classes.markers`.
+        Marker of unlabelled rows, see `lapwing.classes.markers`.
     regression : 'auto' or bool
-        Whether y holds targets of a regression. 'auto': if it holds numbers with fractions, which
-        no class has.
+        Whether y has targets of a regression. 'auto' is True if y has numbers with fractions.
 
     Raises
     ------
     ValueError
-        No label, one class only, a marker that cannot be meant, values that are neither classes nor
-        numbers.
+        If there is no label or only one class, the marker is ambiguous, or values are neither
+        classes nor numbers.
     """
     if y is None:
-        raise ValueError("y is needed to split: it says which rows have a label.")
+        raise ValueError("y is required to determine which rows have a label.")
     if not (regression is True or regression is False or regression == "auto"):
         raise ValueError(f"regression={regression!r} must be True, False or 'auto'.")
     column = read_column(y)
@@ -581,14 +578,14 @@ def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> SplitLa
         return SplitLabels(
             labeled, np.flatnonzero(~coded.labeled), coded.classes, coded.codes[labeled]
         )
-    # A regression does not take -1 for a marker by itself: it is as good a target as any.
+    # In regression -1 is not a marker by default, as it may be a target.
     mask = unlabeled_mask(column, None if is_auto(marker) else marker)
     known = ~mask & ~missing_mask(column)
     as_targets(column[known])
     if not known.any():
         raise ValueError(
             f"y holds no label: all {len(column)} entries mark unlabelled rows. Give at least two "
-            "targets, one to hold out and one to learn from."
+            "targets, one to hold out and one for training."
         )
     return SplitLabels(np.flatnonzero(known), np.flatnonzero(~known))
 

@@ -1,27 +1,26 @@
-"""The protocol of spaces of functions.
+"""Protocol of function spaces.
 
-A space holds the n training points, and functions h(x) = sum_j a_j phi_j(x) given by m
-coefficients. Everything is in blocks of columns: coefficients (m, c), values (n, c).
+A space has n training points, and its functions h(x) = sum_j a_j phi_j(x) have m coefficients.
+Several functions are columns of blocks: coefficients (m, c), values (n, c).
 
     values(a)      Phi a, the values of the functions on the training points
     represent(u)   coefficients of sum_i u_i k(x_i, .), the adjoint of `values` in the metric of
                    the function space: <represent(u), h> = u' values(h)
     dot(a, b, .)   <a, b> = a'Gb column by column
 
-Losses and graphs live on values and give a vector u on the points, so the gradient of a whole
-objective in the metric of the function space is represent(u) + gamma_A a. For the full kernel
-this is the LapSVM paper's preconditioning by K (Section 3.2), at no cost.
+Losses and graphs are functions of the values, with a gradient u on the points, so the gradient of
+the whole objective in the metric of the function space is represent(u) + gamma_A a. For the full
+kernel this is the preconditioning by K of the LapSVM paper (Section 3.2), at no cost.
 
-    system(...)    direct solver of quadratic models (Newton, dual, closed forms)
-    gram()         the kernel matrix of the points, for solvers that factor it
-    blocks()       row blocks of the design Phi, for methods that only sum over points
-    design()       the design as what sums over points are cheapest with
-    restrict(rows) the space on some of the points, and the way back from its coefficients
-    function(...)  the fitted functions, for new points
+    system(...)    direct solver of quadratic models (Newton, dual, closed forms) gram()         the
+    kernel matrix of the points, for solvers that factor it blocks()       row blocks of the design
+    Phi, for methods that only sum over points design()       the design in the form in which sums
+    over points are cheapest restrict(rows) the space on some of the points, with the map of
+    coefficients back function(...)  the fitted functions, for new points
 
 The members are `FullKernelSpace` (Phi = G = K), `LinearSpace` (Phi = X, G = I) and `MappedSpace`
-(Phi = psi(X), G = I). What is large in them, K or psi(X), is an array, or an operator that computes
-its row blocks whenever it is applied: the space is the same.
+(Phi = psi(X), G = I). The large matrix, K or psi(X), is an array, or an operator that computes its
+row blocks whenever it is applied.
 """
 
 from __future__ import annotations
@@ -49,19 +48,19 @@ Quadratic: TypeAlias = Callable[[Array], Coefficients]
 
 
 class Design(NamedTuple):
-    """Design Phi = P A with P in row blocks, so that sums over points are of P and lifted once.
+    """Design Phi = P A with P in row blocks, so that sums over points need P only.
 
-    A Gram matrix of P costs a third of one of P A, whose rows are lifted one by one. But where A is
-    large, the small directions of P'P drown in its rounding, and rows have to be lifted.
+    The Gram matrix of P costs a third of that of P A computed from its rows. But if A is large,
+    small directions of P'P are lost to rounding, and P A must be computed row by row.
     """
 
     parts: Callable[[], Iterator[tuple[slice, Any]]]
-    """() -> (rows, what those rows of P are made of), of all points in order."""
+    """() -> (rows, data from which these rows of P are computed), for all points in order."""
     rows_of: Callable[[Any], Array]
     """Function from rows to dense rows of P (b, width); threads may share the calls."""
     width: int
     lift: Array | None = None  # A (width, m); None: the identity
-    rounding: float = 0.0  # of A'(P'DP)A for weights that sum to one, about
+    rounding: float = 0.0  # approximate rounding of A'(P'DP)A for weights that sum to one
 
 
 class QuadraticSystem(Protocol):
@@ -73,7 +72,7 @@ class QuadraticSystem(Protocol):
 
 @runtime_checkable
 class Space(Protocol):
-    """A space of functions on the training points; see the module."""
+    """Space of functions on the training points; see the module."""
 
     @property
     def n_points(self) -> int: ...
@@ -98,23 +97,23 @@ class Space(Protocol):
         """Kernel matrix (n, n) of the points, dense, in float64."""
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks of Phi, dense, one in memory at a time."""
+        """Iterate over dense row blocks of Phi, one in memory at a time."""
 
     def design(self) -> Design:
-        """Phi as it is summed over points."""
+        """Return Phi in the form for sums over points."""
 
     def stored(self) -> Self:
-        """Hold features that are computed block by block in memory, for many passes."""
+        """Store features that are computed in blocks in memory, for many passes."""
 
     def restrict(self, rows: Array) -> Restriction:
         """Restrict to some points, distinct and in order, in orthonormal coordinates."""
 
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
-        """Make the functions with these coefficients, in the precision of the space."""
+        """Create the functions with these coefficients, in the precision of the space."""
 
 
 class CoordinateSpace(Space, Protocol):
-    """A space with orthonormal coordinates, G = I, and an explicit design Phi."""
+    """Space with orthonormal coordinates, G = I, and an explicit design Phi."""
 
     @property
     def features(self) -> Any:
@@ -122,8 +121,8 @@ class CoordinateSpace(Space, Protocol):
 
 
 class Restriction(NamedTuple):
-    """A space on some of the points of another one."""
+    """Space on some of the points of another one."""
 
     space: CoordinateSpace
     embed: Callable[[Array], Array]
-    """Coefficients (r,) or (r, c) there -> coefficients of the same functions in the other."""
+    """Map coefficients (r,) or (r, c) to those of the same functions in the other space."""

@@ -1,4 +1,4 @@
-"""The full-kernel space: h = sum_i a_i k(x_i, .) over all training points, Phi = G = K."""
+"""Full-kernel space: h = sum_i a_i k(x_i, .) over all training points, Phi = G = K."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from lapwing.spaces.mapped import full_map
 from lapwing.spaces.systems import expansion_system
 
 _OWN_ROWS = 64  # whose kernel values with themselves are computed at a time
-_KEEPING = Lock()  # threads share the pairs of a fit
-_KEPT_BYTES = 2**28  # of factored restrictions, which cost the cube of their points to make again
+_KEEPING = Lock()  # threads share the restrictions of a fit
+_KEPT_BYTES = 2**28  # limit of cached restrictions, whose factorisations take cubic time
 
 
 class ComputedKernel(LinearOperator):
-    """Kernel matrix of points that is computed in every product, a row block at a time.
+    """Kernel matrix of points that is computed anew in every product, in row blocks.
 
     Parameters
     ----------
     kernel : Kernel
-        Not a precomputed one, whose matrix is there already.
+        Kernel, not precomputed.
     X : ndarray or CSR of shape (n, n_features)
     """
 
@@ -44,15 +44,15 @@ class ComputedKernel(LinearOperator):
         return self.kernel.expand(self.X, self.X, coef.astype(self.dtype, copy=False))
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks of the matrix."""
+        """Iterate over row blocks of the matrix."""
         return self.kernel.cross_blocks(self.X, self.X)
 
     @cached_property
     def formed(self) -> Array:
         """Matrix in float64, cached for further factorisations.
 
-        In float64 from the start: rounded to float32 it has negative eigenvalues, which solvers'
-        large factors make larger than the identity they are added to.
+        It is computed in float64: rounded to float32 it has negative eigenvalues, which after
+        multiplication by large factors of solvers exceed the identity that is added.
         """
         return np.asarray(self.kernel.gram(self.X.astype(np.float64)))
 
@@ -64,13 +64,13 @@ class FullKernelSpace:
     Attributes
     ----------
     K : ndarray, sparse or ComputedKernel of shape (n, n)
-        Kernel matrix; a sparse one is only ever applied, at the cost of its non-zeros.
+        Kernel matrix; a sparse matrix is only used in products.
     kernel : Kernel or None
-        For new points; None if the space is only used on its own points.
+        Kernel for new points; None if the space is only used on its own points.
     basis : array-like or sparse of shape (n, n_features) or None
         The points; None if precomputed.
     rows : ndarray of shape (n,) or None
-        Rows of the user's X that the points are.
+        Row numbers of the points in the user's X.
     """
 
     K: Any
@@ -80,7 +80,7 @@ class FullKernelSpace:
 
     @classmethod
     def computed(cls, kernel: Kernel, X: PointData, rows: Array | None = None) -> FullKernelSpace:
-        """Make the space of a kernel whose matrix is not held, unless it is computed already."""
+        """Create the space with a matrix that is computed in products, unless it is cached."""
         if kernel.precomputed:
             return cls(X, kernel, None, rows)
         return cls(ComputedKernel(kernel, X), kernel, X, rows)
@@ -101,18 +101,18 @@ class FullKernelSpace:
         return self.K @ coef
 
     def represent(self, u: Array) -> Any:
-        # Phi = G = K, hence G^-1 Phi'u = u: the LapSVM paper's preconditioning by K, for nothing.
+        # Phi = G = K, hence G^-1 Phi'u = u: the preconditioning by K of the LapSVM paper is free.
         return u
 
     def dot(self, a: Array, b: Array, values_b: Array) -> Any:
-        # a'K b from the values K b, which are there: no second product with K.
+        # a'K b is computed from the values K b, without a second product with K.
         return column_dot(a, values_b)
 
     def system(
         self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
     ) -> QuadraticSystem:
         n = self.n_points
-        # A float64 K is used as it is. With a graph there are S K and the factor beside it.
+        # A float64 K is not copied. With a graph, S K and the factor are in memory as well.
         copies = 0 if isinstance(self.K, np.ndarray) and self.K.dtype == np.float64 else 1
         copies += 0 if smoothness is None else 2
         require_memory(
@@ -170,8 +170,8 @@ class FullKernelSpace:
             block = K[rows][:, rows] if is_sparse(K) else K[np.ix_(rows, rows)]
             basis = None if self.basis is None else self.basis[rows]
         own = rows if self.rows is None else self.rows[rows]
-        # Coordinates and not an expansion: their norm is that of the vector, which the methods of
-        # low density want, and no digits are lost to a low rank (errata L14).
+        # Coordinates and not an expansion: their norm is Euclidean, which the low-density methods
+        # need, and low rank causes no loss of precision (errata L14).
         part = full_map(kernel, block, basis, own)
         assert part.pivots is not None
         at = rows if kernel.precomputed else rows[part.pivots]
@@ -199,12 +199,12 @@ class FullKernelSpace:
         Raises
         ------
         ValueError
-            For a matrix that was given, which has no values of new points with themselves.
+            If the matrix was given, so that the values of new points with themselves are unknown.
         """
         kernel = self._known_kernel()
         if kernel.precomputed:
             raise ValueError(
-                "kernel='precomputed' does not say how new points are like themselves: give the "
+                "kernel='precomputed' has no kernel values of new points with themselves: give the "
                 "kernel as a function."
             )
         cross = np.empty((X.shape[0], self.n_points))
@@ -217,5 +217,5 @@ class FullKernelSpace:
 
     def _known_kernel(self) -> Kernel:
         if self.kernel is None:
-            raise ValueError("This space was made without a kernel: it knows its own points only.")
+            raise ValueError("This space has no kernel, so it cannot be evaluated at new points.")
         return self.kernel

@@ -1,4 +1,4 @@
-"""The linear space: h(x) = w'x for dense or sparse X; the kernel matrix X X' is never formed."""
+"""Linear space: h(x) = w'x for dense or sparse X; the kernel matrix X X' is never formed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from lapwing.spaces.functions import LinearFunction
 from lapwing.spaces.mapped import factored_restriction, same_coordinates
 from lapwing.spaces.systems import Coordinates
 
-# Few sparse points are taken in coordinates of their own, where their number squared is below so
-# many times that of the features: a product with 500 dense rows of 500 costs less than what L-BFGS
-# does with vectors of 20,000.
+# Few sparse points are represented by dense coordinates if their number squared is less than this
+# factor times the number of features: a product with 500 dense rows of 500 costs less than the
+# vector operations of L-BFGS in dimension 20,000.
 _WIDE = 20
 
 
@@ -33,9 +33,9 @@ class LinearSpace(Coordinates):
     ----------
     X : ndarray, sparse or Rows of shape (n, m)
     columns : ndarray of shape (m,) or None
-        Which of the user's features these are, where it is some of them only.
+        Indices of these columns among the user's features; None if all are used.
     n_features : int
-        Of them all.
+        Number of the user's features.
     """
 
     X: Any
@@ -44,10 +44,10 @@ class LinearSpace(Coordinates):
 
     @classmethod
     def of_used(cls, X: PointsLike) -> LinearSpace:
-        """Make the space without the features that are 0 at all points, if they are many.
+        """Create the space, without features that are 0 at all points if these are many.
 
-        Hashed text has 2^18 columns and uses thousands: vectors of coefficients would cost more
-        than the products.
+        Hashed text has 2^18 columns, of which only thousands are used: operations on vectors of
+        coefficients would cost more than the products.
         """
         if is_sparse(X):
             used = np.unique(X.indices)
@@ -68,7 +68,7 @@ class LinearSpace(Coordinates):
         """Split X and its transpose for products in threads; None if X is not a CSR matrix."""
         if not is_sparse(self.X) or self.X.format != "csr":
             return None
-        # Gathering is faster than scattering, beside what threads save: 16 ms and not 24.
+        # Gathering is faster than scattering, besides the gain by threads: 16 ms instead of 24.
         return SharedRows(self.X), SharedRows(self.X.T.tocsr())
 
     def values(self, coef: Array) -> Any:
@@ -94,7 +94,7 @@ class LinearSpace(Coordinates):
         few = len(rows) < self.n_coef and len(rows) ** 2 < _WIDE * self.n_coef
         if not (few and is_sparse(X)):
             return same_coordinates(replace(self, X=X))
-        # Not picked out of the products of all points: those are far apart in memory.
+        # Not selected from the products of all points, which are far apart in memory.
         gram = safe_sparse_dot(X, X.T, dense_output=True)
         return factored_restriction(X, gram, self.function)
 

@@ -1,4 +1,4 @@
-"""Recipes for ``space=``: the functions that a method uses."""
+"""Recipes for ``space=``, the function space of a method."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from lapwing.spaces.base import Space
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import landmark_map
 
-_POINTS_PER_CENTER = 100  # of points on disk
+_POINTS_PER_CENTER = 100  # size of the k-means sample of points on disk
 _SELECTIONS = ("random", "kmeans")
 
 
 @runtime_checkable
 class SpaceRecipe(Protocol):
-    """Recipe of a space of points and a kernel."""
+    """Recipe that creates a space from points and a kernel."""
 
     def space(self, kernel: Kernel | None, X: PointData, /) -> Space:
-        """Make the space of the training points X; the kernel is None for ``kernel='linear'``."""
+        """Create the space of the training points X; the kernel is None for ``kernel='linear'``."""
 
 
 @parameters
 class Landmarks(BaseEstimator):
-    """Expansions over a few landmarks instead of all points: the subset of regressors.
+    """Kernel expansions over a few landmarks instead of all points (subset of regressors).
 
-    f = sum_j a_j k(z_j, .) with r landmarks z_j (QN-S3VM paper, Section 3.3.2): O(n r) memory and
-    time a product instead of O(n^2), after O(n r^2) once. With all points as landmarks the space is
-    that of the full kernel.
+    f = sum_j a_j k(z_j, .) with r landmarks z_j (QN-S3VM paper, Section 3.3.2). Memory and time of
+    a product are O(n r) instead of O(n^2), after O(n r^2) once. With all points as landmarks it is
+    the space of the full kernel.
 
     Parameters
     ----------
     n_components : int, default=1000
-        r; all points are taken where there are fewer.
+        r, at most the number of points.
     method : {'random', 'kmeans'}, default='random'
-        'random' draws training points; 'kmeans' takes the centres of a mini-batch k-means, which
-        cover the data with fewer landmarks (dense points only).
+        'random' draws training points; 'kmeans' uses the centres of mini-batch k-means, which cover
+        the data with fewer landmarks (dense points only).
     centers : array-like of shape (r, n_features) or None, default=None
-        The landmarks themselves; the other parameters are then not looked at.
+        Given landmarks; the other parameters are then ignored.
     random_state : int, RandomState instance or None, default=0
-        Of the draw.
+        Seed of the random choice.
 
     Examples
     --------
@@ -70,17 +70,17 @@ class Landmarks(BaseEstimator):
         Parameters
         ----------
         X : ndarray, CSR or Rows of shape (n, n_features)
-            Training points. Of rows on disk k-means sees a sample of 100 a landmark.
+            Training points. For rows on disk, k-means uses a sample of 100 points per landmark.
 
         Returns
         -------
         ndarray or CSR of shape (r, n_features)
-            In the precision of X.
+            Landmarks, in the precision of X.
 
         Raises
         ------
         ValueError
-            For parameters out of range, centres that do not go with X, or sparse X with
+            If a parameter is out of range, centres do not match X, or X is sparse with
             ``method='kmeans'``.
         """
         if not is_rows(X):
@@ -112,27 +112,27 @@ class Landmarks(BaseEstimator):
         )
         if centers.shape[1] != X.shape[1]:
             raise ValueError(
-                f"centers have {centers.shape[1]} features where X has {X.shape[1]}: give "
-                "landmarks in the space of the points."
+                f"centers have {centers.shape[1]} features, but X has {X.shape[1]}: give "
+                "landmarks with the features of X."
             )
         if is_sparse(centers) != is_sparse(X):
             raise ValueError("centers and X must both be dense or both be sparse.")
         return centers
 
     def space(self, kernel: Kernel | None, X: PointData, /) -> Space:
-        """Make the space of the training points X.
+        """Create the space of the training points X.
 
         Parameters
         ----------
         kernel : Kernel or None
-            None for ``kernel='linear'``, which needs no landmarks and is refused.
+            Kernel; None (for ``kernel='linear'``) raises an error.
         X : ndarray or CSR of shape (n, n_features)
             Training points.
 
         Returns
         -------
         MappedSpace
-            With explicit coordinates of the points, computed whenever they are applied.
+            Space with explicit coordinates of the points, computed whenever they are applied.
 
         Raises
         ------
@@ -153,30 +153,30 @@ class Landmarks(BaseEstimator):
 
 
 class Linear(BaseEstimator):
-    """Linear functions w'x of the features, dense or sparse, for any kernel.
+    """Linear functions w'x of the features, dense or sparse, whatever the kernel.
 
-    The same as ``kernel='linear'`` with ``space=None``.
+    Equivalent to ``kernel='linear'`` with ``space=None``.
     """
 
     def space(self, kernel: Kernel | None, X: PointData, /) -> Space:
-        """Make the space of the training points X.
+        """Create the space of the training points X.
 
         Parameters
         ----------
         kernel : Kernel or None
-            Not looked at.
+            Ignored.
         X : ndarray or CSR of shape (n, n_features)
             Training points.
 
         Returns
         -------
         LinearSpace
-            With the points as they are.
+            Space of the points.
         """
         return LinearSpace(X)
 
 
-# A new recipe is one class above and one line here.
+# A new recipe takes one class above and one line here.
 SPACES: dict[str, type[SpaceRecipe]] = {"Landmarks": Landmarks, "Linear": Linear}
 
 
@@ -186,29 +186,29 @@ def check_space(space: object) -> None:
     Raises
     ------
     TypeError
-        Naming what may be given.
+        If it is anything else; the message lists the recipes.
     """
     if space is None or (isinstance(space, SpaceRecipe) and not isinstance(space, type)):
         return
     called = f" Did you mean space={space.__name__}()?" if isinstance(space, type) else ""
     raise TypeError(
-        f"space={space!r} is no space. Use None (the full kernel) or one of "
+        f"space={space!r} is not a space. Use None (the full kernel) or one of "
         f"{', '.join(f'{name}(...)' for name in SPACES)}.{called}"
     )
 
 
 def make_space(recipe: SpaceRecipe, kernel: Kernel | None, X: PointData) -> Space:
-    """Make the space of training points by a recipe, possibly of a user.
+    """Create the space of training points by a recipe, which may be user-defined.
 
     Raises
     ------
     TypeError
-        If it makes something else.
+        If the recipe returns anything but a space.
     """
     space = recipe.space(kernel, X)
     if not isinstance(space, Space):
         raise TypeError(
-            f"space={recipe!r} makes {type(space).__name__}, not a space of functions. Its "
-            "space(kernel, X) must return what that of Landmarks or Linear does."
+            f"space={recipe!r} returned {type(space).__name__}, not a space of functions. Its "
+            "method space(kernel, X) must return a space, like that of Landmarks or Linear."
         )
     return space
