@@ -1,11 +1,12 @@
-"""Warnings that lapwing gives, so that each can be filtered by its class, and its own error.
+"""Warnings and errors of lapwing, with a class each for filtering.
 
-Each message says what was seen in your data and what to do; the page of a class says it in general.
+Every message describes the problem in the data and a remedy; the documentation of the class
+describes them in general.
 
-Not converging is scikit-learn's own `sklearn.exceptions.ConvergenceWarning`: a solver stopped
-before its answer was as exact as ``tol`` asks for. The answer may be good all the same. The message
-says how far it is from the optimum and what to change, such as a larger ``max_iter`` or ``tol``.
-Most often the features are not standardised, or a weight is far from its default.
+If a solver stops before it reaches ``tol``, there is a `sklearn.exceptions.ConvergenceWarning`. The
+result may still be good. The message has the distance from the optimum and a remedy, such as a
+larger ``max_iter`` or ``tol``. Most often the features are not standardised, or a parameter is far
+from its default.
 """
 
 __all__ = [
@@ -36,169 +37,167 @@ __all__ = [
 
 
 class LapwingWarning(UserWarning):
-    """Base class of lapwing's warnings."""
+    """Base class of the warnings of lapwing."""
 
 
 class NothingUnlabeledWarning(LapwingWarning):
-    """No row of y is unlabelled: perhaps the marker is counted as a class.
+    """No row of y is unlabelled; the marker may have been read as a class.
 
-    A fit without unlabelled rows is a supervised one. If some rows have no label, leave them
-    missing in y (None or NaN), or name what marks them: ``unlabeled='?'``.
+    Without unlabelled rows the fit is supervised. If some rows have no label, set them to a missing
+    value in y (None or NaN), or pass their marker: ``unlabeled='?'``.
     """
 
 
 class UnlabeledMarkerWarning(LapwingWarning):
-    """What marks the unlabelled rows of y may not be what was meant.
+    """The marker of unlabelled rows in y is ambiguous.
 
-    The message names the value that is in doubt. Pass ``unlabeled=`` with the value that marks
-    rows without a label; ``unlabeled=None`` says that only missing values do.
+    The message names the value in question. Pass the marker as ``unlabeled=``; with
+    ``unlabeled=None`` only missing values are unlabelled.
     """
 
 
 class SimilarLabelsWarning(LapwingWarning):
-    """A label is written almost as another one: perhaps it is a slip.
+    """Two labels differ so little that one may be a typing error.
 
-    The message names both. Correct it, or leave this warning aside if they are two classes.
+    The message names both. Correct the label, or ignore the warning if they are different classes.
     """
 
 
 class ManyClassesWarning(LapwingWarning):
-    """Most labels are texts of their own: perhaps they are names of rows and no classes.
+    """Most labels are distinct strings; they may be names of rows instead of classes.
 
-    Give the column of the classes, or ignore this warning if there really are so many.
+    Use the column of the classes, or ignore the warning if there are so many classes.
     """
 
 
 class UnlabeledComponentWarning(LapwingWarning):
-    """Some connected component of the graph holds no labelled point.
+    """A connected component of the graph has no labelled point.
 
-    No label reaches its points through the graph: their answers rest on the kernel, or on the sizes
-    of the classes, alone. Label one row in each such component; the message names rows. If a
-    component should not be one, more neighbours join it, such as ``graph=KNNGraph(10)``.
+    The predictions of its points depend only on the kernel or the class proportions. Label a row in
+    each such component; the message names rows. If components should be connected, use more
+    neighbours, such as ``graph=KNNGraph(10)``.
     """
 
 
 class SingleClassWarning(LapwingWarning):
-    """All unlabelled points were given the same class.
+    """All unlabelled points were predicted to be in the same class.
 
-    The features, the kernel or the graph are often on the wrong scale: standardise the
-    features, or change ``gamma``. Where labels of one class far outnumber the others, give
-    ``class_weight='balanced'`` or the sizes of the classes.
+    Often the features, the kernel or the graph have the wrong scale: standardise the features, or
+    change ``gamma``. If one class has many more labels than the others, use
+    ``class_weight='balanced'`` or give the class proportions.
     """
 
 
 class TiedPointsWarning(LapwingWarning):
-    """Answers depend on the order of the columns, as directions tie.
+    """The result depends on the order of the columns, because directions are tied.
 
-    Directions are equally good, and another order of the columns gives another answer. The
-    message names a method that has no such ties.
+    Several directions are equally good, and another order of the columns gives another result. The
+    message names a method without such ties.
     """
 
 
 class BalanceWarning(LapwingWarning):
-    """The shares of the classes that S3VC was to hold contradict the labelled points.
+    """The class proportions of the balance constraint of S3VC contradict the labelled points.
 
-    The message says which shares the fit used. If you know the true ones, give them:
-    ``balance={'a': 0.2, 'b': 0.8}``. A count in a small random sample is enough.
+    The message has the proportions that the fit used. If you know the true ones, pass them:
+    ``balance={'a': 0.2, 'b': 0.8}``. Counts in a small random sample are sufficient.
     """
 
 
 class ClassPriorWarning(LapwingWarning):
-    """Class volumes cannot meet the prior, as points are tied, or the graph contradicts it.
+    """The class prior cannot be met because points are tied, or the graph contradicts it.
 
-    The sizes were met as far as they can be. Check them: sizes that are wrong cost more than
-    none. Without knowledge of them leave ``class_prior`` at its default.
+    Check the prior: a wrong prior is worse than none. If the class proportions are unknown, leave
+    ``class_prior`` at its default.
     """
 
 
 class NoClassStructureWarning(LapwingWarning):
-    """The classes found cut the graph about as chance would, or a second answer is as likely.
+    """The predicted classes are hardly related to the graph, or a second partition is as likely.
 
-    The graph says little of these classes. Check the features and their scales, try another
-    graph or `S3VC`, or label more rows.
+    The classes cut about as many edges as random ones. Check the features and their scales, try
+    another graph or `S3VC`, or label more rows.
     """
 
 
 class ConstantFitWarning(LapwingWarning):
-    """Fitted values hardly vary where the labels or targets do, or all targets are one number.
+    """Fitted values are almost constant although labels or targets vary, or all targets are equal.
 
-    Rows do not differ, or by rounding only. Scale targets to about one, take weights of
-    the objective nearer to the defaults, or a smaller ``mu`` or ``gamma_I``.
+    Scale targets to about one, or use parameters closer to the defaults, such as a smaller ``mu``
+    or ``gamma_I``.
     """
 
 
 class DaskWarning(LapwingWarning):
-    """A Dask collection makes the cluster work more than it has to.
+    """A Dask collection causes unnecessary work on the cluster.
 
-    The answer is right. Persist the collection, or compute its chunk sizes first, as the
-    message says.
+    The result is correct. Persist the collection, or compute its chunk sizes before.
     """
 
 
 class FeatureScaleWarning(LapwingWarning):
-    """Features differ so much in scale that distances see only a few; or all are tiny beside C.
+    """Features have very different scales, or are all too small for C.
 
-    Standardise first: ``make_pipeline(StandardScaler(), LapSVC())``.
+    Distances depend on the largest features only. Standardise the features:
+    ``make_pipeline(StandardScaler(), LapSVC())``.
     """
 
 
 class FewEigenvectorsWarning(LapwingWarning):
-    """Virtual labels have fewer eigenvectors than there are classes to tell apart.
+    """There are fewer eigenvectors than classes.
 
-    Use more eigenvectors: ``n_eigenvectors='auto'``, or at least two for each class.
+    Virtual labels cannot separate all classes. Use more eigenvectors: ``n_eigenvectors='auto'``, or
+    at least two for each class.
     """
 
 
 class FewLabelsWarning(LapwingWarning):
-    """There are too few labels to hold out as many as was asked for, or any.
+    """There are too few labels to hold out the requested number, or any.
 
-    What could be held out was; scores say nothing of classes with one label. Label a second row
-    of these classes.
+    Scores do not include classes with a single label. Label a second row of these classes.
     """
 
 
 class LongFitWarning(LapwingWarning):
-    """A fit that takes minutes is about to begin, and another estimator takes seconds.
+    """A fit will take minutes, while another estimator would take seconds.
 
-    Interrupt it and take the estimator or the option that the message names, or wait.
+    Wait, or interrupt it and use the estimator or option that the message names.
     """
 
 
 class LowRecallWarning(LapwingWarning):
-    """An approximate search misses many neighbours, as finding more would take too long.
+    """An approximate search misses many neighbours, as a better search would take too long.
 
-    Errors follow the recall. Take an estimator that searches no neighbours
-    (`AnchorGraphClassifier`, `EigenfunctionClassifier`), or reduce the features to fewer
-    components.
+    A low recall increases errors. Use an estimator without a neighbour search
+    (`AnchorGraphClassifier`, `EigenfunctionClassifier`), or reduce the number of features.
     """
 
 
 class OutlierWarning(LapwingWarning):
-    """A few rows lie so far off that distances between all others hardly count.
+    """A few rows are so far from all others that they determine the scale of distances.
 
-    Look at the rows that the message names: correct or remove them. If they are right,
-    transform the features, as `sklearn.preprocessing.QuantileTransformer` does.
+    Correct or remove the rows that the message names. If they are right, transform the features,
+    for example with `sklearn.preprocessing.QuantileTransformer`.
     """
 
 
 class NoImprovementWarning(LapwingWarning):
-    """A method found nothing better than the supervised solution, which it returned.
+    """A method did not improve on the supervised solution, which was returned.
 
-    The unlabelled points taught nothing. Try another ``method``, more starts (``n_init=10``) or
-    a smaller ``C_star``, or `LapSVC`.
+    Try another ``method``, more starts (``n_init=10``), a smaller ``C_star``, or `LapSVC`.
     """
 
 
 class SuggestedLabelsWarning(LapwingWarning):
-    """Most labels are of rows that `suggest` chose, and tell little of the error on the others.
+    """Most labels are of rows chosen by `suggest`, so error estimates are biased.
 
-    Suggested rows are harder than others. Label some rows that are drawn at random, and count the
-    errors on these: `lapwing label` does so by itself.
+    Suggested rows are harder than others. Label some rows drawn at random, and count the errors on
+    these; `lapwing label` does this automatically.
     """
 
 
 class ModelVersionWarning(LapwingWarning):
-    """A model file was made with another scikit-learn than the one that reads it.
+    """A model file was created with another version of scikit-learn.
 
     Its preprocessing may differ. Fit the model again, or install the version that the message
     names.
@@ -206,7 +205,7 @@ class ModelVersionWarning(LapwingWarning):
 
 
 class DataChangedError(RuntimeError):
-    """A file of X was changed, cut short or removed while it was read.
+    """A file of X was changed, truncated or removed while it was read.
 
-    Leave the files of a fit alone until it has ended, and fit again.
+    Do not change the files during a fit, and fit again.
     """

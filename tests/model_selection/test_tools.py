@@ -252,7 +252,7 @@ def test_columns_need_the_same_classes_in_each_fit() -> None:
     cv = [(np.setdiff1d(np.arange(48), part), part) for part in (bees, ants)]
     rows, _ = labeled_cross_val_predict(LapSVC(), X, Y, cv=cv)
     assert len(rows) == 6
-    with pytest.raises(ValueError, match=r"side of split 1 has no label of 0.*Use LabeledStrat"):
+    with pytest.raises(ValueError, match=r"set of split 1 has no label of 0.*Use LabeledStrat"):
         labeled_cross_val_predict(LapSVC(), X, Y, cv=cv, method="decision_function")
 
 

@@ -29,26 +29,26 @@ class LeaveOneOut:
     Parameters
     ----------
     rows : ndarray of int of shape (n_labeled,)
-        Rows of X that carry the labels; of equal rows the first with that label.
+        Labelled rows of X; of duplicate rows the first with that label.
     labels : ndarray of shape (n_labeled,)
         The given labels, or targets.
     predicted : ndarray of shape (n_labeled,)
-        What the fit without the label says of its row. Where nothing could be left out (`left_out`
-        is False), what the fit with it says.
+        Predictions by the fits without the label of the row. If the label could not be left out
+        (`left_out` is False), by the fit with it.
     decision_values : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
-        Values that `predicted` was taken from, in the form of `decision_function`; NaN where
-        nothing could be left out.
+        Values of `predicted`, in the form of `decision_function`; NaN where nothing could be left
+        out.
     left_out : ndarray of bool of shape (n_labeled,)
-        False for the only label of a class: without it the class would be gone.
+        Whether the label was left out; False for the only label of a class.
     error : float
-        Classification: share of wrong answers for left-out labels, weighed to a share of rows if
-        the estimator was given the class sizes. Regression: 1 minus the coefficient of
-        determination. NaN if no label could be left out.
+        Classification: error rate on left-out labels, weighted to an error rate on rows if the
+        estimator was given class proportions. Regression: 1 minus the coefficient of determination.
+        NaN if no label could be left out.
     standard_error : float
-        Of `error`; NaN for regressions.
+        Standard error of `error`; NaN for regression.
     suspicious : ndarray of int
-        Rows whose given class is more probably wrong than right by the other labels, the most
-        probable first; see `lapwing.LapSVC.suspicious_labels`. Empty for regressions.
+        Rows whose label is probably wrong given the other labels, the most probable first; see
+        `lapwing.LapSVC.suspicious_labels`. Empty for regression.
     """
 
     rows: Array
@@ -82,23 +82,23 @@ class LeaveOneOut:
 def leave_one_out(
     estimator: BaseEstimator, X: PointsLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> LeaveOneOut:
-    r"""Predict every label by the fit to all other labels, exactly.
+    r"""Predict every label by the exact fit to all other labels.
 
-    The row stays among the unlabelled points, where it would be without its label.
-    Graph, kernel and factorisations are made once. For `LapRLSClassifier`, `LapRLSRegressor` and
-    most labels of `LapSVC` the values are closed form,
+    The row remains in the fit as an unlabelled point. Graph, kernel and factorisations are computed
+    once. For `LapRLSClassifier`, `LapRLSRegressor` and most labels of `LapSVC` there is a closed
+    form ([1]_),
 
     .. math:: y_i - f^{(-i)}(x_i) = \beta_i / (A^{-1})_{ii}, \qquad A = T_{LL} + W^{-1},
 
-    with T the deformed kernel; S3VC and others are fitted once more for every label.
+    with the deformed kernel T; S3VC and others are fitted again for every label.
 
     Parameters
     ----------
     estimator : estimator of lapwing, or Pipeline that ends in one
-        Stays unfitted.
+        Estimator; it is not fitted or modified.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Labels, with the unlabelled marker where there is none.
+        Labels, with the marker `unlabeled` for unlabelled rows.
     sample_weight : array-like of shape (n_samples,), default=None
 
     Returns
@@ -114,18 +114,18 @@ def leave_one_out(
     -----
     SuggestedLabelsWarning
         If the estimator was fitted with ``updatable=True``, and most of its labels are of rows that
-        its `suggest` named.
+        its `suggest` returned.
 
     Notes
     -----
-    With few labels the error is too high: a fit misses the left-out label more than the answer
-    misses other points. It knows nothing of a class with one label. A class prior is held by the
-    offsets of the fit with all labels, and the weights of ``class_weight='balanced'`` are those of
-    all labels: a refit without the label would count the others of its class a little more.
+    With few labels the error is biased upwards, as fits with one label fewer are worse. Classes
+    with one label are not included. The offsets of a class prior and the weights of
+    ``class_weight='balanced'`` are those of the fit to all labels, unlike in a complete refit.
 
-    With a `class_prior`, labels of a small class are missed more often than those of a large one.
-    If the prior was given, and not counted from the labels, a label of a class of proportion p
-    counts as (1 - p) / sum(p (1 - p)) rows: 2.5 and 0.6 for classes of 20:80, 1 for equal classes.
+    With a `class_prior`, labels of small classes are misclassified more often than those of large
+    ones. If the prior was given, and not counted from the labels, a label of a class of proportion
+    p has the weight (1 - p) / sum(p (1 - p)): 2.5 and 0.6 for classes of 20:80, 1 for equal
+    classes.
 
     References
     ----------
@@ -143,7 +143,7 @@ def leave_one_out(
     error: 0.0% (standard error 0.0%)
     """
     last = last_step(estimator)
-    if isinstance(last, Updatable):  # one that is fitted already, and knows how it got its labels
+    if isinstance(last, Updatable):  # if it is fitted, it knows which labels were suggested
         last._warn_suggested()
     return of_trial(start(estimator, X, y, sample_weight))
 

@@ -24,14 +24,14 @@ from lapwing.model_selection.evidence import PROBABILITY
 from lapwing.model_selection.relevance_scaler import optimism_of
 from lapwing.model_selection.reproducibility import start
 
-# Of the error; by less another method is not worth a graph. On five sets of 400 rows, 20, 40 and 80
-# targets, four draws, the mean error over that of the best method of the targets alone in hindsight
-# is 1.01 so; with the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984, section
-# 3.4.3) it is 1.04, for with 20 targets the errors of the graph, half as large, are within one.
+# Relative gain from which a method with a graph is preferred. On five sets of 400 rows with 20, 40
+# and 80 targets and four draws, the mean error relative to that of the best supervised method in
+# hindsight is 1.01; with the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984,
+# section 3.4.3) it is 1.04, as with 20 targets errors half as large are within one standard error.
 _GAIN = 0.02
-# Of the largest target: smaller errors are of rounding.
+# Relative to the largest target: smaller errors are rounding.
 _ROUNDING = 1e-12
-# Of the variance of the targets; with less an answer is hardly better than their mean.
+# Explained variance below which predictions are hardly better than the mean of the targets.
 _EXPLAINED = 0.1
 
 
@@ -42,34 +42,34 @@ class RegressionEvidence:
     Parameters
     ----------
     name : str
-        What the table calls it.
+        Name in the table.
     estimator : estimator
-        Unfitted. Of one that chooses its parameters, the one that has what it chose.
+        Unfitted estimator, with the parameters that it selected if it has parameter selection.
     assumption : str
-        What it takes values to be, in words; 'labels alone' where the rows without a target do not
-        count, be it by what it chose.
+        Assumption about the values, in words; 'labels alone' if the rows without a target are not
+        used, also as a result of parameter selection.
     error : float
-        Root mean square, by weight, of `residuals`, in the units of y.
+        Weighted root mean square of `residuals`, in the units of y.
     error_interval : tuple of float
-        Where the error on other rows lies with probability 0.9: the wider of what the normal
-        distribution of the mean square and the chi-squared distribution of normal residuals say.
-        The first knows heavy tails, the second that two equal residuals are no certainty.
+        Interval that contains the error on other rows with probability 0.9: the wider of those by
+        the normal distribution of the mean square, which accounts for heavy tails, and by the
+        chi-squared distribution of normal residuals, which accounts for few residuals.
     explained : float
-        1 less the mean square over that of the mean of the other targets: at most 1, and 0 or less
-        where nothing is learnt.
+        1 minus the mean square relative to that of the mean of the other targets: at most 1, and 0
+        or less if the fit is no better than the mean.
     rows : ndarray of int of shape (n_left_out,)
-        Rows of X whose targets were left out, each in turn, all other rows staying.
+        Rows of X whose targets were left out in turn.
     residuals : ndarray of shape (n_left_out,)
-        Targets less the values of the fits without them, times the `RelevanceScaler.optimism_` of
-        columns that were scaled by all targets.
+        Leave-one-out residuals of the targets, multiplied by `RelevanceScaler.optimism_` if the
+        columns were scaled with all targets.
     weights : ndarray of shape (n_left_out,)
-        Of the targets; they sum to 1.
+        Weights of the targets, with sum 1.
     seconds : float
-        Time that it took to learn all this.
+        Time of the trial.
     """
 
     regression: ClassVar[bool] = True
-    admitted: ClassVar[bool] = True  # what loses no class can always be chosen
+    admitted: ClassVar[bool] = True  # only classifiers can be rejected
     objection: ClassVar[str] = ""
     HEADER: ClassVar[tuple[str, ...]] = (
         "candidate", "assumption", "off by (90 % interval)", "explained", "left out", "seconds",
@@ -100,7 +100,7 @@ class RegressionEvidence:
 
     @property
     def n_left_out(self) -> int:
-        """Targets that were left out."""
+        """Number of targets that were left out."""
         return len(self.residuals)
 
     def cells(self) -> tuple[str, ...]:
@@ -127,13 +127,13 @@ def try_out_regression(
 ) -> RegressionEvidence:
     """Gather the evidence for a regression by exact leave-one-out.
 
-    An estimator that chooses its parameters chooses once, by all targets: they are few. Scales of
-    columns are as many as the columns, and the errors are corrected for their choice.
+    Parameter selection is done once with all targets, as there are few parameters. Errors after
+    column scaling, which has a parameter per column, are corrected for it.
 
     Raises
     ------
     ValueError
-        As fits do, and where there is one target only.
+        As for `fit`, and if there is only one target.
     """
     begun = time.perf_counter()
     tried, optimism = candidate.estimator, 1.0
@@ -152,11 +152,11 @@ def try_out_regression(
     least = (_ROUNDING * np.abs(problem.targets).max(initial=0.0)) ** 2
     squares = weights @ residuals**2
     squares = squares if squares > least else 0.0
-    others = 1 - weights  # weight of the mean of the others
+    others = 1 - weights  # total weight of the other targets
     of_mean = weights @ ((problem.targets[:, 0] - weights @ problem.targets[:, 0]) / others) ** 2
     low, high = _interval(squares, residuals**2, weights)
     last = clone(refits.estimator)
-    # The dual alone keeps the values without each target, which intervals take.
+    # Only the dual solver has the leave-one-out values that intervals need.
     if isinstance(last, LapRLSRegressor) and (last.kernel, last.solver) == ("linear", "auto"):
         last.set_params(solver="dual")
     estimator = candidate.estimator
@@ -195,7 +195,7 @@ def _standard_error(values: Array, weights: Array) -> float:
 def clearly_better(row: RegressionEvidence, other: RegressionEvidence) -> bool:
     """Return whether a row's errors are smaller by a standard error of the difference.
 
-    Of the same targets: what makes one hard to predict is hard for both.
+    The differences are those on the same targets, which may be hard for both.
     """
     _, mine, its = np.intersect1d(row.rows, other.rows, return_indices=True)
     worse = other.residuals[its] ** 2 - row.residuals[mine] ** 2
@@ -204,9 +204,9 @@ def clearly_better(row: RegressionEvidence, other: RegressionEvidence) -> bool:
 
 
 def simplest_first(table: Sequence[RegressionEvidence]) -> list[RegressionEvidence]:
-    """Sort rows by their error, with the chosen one first.
+    """Sort rows by their error, with the selected one first.
 
-    That is the best of the labels alone, unless the best of all is better by 2 % and more.
+    This is the best supervised candidate, unless the best of all is better by 2 % or more.
     """
     rows = sorted(table, key=attrgetter("error"))
     alone = next((row for row in rows if row.assumption == LABELS_ALONE), rows[0])
@@ -229,7 +229,7 @@ def regression_verdict(table: Sequence[RegressionEvidence], setting: RegressionS
     Parameters
     ----------
     table : sequence of RegressionEvidence
-        The one to choose first.
+        Rows, the selected one first.
     setting : RegressionSetting
     """
     chosen, use = table[0], f"Use {table[0].name}."

@@ -1,4 +1,4 @@
-"""Reproducibility of an answer from other labels: an estimate of its error from few labels."""
+"""Reproducibility of predictions from other labels, an error estimate for few labels."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ class Reproducibility:
     Parameters
     ----------
     share : float
-        Mean share of the rows whose class changes. Regression: mean squared change over the
-        variance of the answer.
+        Mean fraction of the rows whose class changes. Regression: mean squared change relative to
+        the variance of the predictions.
     standard_error : float
         Standard error of `share` over the draws; NaN for one draw.
     draws : ndarray of shape (n_draws,)
-        Share of each draw.
+        Fraction of each draw.
     of_class : ndarray of shape (n_classes,)
-        Mean share of the rows of each class of the answer that change; NaN for a class that the
-        answer gives to no row. Empty for regressions.
+        Mean fraction of the rows of each predicted class that change; NaN for a class that is not
+        predicted for any row. Empty for regression.
     of_class_standard_error : ndarray of shape (n_classes,)
         Standard errors of `of_class`.
     of_rows : ndarray of shape (n_samples,)
-        Share of the draws in which the class of each row stays the same. Regression: 1 minus the
-        mean squared change over the variance. NaN for rows that are left out of the fit.
+        Fraction of the draws in which the class of each row stays the same. Regression: 1 minus the
+        mean squared change relative to the variance. NaN for rows that are left out of the fit.
     classes : ndarray of shape (n_classes,)
-        Empty for regressions.
+        Classes; empty for regression.
     """
 
     share: float
@@ -73,21 +73,21 @@ def reproducibility(
     sample_weight: ArrayLike | None = None,
     random_state: RandomSource = None,
 ) -> Reproducibility:
-    """Fit again to labels drawn from the estimator's own answer, and count the rows that change.
+    """Fit again to labels drawn from the predictions, and count the rows that change.
 
-    The estimator is fitted and answers for all rows. As many labels of each class as were given are
-    then drawn at random from *this answer*, the estimator is fitted to them alone, and the rows on
-    which the new answer differs are counted, except those drawn. If the answer were the truth, this
-    would be the error of the estimator. It needs no held-out label and works with one label a
-    class.
+    The estimator is fitted and predicts all rows. As many labels of each class as were given are
+    then drawn at random from *these predictions*, the estimator is fitted to them only, and the
+    other rows whose prediction changes are counted. If the predictions were the truth, this would
+    be the error rate of the estimator. No held-out labels are needed, so it can be used with one
+    label per class.
 
     Parameters
     ----------
     estimator : estimator of lapwing, or Pipeline that ends in one
-        Stays unfitted.
+        Estimator; it is not fitted or modified.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Labels, with the unlabelled marker where there is none.
+        Labels, with the marker `unlabeled` for unlabelled rows.
     n_draws : int, default=5
         Number of draws. Graph, kernel and factorisations are computed once.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -106,12 +106,12 @@ def reproducibility(
 
     Notes
     -----
-    A reproducible answer can be wrong: a method may find the same wrong clusters from any labels.
-    `leave_one_out` shows this from three labels a class on: use both, and look at the sizes of the
-    classes. An answer of one class is reproduced perfectly.
+    Reproducible predictions can be wrong: a method may find the same wrong clusters from any
+    labels. `leave_one_out` reveals this with three labels per class or more: use both, and check
+    the class proportions. Predictions of a single class are always reproduced.
 
-    Many draws take their labels from a random half of the rows, and at most from 2000. Each draw is
-    as random as without this limit, but draws share rows, which the standard errors allow for.
+    With many draws, labels are drawn from a random half of the rows, at most 2000. The distribution
+    of each draw is the same, but draws share rows, which the standard errors take into account.
 
     Examples
     --------

@@ -1,13 +1,14 @@
 """Error on rows drawn at random: exact intervals, and when to stop labelling.
 
-The interval is Clopper and Pearson's at one look. Whoever looks after each row and stops at the
-first good moment stops too often by chance, so that `rows_needed` spends the probability of a false
-stop over the looks: with k rows missed a stop is allowed from n_k rows on, and n_k is the first
-number at which a model that errs exactly at the target comes there with no more than k missed, and
-has not stopped before, with a probability of 0.1 / ((k + 1) (k + 2)). These sum to 0.1 over all k.
+The interval is that of Clopper and Pearson for a single look at the data. Testing after each row
+and stopping at the first success would stop too often by chance, so `rows_needed` distributes the
+probability of a false stop over all looks (alpha spending): with k misclassified rows, stopping is
+allowed from n_k rows on, where n_k is the first number such that a model with an error rate equal
+to the target has at most k misclassified rows, without having stopped before, with a probability of
+0.1 / ((k + 1) (k + 2)). These sum to 0.1 over all k.
 
-That is guaranteed for independent rows and one model. While labels come in the model changes, and
-errors less and less; by `python -m benchmarks finish` the false stops are then rarer.
+This holds for independent rows and a fixed model. If the model improves while rows are labelled,
+false stops are rarer, by `python -m benchmarks finish`.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from lapwing.model_selection.evidence import PROBABILITY, ErrorEstimate
 
 
 def exact_error(n_wrong: int, n_rows: int) -> ErrorEstimate:
-    """Compute the share of wrong answers among random rows, and its Clopper-Pearson interval.
+    """Compute the error rate on random rows, and its Clopper-Pearson interval.
 
     Parameters
     ----------
     n_wrong : int
-        Rows whose label the model does not give when it does not know it.
+        Number of rows that a model fitted without their label misclassifies.
     n_rows : int
-        Rows drawn at random, 1 or more.
+        Number of rows drawn at random, at least 1.
     """
     tail, n_right = (1 - PROBABILITY) / 2, n_rows - n_wrong
-    # Quantiles of beta distributions: scipy.stats finds them by roots, a hundred times as long.
+    # Quantiles of beta distributions; `scipy.stats` takes a hundred times as long.
     low = betaincinv(n_wrong, n_right + 1, tail) if n_wrong else 0.0
     high = betaincinv(n_wrong + 1, n_right, 1 - tail) if n_right else 1.0
     return ErrorEstimate(n_wrong / n_rows, float(low), float(high))
@@ -39,21 +40,21 @@ def exact_error(n_wrong: int, n_rows: int) -> ErrorEstimate:
 
 @lru_cache(maxsize=1024)
 def rows_needed(target: float, n_wrong: int) -> int:
-    """Return the number of random rows needed to stop at a target error, given the misses.
+    """Return the number of random rows needed to stop at a target error rate.
 
     Parameters
     ----------
     target : float
-        Share of wrong answers to reach, in (0, 1).
+        Error rate to reach, in (0, 1).
     n_wrong : int
-        Rows that the model missed.
+        Number of misclassified rows.
 
     Returns
     -------
     int
-        For a target of 0.05: 59 with none missed, 98 with one.
+        Number of rows; for a target of 0.05, 59 without misclassified rows and 98 with one.
     """
-    going = np.zeros(n_wrong + 1)  # probability of 0, 1, ... missed rows without a stop before
+    going = np.zeros(n_wrong + 1)  # probability of 0, 1, ... errors without an earlier stop
     going[0] = 1.0
     n_rows = 0
     for k in range(n_wrong + 1):
