@@ -1,39 +1,41 @@
-r"""Evidence for one of several partitions whose volumes are unknown.
+r"""Evidence for the choice between partitions with different class volumes.
 
 Four terms, each in nats, are added to the evidence against a partition:
 
 .. math:: \log\Big(\text{cut} / \text{cut by chance} + \tfrac1n\Big) + \mathrm{KL}(v \,\|\, \pi)
     - \log B(r + 1, l - r + 1) + \max(0, \ell_{\max} - \ell(v) - (c - 1) / 2).
 
-*The graph*: few edges between classes, relative to what classes of these volumes v would cut by
-chance, which keeps small classes from being cheap. An n-th part of the chance is what one point
-weighs: less is no difference.
+*The graph*: the cut relative to the expected cut of random classes with these volumes v, so that
+small classes have no advantage. The term 1/n, the weight of one point, makes smaller differences
+irrelevant.
 
-*The belief* pi that the numbers of labels leave.
+*The prior* pi of the volumes, given the numbers of labels.
 
-*The labels that are contradicted*. Of l labels, r + 1 lie where most neighbours are of another
-class; one alone may lie at a boundary of a right answer too, and counts as none. If the share of
-such labels is not known, and all shares are equally likely, exactly these r are contradicted with
-the probability B(r + 1, l - r + 1), Euler's beta function: r! (l - r)! / (l + 1)!.
+*Contradicted labels*. Of l labels, r + 1 are on points most of whose neighbours are in another
+class; a single one may be at a class boundary in a correct partition and is not counted. If the
+probability that a label is contradicted has a uniform prior, the probability that exactly these r
+labels are contradicted is the beta function B(r + 1, l - r + 1) = r! (l - r)! / (l + 1)!.
 
-*The labels that are left out*. A fifth of each class's labels, in turn, is hidden from a simple
-method, and the classes that it gives them are counted: N, true by found. Labels may have been drawn
-in equal numbers, so N alone says nothing about the volumes. But the same method gives all points
-together the volumes u. If the true volumes are v, the joint shares T of true and found classes have
-the sums v and u, and how well these explain the counts is
+*Left-out labels*. In each of five rounds a fifth of the labels of each class is left out, and a
+simple method predicts their classes. N are the counts by true and predicted class. As labels may
+have been drawn in equal numbers, N alone carries no information on the volumes. But the predictions
+of the same method for all points have the volumes u. If the true volumes are v, the joint
+distribution T of true and predicted class has the marginals v and u, and the log-likelihood of the
+counts is
 
 .. math:: \ell(v) = \max_T \sum_{kj} N_{kj} \log \frac{T_{kj}}{v_k}, \qquad T 1 = v,\; T^T 1 = u.
 
-So labels of one class that are lost to another say that it is larger than the method makes it (the
-adjusted count of G. Forman, "Quantifying counts and costs via classification", Data Mining and
-Knowledge Discovery 17, 164-206, 2008, as a likelihood).
+So labels of a class that are predicted as another class indicate that the class is larger than in
+the prediction (the adjusted count of G. Forman, "Quantifying counts and costs via classification",
+Data Mining and Knowledge Discovery 17, 164-206, 2008, as a likelihood).
 
-Some volumes fit a few counts better than the true ones by chance. The largest log-likelihood of any
-volumes is l_max, with T_kj / v_k = N_kj / N_k. That of the true ones is (c - 1) / 2 nats less, in
-the mean over many counts (S. S. Wilks, "The large-sample distribution of the likelihood ratio for
-testing composite hypotheses", Annals of Mathematical Statistics 9, 60-62, 1938: the sums u are
-c - 1 conditions), so that only a larger difference counts. Few labels are therefore no evidence,
-and a single label of a class cannot be left out: then the other terms decide.
+Some volumes fit a few counts better than the true volumes by chance. The maximum of the
+log-likelihood over all volumes is l_max, with T_kj / v_k = N_kj / N_k. For the true volumes and
+many counts it is smaller by (c - 1) / 2 nats on average (S. S. Wilks, "The large-sample
+distribution of the likelihood ratio for testing composite hypotheses", Annals of Mathematical
+Statistics 9, 60-62, 1938: the marginals u are c - 1 conditions), so that only a larger difference
+counts. Few labels therefore give no evidence, and the only label of a class cannot be left out; the
+other terms then decide.
 """
 
 from __future__ import annotations
@@ -49,22 +51,22 @@ from lapwing.objectives.volumes import GraphOperator, VolumeProblem, relative_en
 from lapwing.solvers.graph.linear import first_codes, reach_of
 
 _ROUNDS = 5  # in which labels are left out
-_STEPS, _HALVINGS = 100, 50
-_FLAT = 1e-9  # of the likelihood
-_AT_BOUNDARIES = 1  # labels
+_STEPS, _HALVINGS = 100, 50  # maxima of Newton's method and its line search
+_FLAT = 1e-9  # nats: a smaller predicted decrease of the dual ends Newton's method
+_AT_BOUNDARIES = 1  # contradicted labels that are not counted
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Labels that were left out, and the method that was asked for them.
+    """Predictions for left-out labels.
 
     Attributes
     ----------
     counts : ndarray of shape (c, c)
-        N: of each class (row), how many were found in each class.
+        N: number of left-out labels by true class (row) and predicted class (column).
     volumes : ndarray of shape (c,)
-        u: shares of all points that the method gives to the classes, in the mean over the labels
-        that were left out; 0 if none can be.
+        u: volumes of the predicted classes of all points, averaged over the left-out labels; 0 if
+        no label can be left out.
     n_iter : int
         Products with the graph.
     """
@@ -75,9 +77,9 @@ class LeftOut:
 
 
 def count_left_out(problem: VolumeProblem) -> LeftOut:
-    """Leave labels out of balanced Poisson learning with a leak, some of each class in each round.
+    """Predict left-out labels by balanced Poisson learning with a leak, in rounds.
 
-    A class keeps at least one label in every round, so that a single label is never left out.
+    A class keeps at least one label in every round, so that its only label is never left out.
 
     Parameters
     ----------
@@ -113,12 +115,11 @@ def _turns(problem: VolumeProblem) -> Array:
 
 
 def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOut) -> float:
-    """Compute the evidence against a partition, in nats; only differences mean something.
+    """Compute the evidence against a partition, in nats, up to a constant.
 
     Parameters
     ----------
     problem : VolumeProblem
-        Its prior is the belief.
     codes : ndarray of int of shape (n,)
     left_out : LeftOut
     """
@@ -132,7 +133,7 @@ def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOu
 
 
 def left_out_miss(left_out: LeftOut, volumes: Array) -> float:
-    """Compute the evidence of left-out labels against volumes, in nats beyond those by chance.
+    """Compute the evidence of left-out labels against volumes, in nats in excess of chance.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def left_out_miss(left_out: LeftOut, volumes: Array) -> float:
     if not left_out.counts.any():
         return 0.0
     c = len(volumes)
-    # One more label, spread over all entries, so that no pair of classes is impossible.
+    # One label is added, distributed over all entries, so that no pair of classes is impossible.
     counts = left_out.counts + 1 / c**2
     best = float((counts * np.log(counts / counts.sum(axis=1, keepdims=True))).sum())
     missed = best - table_likelihood(counts, volumes, left_out.volumes)
@@ -151,9 +152,9 @@ def left_out_miss(left_out: LeftOut, volumes: Array) -> float:
 
 
 def chance_cut(graph: GraphOperator, codes: Array, n_classes: int) -> float:
-    """Part of the edges' weight between classes over that of chance, at the classes' volumes.
+    """Compute the cut relative to that expected for random classes of the same volumes.
 
-    0 is no edge, and 1 as many as at random; 0 where there is but one class or no edge.
+    It is 1 for random classes, and 0 without edges between classes, with one class or no edge.
     """
     cuts = graph.cuts(codes, n_classes)
     total = float(cuts.sum())
@@ -165,14 +166,14 @@ def chance_cut(graph: GraphOperator, codes: Array, n_classes: int) -> float:
 
 
 def table_likelihood(counts: Array, rows: Array, columns: Array) -> float:
-    """Largest log-likelihood of a table of counts within its rows, the joint sums being given.
+    """Compute the maximum log-likelihood of a table of counts, given its rows, for given marginals.
 
     Parameters
     ----------
     counts : ndarray of shape (c, c)
         N > 0.
     rows, columns : ndarray of shape (c,)
-        Sums of the joint shares T, positive; both sum to one.
+        Marginals of the joint distribution T, positive; both sum to one.
 
     Returns
     -------
@@ -181,9 +182,8 @@ def table_likelihood(counts: Array, rows: Array, columns: Array) -> float:
 
     Notes
     -----
-    T = N / (a_k + b_j), and the multipliers a, b minimise the dual a'rows + b'columns - sum N
-    log(a + b), which is convex: Newton's method. Its null vector, a constant moved from a to b, is
-    held.
+    T = N / (a_k + b_j), where the multipliers a, b minimise the convex dual a'rows + b'columns -
+    sum N log(a + b) (Newton's method). Its null vector, a constant moved from a to b, is fixed.
     """
     c = len(rows)
     sums = np.concatenate([rows, columns])

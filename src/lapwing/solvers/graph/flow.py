@@ -1,29 +1,32 @@
-r"""Balanced flow: the least cut at each of a few candidate volumes, and the evidence for each.
+r"""Balanced flow: minimise the cut for several candidate volumes, and select one by its evidence.
 
-At *known* volumes the cut is refined (`lapwing.solvers.graph.refine`) from harmonic functions.
+With *known* volumes the cut is refined (`lapwing.solvers.graph.refine`) from harmonic functions.
 
-*Unknown* volumes are first estimated by a descent of an objective J in the shares Q of the classes
-at every point, whose volumes may move (`lapwing.objectives.volumes`). From coarse scales to fine
-ones shares are smoothed and balanced, in turn,
+*Unknown* volumes are first estimated by descent on an objective J of class memberships Q (n, c),
+called shares, with variable volumes (`lapwing.objectives.volumes`). From coarse to fine scales,
+shares are alternately smoothed and balanced,
 
 .. math:: F = \mathrm{resolvent}(Q, s) / c, \qquad Q = \mathrm{balance}(F, T, \tau),
 
-the labels' shares held. The second step minimises J linearised at F, so that J falls; a step that
-does not lower J ends the scale and is not taken. Then the cut is refined at the volumes reached.
+with the shares of labelled points fixed. The second step minimises J linearised at F, so that J
+decreases; a step that does not decrease J is rejected and ends the scale. Then the cut is refined
+at the resulting volumes.
 
-J penalises volumes that differ from a prior. With one label a class that prior is equal volumes,
-which cut through large classes where sizes differ tenfold. So there are several candidates:
-descents with the prior of the numbers of labels, from Poisson learning and from centred harmonic
-functions; a descent with the volumes of Poisson learning as the prior; and, where a class has
-several labels, the volumes of harmonic functions as they are.
+J penalises volumes that differ from a prior. With one label per class this prior is uniform, which
+cuts through large classes if class sizes differ tenfold. There are therefore several candidates:
+descents with the prior from the numbers of labels, started from Poisson learning and from centred
+harmonic functions; a descent with the volumes of Poisson learning as the prior; and, if a class has
+several labels, the volumes of harmonic functions.
 
-The candidate with the largest evidence is taken: by its cut, its volumes, the labels that its
-neighbours contradict and the labels that are left out (`lapwing.solvers.graph.evidence`). J cannot
-choose: a partition of more equal volumes may have a smaller J than the true one.
+The candidate with the largest evidence is selected, which depends on its cut, its volumes, the
+labels contradicted by their neighbours and the left-out labels (`lapwing.solvers.graph.evidence`).
+J cannot be used for this, as a partition with more equal volumes may have a smaller J than the true
+one.
 
-Most of the time of a refinement goes into splits of pairs. So candidates are refined by walks
-alone at first, and pairs are split only in those that are about as likely as the best, until all of
-these have been split. A split that lowers the evidence, as more labels contradict it, is rejected.
+Most of the time of a refinement is spent on splits of pairs of classes. Candidates are therefore
+refined without splits first. Pairs are then split in the candidates whose evidence is close to the
+best, until all of these have been split. A split that lowers the evidence, as more labels
+contradict it, is rejected.
 """
 
 from __future__ import annotations
@@ -55,22 +58,22 @@ from lapwing.solvers.graph.linear import (
 from lapwing.solvers.graph.partition import Descent, Partition, PriorEvidence, side_by_side
 from lapwing.solvers.graph.refine import STEPS, Refinement, refine, split, walk_down
 
-# As of a prototype, which MNIST and USPS chose by their errors (`docs/notes/volumes.md`).
-# Coarser scales leave soft volumes room to put two classes under one name and a third under two.
+# Constants of a prototype, selected by the test errors on MNIST and USPS (`docs/notes/volumes.md`).
+# At coarser scales soft volumes may merge two classes and divide a third.
 _CONTRASTS = (0.6, 0.75, 0.85, 0.92)
 _SOFTNESS = (0.5, 0.42, 0.36, 0.3)
-_STEPS = 5  # at one scale: what is left to gain, the next scale finds as well
-_STILL = 1e-3  # part of the shares: a smaller change ends a scale
-_TRUST = 0.8  # weight of the volumes that were reached: no class is left without any
+_STEPS = 5  # maximum steps at one scale, as the next scale makes up for the rest
+_STILL = 1e-3  # a smaller change of the shares (half their 1-norm, per point) ends a scale
+_TRUST = 0.8  # weight of the volumes of Poisson learning in a prior, so that no class has volume 0
 _VOLUMES = 1e-7  # tolerance of a balance
-# Volumes of Poisson learning must have a cut a twentieth smaller. They are the worst where classes
-# are of about one size, and the only ones near where some are ten times smaller. Draws 100 to 119
-# of twelve pairs of a set and a number of labels: 20.7 to 20.3 %, and where classes are thinned
-# tenfold no change (a tenth: 20.3, and 2 more there).
+# In nats: the cut of volumes by Poisson learning must be 5 % smaller. They are the worst volumes if
+# classes have similar sizes, and the only good ones if some are ten times smaller. On draws 100 to
+# 119 of twelve pairs of a data set and a number of labels the error decreases from 20.7 to 20.3 %,
+# without a change if classes are thinned tenfold (with 0.1 it is 20.3, and 2 points higher there).
 _HANDICAP = 0.05
-# Nats: the evidence has the logarithm of the cut, so that a cut a tenth larger is about as likely.
+# In nats: as the evidence includes the logarithm of the cut, a 10 % larger cut is about as likely.
 _AS_LIKELY = 0.1
-_WALKS = (10, 6, 4, 2)  # steps: longer walks are not needed after a descent
+_WALKS = (10, 6, 4, 2)  # steps of the walks; longer ones are not needed after a descent
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +84,9 @@ class Stage:
     ----------
     scale : Scale
     temperature : float
+        T of the balance.
     softness : float
-        tau of the volumes.
+        tau of the balance; with a smaller tau the volumes may differ more from the prior.
     """
 
     scale: Scale
@@ -110,19 +114,19 @@ class Descended:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A refined cut and how it was reached.
+    """Candidate partition: a refined cut and its history.
 
     Attributes
     ----------
     problem : VolumeProblem
-        With the volumes of the cut.
+        Problem with the volumes of the cut as the prior.
     found : Refinement
     history : tuple of Descent
-        Of the descent that reached the volumes.
+        History of the descent that gave the volumes.
     n_iter : int
         Products with the graph.
     handicap : float
-        Nats that count against it from the start.
+        Nats added to the evidence against the candidate.
     """
 
     problem: VolumeProblem
@@ -133,7 +137,7 @@ class Candidate:
 
     @property
     def stages(self) -> tuple[Descent, ...]:
-        """The descent, and the cuts of the refinement as its last stage."""
+        """Return the history of the descent, with the cuts of the refinement as the last stage."""
         return (*self.history, Descent("refinement", tuple(self.found.history.tolist())))
 
 
@@ -158,13 +162,13 @@ def flow(problem: VolumeProblem) -> Partition:
 def _likeliest_split(
     problem: VolumeProblem, candidates: Sequence[Candidate], left_out: LeftOut
 ) -> tuple[list[Candidate], Array]:
-    """Split pairs of the likeliest candidates until no other one is about as likely.
+    """Split pairs of the likeliest candidates until no unsplit one is about as likely.
 
     Returns
     -------
     candidates : list of Candidate
     nats : ndarray
-        Evidence against each.
+        Evidence against each candidate.
     """
 
     def against(each: Candidate) -> float:
@@ -190,7 +194,8 @@ def _split(candidate: Candidate) -> Candidate:
 
 def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: int) -> Partition:
     """Refine the cut at the prior, and compare its evidence with that of free volumes."""
-    # Free volumes do not start from the answer: from there they hardly move.
+    # The descent with free volumes does not start from the partition found, from which it would
+    # hardly move.
     free = problem.with_prior(jeffreys_prior(problem.labels), exact=False)
     jobs: list[Callable[[], Candidate | Descended]] = [
         partial(_known, problem),
@@ -213,7 +218,7 @@ def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: in
 
 
 def _partition(problem: VolumeProblem, found: Refinement, scores: Array) -> Partition:
-    """Make the partition of a refined cut, with shares from scores (n, c) that fit its classes."""
+    """Return the result for a refined cut, with shares from scores (n, c) that fit its classes."""
     shares = enforce_codes(scores / scores.sum(axis=1, keepdims=True), found.codes)
     shares[problem.index] = problem.labels
     at_rest = found.status == Status.CONVERGED
@@ -229,7 +234,7 @@ def _partition(problem: VolumeProblem, found: Refinement, scores: Array) -> Part
 
 
 def _in_doubt(problem: VolumeProblem, answers: Sequence[Array], nats: Array) -> float:
-    """Return the largest share of points whose class differs in another likely answer."""
+    """Return the largest fraction of points whose class differs in another likely partition."""
     chosen = answers[int(np.argmin(nats))]
     near = [
         codes for codes, each in zip(answers, nats, strict=True) if each < nats.min() + _AS_LIKELY
@@ -239,7 +244,7 @@ def _in_doubt(problem: VolumeProblem, answers: Sequence[Array], nats: Array) -> 
 
 
 def _averaged(scores: Sequence[Array], nats: Array) -> Array:
-    """Average the shares of the answers, weighted by their likelihoods."""
+    """Average the shares of the partitions, weighted by their likelihoods."""
     shares = np.zeros_like(scores[0])
     for each, part in zip(scores, softmax(-nats), strict=True):
         shares += shares.dtype.type(part) * each / each.sum(axis=1, keepdims=True)
@@ -249,7 +254,7 @@ def _averaged(scores: Sequence[Array], nats: Array) -> Array:
 def _known(problem: VolumeProblem) -> Candidate:
     """Refine the cut from harmonic functions.
 
-    Poisson learning is no better a start with one label a class, and worse with several
+    Poisson learning is not a better start with one label per class, and a worse one with several
     (`docs/notes/volumes.md`).
     """
     harmonic = laplace(problem)
@@ -258,7 +263,7 @@ def _known(problem: VolumeProblem) -> Candidate:
 
 
 def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
-    """Make the candidates for unknown volumes; see the module."""
+    """Compute the candidates for unknown volumes; see the module docstring."""
     start = first_codes(problem, reach)
     scales = scales_of_contrast(problem, problem.whole(start), _CONTRASTS)
     poisson = problem.with_prior(
@@ -275,10 +280,10 @@ def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
 
 
 def _from_harmonic(problem: VolumeProblem, scales: Scales) -> list[Candidate]:
-    """Make the candidates of harmonic functions: by a descent, and at their own volumes.
+    """Compute the candidates from harmonic functions: by a descent, and with their own volumes.
 
-    The second one only if a class has several labels: harmonic functions of one label a class are
-    spikes, whose volumes mean nothing.
+    The second one is used only if a class has several labels: with one label per class harmonic
+    functions are spikes, whose volumes are meaningless.
     """
     harmonic = laplace(problem)
     centred = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
@@ -296,7 +301,7 @@ def _by_descent(
     spent: int = 0,
     handicap: float = 0.0,
 ) -> Candidate:
-    """Find the volumes by a descent, and the cut at them by walks alone."""
+    """Find volumes by a descent, and refine the cut at these volumes without splits."""
     reached = descend(problem, problem.whole(codes), stages_of(problem, scales.scales))
     codes = _codes_of(problem, reached.shares)
     found = _at_volumes(problem, codes, problem.whole(codes), _WALKS)
@@ -307,14 +312,14 @@ def _by_descent(
 def _at_volumes(
     problem: VolumeProblem, codes: Array, scores: Array, steps: tuple[int, ...]
 ) -> Candidate:
-    """Find the cut at the volumes of a partition, by walks alone."""
+    """Refine the cut at the volumes of a partition without splits."""
     held = problem.with_prior(_volumes_of(problem, codes), exact=True)
     found = walk_down(held, scores, steps)
     return Candidate(held, found, (), found.n_products)
 
 
 def _descended_from(problem: VolumeProblem, codes: Array) -> Descended:
-    """Run a descent, whose volumes move, at scales of its own."""
+    """Run a descent with scales computed for its start."""
     start = problem.whole(codes)
     scales = scales_of_contrast(problem, start, _CONTRASTS)
     reached = descend(problem, start, stages_of(problem, scales.scales))
@@ -329,7 +334,7 @@ def _codes_of(problem: VolumeProblem, shares: Array) -> Array:
 
 
 def _volumes_of(problem: VolumeProblem, codes: Array) -> Array:
-    """Volumes of the classes of a partition, each with room for a point without a label."""
+    """Compute the volumes of a partition, with at least one unlabelled point in each class."""
     free, sizes = problem.free, problem.sizes
     held = np.bincount(problem.codes, sizes[problem.index], problem.n_classes)
     parts = np.bincount(codes[free], sizes[free], problem.n_classes)
@@ -340,19 +345,19 @@ def _volumes_of(problem: VolumeProblem, codes: Array) -> Array:
 
 
 def stages_of(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Stage]:
-    """The objectives of a descent at scales from coarse to fine, the volumes ever less soft."""
+    """Return the objectives of a descent, from coarse to fine scales and with decreasing tau."""
     temperature = temperature_of(problem)
     return [Stage(scale, temperature, tau) for scale, tau in zip(scales, _SOFTNESS, strict=True)]
 
 
 def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -> Descended:
-    """Follow the minimum of J from stage to stage.
+    """Minimise J in stages, each started from the shares of the previous one.
 
     Parameters
     ----------
     problem : VolumeProblem
     shares : ndarray of shape (n, c)
-        To begin with.
+        Initial shares.
     stages : sequence of Stage
         At least one.
     """
@@ -379,14 +384,14 @@ def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -> D
 @dataclass(frozen=True, eq=False)
 class _Point:
     shares: Array
-    offsets: Array  # of the last balance, from which the next may start
-    fitted: Array | None = None  # the resolvent of the shares
+    offsets: Array  # of the last balance, used to start the next one
+    fitted: Array | None = None  # resolvent of the shares
     value: float = np.inf
     n_iter: int = 0
 
 
 def _evaluated(problem: VolumeProblem, point: _Point, stage: Stage) -> _Point:
-    """With the resolvent of the shares and J."""
+    """Compute the resolvent of the shares, and J."""
     Q, masses = point.shares, problem.sizes
     found = resolvent(problem, Q, stage.scale.s, start=point.fitted)
     value = problem.energy(Q, found.x, found.residual) / stage.scale.contrast
@@ -396,7 +401,7 @@ def _evaluated(problem: VolumeProblem, point: _Point, stage: Stage) -> _Point:
 
 
 def _stepped(problem: VolumeProblem, point: _Point, stage: Stage) -> _Point:
-    """The shares that the resolvent leads to."""
+    """Compute the next shares by balancing the resolvent."""
     assert point.fitted is not None
     free = problem.free
     found = balance(

@@ -1,7 +1,7 @@
-"""Learning by linear systems with the Laplacian, and the start of the flow.
+"""Methods that solve linear systems with the Laplacian, and the start of the flow.
 
-Laplace learning (harmonic functions), Poisson learning, random walks with restarts and the
-resolvent (L + shift I)^-1 that they and the flow share.
+Laplace learning (harmonic functions), Poisson learning, random walks with restarts, and the
+resolvent that the flow and threshold dynamics use.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ from lapwing.solvers.graph.partition import (
     soft_shares,
 )
 
-SOFTEST = 0.7  # softness of volumes that are not known, to begin with
+SOFTEST = 0.7  # initial tau for unknown volumes, the largest of the prototype
 _LEAK = 1e-3
 _START_TOL = 1e-3
 _START_MAX_ITER = 1000
 _ROUGH = 1e-4  # tolerance of the volumes
 
-# The shares of the next step are taken of these values, through a temperature of a tenth: more
-# digits change no answer.
+# The next shares are a softmax of these values at a temperature of at most a tenth: more digits do
+# not change the partition.
 TOL = 1e-2
 _RESOLVENT_MAX_ITER = 500
 _STEP = 2.0  # ratio of the scales between which the contrast is interpolated
 _FINEST, _COARSEST = 2.0**-6, 2.0**16
-_ENOUGH = 0.01  # of contrast that a step up takes away; less says that nothing more will go
+_ENOUGH = 0.01  # if the contrast decreases by less in two steps, it has reached its limit
 
 _TOL = 1e-5
 _MAX_ITER = 5000
 
-_LEAST, _MOST = 50, 1000  # steps, as in the authors' code
+_LEAST, _MOST = 50, 1000  # numbers of steps, as in the authors' code
 
 _ALPHA = 0.95
 _WALK_MAX_ITER = 1000
 
 
 def temperature_of(problem: VolumeProblem) -> float:
-    """T of the shares of a problem."""
+    """Return the temperature T of the shares of a problem."""
     return min(0.1, 1 / problem.n_classes)
 
 
 def reach_of(problem: VolumeProblem) -> tuple[Array, int]:
-    """Poisson learning with a leak, at a size of about one, and products with the graph.
+    """Compute Poisson learning with a leak, scaled to about one, and the number of products.
 
-    Without the leak the system is singular, and on graphs of several parts it has no solution.
+    Without the leak the system is singular, and has no solution on disconnected graphs.
     """
     graph, labels = problem.graph, problem.labels
     source = np.zeros((problem.n_points, problem.n_classes))
@@ -71,13 +71,13 @@ def reach_of(problem: VolumeProblem) -> tuple[Array, int]:
 
 
 def scaled(values: Array) -> Array:
-    """Values (n, c) at a size of about one, as first classes are taken of."""
+    """Scale values (n, c) to a standard deviation of about one, as `first_codes` needs them."""
     unit = float(values.std(dtype=np.float64)) * np.sqrt(values.shape[1])
     return np.asarray(values / values.dtype.type(unit if unit > 0 else 1.0))
 
 
 def first_codes(problem: VolumeProblem, reach: Array) -> Array:
-    """Classes of all points by the reach of the labels, balanced."""
+    """Return the classes of all points by balanced values of `reach_of`."""
     softness = np.inf if problem.exact else SOFTEST
     found = balance(
         reach, problem.prior, temperature_of(problem), softness, masses=problem.sizes, tol=_ROUGH
@@ -86,10 +86,10 @@ def first_codes(problem: VolumeProblem, reach: Array) -> Array:
 
 
 def jeffreys_prior(labels: Array) -> Array:
-    """Volumes that the numbers of labels say, with half a label more of each class.
+    """Estimate volumes by the numbers of labels plus half a label for each class.
 
-    The mean of what is believed after labels of points drawn at random, by Jeffreys' prior. Equal
-    numbers, such as one label a class, make equal volumes.
+    This is the posterior mean under Jeffreys' prior if the labelled points were drawn at random.
+    Equal numbers, such as one label per class, give equal volumes.
 
     Parameters
     ----------
@@ -111,23 +111,23 @@ def shifted_solve(
     tol: float = TOL,
     max_iter: int = _RESOLVENT_MAX_ITER,
 ) -> Solved:
-    """Solve (diag + sL) F = right, some of the rows of F held at 0.
+    """Solve (diag + sL) F = right, with some rows of F fixed at 0.
 
     Parameters
     ----------
     graph : GraphOperator
     diagonal : ndarray of shape (n,)
-        Not negative, and positive where nothing else holds a row.
+        Entries >= 0; at least one is > 0 in each component without a fixed row.
     s : float
-        > 0.
+        Scale > 0.
     right : ndarray of shape (n, c)
-        What it says of held rows does not count.
+        Fixed rows are ignored.
     held : ndarray of int, optional
-        Rows at 0, whose equations are left out; none by default.
+        Rows fixed at 0, whose equations are left out; none by default.
     start : ndarray of shape (n, c), optional
-        0 in held rows.
+        0 in fixed rows.
     tol : float
-        Of the residual, relative to the right-hand side.
+        Tolerance of the residual relative to the right-hand side.
     """
     right = right.astype(graph.dtype, copy=held is not None)
     whole = (diagonal + s * graph.degrees).astype(graph.dtype)  # the diagonal of diag + sD - sW
@@ -138,7 +138,7 @@ def shifted_solve(
         image = graph.neighbors(F)
         image *= graph.dtype.type(-s)
         image += whole[:, None] * F
-        if held is not None:  # cutting the rows out would copy the block twice
+        if held is not None:  # removing the rows would copy the block twice
             image[held] = 0
         return image
 
@@ -148,14 +148,14 @@ def shifted_solve(
 def resolvent(
     problem: VolumeProblem, shares: Array, s: float, *, start: Array | None = None, tol: float = TOL
 ) -> Solved:
-    """F of shares at a scale; see the module."""
+    """Compute the resolvent F of shares at a scale, from (D + clamp + sL) F = D Q + pull."""
     masses = problem.graph.masses
     right = masses.astype(shares.dtype)[:, None] * shares
     right[problem.index] += problem.pull.astype(right.dtype)
     diagonal = masses + problem.clamp
     if shares.shape[1] != 2:
         return shifted_solve(problem.graph, diagonal, s, right, start=start, tol=tol)
-    # Rows of F sum to one as those of Q and Y do: of two columns one says all.
+    # Rows of F sum to one, like those of Q and Y, so that one of two columns is enough.
     begin = None if start is None else start[:, 1:]
     found = shifted_solve(problem.graph, diagonal, s, right[:, 1:], start=begin, tol=tol)
     x = np.hstack([1 - found.x, found.x])
@@ -165,26 +165,26 @@ def resolvent(
 
 @dataclass(frozen=True, eq=False)
 class Scales:
-    """Scales in the order of their contrasts, and what finding them took."""
+    """Scales in the order of their contrasts, and the number of products to compute them."""
 
     scales: tuple[Scale, ...]
     n_iter: int
 
 
 def scales_of_contrast(problem: VolumeProblem, shares: Array, wanted: Sequence[float]) -> Scales:
-    """The scales at which the resolvent leaves so much of the contrast of some shares.
+    """Compute the scales at which the resolvent of given shares has given contrasts.
 
-    The contrast is |F - mean| / |Q - mean| in the metric of the degrees: 1 at the scale 0, falling
-    as the scale grows. So scales are free of the units of the weights and of the density of the
-    graph. Where parts of a graph do not hang together contrast may never fall so low: the scale is
-    then the one beyond which it hardly falls, with the contrast that it leaves.
+    The contrast is |F - mean| / |Q - mean| in the metric of the degrees: 1 at the scale 0,
+    decreasing with the scale. So scales do not depend on the units of the weights and the density
+    of the graph. On disconnected graphs the contrast has a positive limit; for contrasts below it,
+    the scale at which the limit is nearly reached is returned, with its contrast.
 
     Parameters
     ----------
     problem : VolumeProblem
     shares : ndarray of shape (n, c)
     wanted : sequence of float
-        Contrasts between 0 and 1, ascending: from the coarsest scale to the finest.
+        Contrasts between 0 and 1, ascending, that is, from the coarsest scale to the finest.
     """
     spread = partial(_spread, problem.graph.masses)
     whole = spread(shares)
@@ -201,7 +201,7 @@ def scales_of_contrast(problem: VolumeProblem, shares: Array, wanted: Sequence[f
         if contrasts[-1] < wanted[0] or (s > 1 and not falls):
             break
         s *= _STEP
-    # Interpolation asks for ascending values.
+    # `np.interp` requires ascending values.
     falling = np.minimum.accumulate(contrasts)[::-1]
     at = np.interp(wanted, falling, np.array(positions)[::-1])
     left = np.maximum(wanted, falling[0])
@@ -211,19 +211,19 @@ def scales_of_contrast(problem: VolumeProblem, shares: Array, wanted: Sequence[f
 
 
 def _spread(masses: Array, F: Array) -> float:
-    """|F - mean| in the metric of the degrees."""
+    """Compute |F - mean| in the metric of the degrees."""
     mean = masses @ F / masses.sum()
     return float(np.sqrt(masses @ ((F - mean) ** 2).sum(axis=1)))
 
 
 def laplace(problem: VolumeProblem) -> Partition:
-    """Part the points by harmonic functions."""
+    """Partition the points by harmonic functions."""
     graph, index = problem.graph, problem.index
     mean = label_shares(problem)
     held = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
-    held[index] = problem.labels - mean  # so that what labels do not reach stays at their mean
+    held[index] = problem.labels - mean  # components without a label then get the mean
     right = graph.neighbors(held)
-    alone = graph.masses - graph.degrees  # 0 but for points without neighbours, whose L is 0
+    alone = graph.masses - graph.degrees  # > 0 for isolated points, whose rows of L are 0
     found = shifted_solve(graph, alone, 1.0, right, held=index, tol=_TOL, max_iter=_MAX_ITER)
     held += found.x
     energy = float(column_dot(held, graph.laplacian(held)).sum() / 2)
@@ -240,7 +240,7 @@ def laplace(problem: VolumeProblem) -> Partition:
 
 
 def poisson(problem: VolumeProblem) -> Partition:
-    """Part the points by Poisson learning."""
+    """Partition the points by Poisson learning."""
     U, n_iter, mixed = poisson_values(problem)
     source = _source(problem)
     energy = _energy(problem, U, source)
@@ -262,10 +262,10 @@ def poisson(problem: VolumeProblem) -> Partition:
 
 
 def poisson_values(problem: VolumeProblem) -> tuple[Array, int, float]:
-    """U (n, c), the steps and how far the walk is from its limit (largest entry).
+    """Compute U (n, c), the number of steps and the distance of the walk from its limit.
 
-    Parts of the graph in which all sources vanish have U = 0, wherever the walk is there: on two
-    points it goes to and fro for ever.
+    The distance is the largest absolute difference. Components in which all sources vanish have
+    U = 0 and are left out of it: on a component of two points the walk alternates for ever.
     """
     graph = problem.graph
     d = graph.masses.astype(graph.dtype)[:, None]
@@ -294,7 +294,7 @@ def poisson_values(problem: VolumeProblem) -> tuple[Array, int, float]:
 
 
 def _source(problem: VolumeProblem) -> Array:
-    """Y - mean y at the labels, the mean over those of their part of the graph."""
+    """Compute the sources Y - mean y at the labels, with means over each component."""
     parts = problem.graph.component_labels[problem.index]
     n_parts = int(parts.max()) + 1
     weights = np.bincount(parts, problem.weights, n_parts)
@@ -307,7 +307,7 @@ def _source(problem: VolumeProblem) -> Array:
 
 
 def _limit(problem: VolumeProblem, walker: Array) -> Array:
-    """Limit of the walk: the degrees, by the labels of every part."""
+    """Compute the limit of the walk: in proportion to the degrees in each component."""
     graph = problem.graph
     labels = graph.component_labels
     begun = np.bincount(labels, walker[:, 0])
@@ -316,10 +316,10 @@ def _limit(problem: VolumeProblem, walker: Array) -> Array:
 
 
 def _in_one_unit(problem: VolumeProblem, source: Array, scores: Array, mean: Array) -> Array:
-    """Values at a size of about one; where all sources vanish, shares over their mean.
+    """Scale values to about one; where all sources vanish, use shares of labels minus their mean.
 
-    U is in units of one over a weight, which shares are not: side by side the answer would depend
-    on the units of the graph.
+    U has the unit of an inverse edge weight, and shares have none: without the scaling the result
+    would depend on the unit of the weights.
     """
     labels, reached = problem.graph.component_labels, _reached(problem, source)
     unit = float(np.abs(scores[reached]).mean(dtype=np.float64)) if reached.any() else 1.0
@@ -334,7 +334,7 @@ def _in_one_unit(problem: VolumeProblem, source: Array, scores: Array, mean: Arr
 
 
 def _reached(problem: VolumeProblem, source: Array) -> Array:
-    """Points of the parts of the graph with sources."""
+    """Return the mask of the points in components with sources."""
     labels = problem.graph.component_labels
     active = np.zeros(int(labels.max()) + 1, dtype=bool)
     active[labels[problem.index[source[problem.index].any(axis=1)]]] = True
@@ -342,13 +342,13 @@ def _reached(problem: VolumeProblem, source: Array) -> Array:
 
 
 def _energy(problem: VolumeProblem, U: Array, source: Array) -> float:
-    """1/2 tr U'LU - tr U'source."""
+    """Compute 1/2 tr U'LU - tr U'source."""
     quadratic = (U * problem.graph.laplacian(U)).sum(dtype=np.float64)
     return float(quadratic / 2 - (U * source).sum(dtype=np.float64))
 
 
 def random_walk(problem: VolumeProblem) -> Partition:
-    """Part the points by the visits of walkers from each class."""
+    """Partition the points by the visits of random walks from the labels of each class."""
     graph, mean = problem.graph, label_shares(problem)
     weighted = problem.weights[:, None] * problem.labels
     right = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
@@ -362,7 +362,7 @@ def random_walk(problem: VolumeProblem) -> Partition:
     shares = np.where(reached, visits / np.where(reached, total, 1.0), mean)
     scores = assigned(problem, shares)
     quadratic = float((found.x * (right + found.residual)).sum(dtype=np.float64))
-    energy = -quadratic / 2  # of 1/2 tr F'(D - alpha W)F - tr F'Y at its minimum
+    energy = -quadratic / 2  # minimum of 1/2 tr F'(D - alpha W)F - tr F'Y
     return Partition(
         scores,
         positive_shares(problem, scores),
