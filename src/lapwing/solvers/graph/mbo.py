@@ -1,14 +1,14 @@
-r"""Threshold dynamics with class volumes: smooth the classes, then assign points to them, in turn.
+r"""Threshold dynamics with class volumes: alternately smooth the classes and reassign the points.
 
-.. math:: F = \mathrm{resolvent}(Q, s), \qquad Q = \text{the whole shares that maximise }
+.. math:: F = \mathrm{resolvent}(Q, s), \qquad Q = \text{the one-hot shares that maximise }
     \sum_i m_i\, q_i \cdot f_i \text{ at the volumes of the prior}
 
 (E. Merkurjev, T. Kostic and A. Bertozzi, "An MBO scheme on graphs for classification and image
 processing", SIAM Journal on Imaging Sciences 6, 1903-1930, 2013; the volumes as by M. Jacobs, E.
 Merkurjev and S. Esedoglu, "Auction dynamics", Journal of Computational Physics 354, 288-310, 2018),
-from Poisson learning (PoissonMBO of J. Calder et al., 2020). Volumes are those of the prior whether
-they are known or not: softer ones have no threshold. The energy of the scale falls with every step;
-one that does not lower it is not taken.
+from Poisson learning (PoissonMBO of J. Calder et al., 2020). Volumes are those of the prior even if
+they are not known, as there is no threshold for soft volumes. The energy of the scale decreases in
+every step; a step that does not decrease it, by rounding, is rejected.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from lapwing.solvers.graph.refine import open_volumes, refine
 
 _CONTRAST = 0.5  # 0.45 to 0.6 are within a point of each other on Uspst, COIL-20 and Digit1
 _MAX_ITER = 50
-_STILL = 1e-4  # part of the points
+_STILL = 1e-4  # fraction of points that change class below which the iteration ends
 
 _LEVELS = tuple(2.0**-power for power in range(8, -1, -1))  # s
-_LATE = _LEVELS[4:]  # from the answer of threshold dynamics
-_ROUNDS = 8  # at each of them
-_AGREED = 1e-3  # in the sum over a point that X and Z may differ by
-_TOL = 1e-2  # of the systems, whose solutions are begun with
+_LATE = _LEVELS[4:]  # for the start from threshold dynamics
+_ROUNDS = 8  # at each s
+_AGREED = 1e-3  # mean over the points of |X - Z|_1 below which X and Z agree
+_TOL = 1e-2  # of the systems, each started from the previous solution
 _CUT_MAX_ITER = 200
 
 
 def mbo(problem: VolumeProblem) -> Partition:
-    """Part the points by volume-constrained threshold dynamics."""
+    """Partition the points by volume-constrained threshold dynamics."""
     begun = poisson(problem)
     scores = assigned(problem, begun.scores, exact=True)
     codes = scores.argmax(axis=1)
@@ -75,8 +75,8 @@ def mbo(problem: VolumeProblem) -> Partition:
 @dataclass(frozen=True, eq=False)
 class _Point:
     codes: Array
-    scores: Array  # that elected them
-    fitted: Array  # the resolvent of their shares
+    scores: Array  # whose largest entries are the codes
+    fitted: Array  # resolvent of the shares
     objective: float
     n_iter: int
 
@@ -91,13 +91,13 @@ def _step(
 
 
 def cut(problem: VolumeProblem) -> Partition:
-    """Part the points by the least cut at the volumes of the prior, known or not."""
+    """Partition the points by the minimum cut at the volumes of the prior, known or not."""
     begun = mbo(problem)
     paths = [_continued(problem, None, _LEVELS), _continued(problem, begun.shares, _LATE)]
     ends = [refine(problem, shares) for shares in (begun.scores, *(path[0] for path in paths))]
     found = min(ends, key=lambda end: float(end.history[-1]))
     n_iter = begun.n_iter + sum(spent for _, spent in paths)
-    # Divided, values that were raised by a last digit may be equal again.
+    # Division may make scores equal that differ in the last digit.
     soft = enforce_codes(found.scores / found.scores.sum(axis=1, keepdims=True), found.codes)
     return Partition(
         found.scores,
@@ -112,15 +112,17 @@ def cut(problem: VolumeProblem) -> Partition:
 
 @dataclass(frozen=True, eq=False)
 class _Equations:
-    """X1 = 1, X'm = v and the labels, for shares over 1 / c, which are held at 0 where labelled.
+    """Equations X1 = 1 and X'm = v with given labels, for shares minus 1 / c.
+
+    Rows of labelled points are fixed at 0, and enter the equations of their neighbours.
 
     Attributes
     ----------
     problem : VolumeProblem
     pulled : ndarray of shape (n, c)
-        What the neighbours' labels add to the equations of the points, over the mean of a row.
+        W times the labels minus 1 / c.
     volumes : ndarray of shape (c,)
-        What the labels leave of the volumes.
+        Volumes of the classes without the labelled points.
     sizes : ndarray of shape (n,)
         m of the points without a label, 0 for the others.
     """
@@ -152,9 +154,9 @@ class _Equations:
 def _continued(
     problem: VolumeProblem, start: Array | None, levels: Sequence[float]
 ) -> tuple[Array, int]:
-    """Shares of all points at the last s, and products with the graph.
+    """Compute the shares of all points at the last s, and the number of products.
 
-    Without a start every point has the shares that the labels leave.
+    Without a start, the initial shares of every point are the volumes without the labelled points.
     """
     c, free = problem.n_classes, problem.free
     whole = problem.whole(np.zeros(problem.n_points, dtype=np.intp))
@@ -162,7 +164,7 @@ def _continued(
         return whole, 0
     equations = _Equations.of(problem)
     masses = problem.graph.masses[:, None]
-    # All is centred at 1 / c.
+    # All shares are minus 1 / c.
     if start is None:
         X = np.tile(equations.volumes / equations.volumes.sum() - 1 / c, (problem.n_points, 1))
     else:
@@ -191,7 +193,7 @@ def _continued(
 
 
 def _with_volumes(equations: _Equations, X: Array, unit: Array) -> Array:
-    """X with the volumes, moved along the solution for the sizes; rows still sum to 0."""
+    """Move X along the solution for the sizes so that it has the volumes; rows still sum to 0."""
     m = equations.sizes
     missing = equations.volumes - m.sum() / X.shape[1] - m @ X
     column = unit.astype(np.float64)

@@ -17,25 +17,26 @@ from lapwing.solvers.base import Status
 
 T = TypeVar("T")
 
-# Entries of the shares, of which a descent takes a dozen such arrays. Beyond, threads share every
-# product with the graph instead (`lapwing.graphs.laplacian.sparse_product`).
+# Sizes n c of the shares between which jobs run in threads; a descent needs a dozen such arrays.
+# For larger ones every product with the graph uses threads instead
+# (`lapwing.graphs.laplacian.sparse_product`).
 _SMALL, _LARGE = 25_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """A descent of one objective: values are compared within it only.
+    """Descent on one objective, whose values cannot be compared with those of other descents.
 
     Attributes
     ----------
     name : str
-        Of the stage.
+        Name of the stage.
     s, contrast : float
-        Of its scale; NaN where the method has none.
+        Scale and its contrast; NaN if the method has none.
     temperature, softness : float
-        Of its balance; NaN where the method has none.
+        T and tau of the balance; NaN if the method has none.
     objective : tuple of float
-        Before every step and after the last one.
+        Values before each step and after the last one.
     """
 
     name: str
@@ -47,14 +48,14 @@ class Descent:
 
 
 class PriorEvidence(NamedTuple):
-    """Evidence of the graph and the labels about volumes that were given.
+    """Evidence of the graph and the labels against given volumes.
 
     Attributes
     ----------
     volumes : ndarray of shape (c,)
-        Of the classes where they are left free.
+        Volumes of the partition with free volumes.
     nats : float
-        How much more speaks for these (`lapwing.solvers.graph.evidence`).
+        Evidence for these minus that for the given ones (`lapwing.solvers.graph.evidence`).
     """
 
     volumes: Array
@@ -63,31 +64,30 @@ class PriorEvidence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Points parted into classes.
+    """Partition of the points, labelled ones included, into classes.
 
     Attributes
     ----------
     scores : ndarray of shape (n, c)
-        The largest of a row elects the class; labelled points are among them.
+        The largest score of a row gives the class.
     shares : ndarray of shape (n, c)
-        Rows that sum to 1; the largest is that of the scores, but for labels that contradict each
-        other.
+        Class memberships; rows sum to 1. The largest one is that of the largest score, except for
+        points with contradictory labels.
     objective : float
-        Of the method, at the end.
+        Final objective of the method.
     history : tuple of Descent
     n_iter : int
         Products with the graph.
     status : Status
     optimality : float
-        Largest relative residual or part of the points that still changed.
+        Largest relative residual, or fraction of points whose class changed in the last step.
     prior_evidence : PriorEvidence or None
-        About volumes that were given; None where there are none, or the method does not tell.
+        Evidence against given volumes; None without given volumes, or if the method has none.
     left_out : ndarray of shape (c, c) or None
-        Labels that were left out, by their class and the one that the others gave them; None where
-        the method does not ask.
+        Counts of left-out labels by true and predicted class; None if the method leaves out none.
     in_doubt : float
-        Largest part of the points whose class differs in another answer that is about as likely; 0
-        where the method compares none.
+        Largest fraction of points whose class differs in another partition that is about as likely;
+        0 if the method compares none.
     """
 
     scores: Array
@@ -103,26 +103,26 @@ class Partition:
 
     @cached_property
     def codes(self) -> Array:
-        """Class of each point, labelled ones among them."""
+        """Return the class of each point."""
         return np.asarray(self.scores.argmax(axis=1))
 
 
 def label_shares(problem: VolumeProblem) -> Array:
-    """Shares of the classes among the labels."""
+    """Return the class proportions of the labels."""
     total = problem.weights @ problem.labels
     return np.asarray(total / total.sum())
 
 
 def assigned(problem: VolumeProblem, scores: Array, *, exact: bool | None = None) -> Array:
-    """Scores by which labelled points keep their class, and known volumes are met.
+    """Adjust scores so that labelled points keep their class, and known volumes are met.
 
     Parameters
     ----------
     problem : VolumeProblem
     scores : ndarray of shape (n, c)
     exact : bool, optional
-        Whether offsets a class are added that give every class the points of its prior; where the
-        problem says that it is known, by default.
+        Whether to add an offset to each class so that the classes have the volumes of the prior; by
+        default `problem.exact`.
     """
     found = scores.copy()
     free, index, sizes = problem.free, problem.index, problem.sizes
@@ -138,7 +138,7 @@ def assigned(problem: VolumeProblem, scores: Array, *, exact: bool | None = None
 
 
 def soft_shares(problem: VolumeProblem, scores: Array, temperature: float) -> Array:
-    """Softmax of scores over a temperature, labels as they are."""
+    """Compute the softmax of scores over a temperature, and set the shares of labelled points."""
     shares = scores - scores.max(axis=1, keepdims=True)
     shares /= shares.dtype.type(temperature)
     np.exp(shares, out=shares)
@@ -149,8 +149,8 @@ def soft_shares(problem: VolumeProblem, scores: Array, temperature: float) -> Ar
 
 
 def positive_shares(problem: VolumeProblem, scores: Array) -> Array:
-    """Scores about 0 to 1 as shares, labels as they are."""
-    # The root, as a share of a sum must not underflow.
+    """Normalise scores, approximately in [0, 1], to shares, and set those of labelled points."""
+    # The root of the smallest number, so that quotients do not underflow.
     positive = np.maximum(scores, np.sqrt(np.finfo(problem.graph.dtype).tiny))
     shares = positive / positive.sum(axis=1, keepdims=True)
     shares = shares.astype(problem.graph.dtype, copy=False)
@@ -161,12 +161,12 @@ def positive_shares(problem: VolumeProblem, scores: Array) -> Array:
 def side_by_side(problem: VolumeProblem, jobs: Sequence[Callable[[], T]]) -> list[T]:
     """Run independent jobs in threads.
 
-    In one thread for few points, as the interpreter takes most of the time, and for so many that
-    the arrays of one descent fill the memory.
+    One thread is used for few points, as the interpreter takes most of the time, and for so many
+    that the arrays of one descent fill the memory.
     """
     return share(n_side_by_side(problem.n_points * problem.n_classes), lambda job: job(), jobs)
 
 
 def n_side_by_side(entries: int) -> int:
-    """Return the number of threads for jobs on so many points times classes."""
+    """Return the number of threads for jobs with this number of points times classes."""
     return available_threads() if _SMALL <= entries <= _LARGE else 1

@@ -15,26 +15,27 @@ from lapwing.solvers.graph.linear import laplace, poisson, random_walk
 from lapwing.solvers.graph.mbo import cut, mbo
 from lapwing.solvers.graph.partition import Partition, n_side_by_side
 
-_CACHED = 250_000  # shares: fewer stay in the cache in any order
+_CACHED = 250_000  # entries of the shares: fewer fit into the cache in any order
 
-# Arrays of a number for every point and class that are alive at once, measured by one thread: 10
-# for known volumes and 16 for unknown ones.
+# Arrays of size n c in memory at once: for one job, and for each further job in a thread. Measured
+# with one thread: 10 for known volumes and 16 for unknown ones.
 _ALONE, _BESIDE = 14, 6
-# Answers that are compared, and the most jobs that run in threads.
+# Partitions that are compared, and the maximum number of jobs in threads.
 _KNOWN, _UNKNOWN = (2, 2), (4, 3)
 
 
 @dataclass(frozen=True)
 class PartitionMethod:
-    """A method by name.
+    """Partition method in the registry.
 
     Attributes
     ----------
     name : str
     part : callable
-        From a problem to a `Partition`.
+        (problem) -> Partition.
     holds_volumes : bool
-        Whether volumes are part of what it minimises. Others meet known ones by offsets at the end.
+        Whether the method constrains the volumes. Other methods meet known volumes by offsets of
+        their scores.
     """
 
     name: str
@@ -42,7 +43,7 @@ class PartitionMethod:
     holds_volumes: bool = False
 
     def solve(self, problem: VolumeProblem) -> Partition:
-        """Part the points, in an order that products with the graph are quick in."""
+        """Partition the points, reordered for fast products with the graph."""
         ordered = in_order(problem)
         found = self.part(ordered.problem)
         scores, shares = ordered.back(found.scores), ordered.back(found.shares)
@@ -66,24 +67,24 @@ PARTITIONS: Mapping[str, PartitionMethod] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class Ordered:
-    """A problem with its points in another order.
+    """Problem with reordered points.
 
     Attributes
     ----------
     problem : VolumeProblem
     order : ndarray of int of shape (n,) or None
-        Which point of the problem before is the i-th one; None where it is the same problem.
+        Original index of each point; None if the order is unchanged.
     """
 
     problem: VolumeProblem
     order: Array | None
 
     def there(self, rows: Array) -> Array:
-        """Rows of the points before, as those of this problem."""
+        """Reorder rows from the original order."""
         return rows if self.order is None else rows[self.order]
 
     def back(self, rows: Array) -> Array:
-        """Rows of this problem, as those of the points before."""
+        """Restore the original order of rows."""
         if self.order is None:
             return rows
         found = np.empty_like(rows)
@@ -92,7 +93,7 @@ class Ordered:
 
 
 def in_order(problem: VolumeProblem) -> Ordered:
-    """The problem with neighbours near each other, where its shares do not fit the cache anyway."""
+    """Reorder the points so that neighbours are close, if the shares do not fit into the cache."""
     if _stays(problem):
         return Ordered(problem, None)
     order, graph = problem.graph.ordered
@@ -103,7 +104,7 @@ def in_order(problem: VolumeProblem) -> Ordered:
 
 
 def order_bytes(problem: VolumeProblem) -> int:
-    """Memory that the graph in another order takes."""
+    """Return the memory in bytes of the reordered graph."""
     return 0 if _stays(problem) else problem.graph.nbytes
 
 
@@ -112,14 +113,14 @@ def _stays(problem: VolumeProblem) -> bool:
 
 
 def partition_bytes(problem: VolumeProblem) -> float:
-    """Memory that parting a graph takes, beside the graph as it came."""
+    """Return the memory in bytes that a partition method needs besides the graph."""
     n, c = problem.n_points, problem.n_classes
     shares = float(problem.graph.dtype.itemsize) * n * c
     return share_arrays(n, c, exact=problem.exact) * shares + order_bytes(problem)
 
 
 def share_arrays(n_points: int, n_classes: int, *, exact: bool) -> int:
-    """Arrays of the size of the shares (n, c) that parting a graph holds at most.
+    """Return the maximum number of arrays of shape (n, c) that a partition method needs.
 
     Parameters
     ----------
