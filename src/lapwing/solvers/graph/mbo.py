@@ -91,7 +91,24 @@ def _step(
 
 
 def cut(problem: VolumeProblem) -> Partition:
-    """Partition the points by the minimum cut at the volumes of the prior, known or not."""
+    r"""Partition the points by the minimum cut at the volumes of the prior, known or not.
+
+    The cut is relaxed to shares X and solved by continuation in s,
+
+    .. math:: \min_X \tfrac12 \mathrm{tr}\, X^T (L - sD) X \qquad \text{subject to } X \ge 0,\;
+        X 1 = 1,\; X^T m = v,\; x_i = y_i \text{ for labelled points}
+
+    (C. Holtz, P. Chen, Z. Wan, C.-K. Cheng and G. Mishne, "Continuous partitioning for graph-based
+    semi-supervised learning", Advances in Neural Information Processing Systems 37, 2024). For
+    one-hot shares tr X'DX = tr D, so that s does not change which are the best. For s = 0 the
+    problem is convex; if s is at least the largest eigenvalue of D^-1 L, which is at most 2, minima
+    are vertices of the polytope, that is, one-hot. With few labels the convex problem carries
+    little information, so a second path starts from the result of `mbo`, at larger s. All results,
+    that of `mbo` included, are refined, and the one with the smallest cut is returned.
+
+    Differences from the paper: D replaces the identity in both terms, so that s and rho do not
+    depend on the unit of the weights; rho = 2 s; and shares are rounded by an exact transport.
+    """
     begun = mbo(problem)
     paths = [_continued(problem, None, _LEVELS), _continued(problem, begun.shares, _LATE)]
     ends = [refine(problem, shares) for shares in (begun.scores, *(path[0] for path in paths))]
@@ -154,7 +171,13 @@ class _Equations:
 def _continued(
     problem: VolumeProblem, start: Array | None, levels: Sequence[float]
 ) -> tuple[Array, int]:
-    """Compute the shares of all points at the last s, and the number of products.
+    r"""Compute relaxed shares at the last s, and the number of products with the graph.
+
+    For each s by the alternating direction method of multipliers,
+
+    .. math:: X &= \arg\min \tfrac12 \mathrm{tr}\, X^T (L - sD) X + \tfrac\rho2 \|X - Z + U\|_D^2
+        \text{ under the equations}, \\
+        Z &= \max(X + U, 0), \qquad U \leftarrow U + X - Z.
 
     Without a start, the initial shares of every point are the volumes without the labelled points.
     """
@@ -173,7 +196,7 @@ def _continued(
     Z, U, n_iter = X, np.zeros_like(X), 0
     unit: Array | None = None
     for s in levels:
-        # The multiplier of the inequalities is rho U: rho doubles with s.
+        # The multiplier of the inequalities is rho U, and rho doubles with s.
         U = U / 2
         shift, rho = s, 2 * s
         solved = equations.solve(shift, equations.sizes[:, None], unit)

@@ -1,33 +1,34 @@
-r"""Cut refinement: an answer is improved on the graph while the classes keep their volumes.
+r"""Cut refinement: reduce the cut of a partition at fixed class volumes.
 
-A few steps of the random walk P = D^-1 W smooth the answer X (one-hot rows), and the points are
-shared out again among the classes,
+A few steps of the random walk P = D^-1 W smooth the partition X (one-hot rows), and the points are
+assigned to the classes again,
 
 .. math:: X \leftarrow \arg\max_Z \sum_i d_i \langle z_i, (P^t X)_i \rangle,
 
 over all Z with the volumes of the prior in which labelled points keep their class: an exact
 transport (`lapwing.classes.transport`). This is threshold dynamics with volumes (M. Jacobs,
 E. Merkurjev and S. Esedoglu, "Auction dynamics: a volume constrained MBO scheme", Journal of
-Computational Physics 354, 288-310, 2018) by the walk instead of the heat equation. What falls is
+Computational Physics 354, 288-310, 2018) with the walk instead of the heat equation. It decreases
 the *diffused cut*
 
 .. math:: C_t(X) = \sum_i d_i \big(1 - \langle x_i, (P^t X)_i \rangle\big),
 
 the weight of the walks of t steps that end in another class: D P^t is positive semi-definite for
-even t, so that Z can only gain on what its linearisation promises. The weights d_i are what makes
-that true; without them the points may go round in circles. C_1 is twice the cut itself.
+even t, so that the decrease is at least that of the linearisation. This requires the weights d_i;
+without them the iteration may cycle. C_1 is twice the cut itself.
 
-Walks begin long, which finds the way past small parts that hang together, and become shorter, which
-sharpens the boundaries. How long is too long depends on the graph: long walks see nothing but its
-slowest modes. So of every round the cut is counted, and one that does not lower it is not taken.
+The first walks are long, to move clusters of points as a whole, and later ones are shorter, to
+sharpen the boundaries. The longest useful walk depends on the graph, as only its slowest modes
+survive long walks. The cut is therefore computed in every round, and a round that does not decrease
+it is rejected.
 
-Two classes that each hold a part of the other are a cut that no walk leaves. So the pairs with the
-largest cut between them, relative to the smaller class, are looked at by themselves: the first
-eigenvectors of L v = lambda D v on their part of the graph say where else it may be split, and the
-two may have exchanged their names. A new split may leave no more labels than before contradicted
-by their neighbours; or one in ten, as labels lie amid other classes, if the whole cut falls by a
-tenth. Of the splits within this limit the one of the least cut is taken, if the cut falls. Then all
-points have their turn again.
+Walks cannot separate two classes that each contain a part of the other. Therefore the pairs with
+the largest cut between them, relative to the smaller class, are split again: along the first
+eigenvectors of L v = lambda D v on their subgraph, or with exchanged classes. A new split must not
+increase the number of labels contradicted by their neighbours, but up to a tenth of all labels may
+be contradicted if the whole cut decreases by a tenth, as labels may be on points among another
+class. Of the permitted splits the one with the smallest cut is accepted, if the cut decreases. Then
+the walks are repeated for all points.
 """
 
 from __future__ import annotations
@@ -49,39 +50,41 @@ from lapwing.solvers.base import Status
 from lapwing.solvers.graph.linear import shifted_solve
 from lapwing.solvers.graph.partition import side_by_side
 
-# Even, see above. Measured on MNIST with the true prior from LapERLS, eight draws of one label a
-# class, without pairs cut anew: ten steps throughout 6.6 %, twenty 6.5, four 7.3, from 40 down to
-# ten 6.4 and to two 6.3; four draws of five labels 2.9 to 3.3 and 2.8.
+# Even numbers, see above. Errors on MNIST from LapERLS with the true prior, eight draws of one
+# label per class, without splits: always ten steps 6.6 %, twenty 6.5, four 7.3, from 40 down to ten
+# 6.4 and down to two 6.3. Four draws of five labels: 2.9 to 3.3, and 2.8 down to two.
 STEPS = (40, 28, 20, 14, 10, 6, 4, 2)
-_REPEATED = 10  # rounds with so many steps or fewer are repeated while they lower the cut
-_SHORT = 4  # index of the first number of steps in and after a split of a pair
+_REPEATED = 10  # rounds with at most this many steps are repeated while they decrease the cut
+_SHORT = 4  # index in STEPS of the first walk during and after a split of a pair
 _PAIRS, _DIRECTIONS = 3, 3  # pairs that are tried, and eigenvectors for each
-_SMOOTH = 10  # steps of the walk whose ends are the scores
-_CHANGED = 2e-4  # share of the points: fewer changes do not pay for another round or split
+_SMOOTH = 10  # steps of the walk that gives the scores
+_CHANGED = 2e-4  # fraction of the points: fewer changes are not worth another round or split
 _MOST_ROUNDS = 50
-# Without the fall of a tenth Uspst has 7.7 % in place of 7.4 (one label a class, draws 120 to 149);
-# without the labels, MNIST 11 % in place of 2.4 where the label of a 5 lies amid the 3s (set 6).
+# Without the decrease by a tenth the error on Uspst is 7.7 instead of 7.4 % (one label per class,
+# draws 120 to 149); without the limit on contradicted labels it is 11 instead of 2.4 % on MNIST if
+# the label of a 5 is on a point among the 3s (set 6).
 _CONTRADICTED, _FALL = 0.1, 0.9
-_SPARE = 3  # columns beside the eigenvectors that are wanted, which make the iteration converge
-_ROUNDS = 4  # of that: only signs and order of the values are used, and two digits do
+_SPARE = 3  # columns besides the wanted eigenvectors, to accelerate convergence
+_ROUNDS = 4  # of subspace iteration: signs and order of the values need two digits only
 
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """A refined answer.
+    """Refined partition.
 
     Attributes
     ----------
     codes : ndarray of int of shape (n,)
         Class of each point.
     scores : ndarray of shape (n, c)
-        Part of the walks from a point that end in each class, between 0 and 1. The first largest
-        of a row is that of its class: where volumes or a label decided otherwise it was raised.
+        Fraction of the walks from a point that end in each class, between 0 and 1. The first
+        largest score of a row is that of its class; it was raised if volumes or a label determined
+        another class.
     history : ndarray
-        Weight of the edges between classes: of the answer before, then of the refined answers, each
-        less than the one before it. Alone the first one if the answer before stays.
+        Weight of the edges between classes: of the initial partition, then of the refined ones, in
+        descending order. It has only the first entry if the cut could not be reduced.
     n_iter : int
-        Times that the points were shared out.
+        Number of assignments of the points.
     n_products : int
         Products with the graph.
     status : Status
@@ -96,7 +99,7 @@ class Refinement:
 
     @property
     def improved(self) -> bool:
-        """Whether a smaller cut was found. If not, the answer before stays."""
+        """Whether a smaller cut was found."""
         return len(self.history) > 1
 
 
@@ -107,20 +110,21 @@ def refine(
     before: Array | None = None,
     steps: tuple[int, ...] = STEPS,
 ) -> Refinement:
-    """Refine an answer.
+    """Refine a partition by walks and splits of pairs.
 
     Parameters
     ----------
     problem : VolumeProblem
-        Its prior is met exactly, to one point; whether it is known is not asked.
+        Its prior is met up to one point, even if the prior is not known.
     scores : ndarray of shape (n, c)
-        The answer: values whose largest of a row is the class. Ties are broken by the prior.
+        Scores of the partition: the largest of a row gives the class. Ties are broken by the prior.
     before : ndarray of int of shape (n,), optional
-        Classes of the answer, which may contradict labels and miss the volumes: a refined answer
-        must cut less than it where both have the same volumes. `share_out` of the scores by
-        default.
+        Classes of the partition, which may contradict labels and have other volumes; the cut of a
+        refined partition must be smaller if both have the same volumes. By default `share_out` of
+        the scores.
     steps : tuple of int
-        Of the walks, in turn. An answer whose parts are right needs no long ones.
+        Numbers of steps of the walks, in turn. Long walks are not needed if only the boundaries
+        are inexact.
 
     Returns
     -------
@@ -128,8 +132,8 @@ def refine(
 
     Notes
     -----
-    Time is O(t nnz(W) c) and a transport of n points a round, some 10 to 30 rounds; memory some
-    6 n c numbers.
+    A round takes O(t nnz(W) c) and a transport of n points. There are some 10 to 30 rounds. Memory
+    is about 6 n c numbers.
     """
     begun = share_out(problem, scores)
     path = _split(problem, _walked(problem, begun, steps))
@@ -137,7 +141,7 @@ def refine(
 
 
 def walk_down(problem: VolumeProblem, scores: Array, steps: tuple[int, ...] = STEPS) -> Refinement:
-    """Refine an answer by walks alone, which costs a fraction of `refine`.
+    """Refine a partition by walks without splits, in a fraction of the time of `refine`.
 
     Parameters
     ----------
@@ -157,7 +161,7 @@ def split(problem: VolumeProblem, found: Refinement) -> Refinement:
     Parameters
     ----------
     problem : VolumeProblem
-        At whose volumes the answer was found.
+        Problem with the volumes of the partition as the prior.
     found : Refinement
     """
     settled = found.status == Status.CONVERGED
@@ -167,7 +171,7 @@ def split(problem: VolumeProblem, found: Refinement) -> Refinement:
 
 
 def _refinement(problem: VolumeProblem, path: _Path, history: Array) -> Refinement:
-    """Make the result of a path, with scores by walks from its end."""
+    """Return the result of a path, with scores by walks from its last partition."""
     smooth = diffused(problem, path.codes, _SMOOTH)
     return Refinement(
         path.codes,
@@ -182,7 +186,7 @@ def _refinement(problem: VolumeProblem, path: _Path, history: Array) -> Refineme
 def _history(
     problem: VolumeProblem, begun: Array, cuts: tuple[float, ...], before: Array | None
 ) -> Array:
-    """Return the cuts of the answer before and of the better ones on a path from `begun`."""
+    """Return the cut of the initial partition, and the smaller cuts on a path from `begun`."""
     if before is None:
         return np.array(cuts)
     first, c = _cut(problem, before), problem.n_classes
@@ -194,14 +198,14 @@ def _history(
 
 @dataclass(frozen=True, eq=False)
 class _Path:
-    """State of a refinement, with the cuts on its way."""
+    """State of a refinement, with the cuts so far."""
 
     codes: Array
     cuts: tuple[float, ...]
     n_iter: int = 0
     n_products: int = 0
     settled: bool = True
-    offsets: Array | None = None  # of the last transport, from which the next may start
+    offsets: Array | None = None  # of the last transport, used to start the next one
 
     def to(self, codes: Array, cut: float) -> _Path:
         return replace(self, codes=codes, cuts=(*self.cuts, cut))
@@ -218,7 +222,7 @@ def _walked(problem: VolumeProblem, codes: Array, steps: tuple[int, ...]) -> _Pa
 
 
 def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _Path:
-    """Rounds with fewer and fewer steps, taken where they lower the cut."""
+    """Do rounds with decreasing numbers of steps, accepting those that reduce the cut."""
     for number in steps:
         for _ in range(_MOST_ROUNDS):
             smooth = diffused(problem, path.codes, number)
@@ -236,12 +240,12 @@ def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _
 
 
 def _changed(problem: VolumeProblem, moved: Array) -> float:
-    """Return the share of the points that moved, by their sizes."""
+    """Return the fraction of points that moved, weighted by their sizes."""
     return float(problem.sizes @ moved / problem.sizes.sum())
 
 
 def _split(problem: VolumeProblem, path: _Path) -> _Path:
-    """Split the pairs with the relatively largest cuts anew, as long as the cut falls."""
+    """Split the pairs with the largest relative cuts again, as long as the cut decreases."""
     tried: dict[tuple[int, int], Array] = {}
     while True:
         for pair in worst_pairs(problem, path.codes)[:_PAIRS]:
@@ -257,31 +261,31 @@ def _split(problem: VolumeProblem, path: _Path) -> _Path:
 
 
 def _moved(problem: VolumeProblem, pair: tuple[int, int], before: Array, codes: Array) -> bool:
-    """Return whether a pair of classes has changed since it was tried with the codes `before`."""
+    """Return whether a pair of classes has changed since it was tried with `before`."""
     differ = before != codes
     differ &= np.isin(before, pair) | np.isin(codes, pair)
     return _changed(problem, differ) > _CHANGED
 
 
 def _cut_anew(problem: VolumeProblem, path: _Path, pair: tuple[int, int]) -> _Path:
-    """Split two classes anew along eigenvectors of their graph, if cut and labels permit."""
+    """Split two classes again along eigenvectors of their subgraph, if cut and labels permit."""
     rows = np.flatnonzero((path.codes == pair[0]) | (path.codes == pair[1]))
     present = (path.codes[rows] == pair[1]).astype(np.intp)
     part = pair_problem(problem, rows, present, pair)
     if part is None:
         return path
     vectors, spent = smooth_functions(part.graph, _DIRECTIONS, present, float(STEPS[0]))
-    # Either side may be either class, where a label of each lies on the same one. Exchanged names
-    # mend 2 of 4 wrong draws of full USPS (one label a class, draws 120 to 141), and either side
-    # makes Uspst 6.6 % in place of 7.4 (draws 120 to 149).
+    # Both signs of an eigenvector are tried, as both classes may have a label on the same side.
+    # Exchanged classes correct 2 of 4 wrong draws on full USPS (one label per class, draws 120 to
+    # 141), and with both signs the error on Uspst is 6.6 instead of 7.4 % (draws 120 to 149).
     scores = [np.column_stack([-v, v]) for v in (*vectors.T, *-vectors.T)]
     scores.append(diffused(part, 1 - present, _SMOOTH))
     starts = [share_out(part, each) for each in scores]
-    # Longer walks decide between the starts, shorter ones sharpen the boundaries of one.
+    # Longer walks select one of the starts, and shorter ones sharpen its boundaries.
     first, later = STEPS[_SHORT : _SHORT + 1], STEPS[_SHORT + 1 :]
     splits = side_by_side(part, [partial(_walked, part, start, first) for start in starts])
     spent += sum(each.n_products for each in splits)
-    others = path.cuts[-1] - _cut(part, present)  # of edges that no split of the two concerns
+    others = path.cuts[-1] - _cut(part, present)  # edges that a split of the pair does not change
     permitted = _permission(problem, path)
 
     def placed(each: _Path) -> Array:
@@ -289,7 +293,7 @@ def _cut_anew(problem: VolumeProblem, path: _Path, pair: tuple[int, int]) -> _Pa
         codes[rows] = np.where(each.codes == 1, pair[1], pair[0])
         return codes
 
-    # The least of all cuts may have the classes' names exchanged, and the next the right ones.
+    # The split with the smallest cut may have exchanged classes, and the next one the right ones.
     for each in sorted(splits, key=lambda split: split.cuts[-1]):
         if permitted(placed(each), others + each.cuts[-1]):
             sharp = _descended(part, replace(each, n_products=0), later)
@@ -304,7 +308,7 @@ def _cut_anew(problem: VolumeProblem, path: _Path, pair: tuple[int, int]) -> _Pa
 
 
 def _permission(problem: VolumeProblem, path: _Path) -> Callable[[Array, float], bool]:
-    """Make the test whether a partition of a smaller cut contradicts few enough labels."""
+    """Return a function that tests whether a partition with a smaller cut is permitted."""
     contradicted = problem.disagreeing(problem.members(path.codes))
     tolerated = max(contradicted, int(_CONTRADICTED * len(problem.index)))
 
@@ -328,21 +332,21 @@ def worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
 def pair_problem(
     problem: VolumeProblem, rows: Array, present: Array, pair: tuple[int, int]
 ) -> VolumeProblem | None:
-    """Make the problem of two classes alone, at their present volumes.
+    """Return the problem restricted to two classes, with their present volumes.
 
     Parameters
     ----------
     problem : VolumeProblem
     rows : ndarray of int
-        Their points.
+        Points of the two classes.
     present : ndarray of int
-        1 for points of the second class.
+        1 for points of the second class, 0 for the first.
     pair : (int, int)
 
     Returns
     -------
     VolumeProblem or None
-        None if a class has no label there or its labels leave no room.
+        None if a class has no label among these points, or only labelled points.
     """
     place = np.full(problem.n_points, -1)
     place[rows] = np.arange(len(rows))
@@ -369,19 +373,21 @@ def smooth_functions(
 ) -> tuple[Array, int]:
     """Approximate the first eigenvectors of L v = lambda D v after the constant one.
 
-    Powers of the resolvent (D + sL)^-1 D on a few columns, one of which is a guess, then the best
-    combinations (Rayleigh and Ritz). Only signs and order of the values are used: two digits do.
+    Subspace iteration with the resolvent (D + sL)^-1 D on a few columns, one of which is a guess,
+    followed by Rayleigh-Ritz. Signs and order of the values are used only: two digits are enough.
 
     Returns
     -------
-    vectors : ndarray of shape (n, wanted), or fewer columns for fewer points
+    vectors : ndarray of shape (n, wanted)
+        With few points there may be fewer columns.
     n_iter : int
         Products with the graph.
     """
     n, d = graph.n_points, graph.masses
     width = min(wanted + _SPARE, n - 1)
     V = np.empty((n, width))
-    # By values of the graph: the start of a point does not depend on its place.
+    # Random numbers are assigned in an order by values of the graph, so that the start does not
+    # depend on the order of the points.
     order = np.argsort(graph.laplacian(d[:, None].astype(graph.dtype))[:, 0], kind="stable")
     V[order] = np.random.default_rng(0).standard_normal((n, width))
     V[:, 0] = guess
@@ -397,17 +403,17 @@ def smooth_functions(
 
 
 def _orthonormal(V: Array, d: Array) -> Array:
-    """Orthonormalise columns in the metric of d, also to the constants."""
+    """Orthonormalise columns in the metric of d, orthogonal to constants too."""
     root = np.sqrt(d)[:, None]
     V = V - d @ V / d.sum()
     return np.asarray(np.linalg.qr(root * V)[0] / root)
 
 
 def share_out(problem: VolumeProblem, scores: Array) -> Array:
-    """Assign points to classes at the volumes of the prior, with the largest sum of scores.
+    """Assign points to classes with the largest sum of scores at the volumes of the prior.
 
-    Labelled points keep their class. A class whose labels alone exceed its volume gets no other
-    point.
+    Labelled points keep their class. A class whose labelled points exceed its volume gets no other
+    points.
     """
     return _shared(problem, scores, None)[0]
 
@@ -415,7 +421,7 @@ def share_out(problem: VolumeProblem, scores: Array) -> Array:
 def _shared(
     problem: VolumeProblem, scores: Array, start: Array | None
 ) -> tuple[Array, Array | None]:
-    """Do `share_out` from earlier offsets of the classes; also return the new offsets."""
+    """Compute `share_out`, started from earlier offsets of the classes; also return new offsets."""
     codes = np.empty(problem.n_points, dtype=np.intp)
     codes[problem.index] = problem.codes
     free, mass = problem.free, problem.sizes[problem.free]
@@ -426,35 +432,35 @@ def _shared(
     if problem.n_classes == 2:
         codes[free] = parted_in_two(F, mass, volumes)
         return codes, None
-    F -= F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
+    F -= F.max(axis=1, keepdims=True)  # for accurate differences
     plan, _, _ = transport(F, mass, volumes, start=start)
     codes[free] = plan.assignment()
     return codes, plan.offsets
 
 
 def open_volumes(problem: VolumeProblem, F: Array) -> Array:
-    """Compute the volumes that the labels leave open, in whole numbers.
+    """Compute the volumes of the classes without the labelled points, as integers.
 
     Parameters
     ----------
     problem : VolumeProblem
     F : ndarray of shape (u, c)
-        Scores of the points without a label. Of classes with equal remainders, the one with the
-        largest score at most points gets the point.
+        Scores of the unlabelled points. Of classes with equal remainders, the one with the largest
+        score at most points is rounded up.
     """
     mass, c = problem.sizes[problem.free], problem.n_classes
     held = np.bincount(problem.codes, problem.sizes[problem.index], c)
     left = np.maximum(problem.prior * float(problem.sizes.sum()) - held, 0)
     before = np.bincount(F.argmax(axis=1), mass, c)
-    # Scaled down where some classes have more labels than their volume.
+    # Scaled down if some classes have more labels than their volume.
     return whole_volumes(left / left.sum(), round(float(mass.sum())), before)
 
 
 def diffused(problem: VolumeProblem, codes: Array, steps: int) -> Array:
-    """Compute P^t X (n, c) of an answer X."""
+    """Compute P^t X (n, c) of a partition X."""
     X = np.zeros((problem.n_points, problem.n_classes), dtype=problem.graph.dtype)
     X[np.arange(problem.n_points), codes] = 1
-    # Rows keep their sum of one, so that one column of two is enough.
+    # Rows sum to one, so that one of two columns is enough.
     two = problem.n_classes == 2
     F = X[:, 1:] if two else X
     for _ in range(steps):
@@ -463,12 +469,12 @@ def diffused(problem: VolumeProblem, codes: Array, steps: int) -> Array:
 
 
 def _by_degree(problem: VolumeProblem, smooth: Array) -> Array:
-    # The transport counts every point with its size.
+    # The transport multiplies the scores by the sizes.
     return np.asarray((problem.graph.masses / problem.sizes)[:, None] * smooth)
 
 
 def _surely(smooth: Array, codes: Array, problem: VolumeProblem) -> Array:
-    """Set the scores of labelled points to 0 and 1, and raise others that miss their class."""
+    """Set the scores of labelled points to 0 and 1, and raise those of the codes to the maximum."""
     smooth = smooth.copy()
     smooth[problem.index] = 0
     smooth[problem.index, problem.codes] = 1
