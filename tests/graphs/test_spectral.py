@@ -392,10 +392,10 @@ def test_the_memory_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(needed))
     assert smallest_eigenpairs(L, 30).converged
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(needed - 1))
-    with pytest.raises(MemoryError, match=r"29 eigenvectors of a graph of 1100 .*Ask for fewer"):
+    with pytest.raises(MemoryError, match=r"29 eigenvectors of a graph of 1100 .*Use fewer"):
         smallest_eigenpairs(L, 30)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "20m")
-    with pytest.raises(MemoryError, match=r"dense method.* Ask for fewer than 183 eigenvectors"):
+    with pytest.raises(MemoryError, match=r"dense method.* Use fewer than 183 eigenvectors"):
         smallest_eigenpairs(L, 700)
 
 

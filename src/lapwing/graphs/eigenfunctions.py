@@ -8,12 +8,12 @@ Gaussian affinities W between their centres and the degrees D of PWP, the genera
 .. math:: (D - P W P)\, g = \sigma\, D\, g
 
 (the paper's right-hand side is P times the column sums of PW, which equals D) gives one-dimensional
-functions g, of which the k of smallest :math:`\sigma > 0` over all directions are taken. The
-constant, with :math:`\sigma = 0` in every direction, is taken once. Values at points are linear
-interpolations between the centres of the bins.
+functions g. The k functions with the smallest :math:`\sigma > 0` over all directions are used, and
+the constant, with :math:`\sigma = 0` in every direction, once. Values at points are interpolated
+linearly between the centres of the bins.
 
 The rotation to principal directions makes coordinates uncorrelated, not independent. If they are
-dependent, the density is no product, and the functions are only a basis.
+dependent, the density is not a product, and the functions are merely a basis.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import check_magnitude
 from lapwing.graphs.order_statistics import StreamedColumns, quantiles
 
-_BLOCK_BYTES = 2**24  # of coordinates: 16 MB, several copies of which are alive
-_MOST_BINS = 2000  # half a second a direction
+_BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies are in memory
+_MOST_BINS = 2000  # half a second per direction
 _COPIES = 6  # of a matrix of bins: places, affinities, operator, and eigenvectors with workspace
-_EVEN = 0.1  # share of a uniform density in each density, so that no bin is empty
-# Default limit of functions. The operator is bounded, so that the hundredth function is penalised
-# little more than the tenth, and fits few labels by spikes. Errors with 30, 50 and 100 functions at
-# lam = 100: g241c with 100 labels 16.1, 19.9 and 32.2 %, with 10 labels 31.7, 34.6 and 38.8 %;
-# MNIST with 100 labels 28.8, 27.7 and 27.6 %.
+_EVEN = 0.1  # fraction of a uniform density mixed into each density, so that no bin is empty
+# Default limit of the number of functions. As the operator is bounded, the hundredth function is
+# penalised little more than the tenth, and few labels are fitted by spikes. Errors with 30, 50 and
+# 100 functions at lam = 100: g241c with 100 labels 16.1, 19.9 and 32.2 %, with 10 labels 31.7, 34.6
+# and 38.8 %; MNIST with 100 labels 28.8, 27.7 and 27.6 %.
 _MOST = 30
 _TIED = 1e-9  # difference of equal eigenvalues, which are between 0 and 1
-_MOST_TIES = 4  # limit of the functions with all ties, over the number asked for
+_MOST_TIES = 4  # limit of the number of functions with all ties, relative to that requested
 _BANDWIDTH = 0.2  # default, in standard deviations of the first direction
 
-FLAT = 1e-6  # standard deviation, relative to the largest, below which a direction is rounding
+FLAT = 1e-6  # relative standard deviation below which a direction is only rounding
 # Features up to which the covariance (32 MB) is decomposed; beyond it Lanczos' method is used.
 _COVARIANCE_FEATURES = 2000
-# Difference of equal variances, over the largest. Those of random points differ by more, and then
-# eigenvectors are exact to 1e-7.
+# Difference of variances, relative to the largest, up to which they are tied. Those of random
+# points differ by more, and eigenvectors are then exact to 1e-7.
 _EQUAL = 1e-9
-# Limit of axes for each dimension of equal variances. One-hot codes have up to 1.5; if every
-# feature has an axis of its own (points on a circle, with many features) there are too many.
+# Limit of axes per dimension of tied variances. One-hot codes have up to 1.5; if every feature has
+# an axis of its own (points on a circle, with many features) there are too many.
 _MOST_AXES = 4
-_SHORT = 1e-8  # squared length of a projected axis, over the longest, that is rounding
+_SHORT = 1e-8  # relative squared length of a projected axis below which it is only rounding
 _PARALLEL = 1e-9  # 1 - cos^2 of two parallel axes
 
 
 @dataclass(frozen=True, eq=False)
 class Eigenfunctions:
-    """The constant, and k functions of one principal coordinate each.
+    """The constant function, and k functions of one principal coordinate each.
 
     Attributes
     ----------
@@ -74,10 +74,10 @@ class Eigenfunctions:
     dimension : ndarray of int of shape (k,)
         Direction that each function depends on.
     eigenvalues : ndarray of shape (k + 1,)
-        Ascending; the first is the constant's 0.
+        Ascending; the first is 0, for the constant.
     values : ndarray of shape (k, n_bins)
-        Values at the centres of the bins. As vectors over the training points, moved to the
-        centres, the functions have the norm 1.
+        Values at the centres of the bins. The vectors of values at the training points, moved to
+        the centres, have norm 1.
     constant : float
         Value of the constant, 1 / sqrt(n).
     bandwidth : float
@@ -121,14 +121,14 @@ class Eigenfunctions:
         X : ndarray, csr or Rows of shape (n, n_features)
             The points.
         alpha : ndarray of shape (k, c)
-            Coefficients, a column a function.
+            Coefficients, one column for each result.
         intercept : ndarray of shape (c,)
             Added to each column.
 
         Returns
         -------
         ndarray of shape (n, c)
-            Beyond the range of the bins a function is constant.
+            Values; functions are constant beyond the range of the bins.
         """
         out = np.tile(intercept, (X.shape[0], 1))
         used = np.unique(self.dimension)
@@ -149,43 +149,44 @@ def fit_eigenfunctions(
     bandwidth: float | None = None,
     clip: float = 0.025,
 ) -> Eigenfunctions:
-    """Find the eigenfunctions of the distribution of points.
+    """Compute the eigenfunctions of the distribution of points.
 
     Parameters
     ----------
     X : ndarray, csr or Rows of shape (n, n_features)
-        The points; only passed over in blocks.
+        The points; read in blocks.
     n_components : int, default=64
-        q, principal directions; fewer if there are no more, more if the last ones tie.
+        q, the number of principal directions; fewer if the data have lower rank, more if variances
+        are tied.
     n_functions : int, default=None
         k without the constant; None is 2 q but at most 30. Fewer if there are no more; functions
-        that tie for the last place are all taken or none.
+        that are tied for the last place are used together or not at all.
     n_bins : int, default=100
-        B, from 3 to 2000. The affinities between bins reach over a fifth of a standard deviation,
-        so that the eigenproblem of a direction is dense for any number of bins.
+        B, from 3 to 2000. The width of the affinities between bins is a fifth of a standard
+        deviation, so the eigenproblem of a direction is dense for any number of bins.
     bandwidth : float, default=None
-        Standard deviation of the affinities between bins, in the units of X; None is 0.2 of the
-        standard deviation along the first direction, or the widest bin if that is more.
+        Standard deviation of the affinities between bins, in the units of X. None is 0.2 times the
+        standard deviation along the first direction, but at least the width of the widest bin.
     clip : float, default=0.025
-        Share of the points at each end of a direction that is moved to the last bin.
+        Fraction of the points at each end of a direction that are moved to the last bin.
 
     Returns
     -------
     Eigenfunctions
-        With the constant only if all points are equal.
+        Eigenfunctions; only the constant if all points are equal.
 
     Raises
     ------
     ValueError
-        If the bandwidth is less than the width of the bins that should resolve it, for more bins
-        than 2000, or for points whose squares overflow or underflow.
+        If the bandwidth is less than the width of the bins, there are more than 2000 bins, or
+        squares of the points overflow or underflow.
     MemoryError
-        If the matrices of the bins will not fit.
+        If the matrices of the bins do not fit into memory.
 
     Warns
     -----
     TiedPointsWarning
-        If directions or functions tie, and the order of the columns decides among them.
+        If directions or functions are tied, so that the result depends on the order of the columns.
     """
     check_bins(n_bins)
     check_magnitude(X)
@@ -209,7 +210,7 @@ def eigenfunctions_of(
     n_functions: int | None = None,
     bandwidth: float | None = None,
 ) -> Eigenfunctions:
-    """Find the eigenfunctions of histograms along directions; see `fit_eigenfunctions`.
+    """Compute the eigenfunctions of histograms along directions; see `fit_eigenfunctions`.
 
     Parameters
     ----------
@@ -254,14 +255,14 @@ def eigenfunctions_of(
 
 
 def density_eigenfunctions(density: Array, spacing: float, k: int) -> tuple[Array, Array]:
-    """Find the eigenfunctions of the smoothness operator of a density on a line.
+    """Compute the eigenfunctions of the smoothness operator of a density on a line.
 
     Parameters
     ----------
     density : ndarray of shape (B,)
         Positive, at equally spaced places.
     spacing : float
-        Distance between neighbouring places over the bandwidth of the affinities.
+        Distance between neighbouring places, relative to the bandwidth of the affinities.
     k : int
         Number of functions without the constant, at most B - 1.
 
@@ -270,7 +271,7 @@ def density_eigenfunctions(density: Array, spacing: float, k: int) -> tuple[Arra
     eigenvalues : ndarray of shape (min(k, B - 1),)
         Ascending, between 0 and 1 (the affinities are positive definite).
     functions : ndarray of shape (B, min(k, B - 1))
-        With g'Dg = 1.
+        Functions with g'Dg = 1.
     """
     places = np.arange(len(density)) * spacing
     affinity = np.exp(-((places[:, None] - places) ** 2) / 2)
@@ -285,9 +286,9 @@ def density_eigenfunctions(density: Array, spacing: float, k: int) -> tuple[Arra
 
 
 def _smoothest(eigenvalues: Array, k: int) -> Array:
-    """Return the indices of the k smallest, ascending; ties for the last place are all or none.
+    """Return the indices of the k smallest, ascending, with all or none of ties for the last place.
 
-    Directions in which the points are distributed equally have equal eigenvalues.
+    Directions with the same distribution of points have equal eigenvalues.
     """
     order = np.argsort(eigenvalues, kind="stable")
     if len(order) <= k:
@@ -295,7 +296,7 @@ def _smoothest(eigenvalues: Array, k: int) -> Array:
     last = eigenvalues[order[k - 1]]
     below = int(np.count_nonzero(eigenvalues < last - _TIED))
     whole = int(np.count_nonzero(eigenvalues <= last + _TIED))
-    # Functions with the eigenvalue 1 change from bin to bin: any choice among them is as good.
+    # Functions with the eigenvalue 1 change from bin to bin: any choice among them is equally good.
     if whole == k or last > 1 - _TIED:
         return order[:k]
     sizes = [below] * (2 * below >= k) + [whole] * (whole <= _MOST_TIES * k)
@@ -310,7 +311,7 @@ def _smoothest(eigenvalues: Array, k: int) -> Array:
 
 
 def _neighbors_of(position: Array, n_bins: int) -> tuple[Array, Array]:
-    """Return the bin below each position (in bins, clipped), and the share of the next bin."""
+    """Return the bin below each position (in bins, clipped), and the weight of the next bin."""
     position = np.clip(position, 0, n_bins - 1)
     below = np.minimum(position.astype(np.intp), n_bins - 2)
     return below, position - below
@@ -324,9 +325,9 @@ def _interpolate(position: Array, table: Array) -> Array:
 
 
 def divided(position: Array, n_bins: int) -> Array:
-    """Count the points in bins, each divided between the two nearest centres.
+    """Count the points in bins, with each point divided between the two nearest centres.
 
-    Whole counts would depend on rounding for points on the edges of bins, such as those of grids.
+    Otherwise the counts would depend on rounding for points on the edges of bins, as for grids.
     """
     below, share = _neighbors_of(position, n_bins)
     lower = np.bincount(below, 1 - share, n_bins)
@@ -334,7 +335,7 @@ def divided(position: Array, n_bins: int) -> Array:
 
 
 def check_bins(n_bins: int) -> None:
-    """Raise ValueError for so many bins that the eigenproblems take long."""
+    """Raise ValueError if there are so many bins that the eigenproblems take too long."""
     if n_bins > _MOST_BINS:
         raise ValueError(
             f"n_bins={n_bins} must be at most {_MOST_BINS}: each direction takes a dense "
@@ -384,7 +385,7 @@ def _histograms(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> H
 
 
 def _histograms_in_passes(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
-    """Compute the histograms of points on disk by passes over them."""
+    """Compute the histograms of points on disk, by several passes."""
     n, q = X.shape[0], len(rotation.deviations)
     every = np.arange(q)
 
@@ -413,7 +414,7 @@ class Rotation:
         Unit vectors as columns, float64. Directions of different standard deviations are
         orthogonal; those of equal ones need not be.
     deviations : ndarray of shape (q,)
-        Standard deviations along them, descending.
+        Standard deviations along the directions, descending.
     """
 
     mean: Array
@@ -422,24 +423,24 @@ class Rotation:
 
 
 def principal_rotation(X: PointData, n_components: int) -> Rotation:
-    """Compute the principal directions in which points vary.
+    """Compute the principal directions of points.
 
     Parameters
     ----------
     X : ndarray, csr or Rows of shape (n, n_features)
         The points.
     n_components : int
-        Dimensions that the directions span; more if the last ones tie.
+        Dimension of the span of the directions; more if variances are tied.
 
     Returns
     -------
     Rotation
-        Independent of the order of rows and columns, up to signs.
+        Directions, independent of the order of rows and columns up to signs.
 
     Warns
     -----
     TiedPointsWarning
-        If more directions tie than can be kept.
+        If more directions are tied than can be kept.
     """
     return rotation_along(*_decomposed(X, n_components), n_components)
 
@@ -492,7 +493,7 @@ def coordinates(X: PointData, rotation: Rotation, which: Array) -> Iterator[tupl
 def _decomposed(X: PointData, n_components: int) -> tuple[Array, Array, Array]:
     """Return the mean, descending variances and orthonormal directions.
 
-    There is at least one direction more than asked for, which shows if the last ones tie.
+    There is at least one direction more than requested, to detect ties of the last ones.
     """
     n, d = X.shape
     if d <= _COVARIANCE_FEATURES or is_rows(X):
@@ -510,7 +511,7 @@ def _decomposed(X: PointData, n_components: int) -> tuple[Array, Array, Array]:
         f"{min(n_components, q)} principal directions of {d} features",
         "Reduce the features first, e.g. by TruncatedSVD.",
     )
-    # A fixed seed, so that the same points always give the same directions.
+    # A fixed seed, so that the result is reproducible.
     pca = PCA(q, svd_solver="arpack", random_state=0).fit(X)
     parts = (pca.mean_, pca.explained_variance_, pca.components_.T)
     mean, variances, vectors = (part.astype(np.float64) for part in parts)
@@ -546,14 +547,14 @@ def _equal(deviations: Array) -> list[slice]:
 
 
 def _projected_axes(space: Array, most: int) -> Array | None:
-    """Project the axes of the features to a space, and scale them to unit length.
+    """Project the axes of the features to a subspace, and scale them to unit length.
 
     Parameters
     ----------
     space : ndarray of shape (n_features, m)
         An orthonormal basis; its rows are the projected axes in this basis.
     most : int
-        Limit of the axes, without parallel ones; None is returned if there are more.
+        Maximum number of axes that are not parallel; with more, None is returned.
     """
     squares = np.einsum("jm,jm->j", space, space)
     axes = space[squares > _SHORT * squares.max()]

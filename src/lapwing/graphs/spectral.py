@@ -2,11 +2,11 @@ r"""Smallest eigenpairs of a graph Laplacian: closed form, dense or iterative.
 
 .. math:: L v_i = \sigma_i v_i, \qquad 0 = \sigma_1 \le \sigma_2 \le \dots \le \sigma_k.
 
-The zeros are never computed. Their vectors are known: the indicators of the connected components,
-times D^1/2 for the normalised Laplacian. So they are written down, each value is 0 and no -3e-18
-(errata E8), and all others are looked for in their complement, where L is not singular (errata
-E10). What remains is found by LAPACK for small graphs or many vectors, else by
-`lapwing.graphs.chebyshev`, which says what it was measured against.
+The null vectors are not computed, as they are known: the indicators of the connected components,
+times D^1/2 for the normalised Laplacian. Their eigenvalues are set to exactly 0 instead of -3e-18
+(errata E8), and the other eigenpairs are computed in the complement, where L is not singular
+(errata E10): by LAPACK for small graphs or many vectors, otherwise by `lapwing.graphs.chebyshev`,
+which has a comparison with other methods.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ from lapwing.graphs.laplacian import Laplacian
 
 _LOGGER = logging.getLogger("lapwing")
 
-# Up to here LAPACK takes less than a second; and for more vectors than this share of n, less
-# than an iteration, which is dense as well by then.
+# Up to so many points LAPACK takes less than a second. For more vectors than this fraction of n, it
+# takes less time than an iterative method, which is dense as well.
 DENSE_POINTS = 1000
 _DENSE_SHARE = 0.2
-# Roundings of the norm of L below which no iteration gets: float32 sums of some ten products.
+# Smallest residual that iterations reach, in rounding units of the norm of L: float32 sums of some
+# ten products.
 _ROUNDINGS = 40
-_ROWS = 2**16  # that are copied at a time
+_ROWS = 2**16  # copied at a time
 _RESIDUAL_BYTES = 2**28
 _CUT = 1e-6  # relative gap below which two eigenvalues may be copies of one
 
@@ -53,25 +54,25 @@ class Eigenpairs:
     Attributes
     ----------
     values : ndarray of shape (k,), float64
-        Ascending, not negative; of L itself, whatever the power of the operator.
+        Eigenvalues of L, whatever the power of the operator: ascending, not negative.
     vectors : ndarray of shape (n, k)
         Orthonormal columns, in the precision of the Laplacian's matrix. The entry of largest
         magnitude is positive in each. The first min(n_components, k) are the null vectors.
     n_components : int
-        Number of connected components: how often 0 is an eigenvalue of L, also where that is
-        more than k.
+        Number of connected components, which is the multiplicity of the eigenvalue 0 of L; may
+        exceed k.
     residual : float
-        Largest length of L v - sigma v over all pairs.
+        Largest norm of L v - sigma v over all pairs.
     tolerance : float
-        Which residual was asked for.
+        Requested residual.
     gap : float
-        1 - sigma_k / sigma_{k+1}. 0 says that the cut goes through copies of one eigenvalue, so
-        that the span of the vectors depends on the eigensolver and not only on the graph (errata
-        E10). 1 for k = n.
+        1 - sigma_k / sigma_{k+1}; 1 for k = n. If 0, sigma_k is a multiple eigenvalue of which some
+        vectors are left out, so the span of the vectors depends on the eigensolver and not only on
+        the graph (errata E10).
     method : str
         'components', 'dense' or 'chebyshev'.
     n_iter : int
-        Iterations of the last.
+        Number of iterations of 'chebyshev'.
     """
 
     values: Array
@@ -105,40 +106,40 @@ def smallest_eigenpairs(
     Parameters
     ----------
     laplacian : Laplacian
-        Of n points. Its power is left out: the pairs are those of L, and the eigenvalues of L^p
-        are their p-th powers. float32 matrices are iterated in float32.
+        Laplacian of n points. Its power is ignored: the pairs are those of L, and the eigenvalues
+        of L^p are their p-th powers. float32 matrices are iterated in float32.
     k : int
-        From 1 to n.
+        Number of eigenpairs, from 1 to n.
     tol : float, default=1e-6
-        Largest length of L v - sigma v, relative to an upper bound of the norm of L: 2 for the
-        normalised Laplacian, twice the largest degree otherwise. Values below 40 roundings of the
-        precision (5e-6 in float32, 9e-15 in float64) mean those.
+        Tolerance on the norm of L v - sigma v, relative to an upper bound of the norm of L: 2 for
+        the normalised Laplacian, twice the largest degree otherwise. At least 40 rounding units of
+        the precision (5e-6 in float32, 9e-15 in float64).
     slack : float, default=0.0
-        A residual that is small enough as well, relative to the largest of the k eigenvalues, less
-        than 1. The pairs are then exact for a graph that differs by so much, and each
-        eigenvalue is off by about its square. 0.01 takes a half to a tenth of the products.
+        Alternative tolerance < 1, relative to the largest of the k eigenvalues. The pairs are then
+        exact for a graph that differs by this fraction, and the error of an eigenvalue is about its
+        square. 0.01 takes a half to a tenth of the products.
     max_iter : int, default=100
-        Iterations after which an approximation is returned with a warning.
+        Maximum number of iterations, after which an approximation is returned with a warning.
     random_state : int, RandomState instance or None, default=0
-        For the start of the iteration.
+        Seed of the start of the iteration.
     memory : str or joblib.Memory, default=None
-        Where to keep the pairs, as in scikit-learn: a second call for the same graph and the
-        same other arguments (``callback`` does not count) reads them.
+        Cache of the result, as in scikit-learn: a second call with the same graph and arguments
+        (except ``callback``) reads it.
     callback : callable, default=None
         Called without arguments after each iteration.
 
     Returns
     -------
     Eigenpairs
-        The same bits for the same arguments on the same machine.
+        Eigenpairs, bit-identical for the same arguments on the same machine.
 
     Raises
     ------
     ValueError
-        For k outside 1 to n, a tol or max_iter that is not positive, a slack that is negative, or
-        a memory that cannot be written.
+        If k is not from 1 to n, tol or max_iter is not positive, slack is negative, or memory
+        cannot be written.
     MemoryError
-        If the vectors do not fit in memory.
+        If the vectors do not fit into memory.
 
     Warns
     -----
@@ -147,13 +148,13 @@ def smallest_eigenpairs(
 
     Notes
     -----
-    With more components than k the vectors are those of the k largest components, of equal ones
-    those with the earliest points; they are 0 on all other components. The log of 'lapwing'
-    reports this, and a `gap` of less than 1e-6.
+    With more components than k, the vectors are those of the k largest components (of equal sizes
+    those with the earliest points), and 0 on all other components. This, and a `gap` of less than
+    1e-6, is reported in the log of 'lapwing'.
 
-    Time is that of some eighty to two hundred sparse products with k + max(10, k / 5) vectors,
-    memory that of about seven such blocks. Up to 1000 points, and where so many vectors are more
-    than a fifth of n, a dense solver takes time of order n^3 and memory of order n^2.
+    Time is that of some eighty to two hundred sparse products with k + max(10, k / 5) vectors, and
+    memory that of about seven such blocks. Up to 1000 points, and if these vectors are more than a
+    fifth of n, a dense solver with time O(n^3) and memory O(n^2) is used.
 
     Examples
     --------
@@ -190,8 +191,8 @@ def _check(laplacian: Laplacian, k: object, tol: object, slack: object, max_iter
     n = laplacian.n_points
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= n:
         raise ValueError(
-            f"k={k!r} must be a whole number from 1 to the number of points, {n}: so many "
-            "eigenpairs a Laplacian has."
+            f"k={k!r} must be a whole number from 1 to the number of points, {n}, which is "
+            "the number of eigenpairs."
         )
     if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < 1:
         raise ValueError(f"tol={tol!r} must be a number between 0 and 1.")
@@ -202,20 +203,20 @@ def _check(laplacian: Laplacian, k: object, tol: object, slack: object, max_iter
 
 
 def warn_eigenpairs(found: Eigenpairs, k: int) -> None:
-    """Warn if eigenpairs are inexact or fewer than asked for."""
-    # Here and not where they are found, so that pairs that are read from a cache warn as well.
+    """Warn if eigenpairs are inexact or fewer than requested."""
+    # Here and not in the solver, so that there are warnings for cached pairs as well.
     if not found.converged:
         warn(
             f"The eigenpairs of the Laplacian have a residual of {found.residual:.3g} after "
-            f"{found.n_iter} iterations, and {found.tolerance:.3g} was asked for. Raise max_iter "
-            f"(or tol), ask for a few more eigenpairs than {k} so that the cut does not go through "
-            "a crowd of them, or use the normalised Laplacian, whose spectrum is less stretched.",
+            f"{found.n_iter} iterations, but {found.tolerance:.3g} was requested. Raise max_iter "
+            f"(or tol), use a few more eigenpairs than {k}, so that the last one is not within a "
+            "cluster of eigenvalues, or use the normalised Laplacian.",
             ConvergenceWarning,
         )
     if found.n_components > k:
         _LOGGER.warning(
-            "The graph has %d connected components and %d eigenvectors are asked for: they are 0 "
-            "outside the %d largest components. Join the components (more neighbours), or ask for "
+            "The graph has %d connected components, but %d eigenvectors are requested: they are 0 "
+            "outside the %d largest components. Connect the components (more neighbours), or use "
             "more eigenvectors than there are components.",
             found.n_components,
             k,
@@ -223,8 +224,8 @@ def warn_eigenpairs(found: Eigenpairs, k: int) -> None:
         )
     elif found.gap < _CUT:
         _LOGGER.warning(
-            "Eigenvalues %d and %d of the Laplacian agree to %.1e: the space that is cut between "
-            "them is not determined by the graph. Ask for a few more or fewer eigenpairs.",
+            "Eigenvalues %d and %d of the Laplacian agree to %.1e: the span of the eigenvectors is "
+            "not determined by the graph. Use a few more or fewer eigenpairs.",
             k,
             k + 1,
             found.gap,
@@ -246,11 +247,11 @@ def _compute(
 ) -> Eigenpairs:
     """Compute the eigenpairs; `joblib.Memory` ignores the last two arguments.
 
-    The graph is given by plain arrays, as matrices and operators carry what was cached on them into
-    their hash. ``laplacian`` is made of it and of the two arguments that follow.
+    The graph is given by plain arrays, as the hash of matrices and operators would include their
+    cached attributes. ``laplacian`` is created from it and the two following arguments.
     """
     del graph, normalized
-    null = _null_vectors(laplacian)  # of the operator that was given, which keeps its components
+    null = _null_vectors(laplacian)  # of the given operator, which caches its components
     laplacian = replace(laplacian, power=1)
     largest = 0.0 if laplacian.normalized else float(laplacian.degrees.max())
     upper, tolerance = limits_of(laplacian.normalized, largest, np.dtype(dtype), tol)
@@ -270,7 +271,7 @@ def _compute(
         values, others, following, n_iter = ritz
         method = "chebyshev"
     vectors = np.empty((n, k), dtype=laplacian.dtype)
-    # Rows at a time: of many points, the known vectors are as large as what is returned.
+    # In blocks of rows, as the null vectors may be as large as the result.
     for rows in row_blocks(n, 1, _ROWS):
         vectors[rows, : k - m] = known[rows].toarray()
     vectors[:, k - m :] = _with_sign(others)
@@ -283,7 +284,7 @@ def _compute(
 
 
 class Limits(NamedTuple):
-    """Limits of the iteration."""
+    """Bounds for the iteration."""
 
     upper: float  # bound of the norm of L
     tolerance: float  # of the lengths of residuals
@@ -303,12 +304,12 @@ def _null_vectors(laplacian: Laplacian) -> CSR:
     place[np.lexsort((_first_points(labels, len(sizes)), -sizes))] = np.arange(len(sizes))
     entries = np.ones(laplacian.n_points)
     if laplacian.normalized:
-        # An isolated point has degree 0 and a zero row: its null vector is its indicator.
+        # An isolated point has degree 0 and a zero row, so its null vector is its indicator.
         degrees = laplacian.degrees
         entries = np.sqrt(np.where(degrees > 0, degrees, 1.0))
     largest = np.zeros(len(sizes))
     np.maximum.at(largest, labels, entries)
-    entries = entries / largest[labels]  # so that no square overflows or underflows
+    entries = entries / largest[labels]  # prevents overflow and underflow of squares
     entries /= np.sqrt(np.bincount(labels, entries**2))[labels]
     n = laplacian.n_points
     parts = (entries.astype(laplacian.dtype), place[labels], np.arange(n + 1))
@@ -326,12 +327,11 @@ def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> tuple[Array
     n, zeros = null.shape
     require_memory(
         (2 * n * n + 2 * n * m) * 8,
-        f"{m} eigenvectors of a graph of {n} points (so many of them that the dense method is due)",
-        f"Ask for fewer than {int(_DENSE_SHARE * n / 1.2)} eigenvectors.",
+        f"{m} eigenvectors of a graph of {n} points (so many that the dense method is used)",
+        f"Use fewer than {int(_DENSE_SHARE * n / 1.2)} eigenvectors.",
     )
     null = null.astype(np.float64)
-    # The null vectors are moved to the far end of the spectrum, where they are not mixed with small
-    # eigenvalues.
+    # The null vectors are shifted to the upper end of the spectrum, away from small eigenvalues.
     A = (laplacian.astype(np.float64).matrix + 2 * upper * (null @ null.T)).toarray()
     last = min(m, n - zeros - 1)
     s, V = sla.eigh(A, subset_by_index=[0, last], overwrite_a=True, check_finite=False)
@@ -340,12 +340,12 @@ def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> tuple[Array
 
 def _forecast(n: int, m: int, laplacian: Laplacian) -> None:
     item = laplacian.dtype.itemsize
-    # Iterated, the product and locked; then locked, in order, and returned. Tasks take a little.
+    # Blocks in memory: iterate, product and locked vectors; then locked, sorted and returned ones.
     blocks = max(2 * block_width(m) + m, 3 * m) + 1
     require_memory(
         n * blocks * item + 3 * laplacian.matrix.nnz * (item + 4),
         f"{m} eigenvectors of a graph of {n} points in {laplacian.dtype}",
-        "Ask for fewer eigenvectors, or use float32: Laplacian.astype(np.float32).",
+        "Use fewer eigenvectors, or float32: Laplacian.astype(np.float32).",
     )
 
 
@@ -360,7 +360,7 @@ def _with_sign(vectors: Array) -> Array:
 def _residual(laplacian: Laplacian, values: Array, vectors: Array) -> float:
     """Compute the largest |L v - s v|, without the null vectors."""
     worst = 0.0
-    # A few columns at a time, as L V is as large as V.
+    # In blocks of columns, as L V is as large as V.
     width = int(np.clip(_RESIDUAL_BYTES // (8 * len(vectors)), 1, 16))
     for start in range(0, len(values), width):
         V = np.ascontiguousarray(vectors[:, start : start + width])
