@@ -570,7 +570,7 @@ def test_a_tube_wider_than_the_virtual_labels(cls: type) -> None:
         warnings.simplefilter("always")
         model = cls(epsilon=50.0).fit(X, y)
     told = [str(w.message) for w in caught if issubclass(w.category, ConstantFitWarning)]
-    assert any("no alpha is non-zero. Use a smaller epsilon" in text for text in told)
+    assert any("alpha_ is 0. Use a smaller epsilon" in text for text in told)
     assert np.isfinite(scores(model, X)).all()
     assert np.ptp(scores(model, X), axis=0).max() == 0
     assert len(model.alpha_) == 1

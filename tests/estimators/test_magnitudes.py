@@ -55,7 +55,7 @@ def data_for(estimator: Any) -> tuple[Any, Any]:
 
 
 # In float32 the penalties of S3VC's multipliers leave two digits of the gradient, in any unit.
-@pytest.mark.filterwarnings("ignore:solver='lbfgs' ran out of digits")
+@pytest.mark.filterwarnings("ignore:solver='lbfgs' was limited by rounding")
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("unit", UNITS)
 def test_answers_do_not_change_with_the_unit(name: str, unit: float) -> None:

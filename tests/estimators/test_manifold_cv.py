@@ -265,7 +265,7 @@ def test_with_nothing_to_hold_out_the_defaults_stay(estimator: Any) -> None:
         y[np.flatnonzero(y == 2)[1:]] = -1
     else:
         y[np.flatnonzero(~np.isnan(y))[1:]] = np.nan
-    with pytest.warns(FewLabelsWarning, match="No parameters were chosen.*at least two rows"):
+    with pytest.warns(FewLabelsWarning, match="No parameters were selected.*at least two rows"):
         fitted = clone(estimator).fit(X, y)
     usual = estimator._plain()
     assert np.isnan(fitted.best_score_)

@@ -104,7 +104,7 @@ def test_the_warning_tells_the_weights_of_the_objective() -> None:
         LapSVC(gamma_A=1e20).fit(X, y)
     text = str(caught[0].message)
     assert text.startswith("Decision values vary by ")
-    assert "too far apart (gamma_A=1e+20, gamma_I=1.0): take values nearer to the def" in text
+    assert "too far apart (gamma_A=1e+20, gamma_I=1.0): use values closer to the def" in text
 
 
 def test_predictions_may_be_null_where_virtual_labels_are_not() -> None:

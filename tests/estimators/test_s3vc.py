@@ -1108,7 +1108,7 @@ def test_margins_that_cannot_be_reached_are_told(kernel: str) -> None:
     points, C = {"linear": (X * 1e-3, 100.0), "rbf": (X, 1e-3)}[kernel]
     told = (
         r"C=\S+ is too small for features of this size: labels move decision values by \S+ at "
-        r"most, and are to be fitted at -1 and 1\. Standardise the features, .* larger C, such as"
+        r"most, but the targets are -1 and 1\. Standardise the features, .* larger C, such as"
     )
     with pytest.warns(FeatureScaleWarning, match=told) as caught:
         fitted = S3VC(kernel, C=C).fit(points, y)
@@ -1156,10 +1156,10 @@ def test_uneven_classes_labelled_in_equal_numbers_are_told_and_not_split_evenly(
 ) -> None:
     X, y, truth = uneven(0.9)
     told = (
-        r"balance='labels' was not held\. Class 1 has 50 % of the labels, but about \d+ % of the "
-        r"unlabelled rows look like it; the fit uses these \d+ %\. If you know the true shares, "
-        r"pass them: balance=\{0: 0\.\d+, 1: 0\.\d+\}\. If they are those of the labels, pass "
-        r"these in the same way\."
+        r"balance='labels' was not enforced\. Class 1 has 50 % of the labels, but about \d+ % of "
+        r"the unlabelled rows look like it; the fit uses these \d+ %\. If you know the true "
+        r"proportions, pass them: balance=\{0: 0\.\d+, 1: 0\.\d+\}\. If they are those "
+        r"of the labels, pass these in the same way\."
     )
     with pytest.warns(BalanceWarning, match=told):
         fitted = S3VC(kernel).fit(X, y)
@@ -1174,8 +1174,8 @@ def test_one_sided_rows_are_told_where_labels_are_few_and_the_balance_stays() ->
     truth = np.r_[np.arange(12) % 2, np.zeros(100, dtype=int)]
     X = rng.standard_normal((112, 2)) + 6.0 * truth[:, None]
     told = (
-        r"balance='labels' was held and may be wrong\. Class 1 has 50 % of the labels, but about "
-        r"\d+ % of the unlabelled rows look like it, as far as so few labels can tell\. If you"
+        r"balance='labels' was enforced and may be wrong\. Class 1 has 50 % of the labels, but "
+        r"about \d+ % of the unlabelled rows look like it, as far as so few labels can show\."
     )
     with pytest.warns(BalanceWarning, match=told):
         fitted = S3VC("linear").fit(X, np.where(np.arange(112) < 12, truth, -1))

@@ -1,4 +1,4 @@
-"""Warnings about misleading answers, each with its cause and its cure."""
+"""Warnings about misleading results, with causes and remedies."""
 
 from __future__ import annotations
 
@@ -30,23 +30,24 @@ from lapwing.graphs import Laplacian
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.shares import Contradiction
 
-# Least bound of decision values, over the margin. On g50c and Digit1 errors rise below 0.1.
+# Smallest acceptable bound of decision values, relative to the margin. On g50c and Digit1 errors
+# increase below 0.1.
 _LEAST_REACH = 0.5
 
 
 def warn_nothing_held_out(regression: bool) -> None:
-    """Warn that there are too few labels for leave-one-out, so that nothing was chosen."""
+    """Warn that there are too few labels for leave-one-out, so that nothing was selected."""
     rows = "one row is" if regression else "some class has one label only: no row of it is"
     warn(
-        f"No parameters were chosen: {rows} left to fit to if one label is left out. The usual "
-        "ones are in best_params_. Label at least two rows"
+        f"No parameters were selected: {rows} left to fit to if one label is left out. The "
+        "defaults are in best_params_. Label at least two rows"
         f"{'' if regression else ' of every class'}.",
         FewLabelsWarning,
     )
 
 
 def warn_unreached_margins(reach: float, C: float) -> None:
-    """Warn if no decision value can come near a margin, whatever the labels.
+    """Warn if decision values cannot reach the margins, whatever the labels.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ def warn_unreached_margins(reach: float, C: float) -> None:
     """
     if reach < _LEAST_REACH:
         warn(
-            f"C={C:g} is too small for features of this size: labels move decision values by "
-            f"{reach:.2g} at most, and are to be fitted at -1 and 1. "
+            f"C={C:g} is too small for features of this size: labels change decision values by "
+            f"{reach:.2g} at most, but the targets are -1 and 1. "
             "Standardise the features, e.g. make_pipeline(StandardScaler(), S3VC('linear')), or "
             f"use a larger C, such as {10 * C / max(reach, 1e-300):.0e}.",
             FeatureScaleWarning,
@@ -65,19 +66,19 @@ def warn_unreached_margins(reach: float, C: float) -> None:
 
 
 _NEGLIGIBLE_SHARE = 0.01  # of all points
-# Degrees of freedom of virtual labels beside constants; by default they are 0.6 with a label a
+# Degrees of freedom of virtual labels besides constants. By default they are 0.6 with one label per
 # class on the hardest sets (g241c, Gaussian clouds), and 10 or more on others.
 _LEAST_FREEDOM = 1e-3
-_LEAST_JUDGED = 10  # left-out labels; fewer are predicted or not by chance
-_OTHER_ANSWER = 0.1  # of the rows: answers that differ in fewer count as the same
-_CUT_BY_CHANCE = 0.8  # of the edges that random classes cut; on digits about 0.1
+_LEAST_JUDGED = 10  # left-out labels; with fewer, the error is mostly chance
+_OTHER_ANSWER = 0.1  # fraction of rows; partitions that differ in fewer rows count as the same
+_CUT_BY_CHANCE = 0.8  # of the cut of random classes; on digits it is about 0.1
 
 
 def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array) -> bool:
     """Warn if connected components of the graph hold no labelled vertex.
 
-    It does not if they hold less than 1 % of the points together: labels would cost more than they
-    improve.
+    There is no warning if they contain less than 1 % of the points in total, for which labels would
+    not be worthwhile.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array)
 def warn_components(
     sizes: Array, without: Array, first_rows: Callable[[], Array], power: int
 ) -> bool:
-    """Warn of given components without a label; see `warn_unlabeled_components`.
+    """Warn about given components without a label; see `warn_unlabeled_components`.
 
     Parameters
     ----------
@@ -128,10 +129,10 @@ def warn_components(
     name, more = ("row", "") if len(largest) == 1 else ("rows", ", the largest components first")
     warn(
         f"{len(without)} of the graph's {len(sizes)} connected components hold no labelled point "
-        f"({missed} points, the largest component {int(sizes[without].max())}): no label reaches "
-        "them through the graph, and their predictions rest on the kernel alone. Label a point in "
+        f"({missed} points, the largest component {int(sizes[without].max())}), so their "
+        "predictions depend on the kernel only. Label a point in "
         f"each, e.g. {name} {listed} (rows count from 0{more}). More neighbours (n_neighbors) may "
-        f"join them, at the risk of joining classes; keep power={power} then.",
+        f"connect them, at the risk of connecting classes; keep power={power} then.",
         UnlabeledComponentWarning,
     )
     return True
@@ -143,8 +144,8 @@ def warn_no_class_structure(edge_cut: float, n_classes: int) -> bool:
         return False
     warn(
         f"The {n_classes} classes that were found cut {100 * edge_cut:.0f} % of the edges that "
-        "classes drawn at random would cut: this graph says little of them. Check the features "
-        "and their scales, use another graph, or label more rows.",
+        "classes drawn at random would cut: they are hardly related to the graph. Check the "
+        "features and their scales, use another graph, or label more rows.",
         NoClassStructureWarning,
     )
     return True
@@ -168,38 +169,38 @@ def warn_labels_not_found_again(counts: Array) -> bool:
     if asked < _LEAST_JUDGED or found > guessed:
         return False
     warn(
-        f"Of {asked} labels that were left out in turn, the others found {found} again on this "
-        f"graph; guessing finds {guessed:.0f}. The graph says little of these classes. Check "
-        "the features and their scales, use another graph, or label more rows.",
+        f"Of {asked} labels that were left out in turn, {found} are predicted correctly from the "
+        f"others, and {guessed:.0f} by guessing. The classes are hardly related to the graph. "
+        "Check the features and their scales, use another graph, or label more rows.",
         NoClassStructureWarning,
     )
     return True
 
 
 def warn_two_answers(in_doubt: float) -> None:
-    """Warn if another answer is about as likely and differs in many points.
+    """Warn if another partition is about as likely and differs in many points.
 
     Parameters
     ----------
     in_doubt : float
-        Share of the points that have another class in it.
+        Fraction of the points that have another class in it.
     """
     if in_doubt > _OTHER_ANSWER:
         warn(
-            "The graph and the labels leave two answers about as likely, and "
+            "Given the graph and the labels, two partitions are about equally likely, and "
             f"{100 * in_doubt:.0f} % of the rows have another class in the second. Label some "
-            "of the rows where transduction_proba_ is least sure, or give class_prior if you know "
+            "rows with uncertain transduction_proba_, or give class_prior if you know "
             "the sizes of the classes.",
             NoClassStructureWarning,
         )
 
 
 def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
-    """Warn that virtual labels are held at 0 on components without an eigenvector."""
+    """Warn that virtual labels are 0 on components without an eigenvector."""
     warn(
         f"The graph has {n_components} connected components and n_eigenvectors={n_eigenvectors} "
-        "span only the largest of them: virtual labels are 0 on the others, labelled points "
-        f"included. Use n_eigenvectors={n_components + n_eigenvectors} or None, or connect the "
+        "span only the largest of them: virtual labels are 0 on the others, even at labelled "
+        f"points. Use n_eigenvectors={n_components + n_eigenvectors} or None, or connect the "
         "graph with more neighbours.",
         UnlabeledComponentWarning,
     )
@@ -208,15 +209,15 @@ def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
 def warn_fewer_eigenvectors_than_classes(n_eigenvectors: int, n_classes: int) -> None:
     """Warn that there are fewer eigenvectors than classes."""
     warn(
-        f"n_eigenvectors={n_eigenvectors} are fewer than the {n_classes} classes: virtual labels "
-        "cannot follow all of them, not even at labelled points. Use n_eigenvectors='auto', or at "
-        f"least {2 * n_classes}.",
+        f"n_eigenvectors={n_eigenvectors} is less than the number of classes, {n_classes}: virtual "
+        "labels cannot separate all of them, not even at labelled points. Use "
+        f"n_eigenvectors='auto', or at least {2 * n_classes}.",
         FewEigenvectorsWarning,
     )
 
 
 def drowned(mu: float, norm: float, weight: float) -> bool:
-    """Return whether the rounding of mu L^p exceeds the weight of the labels for constants.
+    """Return whether the rounding errors of mu L^p exceed the weight of the labels for constants.
 
     Parameters
     ----------
@@ -230,12 +231,11 @@ def drowned(mu: float, norm: float, weight: float) -> bool:
 
 
 def warn_drowned_labels(mu: float) -> None:
-    """Warn that the graph term has no digits left for the labels."""
+    """Warn that the labels are below the rounding errors of the graph term."""
     warn(
-        f"mu={mu:g} times the norm of the Laplacian is so much more than the weight of the labels "
-        "that virtual labels are rounding. Use a smaller mu or a larger lam, or a number of "
-        "eigenvectors (n_eigenvectors=50), with which what the graph does not smooth is known "
-        "exactly.",
+        f"mu={mu:g} times the norm of the Laplacian is so much larger than the weight of the "
+        "labels that virtual labels are dominated by rounding errors. Use a smaller mu, a larger "
+        "lam, or a number of eigenvectors (n_eigenvectors=50), with which the null space is exact.",
         ConvergenceWarning,
     )
 
@@ -258,12 +258,12 @@ def smoothed_away(eigenvalues: Array, n_components: int, weight: float) -> bool:
 def warn_smoothed_away(mu: float, lam: float, n_components: int, n_classes: int) -> None:
     """Warn that virtual labels are constant on each component.
 
-    With a single component all answers are one class, of which `warn_single_class` warns.
+    With a single component all predictions are one class, see `warn_single_class`.
     """
     warn(
-        f"mu={mu:g} is so large beside lam={lam:g} that virtual labels are constant on each of the "
-        f"graph's {n_components} connected components, though there are {n_classes} classes. Use a "
-        "smaller mu (the default is 1e4) or a larger lam.",
+        f"mu={mu:g} is so large compared to lam={lam:g} that virtual labels are constant on each "
+        f"of the graph's {n_components} connected components, though there are {n_classes} "
+        "classes. Use a smaller mu (the default is 1e4) or a larger lam.",
         ConstantFitWarning,
     )
 
@@ -275,7 +275,7 @@ def warn_partition_not_at_rest(method: str, status: str, change: float) -> None:
     """Warn if a partition method stopped before it converged."""
     if status == Status.MAX_ITER:
         warn(
-            f"method={method!r} stopped ({status}) before it came to rest ({change:.1e} left). "
+            f"method={method!r} stopped ({status}) before it converged ({change:.1e} left). "
             "The classes may not be separated on this graph. Use another graph, e.g. "
             "graph=KNNGraph(5, weights='steep'), or method='flow'.",
             ConvergenceWarning,
@@ -330,7 +330,7 @@ def warn_no_improvement(method: str, without: int, n_columns: int) -> None:
     which = "The" if n_columns == 1 else f"In {without} of {n_columns} columns the"
     warn(
         f"{which} minimum found by method={method!r} has a higher objective than the supervised "
-        "solution, which is returned instead: the unlabelled points taught nothing. Use another "
+        "solution, which is returned instead: the unlabelled points are not used. Use another "
         "method, more starts (n_init=10), or a smaller C_star.",
         NoImprovementWarning,
     )
@@ -354,15 +354,15 @@ def warn_imprecise(
     if dtype == np.float32:
         cure = f"X as float64, or {cure}"
     warn(
-        f"solver={solver!r} ran out of digits at a relative optimality of {optimality:.1e}: the "
-        f"solution may be far from the optimum. Use {cure}.",
+        f"solver={solver!r} was limited by rounding errors to a relative optimality of "
+        f"{optimality:.1e}: the solution may be far from the optimum. Use {cure}.",
         ConvergenceWarning,
     )
 
 
-# Spread of values over that of the targets below which they count as constant: in regressions, and
-# in classification, where small decision values can be right (2.6e-7 in scikit-learn's check of
-# class weights) and only those of a null solution are rounding.
+# Relative standard deviation, compared to that of the targets, below which values count as
+# constant: in regression, and in classification, where small decision values can be right (2.6e-7
+# in scikit-learn's check of class weights) and only those of a null solution are rounding errors.
 _CONSTANT_VALUES, _CONSTANT_SCORES = 0.05, 1e-8
 _WEIGHTS = ("gamma_A", "gamma_I", "C", "C_star", "lam", "mu")  # of terms of objectives
 
@@ -381,15 +381,15 @@ def warn_all_one_class(n: int, label: object) -> None:
     warn(
         f"All {n} unlabelled points were given class {label!r}. "
         "Usual causes: a kernel or graph on the wrong scale (standardise the features, or "
-        "change gamma), labels of one class far outnumbering the others "
-        "(class_weight='balanced'), rows that are all alike, or too much smoothing (a smaller "
+        "change gamma), many more labels of one class than of the others "
+        "(class_weight='balanced'), rows that are all alike, or too much smoothing (use a smaller "
         "gamma_I or mu).",
         SingleClassWarning,
     )
 
 
 def warn_single_class_of_function(predicted: Array, classes: Array) -> None:
-    """Warn if `predict` gives all labelled points one class, as `transduction_` may not.
+    """Warn if `predict` gives all labelled points one class, even if `transduction_` does not.
 
     Parameters
     ----------
@@ -400,9 +400,9 @@ def warn_single_class_of_function(predicted: Array, classes: Array) -> None:
     if len(predicted) >= 2 and (predicted == predicted[0]).all():
         warn(
             "`predict` gives all labelled points, of every class, class "
-            f"{classes.tolist()[predicted[0]]!r}: its function does not follow the virtual labels, "
-            "which `transduction_` rests on. Usual causes: features of a very small or large scale "
-            "(standardise them), or a kernel or gamma that does not suit them.",
+            f"{classes.tolist()[predicted[0]]!r}: its function does not fit the virtual labels, "
+            "which determine `transduction_`. Usual causes: features of a very small or large "
+            "scale (standardise them), or an unsuitable kernel or gamma.",
             SingleClassWarning,
         )
 
@@ -413,7 +413,7 @@ def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
     if len(given) == 1 and not nothing_unlabeled:
         warn(
             f"All labelled points, of both classes, were given class {given.tolist()[0]!r}. Usual "
-            "causes: an outlier or features of different scales, which set the width of the "
+            "causes: an outlier or features of different scales, which determine the width of the "
             "kernel or the balance (standardise the features, or give gamma and balance), or a "
             "large C_star.",
             SingleClassWarning,
@@ -421,12 +421,12 @@ def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
 
 
 def warn_outvoted_classes(held: Array, classes: Array) -> bool:
-    """Warn of classes all of whose labels are at points with other labels of more weight.
+    """Warn about classes whose labels are all at points with other labels of more weight.
 
     Parameters
     ----------
     held : ndarray of int
-        Class codes that labelled points are held to.
+        Class codes that are fixed at labelled points.
     classes : ndarray of shape (n_classes,)
 
     Returns
@@ -438,9 +438,9 @@ def warn_outvoted_classes(held: Array, classes: Array) -> bool:
     if not outvoted:
         return False
     warn(
-        f"All labels of the class {outvoted[0]!r} are at rows that equal others with other "
-        "labels, which outvote them: nothing holds this class. Correct these labels, or label "
-        "another row of it.",
+        f"All labels of the class {outvoted[0]!r} are at rows with duplicates that have other "
+        "labels of more weight, so this class has no labelled point. Correct these labels, or "
+        "label another row of it.",
         LapwingWarning,
     )
     return True
@@ -478,28 +478,28 @@ def warn_constant_values(
     spread, wanted = _spread(values), _spread(targets)
     if regression:
         text = (
-            f"vary by {spread:.2g} where the targets vary by {wanted:.2g} (standard deviations at "
+            f"vary by {spread:.2g}, but the targets vary by {wanted:.2g} (standard deviations at "
             "the labelled points): the fit is nearly constant. Usual causes: targets on the wrong "
             "scale (scale y to about one; LapSVR's epsilon is in units of y), or"
         )
     else:
         text = (
-            f"vary by {spread:.2g} where the labels are -1 and 1 (standard deviations at the "
-            "labelled points): the fit is constant but for rounding, which may decide its classes. "
-            "Usual causes: sample weights near 0, a kernel to which all points look alike (another "
-            "gamma), or"
+            f"vary by {spread:.2g}, but the labels are -1 and 1 (standard deviations at the "
+            "labelled points): the fit is constant up to rounding, which may determine the "
+            "classes. Usual causes: sample weights near 0, a kernel that is almost constant (use "
+            "another gamma), or"
         )
     weights = [f"{name}={parameters[name]!r}" for name in _WEIGHTS if name in parameters]
     warn(
         f"{what} {text} weights of the objective that are too far apart ({', '.join(weights)}): "
-        "take values nearer to the defaults.",
+        "use values closer to the defaults.",
         ConstantFitWarning,
     )
     return True
 
 
 def warn_empty_expansion(columns: Array, epsilon: float) -> None:
-    """Warn of columns whose virtual labels are all in the tube around a constant.
+    """Warn about columns whose virtual labels are all in the tube around a constant.
 
     Parameters
     ----------
@@ -514,7 +514,7 @@ def warn_empty_expansion(columns: Array, epsilon: float) -> None:
             cure = "Use a smaller epsilon (0 is the default), or"
         warn(
             f"{int(columns.sum())} of {len(columns)} fitted functions are constant: {cause}, so "
-            f"that no alpha is non-zero. {cure} less smoothing (a smaller mu or a larger lam).",
+            f"that alpha_ is 0. {cure} less smoothing (a smaller mu or a larger lam).",
             ConstantFitWarning,
         )
 
@@ -528,20 +528,20 @@ def check_finite_answers(*arrays: Array) -> None:
         )
 
 
-# Odds against a prior. Against the true prior of USPS 80:20, where two digits look like a class,
-# they are up to four.
+# Odds against a prior from which there is a warning. Against the true prior of USPS 80:20, where
+# two digits form a class, they are up to four.
 _LEAST_ODDS = 5.0
 _MISPLACED = 0.01  # share of the points
 _EQUAL_REDUCTIONS = 1e-6  # relative, by rounding
 
 
 def warn_equal_candidates(reductions: Array) -> None:
-    """Warn if all candidates reduce the variance equally: the function is nearly constant."""
+    """Warn if all candidates reduce the variance equally, as for a nearly constant function."""
     if len(reductions) > 1 and np.ptp(reductions) <= _EQUAL_REDUCTIONS * reductions.max():
         warn(
-            f"All {len(reductions)} candidates would reduce the variance of the answer alike, so "
-            "the suggested rows are no better than others. The fitted function is "
-            "nearly constant: choose a larger gamma or smaller gamma_A and gamma_I, or draw rows "
+            f"All {len(reductions)} candidates would reduce the variance of the predictions "
+            "equally, so the suggested rows are no better than others. The fitted function is "
+            "nearly constant: use a larger gamma or smaller gamma_A and gamma_I, or draw rows "
             "at random.",
             ConstantFitWarning,
         )
@@ -578,9 +578,9 @@ def warn_missed_prior(volumes: Array, targets: Array, classes: Array) -> bool:
     k = int(np.abs(volumes - targets).argmax())
     warn(
         f"class_prior is missed by {misplaced:g} points: the class {classes.tolist()[k]!r} got "
-        f"{volumes[k]:g} instead of {targets[k]:g}. Points with equal decision values can only "
-        "move together. Usual causes: many rows that are all alike, or points that no label "
-        "reaches, all of value 0 (connect the graph with more neighbours).",
+        f"{volumes[k]:g} instead of {targets[k]:g}. Points with equal decision values get the same "
+        "class. Usual causes: many rows that are all alike, or points that are not connected to a "
+        "label, all of value 0 (connect the graph with more neighbours).",
         ClassPriorWarning,
     )
     return True
@@ -619,14 +619,14 @@ def warn_contradicted_prior(volumes: Array, nats: float, prior: Array) -> bool:
 def warn_contradicted_balance(
     negative: object, positive: object, found: Contradiction, n_found: int, n_columns: int
 ) -> None:
-    """Warn that the unlabelled points contradict the shares of the labels.
+    """Warn that the unlabelled points contradict the class proportions of the labels.
 
     Parameters
     ----------
     negative, positive : labels of classes
         Classes of the column; None if the negative one is all other classes.
     found : Contradiction
-        If it is not sure, the shares of the labels were held.
+        If it is not sure, the proportions of the labels were used.
     n_found, n_columns : int
         Number of columns with a contradiction, and of all columns.
     """
@@ -638,13 +638,13 @@ def warn_contradicted_balance(
     else:
         shares = {plain(negative): round(1 - found.unlabeled, 2), name: round(found.unlabeled, 2)}
         cure = f"balance={shares!r}"
-    held, used = f"was not held{which}", f"; the fit uses these {share}"
+    held, used = f"was not enforced{which}", f"; the fit uses these {share}"
     if not found.sure:
-        held, used = "was held and may be wrong", ", as far as so few labels can tell"
+        held, used = "was enforced and may be wrong", ", as far as so few labels can show"
     warn(
         f"balance='labels' {held}. Class {name!r} has {100 * found.labels:.0f} % of the "
         f"labels{pair}, but about {share} of the unlabelled rows look like it{used}. If you know "
-        f"the true shares, pass them: {cure}. If they are those of the labels, pass these in the "
-        "same way.",
+        f"the true proportions, pass them: {cure}. If they are those of the labels, pass these in "
+        "the same way.",
         BalanceWarning,
     )
