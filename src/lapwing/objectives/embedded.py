@@ -6,9 +6,9 @@ labels g on the points of a graph,
 .. math:: \tfrac12 \|h\|^2 + \sum_i C \ell(f_i - g_i)
           + \tfrac12 (g - y)^T \Lambda (g - y) + \tfrac{\mu}{2} g^T L^p g, \qquad f = h + b .
 
-With g = basis z, graph and labels enter as 1/2 z'S z - h'z + constant (`GraphSide`). The basis is a
-few eigenvectors of L (`spectral_side`, (23)-(29) of the paper), or none for any g (`graph_side`,
-(14)).
+With g = basis z, graph and labels enter as 1/2 z'S z - h'z + constant (`GraphSide`). The basis
+consists of a few eigenvectors of L (`spectral_side`, (23)-(29) of the paper), or is None for
+unrestricted g (`graph_side`, (14)).
 
 References
 ----------
@@ -32,7 +32,7 @@ from lapwing.losses.base import Loss
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.spaces.base import Space
 
-# Largest ratio of weights: half the digits of float64 are left to the least weight.
+# Largest ratio of weights, which leaves half of the digits of float64 to the smallest weight.
 _DIGITS = 1e8
 _ALL = slice(None)
 _SQUARED = Squared()
@@ -44,15 +44,15 @@ class GraphTerm(Protocol):
     def __call__(self, F: Array, /) -> Array: ...
 
     def diagonal(self) -> Array:
-        """Approximate diagonal (n,), for a preconditioner."""
+        """Compute an approximate diagonal (n,) for a preconditioner."""
 
 
 class Units(NamedTuple):
-    """Units in which targets are centred and scaled to a size of one.
+    """Units in which targets are centred and scaled to about one.
 
     The solution for level + scale y is level + scale (f, g), with scale^2 times the objective, if f
-    has a bias and the graph term of constants is 0. For losses that are not squared, C and epsilon
-    are divided by the scale.
+    has a bias and the graph term of constants is 0. For other losses than the squared loss C and
+    epsilon are divided by the scale.
     """
 
     level: Array  # (c,)
@@ -80,7 +80,7 @@ class Units(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedObjective:
-    """Objective; see the module.
+    """Objective, see the module docstring.
 
     Attributes
     ----------
@@ -97,11 +97,11 @@ class EmbeddedObjective:
         Weight > 0 of the loss.
     fit_intercept : bool
     basis : ndarray of shape (n, r) or None
-        Eigenvectors whose span contains g; None for any g.
+        Eigenvectors whose span contains g; None for unrestricted g.
     penalties : ndarray of shape (r,) or None
         mu sigma^p of each eigenvector.
     loss : Loss, default=Squared()
-        Between f and g.
+        Loss between f and g.
     """
 
     space: Space
@@ -137,30 +137,30 @@ class EmbeddedObjective:
         """Convert the targets to other units."""
         loss, C = self.loss, self.C
         if isinstance(loss, EpsilonInsensitive):
-            # It grows with the first power of the residual, the rest with the second: both of its
-            # numbers are divided.
+            # This loss is linear in the residual and the other terms are quadratic, so both of its
+            # parameters are divided.
             loss, C = replace(loss, epsilon=loss.epsilon / units.scale), C / units.scale
         return replace(self, targets=units.measure(self.targets), C=C, loss=loss)
 
 
 @dataclass(frozen=True, eq=False)
 class GraphSide:
-    """The quadratic form of g = basis z: 1/2 z'S z - h'z + constant.
+    """Quadratic form of g = basis z: 1/2 z'S z - h'z + constant.
 
     Attributes
     ----------
     basis : ndarray of shape (n, r) or None
-        None is the identity, r = n: g is any vector.
+        None is the identity, r = n, for unrestricted g.
     curvature : ndarray of shape (r, r)
-        S = basis' (Lambda + mu L^p) basis; singular where no label holds g.
+        S = basis' (Lambda + mu L^p) basis; singular if labels do not determine g.
     pull : ndarray of shape (r, c)
         h = basis' Lambda y.
     constant : ndarray of shape (c,)
         1/2 y' Lambda y.
     smoothness : callable
-        z -> basis' mu L^p basis z, the graph's part of S z.
+        z -> basis' mu L^p basis z, the term of the graph in S z.
     index, weights, targets : ndarray
-        Point, Lambda and targets (l, c) of each observation.
+        Point (l,), Lambda (l,) and targets (l, c) of the observations.
     """
 
     basis: Array | None
@@ -204,10 +204,10 @@ class GraphSide:
         return np.asarray(self.targets[:, columns] - self.values_at(self.index, coef))
 
     def energy(self, coef: Array, columns: slice = _ALL) -> Array:
-        """The quadratic form, a column, as a sum of what is not negative.
+        """Compute the quadratic form of each column, as a sum of non-negative terms.
 
-        1/2 z'S z - h'z + constant is the same, but loses all digits where targets are large and
-        met closely.
+        1/2 z'S z - h'z + constant is the same, but loses all digits if targets are large and the
+        misfit is small.
         """
         fit = self.weights @ self.misfit(coef, columns) ** 2
         smooth = column_dot(coef, self.smoothness(coef))
@@ -215,10 +215,10 @@ class GraphSide:
 
 
 def limited_weights(lam: float, weights: Array, C: float, mu: float) -> Array:
-    """Return Lambda = lam weights, at most 1e8 times the larger one of C and mu.
+    """Return Lambda = lam weights, limited to 1e8 times the maximum of C and mu.
 
-    On a few eigenvectors labels, loss and graph meet in one matrix, in which a weight of 1e16
-    leaves no digit for one of 1. Beyond the limit g misses the label by a factor of some 1e-8.
+    On a few eigenvectors labels, loss and graph are added in one matrix, in which a weight of 1e16
+    leaves no digits to a weight of 1. At the limit the relative misfit of a label is about 1e-8.
     """
     with np.errstate(over="ignore"):
         return np.minimum(lam * weights, _DIGITS * max(C, mu))
@@ -227,16 +227,16 @@ def limited_weights(lam: float, weights: Array, C: float, mu: float) -> Array:
 def spectral_side(
     basis: Array, penalties: Array, index: Array, weights: Array, targets: Array
 ) -> GraphSide:
-    """Make the graph side for virtual labels in the span of eigenvectors ((23)-(29)).
+    """Return the graph side for virtual labels in the span of eigenvectors ((23)-(29)).
 
     Parameters
     ----------
     basis : ndarray of shape (n, r)
         Orthonormal eigenvectors.
     penalties : ndarray of shape (r,)
-        mu sigma^p; rounding below zero is clipped (errata E8).
+        mu sigma^p; negative values, due to rounding, are set to 0 (errata E8).
     index : ndarray of shape (l,)
-        The point of each observation.
+        Point of each observation.
     weights : ndarray of shape (l,)
         Lambda of each observation.
     targets : ndarray of shape (l, c)
@@ -244,7 +244,7 @@ def spectral_side(
     Returns
     -------
     GraphSide
-        With r x r curvature, O(r^2 l) (errata E15).
+        With a curvature of shape (r, r), computed in O(r^2 l) (errata E15).
     """
     rows = basis[index].astype(np.float64)
     weighted = rows.T * weights
@@ -269,7 +269,7 @@ def graph_side(
     weights: Array,
     targets: Array,
 ) -> GraphSide:
-    """Make the graph side for any virtual labels ((14)), with the dense matrix Lambda + mu L^p.
+    """Return the graph side for unrestricted virtual labels ((14)), with the dense Lambda + mu L^p.
 
     Parameters
     ----------
@@ -280,9 +280,9 @@ def graph_side(
         As for `spectral_side`.
     """
     curvature = smoothness(np.eye(n_points))
-    # p products round mirrored entries otherwise, and factorisations read one half only.
+    # The p products round symmetric entries differently, and factorisations read one half only.
     curvature = (curvature + curvature.T) / 2
-    # A point may carry several observations, which `+=` on an index would count once.
+    # A point may have several observations, of which `+=` on an index would add only one.
     np.add.at(curvature, (index, index), weights)
     pull = np.zeros((n_points, targets.shape[1]))
     np.add.at(pull, index, weights[:, None] * targets)

@@ -6,8 +6,8 @@ r"""Objective of semi-supervised SVMs.
 (continuation paper, (2); QN-S3VM paper, (5), by errata Q8), for one column, in coordinates in which
 the norm of the function space is that of w. mu is the weighted mean of the features of the
 unlabelled points, so that **b is the mean decision value on them**: the balance constraint (3) is
-lower <= b <= upper, held exactly whatever w is, and translating the points (errata C7) never
-touches a sparse X.
+lower <= b <= upper, which is satisfied exactly for any w, and a sparse X is not modified by the
+translation of the points (errata C7).
 
 n points, l observations, r coordinates; one evaluation costs one product with Phi, one with Phi'
 and O(n).
@@ -30,9 +30,9 @@ from lapwing.spaces.base import CoordinateSpace
 from lapwing.spaces.block_operator import is_read
 from lapwing.spaces.linear import LinearSpace
 
-_DOUBLED_BYTES = 2**28  # of features in float64 beside those in float32, or the other way round
-_CACHED_BYTES = 2**20  # of features that a core's own memory may hold
-# Of |phi(x)|^2 + |mu|^2, what must be left of |phi(x) - mu|^2 for single precision: four digits.
+_DOUBLED_BYTES = 2**28  # limit of a copy of the features in the other precision
+_CACHED_BYTES = 2**20  # of features that fit into a core's cache
+# Least |phi(x) - mu|^2 over |phi(x)|^2 + |mu|^2 for single precision, which leaves four digits.
 _CENTERED = 1e-3
 
 
@@ -45,7 +45,7 @@ class Function(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CenteredFeatures:
-    """Features phi(x) - mu of the points; mu is 0 if there is nothing to centre on.
+    """Features phi(x) - mu of the points; mu is 0 without a centre.
 
     Attributes
     ----------
@@ -59,19 +59,19 @@ class CenteredFeatures:
 
     @classmethod
     def on(cls, space: CoordinateSpace, shares: Array) -> CenteredFeatures:
-        """Centre on the mean with the given shares (n,) of the points, which sum to 1."""
+        """Centre on a weighted mean of the points, with weights `shares` (n,) of sum 1."""
         mean = space.represent(shares.astype(space.dtype)[:, None])
         return cls(space, np.asarray(mean, dtype=np.float64).ravel())
 
     def rows(self, rows: Array) -> CenteredFeatures:
         """Select the features of some points, with the same centre."""
-        # In coordinates the norm is that of w, so that rows of features are a linear space.
+        # The norm is that of w, so that rows of the features are those of a linear space.
         features = self.space.features
         points = LinearSpace(features.X).points(rows) if is_read(features) else features[rows]
         return replace(self, space=LinearSpace(points))
 
     def in_double(self) -> CenteredFeatures:
-        """The same in float64, if they are few or in it already."""
+        """Convert to float64 if the features are few."""
         features = self.space.features
         if is_read(features):
             return self
@@ -83,9 +83,9 @@ class CenteredFeatures:
     def in_single(self) -> CenteredFeatures:
         """Convert to float32 if that halves the time and is precise enough.
 
-        Products with dense features wait for the memory, unless these are so few that a cache holds
-        them. Far from the origin the digits of phi(x) - mu would be lost, and of many features a
-        copy would take too much memory.
+        Products with dense features are limited by memory bandwidth, unless the features fit into
+        the cache. Far from the origin the digits of phi(x) - mu would be lost, and a copy of many
+        features would take too much memory.
         """
         features = self.space.features
         if is_read(features) or is_sparse(features) or self.space.dtype != np.float64:
@@ -106,9 +106,9 @@ class CenteredFeatures:
         return self.space.n_coef
 
     def values(self, coef: Array) -> Array:
-        """w'(phi(x) - mu) on the points, float64."""
-        # Products in the precision of the features, which is that of X; sums of them in float64, in
-        # which the line search compares values that differ by little.
+        """Compute w'(phi(x) - mu) on the points, in float64."""
+        # Products are in the precision of the features, which is that of X; their sums are in
+        # float64, as the line search compares values that differ little.
         features, coef = self.space.features, coef.astype(np.float64, copy=False)
         w = coef.astype(self.space.dtype, copy=False)
         values = matvec(features, w) if self._dense else features @ w
@@ -116,7 +116,7 @@ class CenteredFeatures:
         return values if self.center is None else values - self.center @ coef
 
     def represent(self, u: Array) -> Array:
-        """sum_i u_i (phi(x_i) - mu), float64; the adjoint of `values`."""
+        """Compute sum_i u_i (phi(x_i) - mu), in float64; the adjoint of `values`."""
         features, slopes = self.space.features, u.astype(self.space.dtype, copy=False)
         w = rmatvec(features, slopes) if self._dense else features.T @ slopes
         w = w.astype(np.float64, copy=False)
@@ -124,7 +124,7 @@ class CenteredFeatures:
 
     @cached_property
     def _dense(self) -> bool:
-        """Whether the features are an array; asked once, as two products follow at each step."""
+        """Whether the features are an array; cached, as it is used in every product."""
         features = self.space.features
         return not (is_sparse(features) or is_read(features))
 
@@ -140,12 +140,12 @@ class CenteredFeatures:
 
     @cached_property
     def _sizes(self) -> Array:
-        """|phi(x)|^2 + |mu|^2, by which |phi(x) - mu|^2 is rounded."""
+        """Compute |phi(x)|^2 + |mu|^2, the scale of the rounding errors of |phi(x) - mu|^2."""
         return self._norms if self.center is None else self._norms + self.center @ self.center
 
     @cached_property
     def squared_norms(self) -> Array:
-        """|phi(x) - mu|^2 of the points; exactly 0 where rounding is all there is (errata C5)."""
+        """Compute |phi(x) - mu|^2 of the points; 0 if it is only rounding error (errata C5)."""
         size = self._sizes
         if self.center is None:
             return size
@@ -157,13 +157,13 @@ class CenteredFeatures:
 
 @dataclass(frozen=True, eq=False)
 class LowDensityObjective:
-    """J of one column; see the module.
+    """Objective J of one column, see the module docstring.
 
     Attributes
     ----------
     features : CenteredFeatures
     loss : Loss
-        In the half convention: the objective takes it twice.
+        With the factor 1/2 of `lapwing.losses`; J has twice its value.
     unlabeled_loss : UnlabeledLoss
     index : ndarray of int of shape (l,)
         Point of each observation.
@@ -193,46 +193,45 @@ class LowDensityObjective:
         return self.bias[0] < self.bias[1]
 
     def zero(self) -> Function:
-        """The zero function, w = 0, with the admissible b nearest to 0."""
-        # The balance may keep b away from 0.
+        """Return the function with w = 0 and the admissible b nearest to 0."""
         lower, upper = self.bias
         return Function(np.zeros(self.features.n_coef), float(min(max(0.0, lower), upper)))
 
     @property
     def labeled_norms(self) -> Array:
-        """|phi(x) - mu|^2 of the point of each observation."""
+        """Return |phi(x) - mu|^2 of the point of each observation."""
         return np.asarray(self.features.squared_norms[self.index])
 
     @property
     def largest_norm(self) -> float:
-        """The largest |phi(x) - mu|^2 of the unlabelled points; 0 if there are none."""
+        """Return the largest |phi(x) - mu|^2 of the unlabelled points; 0 if there are none."""
         return float(np.max(self.features.squared_norms[self.unlabeled], initial=0.0))
 
     @property
     def pull(self) -> float:
-        """Length of the gradient of all labels, were all on the wrong side of a hinge."""
+        """Norm of the gradient of the hinge losses if all labelled points were misclassified."""
         u = np.zeros(self.features.n_points)
         np.add.at(u, self.index, self.weights * self.targets)
         return float(np.linalg.norm(self.features.represent(u)))
 
     def values(self, function: Function) -> Array:
-        """Decision values f on the points (n,)."""
+        """Compute the decision values f (n,) on the points."""
         return self.features.values(function.coef) + function.intercept
 
     def labeled_values(self, function: Function) -> Array:
-        """Decision values f on the point of each observation."""
+        """Compute the decision values f (l,) at the observations."""
         return np.asarray(self.values(function)[self.index])
 
     def ranks(self, function: Function, held: Array, mass: Array) -> Array:
-        """Compute the weighted share of the unlabelled points below some observations."""
+        """Compute the weighted fraction of the unlabelled points below given observations."""
         f = self.values(function)
         return weighted_ranks(f[self.index[held]], f[self.unlabeled], mass)
 
     def smoothed(self, gamma: float) -> LowDensityObjective:
         """Convolve the objective with a Gaussian of variance gamma in every coordinate of w.
 
-        The constant gamma r / 2 that the norm adds is left out: it depends on the rank kept (errata
-        C8).
+        The constant gamma r / 2 that the norm contributes is left out, as it depends on the rank r
+        (errata C8).
         """
         variances = gamma * self.features.squared_norms
         return replace(
@@ -242,13 +241,13 @@ class LowDensityObjective:
         )
 
     def value(self, function: Function) -> float:
-        """J."""
+        """Compute J."""
         f = self.values(function)
         fit = self.loss.value(self.targets, f[self.index])
         return self._sum(function.coef, fit, self.unlabeled_loss.value(f[self.unlabeled]))
 
     def gradient(self, function: Function) -> tuple[Array, float]:
-        """dJ/dw (r,) and dJ/db (a subgradient at kinks)."""
+        """Compute dJ/dw (r,) and dJ/db (subgradients at kinks)."""
         return self.value_and_gradient(function)[1:]
 
     def value_and_gradient(self, function: Function) -> tuple[float, Array, float]:
@@ -258,7 +257,7 @@ class LowDensityObjective:
         density, pushes = self.unlabeled_loss.value_and_derivative(f[self.unlabeled])
         u = np.zeros(len(f))
         u[self.unlabeled] = self.unlabeled_weights * pushes
-        # A point may carry several observations, which `+=` on an index would count once.
+        # A point may have several observations, of which `+=` on an index would add only one.
         np.add.at(u, self.index, self._whole_weights * slopes)
         gradient = self.features.represent(u) + function.coef
         return self._sum(function.coef, fit, density), gradient, float(u.sum())
@@ -268,13 +267,13 @@ class LowDensityObjective:
 
     @cached_property
     def _whole_weights(self) -> Array:
-        """Weights of losses that are halves (`lapwing.losses`), as C is of the whole one."""
+        """Return the weights of the losses with the factor 1/2 (`lapwing.losses`): twice C_i."""
         return 2 * self.weights
 
     def supervised(self) -> LowDensityObjective:
         """Remove the unlabelled term and points, and keep the balance.
 
-        Its evaluations cost O(l) rows instead of n.
+        An evaluation uses l rows of the features instead of n.
         """
         rows, position = np.unique(self.index, return_inverse=True)
         none = np.zeros(0, dtype=self.unlabeled.dtype)
@@ -300,22 +299,22 @@ class LowDensityObjective:
 
 
 def weighted_ranks(scores: Array, among: Array, mass: Array) -> Array:
-    """Compute the weighted share of the points below each score, counting half of ties."""
+    """Compute the weighted fraction of the points below each score, with half of ties."""
     order = np.argsort(among, kind="stable")
     below = np.concatenate([[0.0], np.cumsum(mass[order])]) / mass.sum()
     return mean_ranks(scores, among[order], below)
 
 
 def mean_ranks(scores: Array, among: Array, below: Array) -> Array:
-    """Compute the share of other points below each score, counting half of ties.
+    """Compute the fraction of other points below each score, with half of ties.
 
     Parameters
     ----------
     scores : ndarray of shape (k,)
     among : ndarray of shape (u,)
-        Ascending.
+        Scores of the other points, ascending.
     below : ndarray of shape (u + 1,)
-        The share of the first j of them.
+        Fraction of the first j of them, j = 0, ..., u.
     """
     sides = [np.searchsorted(among, scores, side) for side in ("left", "right")]
     return np.asarray((below[sides[0]] + below[sides[1]]) / 2)

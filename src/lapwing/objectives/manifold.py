@@ -26,14 +26,15 @@ from lapwing.linalg import column_dot
 from lapwing.losses.base import Loss
 from lapwing.spaces.base import QuadraticSystem, Smoothness, Space
 
-# Below this (errata L3) the intrinsic norm does not see a constant: the bias is free.
+# Relative intrinsic norm of a constant below which it counts as 0, and the bias is free (errata
+# L3).
 _FREE_CONSTANT = 1e-12
 
 
 class State(NamedTuple):
     """Function with its values on the points.
 
-    A direction is the same kind of thing: `values` and `smooth` are linear in the coefficients.
+    Also used for directions, as `values` and `smooth` are linear in the coefficients.
     """
 
     coef: Array  # (m, c)
@@ -52,9 +53,9 @@ class State(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An objective restricted to rays state + s direction, s >= 0, one ray a column.
+    """Objective restricted to rays state + s direction, s >= 0, one ray for each column.
 
-    In float64. The regularisers are s -> const + linear s + quadratic s^2 / 2.
+    All arrays are float64. The regularisers are s -> const + linear s + quadratic s^2 / 2.
     """
 
     linear: Array  # (c,)
@@ -74,7 +75,7 @@ class Objective:
     space : Space
     loss : Loss
     index : ndarray of shape (l,)
-        Points that the observations belong to; a point may carry several.
+        Point of each observation; a point may have several.
     targets : array of shape (l, c)
     weights : array of shape (l,)
         Weights > 0 of the observations in the loss.
@@ -111,7 +112,7 @@ class Objective:
         return replace(self, targets=np.take(self.targets, which, axis=1))
 
     def smoothness(self, F: Array) -> Array:
-        """gamma_I L^p F."""
+        """Compute gamma_I L^p F."""
         return np.zeros_like(F) if self.graph_term is None else self.graph_term(F)
 
     def labeled(self, F: Array) -> Array:
@@ -133,13 +134,13 @@ class Objective:
         return State(coef, intercept, values, self.smoothness(values))
 
     def zero(self) -> State:
-        """Return the zero function, the start of the papers; costs no product."""
+        """Return the zero function, the start in the papers, without a product."""
         c, dtype = self.targets.shape[1], self.targets.dtype
         values = np.zeros((self.space.n_points, c), dtype)
         return State(np.zeros((self.space.n_coef, c), dtype), np.zeros(c, dtype), values, values)
 
     def gradient(self, state: State) -> tuple[Array, Array]:
-        """Gradient in the metric of the function space: coefficients (m, c), intercepts (c,)."""
+        """Compute the gradient in the metric of the function space: (m, c) and intercepts (c,)."""
         slope = self.weights[:, None] * self.loss.derivative(
             self.targets, self.labeled(state.values)
         )
@@ -157,21 +158,21 @@ class Objective:
         return self.state(*self.gradient(state))
 
     def optimality(self, state: State) -> Array:
-        """Norm of the gradient in the metric of the function space over its norm at zero."""
+        """Compute the norm of the gradient in the function space, relative to that at zero."""
         reference = self.norm(self.descent(self.zero()))
         found = self.norm(self.descent(state))
         return np.asarray(found / np.where(reference > 0, reference, 1.0))
 
     def norm(self, function: State) -> Array:
-        """Norms in the metric of the function space.
+        """Compute norms in the metric of the function space.
 
-        Where rounding makes <g, g> negative its size is the rounding, and so is what is known of
-        the norm; zero would claim an optimum.
+        If rounding makes <g, g> negative, the root of its absolute value is returned, which is the
+        rounding error of the norm; zero would wrongly indicate an optimum.
         """
         return np.asarray(np.sqrt(np.abs(self.inner(function, function))))
 
     def value(self, state: State) -> Array:
-        """J of each column, in the half convention."""
+        """Compute J of each column."""
         fit = self.weights @ self.loss.value(self.targets, self.labeled(state.values))
         norm: Array = self.space.dot(state.coef, state.coef, state.values - state.intercept)
         return fit + (self.gamma_A * norm + column_dot(state.values, state.smooth)) / 2
@@ -198,11 +199,11 @@ class Objective:
         )
 
     def active(self, state: State) -> Array:
-        """Return the mask (l, c) of the observations with a curvature: the error set E."""
+        """Return the mask (l, c) of the error set E: the observations with positive curvature."""
         return self.loss.curvature(self.targets, self.labeled(state.values)) > 0
 
     def system(self, *, fit_intercept: bool | None = None) -> QuadraticSystem:
-        """Make the direct solver of quadratic models with these regularisers."""
+        """Return the direct solver of quadratic models with these regularisers."""
         intercept = self.fit_intercept if fit_intercept is None else fit_intercept
         return self.space.system(self.graph_term, self.gamma_A, intercept)
 
@@ -218,15 +219,14 @@ class Objective:
 
     @cached_property
     def constant_energy(self) -> float:
-        """1'L^p 1, relative: whether the intrinsic norm sees a constant (errata L3).
+        """Compute 1'L^p 1 over r'L^p r for a generic r (errata L3).
 
-        Divided by r'L^p r for some generic r, as the rounding of (D - W) 1 = 0 has the size of
-        the weights.
+        The ratio is needed as rounding errors of (D - W) 1 = 0 are in proportion to the weights.
         """
         if not self.has_graph:
             return 0.0
         n = self.space.n_points
-        # Fixed but without a pattern: alternating signs, say, may be constant on every component.
+        # Random, as a pattern such as alternating signs may be constant on every component.
         generic = np.random.default_rng(0).standard_normal(n)
         pair: Array = np.stack([np.ones(n), generic], axis=1)
         constant, rough = column_dot(pair, np.asarray(self.smoothness(pair)))

@@ -1,23 +1,25 @@
-r"""Labels on a graph and volumes of classes: the problem, and the energy that is minimised.
+r"""Problem and objective of graph methods with class volumes.
 
-Shares Q (n x K, rows that sum to one) are sought that follow the labels, cut few edges and hold the
-volumes v of the classes near a prior pi. With the degrees D = diag(d), L = D - W and a weight a of
-the labels Y, the energy of Q at the scale s is what smoothing Q would cost,
+Class memberships Q (n x K), called shares, with rows that sum to one, are sought that agree with
+the labels, cut few edges and have class volumes v near a prior pi. With the degrees D = diag(d),
+L = D - W and a weight a of the labels Y, the energy of Q at the scale s is
 
 .. math:: E_s(Q) = \min_F \tfrac12 \sum_i d_i |f_i - q_i|^2 + \tfrac{s}{2}\,\mathrm{tr}\,F^T L F
     + \tfrac a2 \sum_{i \in \mathrm{labelled}} d_i w_i |f_i - y_i|^2,
 
-and with the contrast c of the scale, the degrees' sum V, a temperature T and a softness tau
+and with the contrast c of the scale, the sum V of the degrees, a temperature T, a weight tau
+(`softness`), the entropy H, sizes m_i of the points and their sum M, the objective is
 
 .. math:: J(Q) = \frac1{cV} \Big( E_s(Q) + \tfrac12 \sum_i d_i (1 - |q_i|^2) \Big)
     - \frac TM \sum_i m_i H(q_i) + \tau\, \mathrm{KL}(v \,\|\, \pi).
 
-The second term is 0 for whole shares. F solves (D + sL + a D_labelled) F = DQ + a D_labelled Y, and
--J is convex in Q but for the entropy, with F / c as its slope in the metric of the degrees: so
-putting Q where the *linearised* energy is least (`lapwing.classes.balance`) never raises J.
+The term with |q_i|^2 is 0 for one-hot shares. F solves (D + sL + a D_labelled) F = DQ +
+a D_labelled Y. Without the last two terms J is concave in Q, with the gradient -F / c in the metric
+of the degrees (over V and up to a constant), so minimising J with this part *linearised*
+(`lapwing.classes.balance`) never increases J.
 
-E_s is a smoothed cut: the points within reach of s from a boundary weigh in, and for s to 0 it is
-s/2 times the edges that are cut.
+E_s is a smoothed cut, to which points within a distance of the scale from a boundary contribute;
+for s to 0 it is s/2 times the weight of the cut edges.
 """
 
 from __future__ import annotations
@@ -35,11 +37,11 @@ from lapwing.graphs.base import CSR
 from lapwing.linalg import column_dot
 from lapwing.problem import Problem
 
-CLAMP = 10.0  # a: what a label weighs beside the shares of its point
+CLAMP = 10.0  # a: weight of a label relative to the shares of its point
 
 
 class GraphOperator(Protocol):
-    """Operations that a graph must offer; `lapwing.graphs.diffusion.Diffusion` does."""
+    """Operations required of a graph, such as `lapwing.graphs.diffusion.Diffusion`."""
 
     @property
     def n_points(self) -> int: ...
@@ -49,7 +51,7 @@ class GraphOperator(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Memory of W."""
+        """Memory of W in bytes."""
 
     @property
     def degrees(self) -> Array:
@@ -65,32 +67,32 @@ class GraphOperator(Protocol):
 
     @property
     def ordered(self) -> tuple[Array, Self]:
-        """An order of the points with neighbours near each other, and the graph in it."""
+        """An order of the points in which neighbours are close, and the reordered graph."""
 
     def neighbors(self, F: Array) -> Array:
-        """W F."""
+        """Compute W F."""
 
     def laplacian(self, F: Array) -> Array:
-        """L F."""
+        """Compute L F."""
 
     def walk(self, F: Array) -> Array:
-        """D^-1 W F."""
+        """Compute D^-1 W F."""
 
     def vote(self, shares: Array | CSR, rows: Array) -> Array:
-        """Mean shares of the neighbours of some rows."""
+        """Compute the mean shares of the neighbours of some points."""
 
     def cuts(self, codes: Array, n_classes: int) -> Array:
-        """Weights between every two classes."""
+        """Compute the sum of the edge weights between each pair of classes."""
 
     def cut(self, codes: Array) -> float:
-        """Weight of the edges between points of different classes."""
+        """Compute the sum of the weights of the edges between points of different classes."""
 
     def restrict(self, rows: Array) -> Self:
-        """The same on some of the points."""
+        """Return the subgraph of some points."""
 
 
 class Scale(NamedTuple):
-    """A scale of the resolvent, and how much contrast it leaves."""
+    """Scale s of the resolvent, and the contrast of the shares that remains."""
 
     s: float
     contrast: float
@@ -98,7 +100,7 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class VolumeProblem:
-    """A graph, labels at some of its points and a prior.
+    """Graph with labels at some of its points and a prior of the volumes.
 
     Attributes
     ----------
@@ -106,7 +108,7 @@ class VolumeProblem:
     index : ndarray of shape (l,)
         Labelled points, each once.
     labels : ndarray of shape (l, c)
-        Y: one-hot rows; shares where the labels of a point contradict each other.
+        Y: one-hot rows, or class proportions if the labels of a point contradict each other.
     weights : ndarray of shape (l,)
         w > 0 of the labels, about 1.
     prior : ndarray of shape (c,)
@@ -114,7 +116,7 @@ class VolumeProblem:
     exact : bool
         Whether the volumes are known to be those of the prior.
     sizes : ndarray of shape (n,)
-        m > 0: what a point counts in the volumes.
+        m > 0: weights of the points in the volumes.
     """
 
     graph: GraphOperator
@@ -140,41 +142,41 @@ class VolumeProblem:
 
     @cached_property
     def free(self) -> Array:
-        """Points without a label."""
+        """Indices of the points without a label."""
         mask = np.ones(self.n_points, dtype=bool)
         mask[self.index] = False
         return np.flatnonzero(mask)
 
     @cached_property
     def known(self) -> Array:
-        """Mass of each class among the labels."""
+        """Sum of the sizes of the labelled points of each class."""
         return np.asarray(self.sizes[self.index] @ self.labels)
 
     @cached_property
     def clamp(self) -> Array:
-        """A D_labelled w, as a diagonal (n,)."""
+        """Diagonal (n,) of the term of the labels, a d_i w_i; 0 for points without a label."""
         held = np.zeros(self.n_points)
         held[self.index] = CLAMP * self.graph.masses[self.index] * self.weights
         return held
 
     @cached_property
     def pull(self) -> Array:
-        """Contribution of the labels to right-hand sides, a D_labelled Y, on their rows (l, c)."""
+        """Rows (l, c) of the labelled points in right-hand sides, a d_i w_i y_i."""
         return np.asarray(self.clamp[self.index, None] * self.labels)
 
     def with_prior(self, prior: Array, *, exact: bool) -> VolumeProblem:
-        """The same with another prior."""
+        """Replace the prior."""
         return replace(self, prior=prior, exact=exact)
 
     def whole(self, codes: Array) -> Array:
-        """Shares (n, c) of points that belong to one class each, the labels' among them."""
+        """Return one-hot shares (n, c) for given classes; labelled points get their labels."""
         Q = np.zeros((self.n_points, self.n_classes), dtype=self.graph.dtype)
         Q[np.arange(self.n_points), codes] = 1
         Q[self.index] = self.labels
         return Q
 
     def members(self, codes: Array) -> CSR:
-        """`whole`, as a sparse matrix: it costs no more for many classes."""
+        """Return `whole` as a sparse matrix, in O(n) memory for any number of classes."""
         labelled, classes = np.nonzero(self.labels)
         rows = np.concatenate([self.free, self.index[labelled]])
         columns = np.concatenate([codes[self.free], classes])
@@ -183,26 +185,27 @@ class VolumeProblem:
         return sp.csr_array((values.astype(self.graph.dtype), (rows, columns)), shape=shape)
 
     def volumes(self, shares: Array | CSR) -> Array:
-        """Part of each class in all points."""
+        """Compute the volumes of shares: the fraction of each class by size."""
         return np.asarray(self.sizes @ shares / self.sizes.sum())
 
     def disagreeing(self, shares: Array | CSR) -> int:
-        """Labels that most of their graph neighbours contradict."""
+        """Count the labels whose class is not the most frequent one among the graph neighbours."""
         votes = self.graph.vote(shares, self.index)
         mine = votes[np.arange(len(self.index)), self.codes]
         return int((votes.max(axis=1) > mine).sum())
 
     def energy(self, shares: Array, fitted: Array, residual: Array) -> float:
-        """E_s(Q) + 1/2 sum_i d_i (1 - |q_i|^2), over V.
+        """Compute (E_s(Q) + 1/2 sum_i d_i (1 - |q_i|^2)) / V.
 
         Parameters
         ----------
         shares : ndarray of shape (n, c)
             Q.
         fitted : ndarray of shape (n, c)
-            F, about the solution.
+            F, an approximate solution.
         residual : ndarray of shape (n, c)
-            Of the system at F: with it the error of the energy is of second order in that of F.
+            Residual of the system at F, which makes the error of the energy second order in that of
+            F.
         """
         d, labels = self.graph.masses, self.labels
         constant = d.sum() / 2 + self.clamp[self.index] @ (labels**2).sum(axis=1) / 2
@@ -213,7 +216,7 @@ class VolumeProblem:
 
 
 def entropy(shares: Array) -> Array:
-    """Entropy of each row."""
+    """Compute the entropy of each row."""
     terms = np.maximum(shares, np.finfo(shares.dtype).tiny)  # 0 log 0 is 0
     np.log(terms, out=terms)
     terms *= shares
@@ -221,7 +224,7 @@ def entropy(shares: Array) -> Array:
 
 
 def relative_entropy(volumes: Array, prior: Array) -> float:
-    """KL(v || pi); infinite where a class of prior 0 has a volume."""
+    """Compute KL(v || pi); infinite if a class with prior 0 has a positive volume."""
     some = volumes > 0
     if (prior[some] == 0).any():
         return float("inf")
@@ -231,9 +234,9 @@ def relative_entropy(volumes: Array, prior: Array) -> float:
 def volume_problem(
     problem: Problem, graph: GraphOperator, prior: Array, *, exact: bool
 ) -> VolumeProblem:
-    """Return the labels of a problem on its graph, each point weighed by the rows that equal it.
+    """Convert a problem and its graph; the size of a point is the number of its equal rows.
 
-    A point with contradicting labels has the share of each, by their weights.
+    Contradicting labels of a point become class proportions, by their weights.
     """
     index, place = np.unique(problem.index, return_inverse=True)
     votes = np.zeros((len(index), len(prior)))
