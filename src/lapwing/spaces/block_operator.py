@@ -1,4 +1,4 @@
-"""Designs in row blocks, computed or read whenever they are applied, and sums over their rows."""
+"""Designs whose row blocks are computed or read in every product, and sums over their rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from lapwing.spaces.base import Design, Space
 
 _READ_BYTES = 2**24  # of a block in float64
 
-# That a sum of kernel values may lose of the identity that is added to it. More, and the rows are
-# lifted first: the lost digits are those of small directions, which a fit gets from nowhere else.
+# Limit of the rounding error of a sum of kernel values, relative to the identity that is added to
+# it. Above it the rows are lifted first, as small directions would be lost.
 _ROUNDING = 1e-4
 
 
 def is_read(features: Matrix) -> bool:
-    """Return whether a design is read from disk whenever it is applied."""
+    """Return whether a design is read from disk in every product."""
     return isinstance(features, RowFeatures)
 
 
@@ -44,7 +44,7 @@ class BlockOperator(LinearOperator):
 
     @abstractmethod
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks in order."""
+        """Iterate over the row blocks in order."""
 
     @abstractmethod
     def _computed(self) -> Iterator[tuple[slice, Array]]:
@@ -79,7 +79,7 @@ class BlockOperator(LinearOperator):
 
 
 class RowFeatures(BlockOperator):
-    """Points on disk as a design: every product reads them once.
+    """Points on disk as a design; every product reads them once.
 
     Parameters
     ----------
@@ -119,14 +119,14 @@ class RowFeatures(BlockOperator):
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Design of a space in the form for sums over its rows."""
+    """Design of a space, as P A or lifted, for sums over its rows."""
 
     design: Design
     n_coef: int
 
     @classmethod
     def of(cls, space: Space, weight: float) -> Sums:
-        """Choose the form for points of this total weight, by the rounding of lifted sums."""
+        """Choose the form for a sum of weights `weight`, by the rounding errors of lifted sums."""
         design = space.design()
         lift = design.lift
         if lift is None or design.rounding * weight <= _ROUNDING:
@@ -143,17 +143,17 @@ class Sums:
         *,
         bias: bool,
     ) -> Array:
-        """I + Z'DZ with the columns Z = [Phi, more of them, ones]; the identity is that of Phi.
+        """Compute Z'DZ for Z = [Phi, further columns, ones], plus the identity for Phi.
 
         Parameters
         ----------
         weights : ndarray of shape (n,)
-            The diagonal of D, not negative.
+            Diagonal of D, >= 0.
         beside : callable, optional
             rows -> further columns (b, n_beside) of Z.
         n_beside : int
         bias : bool
-            Whether the ones are among them.
+            Whether Z includes the ones.
         """
         design, root, m = self.design, np.sqrt(weights), self.n_coef
         width = design.width
@@ -176,7 +176,7 @@ class Sums:
         return H
 
     def adjoint(self, u: Array) -> Array:
-        """Phi'u (m, c) of values u (n, c), in float64."""
+        """Compute Phi'u (m, c) for values u (n, c), in float64."""
         design = self.design
 
         def product(part: tuple[slice, object]) -> Array:
@@ -187,7 +187,7 @@ class Sums:
         return found if design.lift is None else np.asarray(design.lift.T @ found)
 
     def values(self, w: Array) -> Iterator[tuple[slice, Array]]:
-        """Row blocks of Phi w for coefficients w (m, c), in float64."""
+        """Iterate over row blocks of Phi w for coefficients w (m, c), in float64."""
         design = self.design
         right = w if design.lift is None else design.lift @ w
         for rows, made_of in design.parts():
@@ -199,7 +199,7 @@ def _float64(block: Array) -> Array:
 
 
 def _lifted(H: Array, lift: Array) -> Array:
-    """Transform normal equations of the first unknowns to those of A w."""
+    """Transform the normal equations of the first unknowns a to those of w, with a = A w."""
     width, m = lift.shape
     found = np.empty((m + len(H) - width,) * 2)
     found[:m, m:] = lift.T @ H[:width, width:]

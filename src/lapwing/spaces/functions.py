@@ -1,7 +1,7 @@
 """Fitted functions of new points, and the attributes that a model keeps.
 
-A function gives its attributes (`attributes`) and is made again from them (`fitted`); estimators,
-model files and the ONNX export know functions in this way only.
+A function is converted to fitted attributes (`attributes`) and restored from them (`fitted`).
+Estimators, model files and the ONNX export use no other interface.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from lapwing._rows import PointData, blocks_of, is_rows
 from lapwing.classes.decoding import class_pairs, votes
 from lapwing.kernels import Kernel
 
-# Of the sum of the terms' sizes: what the order of sums and an eigensolver leave open. Scores of
-# np.eye tie to 1e-12.
+# Rounding error, relative to the sum of the absolute terms, due to the order of summation and the
+# eigensolver. The scores for np.eye differ by 1e-12.
 _SETTLED = 1e-10
 _READ_BYTES = 2**24  # of points whose values are computed at a time
 
@@ -36,11 +36,11 @@ class FittedFunction(Protocol):
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """The fitted attributes that it consists of, by name."""
+        """Return the fitted attributes that define the function, by name."""
 
     @classmethod
     def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
-        """Make the function from attributes; None if they are of another kind of function."""
+        """Restore the function from attributes; None if they define another kind of function."""
 
 
 def evaluate(function: Callable[[Any], Array], X: PointData) -> Array:
@@ -49,7 +49,7 @@ def evaluate(function: Callable[[Any], Array], X: PointData) -> Array:
     Raises
     ------
     ValueError
-        For rows with missing or infinite values, which arrays were looked through for before.
+        For rows on disk with missing or infinite values; arrays have been checked before.
     """
     if not is_rows(X):
         return function(X)
@@ -86,7 +86,7 @@ class LinearFunction:
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        # A row a function, as scikit-learn's `coef_`.
+        # One row for each function, as in scikit-learn.
         return {"coef_": np.ascontiguousarray(self.coef.T), "intercept_": self.intercept}
 
     @classmethod
@@ -108,8 +108,8 @@ class KernelExpansion:
         alpha.
     intercept : ndarray of shape (n_columns,)
     rows : ndarray of shape (n_basis,) or None
-        Rows of the user's X that the basis is, where it is made of some. With a precomputed kernel
-        they are the columns that are looked at.
+        Row numbers of the basis in the user's X, if it consists of such rows. With a precomputed
+        kernel they are the columns that are used.
     """
 
     kernel: Kernel
@@ -119,7 +119,7 @@ class KernelExpansion:
     rows: Array | None = None
 
     def __call__(self, X: Any) -> Array:
-        # New rows come with their kernel values on all rows of the fit, the pruned ones too.
+        # New rows have kernel values on all rows of the fit, including the pruned ones.
         if self.kernel.precomputed and self.rows is not None and len(self.rows) < X.shape[1]:
             X = X[:, self.rows]
         return self.kernel.expand(X, self.basis, self.coef) + self.intercept
@@ -140,14 +140,14 @@ class KernelExpansion:
         if "kernel_" not in attributes or "alpha_" not in attributes:
             return None
         kernel, basis, alpha = (attributes[name] for name in ("kernel_", "X_fit_", "alpha_"))
-        # Of other kernels the points are kept, and which rows they were decides nothing.
+        # For other kernels the basis is stored, and its row numbers are not needed.
         rows = attributes.get("basis_") if kernel.precomputed else None
         return cls(kernel, basis, alpha, attributes["intercept_"], rows)
 
     def pruned(self) -> KernelExpansion:
         """Remove the points whose coefficients are all 0."""
         used = np.flatnonzero(self.coef.any(axis=1))
-        used = used if len(used) else np.arange(1)  # an expansion of no points has no shape
+        used = used if len(used) else np.arange(1)  # at least one point, for the shapes
         if len(used) == len(self.coef) or (self.kernel.precomputed and self.rows is None):
             return self
         return replace(
@@ -160,7 +160,7 @@ class KernelExpansion:
 
 @dataclass(frozen=True, eq=False)
 class AnchorFunction:
-    """f(x) = z(x)'a + b: the mean of values at anchors, by a point's weights over them.
+    """f(x) = z(x)'a + b: the weighted mean of values at anchors, with the weights z(x).
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class AnchorFunction:
     intercept : ndarray of shape (n_columns,)
     """
 
-    # Any, and so below: spaces must not know graphs.
+    # Any, here and below, as spaces must not import graphs.
     anchors: Any
     coef: Array
     intercept: Array
@@ -207,10 +207,10 @@ class EigenfunctionSum:
         return self.settled(self.eigenfunctions.expand(X, self.coef, self.intercept))
 
     def settled(self, values: Array) -> Array:
-        """Round values so that rounding errors decide no classes.
+        """Round values so that classes do not depend on rounding errors.
 
-        Points that no function separates, such as one-hot codes of their own, have values that
-        differ by the order of summation only.
+        Points that no function separates, such as distinct one-hot vectors, have values that differ
+        by the order of summation only.
         """
         largest = np.abs(self.eigenfunctions.values).max(axis=1, initial=0.0)
         size = np.abs(self.intercept) + largest @ np.abs(self.coef)
@@ -234,14 +234,14 @@ class EigenfunctionSum:
 
 @dataclass(frozen=True, eq=False)
 class VotedFunction:
-    """Scores of the classes from the machines of their pairs.
+    """Scores of the classes from the functions of pairs of classes (one-vs-one).
 
     Attributes
     ----------
     pairs : LinearFunction or KernelExpansion
-        One column a pair of classes.
+        One column for each pair of classes.
     classes : ndarray of shape (n_classes,)
-        Their labels.
+        Class labels.
     """
 
     pairs: FittedFunction
@@ -265,7 +265,7 @@ class VotedFunction:
 
     @classmethod
     def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
-        # Only this attribute distinguishes votes from plain columns.
+        # Only this attribute distinguishes one-vs-one from other functions.
         if "pairs_" not in attributes:
             return None
         pairs = function_from(attributes, (LinearFunction, KernelExpansion))
@@ -274,14 +274,14 @@ class VotedFunction:
 
 @dataclass(frozen=True, eq=False)
 class NeighborhoodFunction:
-    """f(x) = h(x) + z(x)'v + b: a function, and the mean of values of the nearest points.
+    """f(x) = h(x) + z(x)'v + b: a function plus the weighted mean of values at nearest points.
 
     Attributes
     ----------
     smooth : LinearFunction or KernelExpansion
         h + b.
     neighbors : Anchors
-        Of which z(x) are the weights.
+        Points with the weights z(x).
     values : ndarray of shape (n_neighbors, n_columns)
         v.
     """
@@ -316,7 +316,7 @@ class NeighborhoodFunction:
 def function_from(
     attributes: Mapping[str, Any], kinds: Sequence[type[FittedFunction]]
 ) -> FittedFunction:
-    """Make the function of a fitted estimator, given its attributes and what kinds it may be of."""
+    """Restore a fitted function from attributes, as the first of `kinds` that they define."""
     for kind in kinds:
         function = kind.fitted(attributes)
         if function is not None:

@@ -1,17 +1,17 @@
 """Explicit coordinates of a kernel's functions in an orthonormal basis of their span.
 
-With K = F F' for the kernel matrix of some basis points (pivoted Cholesky: as many columns as K has
-rank), the functions psi_p = sum_j A_jp k(z_j, .), A = F_pivots^-T, are orthonormal, A'KA = I, and
-the points have the coordinates psi(x) = A'k(z, x). Any other such basis, the kernel-PCA map of the
-continuation paper (Section 2.3, with A = U Lambda^-1/2) among them, is a rotation of this one, and
-nothing here depends on rotations. The factorisation costs n^3/3 against 9 n^3 for the
-eigenvectors, needs only the pivots as its basis, and drops the null directions of a singular K by
-a threshold instead of dividing by them (errata C8).
+With the pivoted Cholesky factorisation K = F F' of the kernel matrix of basis points, where F has
+as many columns as the rank of K, the functions psi_p = sum_j A_jp k(z_j, .), A = F_pivots^-T, are
+orthonormal, A'KA = I, and the points have the coordinates psi(x) = A'k(z, x). Any other orthonormal
+basis, such as the kernel-PCA map of the continuation paper (Section 2.3, with A = U Lambda^-1/2),
+is a rotation of this one, and no method here depends on rotations. The factorisation takes n^3/3
+operations instead of 9 n^3 for eigenvectors, needs only the pivots as the basis, and drops the null
+directions of a singular K by a threshold instead of dividing by them (errata C8).
 
 With all points as the basis the map is exact (`full_map`); with a few landmarks it is the subset of
-regressors (QN-S3VM paper, (9)-(10)): O(n r) a product. The coordinates of landmarks are computed
-whenever they are applied, for a million points by a thousand landmarks are 4 GB in float32; those
-of few points are kept, and `stored` holds any, for methods of many passes.
+regressors (QN-S3VM paper, (9)-(10)), with products in O(n r). Landmark coordinates are computed in
+every product, as those of a million points by a thousand landmarks are 4 GB in float32; they are
+cached for few points, and `stored` keeps them for methods with many passes.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from lapwing.spaces.block_operator import BlockOperator
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
 from lapwing.spaces.systems import Coordinates
 
-# A restriction to fewer points than this share of the coordinates is factored: products with it
-# then cost less than the factorisation within some hundred of them.
+# A restriction to fewer points than this fraction of the coordinates is factored, which pays within
+# some hundred products.
 _SMALL = 0.25
-_KEPT_BYTES = 2**28
+_KEPT_BYTES = 2**28  # of cached coordinates
 _PART_BYTES = 2**24  # of kernel values that a thread computes at a time
-_SAMPLE = 256  # rows of kernel values whose size stands for that of all
+_SAMPLE = 256  # rows of kernel values by which the norm of all is estimated
 
 
 class KernelFeatures(BlockOperator):
-    """Coordinates A'k(z, x) over a basis z, computed in every product, a row block at a time.
+    """Coordinates A'k(z, x) over a basis z, whose row blocks are computed in every product.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ class KernelFeatures(BlockOperator):
     X : ndarray, CSR or Rows of shape (n, n_features)
     basis : ndarray or CSR of shape (m, n_features)
     lift : ndarray of shape (m, r)
-        A: coordinates to the coefficients over the basis.
+        A, which maps coordinates to coefficients over the basis.
     most_kept : int, optional
-        Bytes of coordinates up to which they are kept once they are known, to be solved with again;
-        256 MB by default.
+        Maximum size in bytes of coordinates that are cached once they are computed; 256 MB by
+        default.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class KernelFeatures(BlockOperator):
         return ((rows, self.held[rows]) for rows in row_blocks(n, r * self.dtype.itemsize))
 
     def design(self) -> Design:
-        """The kernel values and A: coordinates that are not held are not computed for a sum."""
-        if self._kept or callable(self._kernel.name):  # which threads may not share
+        """Return kernel values and A, so that sums do not need the coordinates, unless cached."""
+        if self._kept or callable(self._kernel.name):  # callables may not be thread-safe
             return Design(self.blocks, np.asarray, self.shape[1])
         m = len(self._lift)
 
@@ -91,7 +91,7 @@ class KernelFeatures(BlockOperator):
 
     @property
     def _kept(self) -> bool:
-        """Whether the features are an array, to be solved with again, or few enough to be one."""
+        """Whether the features are cached, or small enough to be cached."""
         n, r = self.shape
         most = _KEPT_BYTES if self._most_kept is None else self._most_kept
         return "held" in vars(self) or n * r * self.dtype.itemsize <= most
@@ -102,12 +102,12 @@ class KernelFeatures(BlockOperator):
         )
 
     def _rounding(self) -> float:
-        """Rounding of A'(K'DK)A for weights of sum 1: eps |A|^2 and the square of a row of K."""
+        """Estimate the rounding error of A'(K'DK)A for weights of sum 1: eps |A|^2 |row of K|^2."""
         n = self.shape[0]
         some = self._values(rows_of(self._X, np.arange(0, n, -(-n // _SAMPLE))))
         size = float(np.einsum("ij,ij->", some, some, dtype=np.float64)) / len(some)
         square = self._lift.T @ self._lift
-        norm = math.sqrt(float(np.linalg.norm(square @ square)))  # |A|^2, or little more
+        norm = math.sqrt(float(np.linalg.norm(square @ square)))  # an upper bound of |A|^2
         return size * norm * float(np.finfo(np.float64).eps)
 
     def _computed(self) -> Iterator[tuple[slice, Array]]:
@@ -127,14 +127,14 @@ class KernelFeatures(BlockOperator):
 class Lift(LinearOperator):
     """Map from coordinates w to the coefficients F^-T w over a basis, by substitution.
 
-    The inverse costs as much as the factorisation, and a fit lifts a vector or two.
+    It is applied to a few vectors only, for which the inverse would cost too much.
 
     Parameters
     ----------
     factor : ndarray of shape (r, r)
         F, lower triangular.
     at : ndarray of shape (r,), optional
-        Where the coefficients are among `n_coef`; they are all of them by default.
+        Indices of the coefficients among `n_coef`; all coefficients by default.
     n_coef : int, optional
     """
 
@@ -165,10 +165,10 @@ class MappedSpace(Coordinates):
     psi : ndarray or KernelFeatures of shape (n, r)
         psi of the training points.
     lift : ndarray or Lift of shape (n_coef, r)
-        Coordinates w to the coefficients of the function that new points are put into.
+        Maps coordinates w to the coefficients of the fitted function.
     made : function (coef (n_coef, c), intercept (c,)) -> FittedFunction
     pivots : ndarray of shape (n_coef,) or None
-        Training points that the functions are expansions over, where they are some.
+        Training points of the expansions, if they are expansions over training points.
     """
 
     psi: Any
@@ -194,7 +194,7 @@ class MappedSpace(Coordinates):
     def system(
         self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
     ) -> QuadraticSystem:
-        # Every factorisation takes the rows of its weighted points.
+        # Every factorisation reads the rows of its weighted points.
         return Coordinates.system(self.stored(), smoothness, gamma_A, fit_intercept)
 
     def restrict(self, rows: Array) -> Restriction:
@@ -213,23 +213,23 @@ class MappedSpace(Coordinates):
 
 
 def same_coordinates(space: CoordinateSpace) -> Restriction:
-    """Make a restriction with the coefficients of the whole space."""
+    """Return a restriction that keeps the coordinates of the whole space."""
     return Restriction(space, np.asarray)
 
 
 def factored_restriction(
     features: Matrix, gram: Array, made: Callable[[Array, Array], FittedFunction]
 ) -> Restriction:
-    """Restrict to a few points, in as many coordinates as their rank.
+    """Restrict to a few points, with as many coordinates as their rank.
 
-    Solutions lie in the span of the points' own features (representer theorem).
+    Solutions are in the span of the points' features (representer theorem).
 
     Parameters
     ----------
     features : ndarray or sparse of shape (n, m)
-        Of the points, in the coordinates of the whole space.
+        Features of the points in the coordinates of the whole space.
     gram : ndarray of shape (n, n)
-        Their inner products.
+        Inner products of the features.
     made : function (coef (m, c), intercept (c,)) -> FittedFunction
     """
     dtype = features.dtype
@@ -240,7 +240,7 @@ def factored_restriction(
 
 
 def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = None) -> MappedSpace:
-    """Make the coordinates of all expansions over the training points.
+    """Return the space of all expansions over the training points, in coordinates.
 
     Parameters
     ----------
@@ -250,8 +250,7 @@ def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = Non
     basis : array-like or sparse of shape (n, n_features) or None
         The training points; None if precomputed.
     rows : ndarray of shape (n,) or None
-        Rows of the user's X that the points are; with a precomputed kernel new points come with
-        their kernel values.
+        Row number in the user's X of each point.
     """
     n = K.shape[0]
     require_memory(
@@ -270,19 +269,19 @@ def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = Non
 
 
 def landmark_map(kernel: Kernel, X: PointData, landmarks: Any) -> MappedSpace:
-    """Make the coordinates of all expansions over landmarks: O(r^3) once, O(n r) for a product.
+    """Return the space of all expansions over landmarks: O(r^3) once, O(n r) for a product.
 
     Parameters
     ----------
     kernel : Kernel
-        Not a precomputed one: the landmarks need not be training points.
+        Must not be precomputed, as landmarks need not be training points.
     X : ndarray or CSR of shape (n, n_features)
     landmarks : ndarray or CSR of shape (r, n_features)
 
     Returns
     -------
     MappedSpace
-        Its coordinates are computed whenever they are applied; `stored` holds them.
+        Its coordinates are computed in every product; `stored` keeps them.
     """
     r = landmarks.shape[0]
     require_memory(
@@ -306,11 +305,11 @@ def _expansion(
 
 
 def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
-    r"""Make coordinates in which the norm is |h|^2 + gamma_I h'L^p h.
+    r"""Return a space with the norm |h|^2 + gamma_I h'L^p h, in coordinates.
 
     This is the deformed kernel of the hybrid method (continuation paper, Section 5.1): with
     M = I + gamma_I Phi'L^p Phi = R'R, R w are orthonormal coordinates and Phi R^-1 the features.
-    O(n r^2) once.
+    It takes O(n r^2).
 
     Parameters
     ----------
@@ -339,9 +338,9 @@ def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
 
 
 def _factored(K: Array, tol: float) -> tuple[Array, Array]:
-    """Factor K = F F' as `pivoted_cholesky`; in the order of the points if it has full rank.
+    """Factor K = F F' like `pivoted_cholesky`, but without pivoting if K has full rank.
 
-    Without pivoting it takes half of the time, and the interpreter's lock is let go.
+    This takes half of the time, and releases the global interpreter lock.
     """
     with suppress(np.linalg.LinAlgError):
         F = np.linalg.cholesky(K)
@@ -358,6 +357,6 @@ def _inverse_transpose(lower: Array) -> Array:
 
 
 def _rounding(diagonal: Array) -> float:
-    """Return the size of pivots that are rounding: n units in the last place of the kernel."""
+    """Return the size of pivots that are rounding errors: n units in the last place of K."""
     largest = float(np.max(diagonal, initial=0.0))
     return max(len(diagonal), 10) * float(np.finfo(diagonal.dtype).eps) * largest

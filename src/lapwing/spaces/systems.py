@@ -13,7 +13,7 @@ valid for any symmetric S, the bias inside the intrinsic norm:
           \begin{pmatrix} a \\ b \end{pmatrix} = \begin{pmatrix} u \\ 0 \end{pmatrix}
 
 Its matrix is not symmetric, hence LU; a Cholesky factorisation of the symmetric form would need
-K (D + S) K, one more product of order n^3 and the square of the condition number.
+K (D + S) K, with one more product of order n^3 and the square of the condition number.
 """
 
 from __future__ import annotations
@@ -42,17 +42,18 @@ from lapwing.spaces.base import (
 from lapwing.spaces.block_operator import is_read
 from lapwing.spaces.functions import FittedFunction
 
-# Columns of a design on disk, for each of which it is read twice. With what smoothing takes they
-# are held three times: 400 bytes a point, as the graph. Of few points they are more.
+# Columns in a block of a design on disk, which is read twice for each block. With the arrays of
+# smoothing a block needs three times its memory, 400 bytes per point, like the graph. Blocks of few
+# points have more columns.
 _READ_COLUMNS, _READ_BYTES = 16, 2**27
-# Digits that the expansion may lose to cancellation before feature coordinates take over.
+# Relative error of the expansion by cancellation above which feature coordinates are used instead.
 _RESIDUAL_TOLERANCE = 1e-9
-# Columns by which many are judged: it is the matrix that loses the digits, of every column.
+# Number of columns that are checked, as the loss depends on the matrix and not on the column.
 _LOOKED_AT = 32
 
 
 def _digits_lost(residual: Array, u: Array) -> bool:
-    """Return whether v + gamma_A a = 0 fails with the values that the coefficients really give."""
+    """Return whether v + gamma_A a = 0 is violated by the values computed from the coefficients."""
     size = np.abs(residual).max(initial=0)
     return bool(not size <= _RESIDUAL_TOLERANCE * np.abs(u).max(initial=0))
 
@@ -60,7 +61,7 @@ def _digits_lost(residual: Array, u: Array) -> bool:
 def expansion_system(
     K: Array, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
 ) -> QuadraticSystem:
-    """Make the solver for expansions over all points with the kernel matrix K, in float64."""
+    """Return the solver for expansions over all points with the kernel matrix K, in float64."""
     if smoothness is None:
         return SupervisedSystem(K, gamma_A, fit_intercept)
     return DeformedSystem(K, smoothness, gamma_A, fit_intercept)
@@ -69,10 +70,10 @@ def expansion_system(
 class DeformedSystem:
     """LU of (D + S) K + gamma_A I, with S K kept between factorisations.
 
-    Costs p sparse products with K and 2/3 n^3 operations a factorisation; K and one factor are in
-    memory, and S K + gamma_A I between factorisations with different weights. If
-    a_i = -v_i / gamma_A cancels in K a (kernels of low rank with
-    small gamma_A, errata L14), the solution is taken from `FactoredSystem`.
+    It takes p sparse products with K once, and 2/3 n^3 operations for each factorisation; K and one
+    factor are in memory, and S K + gamma_A I too for further factorisations with other weights. If
+    a_i = -v_i / gamma_A cancels in K a (kernels of low rank with small gamma_A, errata L14),
+    `FactoredSystem` is used instead.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class DeformedSystem:
 
     def factor(self, weights: Array | None = None) -> Quadratic:
         n = self._K.shape[0]
-        # Without weights there is one factorisation: nothing is kept for another, nor copied.
+        # Without weights there is one factorisation only: nothing is cached or copied.
         base = self._make_base() if weights is None else self._base
         if self._fit_intercept:
             M = np.empty((n + 1, n + 1))
@@ -122,11 +123,11 @@ class DeformedSystem:
             right = np.vstack([u, np.zeros((1, u.shape[1]))]) if self._fit_intercept else u
             z = sla.lu_solve(lu, right, trans=1, check_finite=False)
             coef, intercept = (z[:n], z[n]) if self._fit_intercept else (z, np.zeros(u.shape[1]))
-            # Column by column in memory, as the coefficients are: some of them may be wanted alone.
+            # In Fortran order, like the coefficients, as single columns may be used.
             values = (coef.T @ self._K.T).T
             values += intercept
-            # Seen from the solution: to find a low rank first would cost every kernel another
-            # O(n^3).
+            # Checked by the solution: to determine the rank first would take O(n^3) for each
+            # kernel.
             some = slice(None, None, max(1, u.shape[1] // _LOOKED_AT))
             if self._lost(coef[:, some], values[:, some], weights, u[:, some]):
                 return self._features.factor(weights)(u)
@@ -142,10 +143,11 @@ class DeformedSystem:
 
 
 class SupervisedSystem:
-    """Without a graph only weighted points matter: (K_EE + gamma_A D_E^-1) a_E = u_E / D_E.
+    """System without a graph, on weighted points only: (K_EE + gamma_A D_E^-1) a_E = u_E / D_E.
 
-    Symmetric positive definite and of the size of the error set E, as for the primal SVM
-    (Chapelle 2007); a_i = u_i / gamma_A off E. Where a cancels in K a, `FactoredSystem` takes over.
+    It is symmetric positive definite and of the order of the error set E, as for the primal SVM
+    (Chapelle 2007); a_i = u_i / gamma_A outside of E. If a cancels in K a, `FactoredSystem` is used
+    instead.
     """
 
     def __init__(self, K: Array, gamma_A: float, fit_intercept: bool) -> None:
@@ -182,7 +184,7 @@ class SupervisedSystem:
 
     def _in_features(self, weights: Array, u: Array) -> Coefficients:
         """Solve in feature coordinates, on the points whose coefficients are not 0."""
-        # Others have a coefficient of 0 in the expansion, so that they need no coordinates.
+        # The other points have the coefficient 0 and need no coordinates.
         rows = np.flatnonzero((weights != 0) | u.any(axis=1))
         system = FactoredSystem(
             self._K[np.ix_(rows, rows)], None, self._gamma_A, self._fit_intercept
@@ -196,15 +198,15 @@ class SupervisedSystem:
 class FactoredSystem:
     """System in coordinates w with K = F F', h = F w, which is symmetric positive definite.
 
-    F is a pivoted Cholesky factor, as wide as the rank of K, so nothing lives in the null space
-    of K and no digits cancel there (errata L14). The expansion has non-zero coefficients on the
-    pivots only: K[:, P] a_P = F F_P' a_P = F w.
+    F is a pivoted Cholesky factor with as many columns as the rank of K, so that solutions have no
+    component in the null space of K, in which digits cancel (errata L14). The expansion has
+    non-zero coefficients on the pivots only: K[:, P] a_P = F F_P' a_P = F w.
     """
 
     def __init__(
         self, K: Array, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
     ) -> None:
-        # Pivots below the rounding of the largest entry are rounding themselves.
+        # Pivots below the rounding error of the largest entry are rounding errors.
         tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
         self._F, self._pivots = pivoted_cholesky(np.array(K, dtype=np.float64), tol)
         self._triangle = self._F[self._pivots]
@@ -239,9 +241,9 @@ class FactoredSystem:
 
 
 class PrimalSystem:
-    """Cholesky of Phi'(D + S)Phi + gamma_A I, of the size of the coordinates.
+    """Cholesky factorisation of Phi'(D + S)Phi + gamma_A I, in coordinates.
 
-    S Phi is taken in blocks of columns, so that a sparse Phi is never densified whole.
+    S Phi is computed in blocks of columns, so that a sparse Phi is never dense as a whole.
     """
 
     def __init__(
@@ -258,7 +260,7 @@ class PrimalSystem:
         size = d + fit_intercept
         base = np.zeros((size, size))
         if smoothness is not None:
-            # Each of these takes two passes over a design that is read from disk.
+            # Each block takes two passes over a design on disk.
             budget = max(_READ_BYTES, 8 * n * _READ_COLUMNS) if is_read(Phi) else BLOCK_BYTES
             for columns in row_blocks(d, 8 * n, budget):
                 block = Phi[:, columns]
@@ -269,7 +271,7 @@ class PrimalSystem:
                 base[:d, d:] = Phi.T @ constant
                 base[d, :d] = base[:d, d]
                 base[d, d] = constant.sum()
-            # Symmetric but for rounding: the factorisation reads one half.
+            # Symmetric up to rounding, but the factorisation reads one half only.
             base = (base + base.T) / 2
         base.flat[: d * size : size + 1] += gamma_A
         self._base = base
@@ -325,7 +327,7 @@ class PushedSystem:
 
 
 class Coordinates:
-    """Phi (n, m), G = I: every product is one with the design or its transpose."""
+    """Base of spaces with G = I: every product is with the design Phi (n, m) or its transpose."""
 
     @property
     @abstractmethod
@@ -362,15 +364,15 @@ class Coordinates:
 
     @abstractmethod
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
-        """Make the functions with these coefficients."""
+        """Return the functions with given coefficients."""
 
     def coordinates(self, X: PointsLike) -> Array:
-        """Phi of new points (q, m), dense, in float64."""
+        """Compute Phi (q, m) of new points, dense, in float64."""
         m = self.n_coef
         return np.asarray(self.function(np.eye(m), np.zeros(m))(X), dtype=np.float64)
 
     def products(self, X: PointsLike) -> tuple[Array, Array]:
-        """Products of new points: with those of the space (n, q), and with themselves (q,)."""
+        """Compute inner products of new points with the points (n, q) and with themselves (q,)."""
         new = self.coordinates(X)
         return np.asarray(self.features @ new.T, dtype=np.float64), column_dot(new.T, new.T)
 
@@ -381,7 +383,7 @@ class Coordinates:
             yield rows, block.toarray() if is_sparse(block) else block
 
     def design(self) -> Design:
-        # Its blocks are there already.
+        # A is the identity, as the blocks need no computation.
         return Design(self.blocks, np.asarray, self.n_coef)
 
     def system(
