@@ -290,10 +290,10 @@ def test_known_sizes_are_told_to_what_is_compared(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a:0.85,b:0.15", "has no part for ['c']. Give every class a part. The classes are"),
+        ("a:0.85,b:0.15", "has no proportion for ['c']. Give every class a prop"),
         (
             "a:0.8,b:0.1,c:0.05,d:0.05",
-            "names ['d'], which are no classes. Give every class a part.",
+            "names ['d'], which are not classes. Give every class a proportion.",
         ),
         ("a:0.97,b:0.03,c:0", "class_prior is 0 for the class 'c', which has labels (2)."),
         ("a:0,b:0,c:0", "it is 0 for every class."),

@@ -182,5 +182,5 @@ def test_softmax_without_offsets_is_the_limit_of_no_constraint() -> None:
 
 
 def test_more_labels_of_a_class_than_its_prior_leaves_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"leaves class number 1 a part of 0.1 .* are 0.25"):
+    with pytest.raises(ValueError, match=r"prior of class number 1 is 0.1, .* is 0.25"):
         balance(np.zeros((15, 2)), np.array([0.9, 0.1]), 0.1, known=np.array([0.0, 5.0]))

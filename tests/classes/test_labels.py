@@ -216,7 +216,7 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "one class": (
         [3, 3],
         -1,
-        r"y holds one class only, 3, beside .*at least 2 classes\. Label points of the other",
+        r"y holds one class only, 3, besides .*at least 2 classes\. Label points of the other",
     ),
     "the usual collision": (
         [-1, 1, -1, 1],
@@ -267,17 +267,17 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "measurements": (
         [0.5, 1.25, 2.0],
         -1,
-        r"Unknown label type: y holds fractions, such as 0\.5, which are no classes",
+        r"Unknown label type: y holds fractions, such as 0\.5, which are not classes",
     ),
     "two columns": (
         np.zeros((3, 2)),
         -1,
-        r"y has 2 columns, and one is wanted here\. Give one at a time",
+        r"y has 2 columns, but must have one here\. Give one at a time",
     ),
     "lists of two": (
         [[0, 1], [1, 0]],
         -1,
-        r"y has 2 columns, and one is wanted here\. Give one at a time",
+        r"y has 2 columns, but must have one here\. Give one at a time",
     ),
     "a list as marker": (
         [0, 1],
@@ -354,12 +354,12 @@ def test_targets_are_read(y: Any, expected: list[float]) -> None:
         (["1.0", "2.0"], r"y must be numbers .*it holds '1\.0', a text\. Convert y to numbers"),
         (
             ["1.0", None, " ", "2,5"],
-            r"holds texts, and that of row 3 is no number: '2,5'\. Cor",
+            r"holds texts, and that of row 3 is not a number: '2,5'\. Cor",
         ),
         ([1.0, None, "2 m"], r"it holds '2 m' in row 2"),
         (
             np.zeros((3, 2)),
-            r"y has 2 columns, and one is wanted here\. Give one at a time",
+            r"y has 2 columns, but must have one here\. Give one at a time",
         ),
         (pd.Series(["a", None]), r"y must be numbers .*it holds 'a'"),
         (pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])), r"y must be numbers .*it holds"),
@@ -395,7 +395,7 @@ def test_known_labels_are_coded(y: Any, classes: np.ndarray, codes: list[int]) -
     [([1, 7], "7"), ([1, -1], "-1"), (["a", 1], "'a'"), ([None, 1], "None"), ([1.0, NAN], "nan")],
 )
 def test_unknown_labels_are_named(y: Any, named: str) -> None:
-    message = f"labels that the training labels do not: {named}. Give labelled points of the "
+    message = f"labels that are not among the training labels: {named}. Give labelled "
     with pytest.raises(ValueError, match="validation_data") as caught:
         code_known(y, np.array([1, 2]))
-    assert message + "classes 1, 2." in str(caught.value)
+    assert message + "points of the classes 1, 2." in str(caught.value)

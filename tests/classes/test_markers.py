@@ -235,7 +235,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     "one class, 0": (
         [-1, 0],
         "auto",
-        r"one class only, 0, beside .* unlabeled='auto': .* If -1 is a class and no row is "
+        r"one class only, 0, besides .* unlabeled='auto': .* If -1 is a class and no row is "
         r"unlabelled, or missing values mark those that are, pass unlabeled=None; else label",
     ),
     "one class of texts": (["a", None], "auto", r"one class only, 'a', .* Label points of the ot"),

@@ -47,17 +47,17 @@ def test_what_is_no_prior_whatever_the_classes(value: Any) -> None:
     ("class_prior", "message"),
     [
         ("balanced", "class_prior='balanced' must be 'labels', 'uniform', 'unknown', None, a dict"),
-        ([0.5, 0.5], r"its shape is \(2,\), and there are 3 classes"),
+        ([0.5, 0.5], r"its shape is \(2,\), but there are 3 classes"),
         ([0.5, 0.6, -0.1], "holds -0.1 for the class 'c'"),
         ({"c": -1, "a": 1, "b": 3}, "holds -1 for the class 'c'"),
         ([0.5, 0.5, np.nan], "holds NaN or infinite"),
         ([0.5, 0.5, np.inf], "holds NaN or infinite"),
         ([0, 0, 0], "it is 0 for every class"),
         ([0.5, 0, 0.5], r"is 0 for the class 'b', which has labels \(1\)"),
-        (["x", "y", "z"], "is no array of numbers"),
-        ({"a": 1, "b": 2}, r"has no part for \['c'\]. Give every class a part. The classes are"),
-        ({"a": 1, "b": 2, "c": 3, "?": 9}, r"names \['\?'\], which are no classes"),
-        (pd.Series({"a": 1, "b": 2}), r"has no part for \['c'\]"),
+        (["x", "y", "z"], "is not an array of numbers"),
+        ({"a": 1, "b": 2}, r"has no proportion for \['c'\]. Give every class a prop"),
+        ({"a": 1, "b": 2, "c": 3, "?": 9}, r"names \['\?'\], which are not classes"),
+        (pd.Series({"a": 1, "b": 2}), r"has no proportion for \['c'\]"),
     ],
 )
 def test_wrong_priors(class_prior: Any, message: str) -> None:
@@ -66,7 +66,7 @@ def test_wrong_priors(class_prior: Any, message: str) -> None:
 
 
 def test_labels_that_are_not_there_cannot_be_counted() -> None:
-    with pytest.raises(ValueError, match="counts labels, and no point has one"):
+    with pytest.raises(ValueError, match="counts labels, but no point has one"):
         read_prior("labels", np.full(4, -1), NAMES)
 
 

@@ -363,8 +363,8 @@ def test_all_rows_labelled_and_few_points() -> None:
         ({"class_prior": "guess"}, "class_prior='guess' must be 'labels', 'uniform', 'unknown'"),
         ({"class_prior": [0.5, 0.5]}, "class_prior must be one number >= 0 a class"),
         ({"class_prior": [0.5, -0.1, 0.6]}, "it holds -0.1 for the class 1"),
-        ({"class_prior": {0: 1, 1: 2}}, r"has no part for \[2\]. Give every class a part"),
-        ({"class_prior": {0: 1, 1: 2, 2: 1, 9: 1}}, r"names \[9\], which are no classes"),
+        ({"class_prior": {0: 1, 1: 2}}, r"has no proportion for \[2\]. Give every class"),
+        ({"class_prior": {0: 1, 1: 2, 2: 1, 9: 1}}, r"names \[9\], which are not classes"),
         ({"class_prior": [1, 0, 1]}, "class_prior is 0 for the class 1"),
         (
             {"class_prior": [1000, 1, 1000]},

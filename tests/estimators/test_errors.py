@@ -302,7 +302,7 @@ LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "one class": (
         np.where(Y == 0, -1, Y),
         {"unlabeled": -1},
-        r"one class only, 1, beside the unlabelled marker unlabeled=-1: a classifier needs labels "
+        r"one class only, 1, besides the unlabelled marker unlabeled=-1: a classifier needs labels "
         r"of at least 2 classes",
     ),
     "a collision": (
@@ -321,10 +321,10 @@ LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "measurements": (
         X[:, 0],
         {},
-        r"Unknown label type: y holds fractions, such as .*FewLabelRegressor; .* texts",
+        r"Unknown label type: y holds fractions, such as .*FewLabelRegressor; .* strings",
     ),
     "mixed types": (["a", 1] * 20, {}, r"y mixes labels of types number, str\. Give all labels"),
-    "two columns": (np.c_[Y, Y], {}, "y has 2 columns, and one is wanted here"),
+    "two columns": (np.c_[Y, Y], {}, "y has 2 columns, but must have one here"),
     "an unknown class weight": (
         Y,
         {"class_weight": "even"},
@@ -345,7 +345,7 @@ LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "class weights of other classes": (
         Y,
         {"class_weight": {"a": 2.0, "b": 1.0}},
-        r"a weight for 'a', which is no class of y, and none for 0\. .*: 0, 1\.",
+        r"a weight for 'a', which is not a class of y, but none for 0\. .*: 0, 1\.",
     ),
 }
 
@@ -556,13 +556,13 @@ COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "validation data of other classes": (
         LapSVC(stopping="validation"),
         {"validation_data": (X[:3], [0, 1, 2])},
-        r"validation_data holds labels that the training labels do not: 2\. Give labelled points "
-        r"of the classes 0, 1",
+        r"validation_data has labels that are not among the training labels: 2\. Give labelled "
+        r"points of the classes 0, 1",
     ),
     "unlabelled validation data": (
         LapSVC(stopping="mixed"),
         {"validation_data": (X[:3], [0, 1, None])},
-        r"validation_data holds labels that the training labels do not: None",
+        r"validation_data has labels that are not among the training labels: None",
     ),
     "validation targets that are NaN": (
         LapRLSRegressor(stopping="validation"),

@@ -283,7 +283,7 @@ def test_whole_numbers_beside_gaps_are_no_classes() -> None:
     rng = np.random.default_rng(0)
     y = np.where(np.arange(len(X)) % 2, np.nan, rng.integers(-99, 99, len(X)))
     y[0] = -1
-    with pytest.raises(ValueError, match=r"different whole numbers in .* take a regression"):
+    with pytest.raises(ValueError, match=r"different whole numbers in .* use a regressor"):
         compare(X, y)
 
 

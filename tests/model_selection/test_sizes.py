@@ -203,14 +203,14 @@ def test_a_class_may_be_as_rare_as_the_labels_if_they_are_taken_for_the_sizes() 
     [
         (3, "class_prior=3 must be 'labels', 'uniform', 'unknown', None, a dict or an array"),
         ("labls", "class_prior='labls' must be 'labels', 'uniform'"),
-        ({0: 1, 1: 1}, "has no part for [2]. Give every class a part. The classes are [0, 1, 2]."),
-        ({0: 1, 1: 1, 2: 1, "b": 1}, "names ['b'], which are no classes."),
-        ([1, 2], "its shape is (2,), and there are 3 classes"),
+        ({0: 1, 1: 1}, "has no proportion for [2]. Give every class a prop"),
+        ({0: 1, 1: 1, 2: 1, "b": 1}, "names ['b'], which are not classes."),
+        ([1, 2], "its shape is (2,), but there are 3 classes"),
         ([1, -2, 3], "it holds -2 for the class 1"),
         ([0, 0, 0], "it is 0 for every class"),
         ([1, 1, 0], "class_prior is 0 for the class 2, which has labels (3)"),
         ([1, np.nan, 3], "it holds NaN or infinite entries"),
-        (["a", "b", "c"], "is no array of numbers"),
+        (["a", "b", "c"], "is not an array of numbers"),
     ],
 )
 def test_no_prior_of_these_classes_is_refused_as_by_an_estimator(

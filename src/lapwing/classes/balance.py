@@ -177,8 +177,8 @@ def _check(given: _Given, room: Array) -> None:
     if room.min() < -_FULL:
         k = int(room.argmin())
         raise ValueError(
-            f"The prior leaves class number {k} a part of {given.prior[k]:.3g} of all points, and "
-            f"its labels alone are {given.prior[k] - room[k]:.3g}. Give it a larger part."
+            f"The prior of class number {k} is {given.prior[k]:.3g}, but the proportion of its "
+            f"labels alone is {given.prior[k] - room[k]:.3g}. Give it a larger prior."
         )
 
 

@@ -1,10 +1,9 @@
-"""Decoding: decision values to classes, for one-vs-rest columns and for pairs.
+"""Decoding of decision values to classes, for one-vs-rest columns and for pairs.
 
-Two classes take one column of scores, positive for the second, and more take one each: this is the
-only module that knows. One-vs-one has a column a pair of classes instead. The machine of a pair
-(a, b), a < b, is positive for b. Its decision value, cut off at the margins -1 and +1, is its vote:
-beyond the margin a machine is sure and no surer. The score of a class is the mean vote for it over
-the pairs that it is in, between -1 and 1.
+Two classes have one column of scores, positive for the second class; more classes have a column
+each. Only this module depends on it. One-vs-one has one column per pair of classes. The machine of
+a pair (a, b), a < b, is positive for b, and its vote is its decision value clipped to the margins
+-1 and +1. The score of a class is the mean vote for it over its pairs, between -1 and 1.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ def predict_codes(scores: Array) -> Array:
 
 
 def enforce_codes(values: Array, codes: Array) -> Array:
-    """Raise values (n, c) by a last digit where they do not decode to the given codes.
+    """Increase values (n, c) that do not decode to the given codes by one unit in the last place.
 
-    Any arithmetic may round that digit away: take this step last.
+    This must be the last step, as any further arithmetic may round it away.
     """
     found = values.copy()
     behind = np.flatnonzero(predict_codes(values) != codes)

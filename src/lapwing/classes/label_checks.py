@@ -209,8 +209,8 @@ def refuse_many_numbers(classes: Array, n_labeled: int) -> None:
     if classes.dtype.kind in "iuf" and look_like_quantities(classes.tolist(), n_labeled):
         raise ValueError(
             f"y holds {len(classes)} different whole numbers in {n_labeled} labels. To predict "
-            "numbers take a regression, such as FewLabelRegressor; if they are classes, write them "
-            "as texts."
+            "numbers use a regressor, such as FewLabelRegressor; if they are classes, convert "
+            "them to strings."
         )
 
 

@@ -40,10 +40,10 @@ class ClassLabels:
     codes : ndarray of shape (n_samples,)
         Positions in `classes`; -1 where unlabelled.
     unlabeled : tuple
-        What marked unlabelled rows: -1, None (missing values), '' (empty texts) or the marker that
-        was asked for. Empty if every row is labelled.
+        Markers of unlabelled rows that were found: -1, None (missing values), '' (empty strings) or
+        the given marker. Empty if every row is labelled.
     warning : LapwingWarning or None
-        Warning about how they were read, for the caller to issue.
+        Warning about the labels, to be issued by the caller.
     """
 
     classes: Array
@@ -57,20 +57,20 @@ class ClassLabels:
 
 
 def read_known(y: ArrayLike, marker: object, classes: Array) -> tuple[Array, Array]:
-    """Read labels to score on, in the way of the fit that found the classes.
+    """Read labels for scoring, given the classes of a fit.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
     marker : 'auto', number, str, None or NaN
     classes : ndarray of shape (n_classes,)
-        With 'auto', -1 is a label if it is among these.
+        With 'auto', -1 is a label if it is one of these.
 
     Returns
     -------
     labels : ndarray of shape (n_labeled,)
     labeled : ndarray of bool of shape (n_samples,)
-        The rows of y that hold them.
+        Mask of the labelled rows of y.
     """
     y = read_column(y)
     labeled = ~unlabeled_among(y, marker, classes)
@@ -84,13 +84,12 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
     ----------
     y : array-like of shape (n_samples,)
     marker : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled points, see `lapwing.classes.markers`.
+        Marker of unlabelled points, see `lapwing.classes.markers`.
 
     Raises
     ------
     ValueError
-        No label, one class only, the marker collides with a class or cannot be meant, labels that
-        are not classes.
+        If there is no label or only one class, the marker is ambiguous, or labels are not classes.
     """
     y = read_column(y)
     unlabeled = find_unlabeled(y, marker)
@@ -106,7 +105,7 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
     check_labels(classes, counts, n_unlabeled, found, marker)
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only, {plain(classes[0])!r}, beside the unlabelled marker "
+            f"y holds one class only, {plain(classes[0])!r}, besides the unlabelled marker "
             f"unlabeled={marker!r}: a classifier needs labels of at least 2 classes. "
             f"{_collision_hint(plain(classes[0]), found, marker)}"
         )
@@ -123,16 +122,16 @@ def code_known(y: ArrayLike, classes: Array) -> Array:
     Raises
     ------
     ValueError
-        Naming those that are not.
+        If there are others; the message lists them.
     """
-    # By kind and value: True == 1 in Python.
+    # Compared by kind and value, as True == 1 in Python.
     known = classes.tolist()
     position = {(kind_of(label), label): code for code, label in enumerate(known)}
     labels = [(kind_of(label), label) for label in read_column(y).tolist()]
     strangers = {repr(label[1]) for label in labels if label not in position}
     if strangers:
         raise ValueError(
-            f"validation_data holds labels that the training labels do not: "
+            f"validation_data has labels that are not among the training labels: "
             f"{', '.join(sorted(strangers))}. Give labelled points of the classes "
             f"{', '.join(map(repr, known))}."
         )
@@ -145,7 +144,7 @@ def check_class_weights(weights: dict[Any, Any], classes: Array) -> None:
     Raises
     ------
     ValueError
-        Naming them.
+        If there are any; the message lists them.
     """
     if not all(kind_of(w) == "number" and 0 < w < np.inf for w in weights.values()):
         raise ValueError(
@@ -155,11 +154,11 @@ def check_class_weights(weights: dict[Any, Any], classes: Array) -> None:
     known = classes.tolist()
     strangers = [label for label in weights if label not in known]
     bare = [label for label in known if label not in weights]
-    # One that is not there is no slip by itself: a fold may miss a class.
+    # A class without labels is not an error by itself: it may be missing from a fold.
     if strangers and bare:
         raise ValueError(
-            f"class_weight has a weight for {strangers[0]!r}, which is no class of y, and none for "
-            f"{bare[0]!r}. Give weights to classes of y: {quoted(known)}."
+            f"class_weight has a weight for {strangers[0]!r}, which is not a class of y, but none "
+            f"for {bare[0]!r}. Give weights to classes of y: {quoted(known)}."
         )
 
 
@@ -174,7 +173,7 @@ def read_targets(y: ArrayLike) -> tuple[Array, Array]:
     Raises
     ------
     ValueError
-        Not numbers, infinite values, or no labelled point.
+        If there are infinite values, values that are not numbers, or no labelled point.
     """
     targets = as_targets(y)
     labeled = ~np.isnan(targets)
@@ -218,18 +217,18 @@ def _target(row: int, y: Array) -> float:
     if is_missing(value):
         return np.nan
     try:
-        if not isinstance(value, (str, bytes)):  # float("1.5") works, but a text is no measurement
+        if not isinstance(value, (str, bytes)):  # although float("1.5") works
             return float(value)
     except (TypeError, ValueError):
         pass
     must = "y must be numbers for a regression, with NaN where unlabelled"
     if isinstance(value, str) and _is_number(value):
-        # Texts of numbers: name the text that is no number and made the column one of texts.
+        # Strings of numbers: name the string that is not a number.
         strange = [k for k in range(len(y)) if isinstance(y[k], str) and not _is_number(y[k])]
         strange = [k for k in strange if not is_missing(y[k])]
         if strange:
             raise ValueError(
-                f"{must}; it holds texts, and that of row {strange[0]} is no number: "
+                f"{must}; it holds texts, and that of row {strange[0]} is not a number: "
                 f"{plain(y[strange[0]])!r}. Correct it, or set it to NaN, and convert y to numbers."
             )
         raise ValueError(f"{must}; it holds {plain(value)!r}, a text. Convert y to numbers.")
@@ -252,7 +251,7 @@ def _labels(known: Array, marker: object) -> Array:
             "marks unlabelled points, leave unlabeled='auto', or write the marker in its place."
         )
     if known.dtype.kind == "O":
-        # np.unique cannot sort mixed types, and its TypeError names no label.
+        # np.unique cannot sort mixed types, and its TypeError does not name a label.
         kinds = {kind_of(value) for value in known}
         if len(kinds) > 1:
             raise ValueError(
@@ -273,11 +272,11 @@ def _labels(known: Array, marker: object) -> Array:
     if known.dtype.kind == "f" and (known % 1 != 0).any():
         raise ValueError(
             f"Unknown label type: y holds fractions, such as {plain(known[known % 1 != 0][0])!r}, "
-            "which are no classes. To predict numbers take a regression, such as "
-            "FewLabelRegressor; if they are classes, write them as texts."
+            "which are not classes. To predict numbers use a regressor, such as "
+            "FewLabelRegressor; if they are classes, convert them to strings."
         )
-    # Three times, as scikit-learn suspects a regression where most labels occur once: many classes
-    # with one label each are what this library is for.
+    # Labels are repeated three times, as scikit-learn suspects a regression if most of them occur
+    # once, while many classes with one label each are usual here.
     check_classification_targets(np.concatenate([known] * 3))
     return known
 

@@ -19,9 +19,9 @@ AUTO = "auto"
 def read_column(y: Any) -> Array:
     """Convert a list, array, series or frame of one column to an array of shape (n_samples,).
 
-    NumPy and data frames change values where types mix: a column of whole numbers with gaps comes
-    as floats, a list of texts and numbers as texts. Such columns are read as objects instead. The
-    masked entries of a masked array are missing values.
+    NumPy and data frames convert mixed types: integers with missing values to floats, strings and
+    numbers to strings. Such columns are read as objects instead. Masked entries of a masked array
+    are missing values.
 
     Raises
     ------
@@ -33,9 +33,9 @@ def read_column(y: Any) -> Array:
         shape = (len(y), len(y[0]))
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"y has {shape[1]} columns, and one is wanted here. Give one at a time: for classes a "
-            "column of labels (of 0 and 1 in a column a class, y.argmax(axis=1)), for numbers a "
-            "target; `fit` of the regressions alone takes several targets at once."
+            f"y has {shape[1]} columns, but must have one here. Give one at a time: for "
+            "classification a column of labels (of one-hot classes y.argmax(axis=1)), for "
+            "regression a target; only `fit` of regressors takes several targets at once."
         )
     if isinstance(y, np.ma.MaskedArray):
         y = _unmasked(y)
@@ -43,7 +43,7 @@ def read_column(y: Any) -> Array:
         column_or_1d(y.to_numpy(), dtype=None, warn=True)
         y = y[y.columns[0]]
     if hasattr(y, "to_numpy"):
-        values = y.to_numpy()  # a frame's own way keeps its missing values
+        values = y.to_numpy()  # conversion by the frame keeps its missing values
         named = str(getattr(y, "dtype", "float")).lower()
         if values.dtype.kind == "f" and not named.startswith("float"):
             values = objects(y.to_list() if hasattr(y, "to_list") else y.tolist())
@@ -64,14 +64,14 @@ def objects(values: Iterable[Any]) -> Array:
 def settle(values: Array) -> Array:
     """Convert objects to an array of numbers or booleans if all are; return others unchanged."""
     found = {type(value): value for value in values} if values.dtype.kind == "O" else {}
-    kinds = set(map(kind_of, found.values()))  # by type alone: a label more is read in no time
+    kinds = set(map(kind_of, found.values()))  # one value per type, so that added labels are fast
     return np.array(values.tolist()) if kinds in ({"number"}, {"bool"}) else values
 
 
 def plain(value: object) -> Any:
     """Return a value as the user wrote it, for messages: 1 instead of np.int64(1)."""
     if isinstance(value, (np.datetime64, np.timedelta64)):
-        return value  # .item() may be a count of nanoseconds
+        return value  # .item() of a datetime may be a number of nanoseconds
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -137,8 +137,8 @@ class Unlabeled:
     ----------
     mask : ndarray of bool of shape (n_samples,)
     found : tuple
-        What marked them, each value once: -1, None for missing values, '' for empty texts, or the
-        marker that was given. Empty if no row is unlabelled.
+        Distinct markers that were found: -1, None for missing values, '' for empty strings, or the
+        given marker. Empty if no row is unlabelled.
     """
 
     mask: Array
@@ -156,7 +156,7 @@ def find_unlabeled(y: Array, marker: object) -> Unlabeled:
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
-        As `read_column` gives it.
+        Result of `read_column`.
     marker : 'auto', number, str, None or NaN
         See the module.
 
@@ -179,9 +179,9 @@ def find_unlabeled(y: Array, marker: object) -> Unlabeled:
 
 
 def unlabeled_among(y: Array, marker: object, classes: Array) -> Array:
-    """Return the mask of the unlabelled rows of a column whose classes are known from a fit.
+    """Return the mask of the unlabelled rows of a column, given the classes of a fit.
 
-    There -1 is a class or it is none, whatever else this y holds.
+    Whether -1 is a label depends on these classes only, not on the other values.
     """
     if not is_auto(marker):
         return unlabeled_mask(y, marker)
@@ -197,7 +197,7 @@ def unlabeled_mask(y: Array, marker: object) -> Array:
     Raises
     ------
     ValueError
-        If `marker` is no number, text, None or NaN.
+        If `marker` is not a number, string, None or NaN.
     """
     if not (is_missing(marker) or isinstance(marker, (str, numbers.Real, np.generic))):
         raise ValueError(
@@ -206,7 +206,7 @@ def unlabeled_mask(y: Array, marker: object) -> Array:
         )
     if is_missing(marker):
         return missing_mask(y)
-    # True == 1 in Python; a label is the marker only if it is of the marker's kind as well.
+    # True == 1 in Python: a label equals the marker only if it has the same kind.
     kind = kind_of(plain(marker))
     if y.dtype.kind == "O":
         return np.fromiter(
@@ -222,7 +222,7 @@ def unlabeled_mask(y: Array, marker: object) -> Array:
 
 
 def _missing_values(y: Array, mask: Array) -> tuple[Any, ...]:
-    """Return the missing values of a column: None for those that are none, '' for empty texts."""
+    """Return the kinds of missing values of a column: None, and '' for empty strings."""
     if not mask.any():
         return ()
     empty = {isinstance(value, str) for value in y[mask]}

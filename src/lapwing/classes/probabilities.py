@@ -34,10 +34,10 @@ from scipy.optimize import minimize_scalar
 from lapwing._arrays import Array, row_blocks
 from lapwing.classes.decoding import enforce_codes, of_each_class, predict_codes
 
-_REACH = 8.0  # spreads from the prior's centre: how far an optimum is looked for
-_LARGEST = 690.0  # of a logarithm: the sharpness itself stays a number
+_REACH = 8.0  # standard deviations from the centre of the prior within which the optimum is sought
+_LARGEST = 690.0  # limit of the logarithm, so that the sharpness does not overflow
 _GRID = 65
-_COPIES = 4  # of the scores, that are alive while their rows are worked on
+_COPIES = 4  # of the scores in memory at a time
 
 
 class SharpnessPrior(NamedTuple):
@@ -46,12 +46,12 @@ class SharpnessPrior(NamedTuple):
     Attributes
     ----------
     centre : float
-        mu of two classes: the logarithm of sharpness times the median gap, where labelled and
+        mu for two classes: the logarithm of the sharpness times the median gap, if labelled and
         unlabelled points have equal gaps.
     slope : float
-        beta: how it grows with the gap of the unlabelled points relative to the labelled ones'.
+        beta, the slope of mu in the log ratio of the gaps of unlabelled and labelled points.
     classes : float
-        How mu grows with the logarithm of half the number of classes.
+        Slope of mu in the logarithm of half the number of classes.
     spread : float
         sigma > 0.
     """
@@ -62,8 +62,8 @@ class SharpnessPrior(NamedTuple):
     spread: float
 
 
-# Measured by the log loss on the unlabelled points, 1, 3 and 10 labels a class
-# (python -m benchmarks calibration).
+# Fitted by the log loss on the unlabelled points with 1, 3 and 10 labels per class (python -m
+# benchmarks calibration).
 GRAPH_PRIOR = SharpnessPrior(centre=0.5, slope=0.75, classes=0.75, spread=0.75)
 LOW_DENSITY_PRIOR = SharpnessPrior(centre=0.0, slope=0.25, classes=0.25, spread=1.0)
 
@@ -76,9 +76,9 @@ class Sharpness(NamedTuple):
     value : float
         > 0.
     spread : float
-        Standard deviation of its logarithm: what the labels leave open.
+        Standard deviation of its logarithm given the labels.
     n_labels : int
-        Labels that it was learnt from; 0 where the prior alone decided.
+        Number of labels used for the estimate; 0 if it is from the prior only.
     """
 
     value: float
@@ -101,7 +101,7 @@ def class_probabilities(scores: Array, sharpness: float) -> Array:
 
 def _softmax(scores: Array, sharpness: float) -> Array:
     columns = of_each_class(np.asarray(scores, dtype=np.float64))
-    with np.errstate(over="ignore"):  # a class that is infinitely far behind has probability 0
+    with np.errstate(over="ignore"):  # a difference of infinity gives probability 0
         shares = np.exp(sharpness * (columns - columns.max(axis=1, keepdims=True)))
     shares /= shares.sum(axis=1, keepdims=True)
     return enforce_codes(shares, predict_codes(scores))
@@ -111,7 +111,7 @@ def tempered(probabilities: Array, factor: float) -> Array:
     """Multiply the sharpness of probabilities by a factor."""
     with np.errstate(divide="ignore"):
         shares = class_probabilities(np.log(probabilities), factor)
-    # Of probabilities that differ in the last digit the logarithms may be equal.
+    # Logarithms may be equal for probabilities that differ in the last digit.
     return enforce_codes(shares, predict_codes(probabilities))
 
 
@@ -128,15 +128,14 @@ def fit_sharpness(
     ----------
     prior : SharpnessPrior
     unlabeled : ndarray of shape (u, c)
-        Scores of the unlabelled points; where there are none, those of the labelled points stand
-        for them.
+        Scores of the unlabelled points; if there are none, those of the labelled points are used.
     labeled : ndarray of shape (l, c)
-        Of the labelled points, by the fit that knows their labels.
+        Scores of the labelled points by the fit to their labels.
     left_out : ndarray of shape (l', c), optional
-        Scores of observations by the fits without them; rows with NaN are left aside. Without any
-        the prior alone decides.
+        Leave-one-out scores of observations; rows with NaN are ignored. Without any the estimate is
+        from the prior only.
     codes : ndarray of int of shape (l',)
-        Their classes.
+        Classes of these observations.
 
     Returns
     -------
@@ -167,7 +166,7 @@ def sharpness_of_gaps(
     left_out : ndarray of shape (l', c), optional
     codes : ndarray of int of shape (l',)
     """
-    if gap == 0:  # no point has one class before another: whatever the sharpness, they are equal
+    if gap == 0:  # all scores of a point are equal, so the sharpness has no effect
         return Sharpness(1.0, prior.spread, 0)
     believed = prior.centre + prior.classes * np.log(n_classes / 2) - np.log(gap)
     if own > 0:
@@ -186,7 +185,7 @@ def sharpness_of_gaps(
             fitted = sharpness * mine - np.log(np.exp(sharpness * behind).sum(axis=1))
         return position**2 / 2 - float(fitted.sum())
 
-    # The penalised likelihood may have two maxima: the likelihood is flat where t is small.
+    # The penalised likelihood may have two maxima, as the likelihood is flat for small t.
     grid = np.linspace(-_REACH, _REACH, _GRID)
     best = grid[np.argmin([penalised(position) for position in grid])]
     step = grid[1] - grid[0]
@@ -206,7 +205,7 @@ def usual_gap(scores: Array) -> float:
     unit = gaps.max()
     if unit == 0:
         return 0.0
-    gaps = gaps / unit  # whose sum does not overflow
+    gaps = gaps / unit  # so that the sum does not overflow
     return float(unit * (np.median(gaps) or gaps.mean()))
 
 

@@ -1,17 +1,17 @@
-r"""Class priors, and offsets of decision values that give classes the sizes of a prior.
+r"""Class priors, and offsets of decision values that make class proportions equal to a prior.
 
-With few labels a class may flood the others although the order of points *within* each column is
-right. Offsets g, one a class, move the boundaries only. They minimise
+With few labels too many points may be predicted for a class even if the ranking of points *within*
+each column is right. Offsets g, one for each class, shift the boundaries only. They minimise
 
 .. math:: \frac1W \sum_i w_i \max_j (f_{ij} + g_j) - \sum_j \pi_j g_j, \qquad W = \sum_i w_i,
 
-convex, piecewise linear in g, with the volumes of the classes less the prior as (sub)gradient: the
-dual of the transport problem that gives points to classes of fixed volumes (M. Jacobs, E. Merkurjev
-and S. Esedoglu, "Auction dynamics: a volume constrained MBO scheme", Journal of Computational
-Physics 354, 288-310, 2018).
+which is convex and piecewise linear in g, with the difference of the class volumes and the prior as
+(sub)gradient. It is the dual of the transport problem that assigns points to classes of fixed
+volumes (M. Jacobs, E. Merkurjev and S. Esedoglu, "Auction dynamics: a volume constrained MBO
+scheme", Journal of Computational Physics 354, 288-310, 2018).
 
 `lapwing.classes.transport` solves it exactly. Rejected: the multiplicative class mass normalisation
-of X. Zhu, Z. Ghahramani and J. Lafferty (2003), which meets no volume.
+of X. Zhu, Z. Ghahramani and J. Lafferty (2003), which does not meet given volumes.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ PRIOR_FORMS = "'labels', 'uniform', 'unknown', None, a dict or an array of one n
 
 @dataclass(frozen=True, eq=False)
 class ClassOffsets:
-    """Class offsets, and the volumes that they give.
+    """Class offsets, with the resulting volumes.
 
     Attributes
     ----------
     offsets : ndarray of shape (c,), or (1,) for values of one column
-        To be added to the decision values; those of c columns sum to 0.
+        Offsets to be added to the decision values; those of c columns sum to 0.
     volumes : ndarray of shape (c,)
-        Points of each class, the one of the largest shifted value.
+        Number of points in each class after the shift.
     targets : ndarray of shape (c,)
-        The volumes that were asked for, whole numbers.
+        Requested volumes, whole numbers.
     gap : float
-        The objective at `offsets` less the value of the transport plan, a point: 0 to
-        rounding where the plan meets the targets and parts no point. A parted point is given to one
-        class, and the offsets say so clearly, at a small loss.
+        Difference per point between the objective at `offsets` and the value of the transport plan:
+        0 up to rounding if the plan meets the targets and splits no point. A split point is
+        assigned to one class by the offsets, at a small loss.
     n_iter : int
-        Paths along which points were moved.
+        Number of paths along which points were moved.
     converged : bool
         Whether the plan meets the targets.
     """
@@ -70,8 +70,8 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
     F : array-like of shape (n, c)
         Decision values. One column means two classes, the second where the value is >= 0.
     prior : array-like of shape (c,)
-        Parts of the classes in all points, in proportion. A class of prior 0 gets an offset so low
-        that no point falls to it.
+        Class proportions, up to a common factor. A class of prior 0 gets such a low offset that no
+        point is assigned to it.
 
     Returns
     -------
@@ -80,25 +80,25 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
     Raises
     ------
     ValueError
-        Values that are not finite or of the wrong shape; a prior out of range.
+        If values are not finite or have the wrong shape, or the prior is out of range.
 
     Notes
     -----
-    Distinct points are assigned exactly by `targets`: n times the prior, rounded to whole points
-    with the largest remainders up (of equal remainders, for the class with more points before).
-    Equal rows can only move together, so that a volume is missed by about their number at most.
+    For distinct points the volumes are exactly `targets`: n times the prior, rounded to whole
+    points by the largest remainders (ties go to the class with more points before the shift).
+    Duplicate rows get the same class, so that a volume may be missed by about their number.
 
-    Of all optimal offsets those are taken in the middle: the mean over the classes of the extreme
-    ones, so that no point lies on a boundary unless it must.
+    Of all optimal offsets the central ones are returned: the mean over the classes of the extreme
+    ones, so that no point is on a boundary unless necessary.
 
-    Time is about O(n c) a sweep of the start plus O(c^2) a path, of which there are fewer than
-    sqrt(n) on typical values; memory 3 n c numbers.
+    Time is about O(n c) per sweep of the initialisation plus O(c^2) per path, of which there are
+    fewer than sqrt(n) for typical values; memory is 3 n c numbers.
     """
     F = _check_values(F)
     n, c = F.shape[0], max(2, F.shape[1])
     prior = as_parts(prior, c, "prior")
     if c == F.shape[1]:
-        F = F - F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
+        F = F - F.max(axis=1, keepdims=True)  # for precise differences
     targets = whole_volumes(prior, n, np.bincount(predict_codes(F), minlength=c))
     first, inverse = distinct_rows(F)
     points, mass = F[first], np.bincount(inverse).astype(np.float64)
@@ -116,7 +116,7 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
 
 
 def whole_volumes(prior: Array, n: int, before: Array) -> Array:
-    """Round n times the prior to whole numbers of points, the largest remainders up."""
+    """Round n times the prior to whole numbers of points, by the largest remainders."""
     whole = np.asarray(np.floor(prior * n + 1e-9))
     rest = np.round(prior * n - whole, 9)
     up = np.lexsort((-before, -rest))[: round(n - whole.sum())]
@@ -130,9 +130,9 @@ def _threshold(f: Array, mass: Array, target: float) -> tuple[Array, float]:
     Returns
     -------
     offset : ndarray of shape (1,)
-        With the cut halfway between two distinct values.
+        Offset with the threshold halfway between two distinct values.
     value : float
-        Of the transport plan, which may split a point.
+        Value of the transport plan, which may split a point.
     """
     order = np.argsort(-f)
     f, mass = f[order], mass[order]
@@ -149,8 +149,9 @@ def _threshold(f: Array, mass: Array, target: float) -> tuple[Array, float]:
 def _centre(F: Array, targets: Array, plan: Plan) -> Array:
     """Centre the offsets among those that give the plan's assignment; they sum to 0.
 
-    The optimal ones obey g_j - g_k <= d_kj, the least loss of a point of k in j. The shortest
-    distances from any class are extreme ones, and their mean lies inside if there is an inside.
+    The optimal offsets satisfy g_j - g_k <= d_kj, the smallest loss of moving a point from k to j.
+    The shortest distances from any class are extreme solutions, and their mean is in the interior
+    if there is one.
     """
     c = F.shape[1]
     owner, offsets = plan.assignment(), plan.offsets
@@ -166,8 +167,8 @@ def _centre(F: Array, targets: Array, plan: Plan) -> Array:
     for k in range(c):
         np.minimum(distance, distance[:, [k]] + distance[k], out=distance)
     centre = offsets + distance[filled].mean(axis=0)
-    # A class of no volume would do with less; so far off, new points hardly fall to it either.
-    # Where ties alone keep a class empty, any step off the boundary costs.
+    # A smaller offset would suffice for an empty class; this one also excludes new points. If a
+    # class is only empty because of ties, any step from the boundary increases the loss.
     reach = np.ptp(F[:, filled] + centre[filled], axis=1).max() or np.ptp(F, axis=1).max() or 1.0
     centre[~filled] -= np.where(targets[~filled] > 0, 1e-9, 1.0) * reach
     return np.asarray(centre - centre.mean())
@@ -183,11 +184,11 @@ def _check_values(F: Array) -> Array:
 
 
 PriorLike: TypeAlias = ArrayLike | Mapping[Any, float] | None
-"""What `read_prior` takes for ``class_prior=``."""
+"""Values of ``class_prior=`` for `read_prior`."""
 
 
 def is_prior_like(value: object) -> bool:
-    """Return whether `read_prior` may understand a value, whatever the classes are."""
+    """Return whether a value may be valid for `read_prior`, for some classes."""
     if value is None or isinstance(value, str):
         return value is None or value in _NAMES
     return hasattr(value, "__len__")
@@ -199,23 +200,23 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
     Parameters
     ----------
     class_prior : {'labels', 'uniform', 'unknown'}, array-like, mapping, Series or None
-        Frequencies of the classes among the labels; all equal; not known, as None is; or numbers in
-        proportion to the volumes, such as probabilities or numbers of points: in the order of the
-        classes, or by class.
+        Class frequencies of the labels; equal proportions; unknown, like None; or numbers
+        proportional to the volumes, such as probabilities or numbers of points, in the order of the
+        classes or by class.
     codes : ndarray of int of shape (n_samples,)
-        Class of every point, negative where it has no label.
+        Class of every point; negative for unlabelled points.
     classes : ndarray of shape (n_classes,)
 
     Returns
     -------
     ndarray of shape (n_classes,) or None
-        Sums to 1; None where it is not known.
+        Proportions with sum 1; None if unknown.
 
     Raises
     ------
     ValueError
-        Another text, nothing of several parts, a wrong number of entries, a key that is no class,
-        an entry that is negative or no number, or 0 for a class that has labels.
+        If the value is another string or not a sequence, the number of entries is wrong, a key is
+        not a class, or an entry is negative, not a number, or 0 for a class with labels.
     """
     if not is_prior_like(class_prior):
         raise ValueError(f"class_prior={class_prior!r} must be {PRIOR_FORMS}.")
@@ -230,7 +231,7 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
     if len(empty):
         raise ValueError(
             f"class_prior is 0 for the class {known[empty[0]]!r}, which has labels "
-            f"({counts[empty[0]]}). Give it a part > 0, or remove its rows."
+            f"({counts[empty[0]]}). Give it a proportion > 0, or remove its rows."
         )
     return prior
 
@@ -245,19 +246,19 @@ def as_parts(
     prior : array-like of shape (n_classes,)
     n_classes : int
     name : str
-        What errors call it.
+        Name in error messages.
     classes : list, optional
-        What errors call its entries; by default their numbers, from 0.
+        Names of the entries in error messages; by default their numbers, from 0.
     """
     try:
         parts = np.asarray(prior, dtype=np.float64)
     except (TypeError, ValueError):
         parts = np.full(1, np.nan)
-        wrong = f"{prior!r} is no array of numbers"
+        wrong = f"{prior!r} is not an array of numbers"
     else:
         wrong = ""
         if parts.shape != (n_classes,):
-            wrong = f"its shape is {parts.shape}, and there are {n_classes} classes"
+            wrong = f"its shape is {parts.shape}, but there are {n_classes} classes"
         elif not np.isfinite(parts).all():
             wrong = "it holds NaN or infinite entries"
         elif (parts < 0).any():
@@ -268,7 +269,7 @@ def as_parts(
             wrong = "it is 0 for every class"
     if wrong:
         raise ValueError(f"{name} must be one number >= 0 a class, not all 0: {wrong}.")
-    parts = parts / parts.max()  # whose sum does not overflow
+    parts = parts / parts.max()  # so that the sum does not overflow
     return np.asarray(parts / parts.sum())
 
 
@@ -278,15 +279,15 @@ def _named(name: str, counts: Array) -> Array | None:
     if name == "uniform":
         return np.full(len(counts), 1 / len(counts))
     if not counts.any():
-        raise ValueError("class_prior='labels' counts labels, and no point has one.")
+        raise ValueError("class_prior='labels' counts labels, but no point has one.")
     return np.asarray(counts / counts.sum())
 
 
 def _in_order(class_prior: PriorLike, known: list[Any]) -> Any:
-    """Order a prior given by class as the classes; return others unchanged."""
+    """Sort a prior given by class in the order of the classes; return others unchanged."""
     parts: Any = class_prior
     if not isinstance(parts, Mapping):
-        # A Series, such as `value_counts`, whose order is that of the counts.
+        # A Series, such as of `value_counts`, which is sorted by counts.
         if getattr(parts, "ndim", 0) != 1 or not hasattr(parts, "to_dict"):
             return class_prior
         parts = parts.to_dict()
@@ -295,10 +296,10 @@ def _in_order(class_prior: PriorLike, known: list[Any]) -> Any:
     missing = [k for k in known if k not in parts]
     others = [k for k in parts if k not in known]
     if missing or others:
-        which = [f"has no part for {missing}"] * bool(missing)
-        which += [f"names {others}, which are no classes"] * bool(others)
+        which = [f"has no proportion for {missing}"] * bool(missing)
+        which += [f"names {others}, which are not classes"] * bool(others)
         raise ValueError(
             f"class_prior={dict(parts)!r} {' and '.join(which)}. "
-            f"Give every class a part. The classes are {known}."
+            f"Give every class a proportion. The classes are {known}."
         )
     return [parts[k] for k in known]
