@@ -1,12 +1,12 @@
-"""Kernels in row blocks, with the precision of their input kept.
+"""Kernels in row blocks, in the precision of their input.
 
-A `Kernel` is a kernel function with all of its parameters resolved (``gamma='scale'`` is a number
-by then), so that new points meet the very function that the fit used.
+A `Kernel` is a kernel function with resolved parameters (``gamma='scale'`` is replaced by a
+number), so that new points are evaluated with the same function as the fit.
 
-Distances and dot products are computed here and not by ``sklearn.metrics.pairwise`` for three
-reasons that matter at n of 10^4: a Gram matrix is exactly symmetric and costs half the products
-(tiles above the diagonal are mirrored), float32 input stays in float32 throughout, and nothing but
-the result and one tile is allocated.
+Distances and dot products are not computed by ``sklearn.metrics.pairwise`` for three reasons that
+matter for n of 10^4: here Gram matrices are exactly symmetric and take half the products (tiles
+above the diagonal are mirrored), float32 input is not converted to float64, and only the result and
+one tile are allocated.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from lapwing.linalg import center_of, column_variances, shifted
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 
 _READ_BYTES = 2**24  # of kernel values with points of a file
-# Values of gamma by name, times one over the total variance of the points. Numbers vary more
-# smoothly than classes, which 'scale' suits. On diabetes, friedman1 to 3 and the swiss roll with
-# 20, 40 and 80 targets, the error of LapRLSRegressor over that of the best method on the targets
-# alone was 1.52, 1.23, 1.145 and 1.23 in the mean at 1, 0.2, 0.1 and 0.03 times 'scale', that of
-# LapSVR 1.73, 1.46, 1.34 and 1.30. A tenth suits the other kernels as well: over the best kernel
-# and width of each case, 'laplacian' had 1.45, 1.38, 1.32 and 1.41 at 1, 0.32, 0.1 and 0.03, 'poly'
-# 1.23, 1.22, 1.14 and 1.26, and 'rbf' 1.41, 1.28, 1.17 and 1.27 (eight sets, two draws).
+# Values of gamma by name, times one over the total variance of the points. Regression functions are
+# smoother than classes, for which 'scale' is suitable. On diabetes, friedman1 to 3 and the swiss
+# roll with 20, 40 and 80 targets, the mean error of LapRLSRegressor relative to the best supervised
+# method was 1.52, 1.23, 1.145 and 1.23 at 1, 0.2, 0.1 and 0.03 times 'scale', that of LapSVR 1.73,
+# 1.46, 1.34 and 1.30. A tenth is suitable for the other kernels as well: relative to the best
+# kernel and width of each case, 'laplacian' had 1.45, 1.38, 1.32 and 1.41 at 1, 0.32, 0.1 and 0.03,
+# 'poly' 1.23, 1.22, 1.14 and 1.26, and 'rbf' 1.41, 1.28, 1.17 and 1.27 (eight sets, two draws).
 WIDTHS = {"scale": 1.0, "wide": 0.1}
 _TILE = 2048  # edge of a tile of the Gram matrix: 32 MB of float64
-# Powers of 2 up to which sums of squares, and what their differences lose, stay in float32.
+# Powers of 2 for which sums of squares and the rounding of their differences are within float32.
 _PLAIN_EXPONENT = 40
 _TOO_LARGE = (
     "Use fewer unlabelled points, float32 features (half the memory), kernel='linear' (never "
@@ -68,7 +68,7 @@ def _linear(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
 def _power(base: Array, degree: float) -> Array:
     """Compute base**degree in place; by squaring for whole degrees, as np.power is slow."""
     if degree != int(degree) or not 1 <= degree <= 64:
-        with np.errstate(invalid="ignore"):  # NaN of negative bases: an error below
+        with np.errstate(invalid="ignore"):  # NaN for negative bases, an error is raised below
             np.power(base, degree, out=base)
         return base
     exponent, result = int(degree), None
@@ -104,7 +104,7 @@ def _rbf(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
     block += a.norms[:, None]
     block += b.norms
     np.maximum(block, 0, out=block)
-    # A point so far off that its square overflows has the distance inf - inf.
+    # If the square of a point overflows, its distance would be inf - inf.
     block[np.isinf(a.norms)] = np.inf
     block[:, np.isinf(b.norms)] = np.inf
     block *= -kernel.gamma_in_units
@@ -125,8 +125,8 @@ def _prepare_plain(X: PointData, kernel: Kernel) -> _Operand:
 def _prepare_distance(X: PointData, kernel: Kernel) -> _Operand:
     """Prepare points and squared norms relative to the kernel's centre.
 
-    Distances do not change by a translation, but |x|^2 + |z|^2 - 2 x'z loses fewer digits the
-    smaller the norms are, which decides whether float32 is good enough.
+    Distances are invariant to translations, but |x|^2 + |z|^2 - 2 x'z is more precise for small
+    norms, which matters in float32.
     """
     if kernel.center is not None:
         X = shifted(X, kernel.center)
@@ -177,19 +177,19 @@ class Formula:
     Attributes
     ----------
     text : str
-        The formula, as documentation shows it.
+        Formula, for documentation.
     block : callable
         (a, b, kernel) -> kernel values between two prepared sets of points, a new array.
     prepare : callable
-        (X, kernel) -> the points as `block` takes them.
+        (X, kernel) -> points prepared for `block`.
     centred : bool
-        Whether it is computed from squared distances, whose digits a centre saves.
+        Whether it is computed from squared distances, which are more precise for centred points.
     unit_diagonal : bool
-        Whether k(x, x) = 1, which rounding would miss.
+        Whether k(x, x) = 1, which is set exactly.
     gamma_degree : int
-        d where points times t and gamma times t^-d give the same values; 0 without gamma.
+        d such that scaling points by t and gamma by t^-d does not change values; 0 without gamma.
     positive_definite : callable
-        Whether a kernel with given parameters has positive semi-definite Gram matrices for sure.
+        Whether Gram matrices are guaranteed to be positive semi-definite for given parameters.
     """
 
     text: str
@@ -201,7 +201,7 @@ class Formula:
     positive_definite: Callable[[Kernel], bool] = _always
 
 
-# All that is known of kernels by name is read off here: a new one is a function above and a line.
+# Registry of kernels: a new one takes a function above and one line here.
 KERNELS: dict[str, Formula] = {
     "rbf": Formula(
         "exp(-gamma |x - z|^2)",
@@ -232,11 +232,11 @@ class Kernel:
     name : str or callable
         One of `KERNELS`, ``'precomputed'``, or a function (X, Z) -> matrix of kernel values.
     gamma : float
-        Width, as the kernel's formula in `KERNELS` has it: 1 / (2 sigma^2) of 'rbf'.
+        gamma in the formula in `KERNELS`: 1 / (2 sigma^2) for 'rbf'.
     degree, coef0 : float
-        Of the kernels whose formula has them.
+        Parameters of formulas in `KERNELS`.
     center : ndarray of shape (n_features,) or None
-        Where distances are measured from, so that they lose few digits.
+        Origin for the computation of distances, for precision.
     """
 
     name: str | KernelFunction
@@ -258,10 +258,10 @@ class Kernel:
 
     @property
     def unit_exponent(self) -> int:
-        """e: points are divided by 2^e before they are squared, and gamma is multiplied to match.
+        """Exponent e: points are divided by 2^e before they are squared, and gamma is adapted.
 
-        0 unless gamma is so far from 1 that squares of points which it suits leave the range of
-        float32. Powers of 2 round nothing.
+        It is 0 unless gamma is so far from 1 that squares of points of a matching scale would be
+        out of the range of float32. Powers of 2 cause no rounding.
         """
         formula = self._formula
         if formula is None or formula.gamma_degree == 0:
@@ -271,24 +271,24 @@ class Kernel:
 
     @property
     def gamma_in_units(self) -> float:
-        """The gamma that goes with the divided points."""
+        """Value of gamma for the divided points."""
         formula = self._formula
         degree = 0 if formula is None else formula.gamma_degree
         return math.ldexp(self.gamma, degree * self.unit_exponent)
 
     @property
     def has_width(self) -> bool:
-        """Whether gamma is a parameter of it."""
+        """Whether gamma is a parameter of the kernel."""
         formula = self._formula
         return formula is not None and formula.gamma_degree > 0
 
     @property
     def _formula(self) -> Formula | None:
-        """Its entry in `KERNELS`; None for a matrix or a function of the user's."""
+        """Entry in `KERNELS`; None for a matrix or a user-defined function."""
         return KERNELS.get(self.name) if isinstance(self.name, str) else None
 
     def forecast(self, X: PointData) -> None:
-        """Raise MemoryError if the kernel matrix of the points X will not fit.
+        """Raise MemoryError if the kernel matrix of the points X does not fit into memory.
 
         Parameters
         ----------
@@ -315,12 +315,12 @@ class Kernel:
         Returns
         -------
         ndarray of shape (n, n)
-            A precomputed kernel is returned as it is, sparse ones included.
+            Kernel matrix; a precomputed one, which may be sparse, is returned unchanged.
 
         Raises
         ------
         MemoryError
-            If the matrix will not fit, before it is allocated.
+            If the matrix does not fit into memory; checked before it is allocated.
         """
         if self.precomputed:
             return X
@@ -330,9 +330,9 @@ class Kernel:
             return _checked_block(self.name(X, X), (n, n), X.dtype)
         formula = KERNELS[self.name]
         K = np.empty((n, n), dtype=X.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):  # refused tile by tile, with advice
+        with np.errstate(over="ignore", invalid="ignore"):  # errors are raised for each tile
             self._fill(K, formula.prepare(X, self), formula.block)
-        # |x - x|^2 from products is rounding and not 0: a duplicate could be nearer than the point.
+        # |x - x|^2 from products is not exactly 0: a duplicate could be closer than the point.
         if formula.unit_diagonal:
             np.fill_diagonal(K, 1)
         return K
@@ -340,28 +340,28 @@ class Kernel:
     def _fill(self, K: Array, points: _Operand, block: Callable[..., Array]) -> None:
         """Compute the tiles on and above the diagonal, and mirror them."""
         n = K.shape[0]
-        self._refuse_overflow(points.norms)  # which values of points very far off do not show
+        self._refuse_overflow(points.norms)  # values of very distant points do not show overflow
         tiles = [slice(s, min(s + _TILE, n)) for s in range(0, n, _TILE)]
         for i, rows in enumerate(tiles):
             for columns in tiles[i:]:
                 tile = block(points.rows(rows), points.rows(columns), self)
                 self._refuse_overflow(tile)
                 if rows == columns:
-                    # GEMM need not round (i, j) and (j, i) alike.
+                    # GEMM need not round (i, j) and (j, i) equally.
                     tile = np.triu(tile) + np.triu(tile, 1).T
                 K[rows, columns] = tile
                 if rows != columns:
                     K[columns, rows] = tile.T
 
     def _refuse_overflow(self, values: Array | None) -> None:
-        # NaN and inf survive a sum: one pass, and no array of flags.
+        # NaN and inf propagate to the sum: one pass, and no array of flags.
         if values is None or np.isfinite(values.sum(dtype=np.float64)):
             return
         if not np.isfinite(values).all():
             raise ValueError(
                 f"kernel={self.name!r} with gamma={self.gamma:g}, degree={self.degree:g} gives NaN "
                 f"or infinite values in {values.dtype}. Scale the features, e.g. by "
-                "StandardScaler, or use a smaller gamma or degree (a broken degree needs "
+                "StandardScaler, or use a smaller gamma or degree (a fractional degree needs "
                 "gamma x'z + coef0 >= 0)."
             )
 
@@ -373,9 +373,9 @@ class Kernel:
         X : array-like or sparse of shape (n, n_features); (n, n_basis) if precomputed
             The points, or their kernel values with the basis.
         basis : array-like or sparse of shape (n_basis, n_features)
-            Points that the functions are expansions over.
+            Points of the expansions.
         alpha : ndarray of shape (n_basis, n_columns)
-            Coefficients, a column a function.
+            Coefficients, one column per function.
 
         Returns
         -------
@@ -402,11 +402,11 @@ class Kernel:
         Yields
         ------
         rows : slice
-            Which rows.
+            Rows of the block.
         block : ndarray of shape (n_rows, m)
-            Their kernel values.
+            Kernel values of these rows.
         """
-        # Rows of a file are worked on beside much else: their blocks are smaller.
+        # Blocks of rows on disk are smaller, as there are several other arrays in memory.
         budget = _READ_BYTES if is_rows(X) else BLOCK_BYTES
         blocks = blocks_of(X, Z.shape[0] * X.dtype.itemsize, budget)
         if callable(self.name):
@@ -419,7 +419,7 @@ class Kernel:
             right = formula.prepare(Z, self)
         self._refuse_overflow(right.norms)
         for rows, points in blocks:
-            with np.errstate(over="ignore", invalid="ignore"):  # of new points very far off
+            with np.errstate(over="ignore", invalid="ignore"):  # for very distant new points
                 block = formula.block(formula.prepare(points, self), right, self)
             yield rows, block
 
@@ -441,10 +441,9 @@ def scale_gamma(X: PointData) -> float:
     """Return 1 / total variance of X, the value of ``gamma='scale'``.
 
     The total variance, sum_j Var(x_j), is half the mean squared distance between two points
-    (errata E2), so the rbf kernel of two typical points is exp(-2). scikit-learn's 'scale' takes
-    the variance over all entries of X instead; the two agree when all features have one mean
-    (standardised data), but only this one does not change when a feature is shifted, as the rbf
-    kernel itself does not.
+    (errata E2), so the rbf kernel of two typical points is exp(-2). scikit-learn's 'scale' uses the
+    variance over all entries of X instead. Both agree if all features have the same mean
+    (standardised data), but only this one is invariant to shifts of a feature, like the rbf kernel.
     """
     total = float(column_variances(X).sum())
     return 1.0 / total if total > 0 and math.isfinite(total) else 1.0
@@ -463,7 +462,7 @@ def make_kernel(
     Raises
     ------
     ValueError
-        For an unknown kernel, or parameters out of range; the message names the parameter.
+        If the kernel is unknown or a parameter is out of range.
     """
     if callable(kernel):
         return Kernel(kernel)
@@ -491,8 +490,8 @@ def make_kernel(
             f"gamma={gamma:g} overflows: the features are too small in scale. Scale them, e.g. by "
             "StandardScaler."
         )
-    # Kept in the kernel: new points are to be measured from where the fit did.
+    # Stored in the kernel, as new points must use the same origin.
     center = center_of(X) if KERNELS[kernel].centred else None
     if center is not None and not center.any():
-        center = None  # of points whose columns are mostly 0: nothing to keep
+        center = None  # for points whose columns are mostly 0
     return Kernel(kernel, float(gamma), float(degree), float(coef0), center)

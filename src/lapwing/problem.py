@@ -34,7 +34,7 @@ class Problem:
     vertex : ndarray of shape (n_rows,)
         Vertex of each row; -1 for rows left out.
     rows : ndarray of shape (n,)
-        A row of each vertex.
+        One row of each vertex.
     index : ndarray of shape (l,)
         Vertex of each observation.
     observed : ndarray of shape (l,)
@@ -43,7 +43,7 @@ class Problem:
     weights : ndarray of shape (l,)
         Positive.
     labeled_rows : ndarray of bool of shape (n_rows,)
-        Rows that carry a label, those left out among them.
+        Labelled rows, including those left out.
     row_weights : ndarray of shape (n_rows,)
         Weights of all rows.
     """
@@ -72,7 +72,7 @@ class Problem:
     def relabeled(self, labeled: Array, targets: Array, weights: Array) -> Problem:
         """Replace the labels of all rows, with the same points.
 
-        Unlike in `make_problem` a labelled row of weight 0 stays, as an unlabelled point.
+        Unlike in `make_problem`, labelled rows of weight 0 are kept as unlabelled points.
 
         Parameters
         ----------
@@ -110,7 +110,8 @@ def check_weights(sample_weight: ArrayLike | None, labeled: Array, class_weights
     Raises
     ------
     ValueError
-        Wrong length, masked, negative or NaN, too large, or no labelled row of positive weight.
+        If weights have the wrong length, are masked, negative, NaN or too large, or no labelled row
+        has a positive weight.
     """
     if sample_weight is None:
         return check_weight_sizes(class_weights, labeled)
@@ -118,7 +119,7 @@ def check_weights(sample_weight: ArrayLike | None, labeled: Array, class_weights
     given = np.asarray(sample_weight)
     missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if missing.any():
-        # On an unlabelled row NaN would do no harm until `add_labels` gives it a label.
+        # NaN at an unlabelled row would only cause an error when `add_labels` labels it.
         raise ValueError(
             f"sample_weight holds NaN, first at row {missing.argmax()}. Give every row a finite "
             "weight, unlabelled ones too, e.g. 1."
@@ -143,15 +144,15 @@ def check_weight_sizes(weights: Array, rows: Array) -> Array:
     Raises
     ------
     ValueError
-        Naming the largest and what to do.
+        If they do; the message has the largest one.
     """
     largest = float(weights[rows].max(initial=0.0))
     if largest > _LARGEST_WEIGHT:
         raise ValueError(
             f"Weights of rows (sample_weight times class_weight) must be at most "
             f"{_LARGEST_WEIGHT:g}, as sums of larger ones overflow; the largest is {largest:.3g}. "
-            "Divide all of them by the largest. What matters is their size relative to the "
-            "other terms of the objective."
+            "Divide all of them by the largest. Only their size relative to the other terms "
+            "of the objective matters."
         )
     return weights
 
@@ -215,7 +216,7 @@ def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[A
     """Find the first of equal labels of one vertex, and the sum of their weights."""
     if len(np.unique(index)) == len(index):
         return np.arange(len(index)), weights
-    # By their labels too: two labels of one point that contradict stay two observations.
+    # Labels are compared as well: contradicting labels of a point remain separate observations.
     keys = np.column_stack([index, targets])
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     total = np.bincount(inverse.ravel(), weights, minlength=len(first))
@@ -238,7 +239,7 @@ def distinct_rows(X: PointData) -> tuple[Array, Array]:
             keys = X.toarray() if is_sparse(X) else X
         _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         inverse = inverse.ravel()
-    # In order of appearance: without repeated rows the points are X itself, not X sorted.
+    # In order of appearance, so that without duplicate rows the points are X itself.
     rank = np.empty(len(first), dtype=np.intp)
     order = np.argsort(first)
     rank[order] = np.arange(len(first))
@@ -246,16 +247,16 @@ def distinct_rows(X: PointData) -> tuple[Array, Array]:
 
 
 def value_order(X: PointData, *, pairwise: bool = False) -> Array:
-    """Order rows by their values, so that draws from them do not depend on their places.
+    """Order rows by their values, so that draws from them do not depend on the order of X.
 
-    Rows are sorted by their projections on a fixed random direction, which rounding hardly moves;
-    equal rows are in the order of their places.
+    Rows are sorted by their projections on a fixed random direction, which rounding hardly changes;
+    duplicate rows keep their order.
 
     Parameters
     ----------
     X : ndarray, sparse or Rows of shape (n_rows, n_features); (n_rows, n_rows) if pairwise
     pairwise : bool, default=False
-        Whether X is a kernel matrix, whose columns move with its rows.
+        Whether X is a kernel matrix, whose columns are permuted like its rows.
 
     Returns
     -------
@@ -286,8 +287,8 @@ def _row_hashes(X: PointData, seed: int = _SEED) -> Array:
 
 
 def _bits(values: Array) -> Array:
-    # + 0.0 makes -0.0 the 0.0 that it equals; zeros hash to zero, stored or not. The shift mixes
-    # high bits into the low ones, which multiplication by an odd number alone never reaches.
+    # + 0.0 converts -0.0 to 0.0; zeros hash to zero, stored or not. The shift mixes high bits into
+    # low ones, which multiplication by an odd number does not.
     bits = np.ascontiguousarray(values + values.dtype.type(0)).view(f"u{values.dtype.itemsize}")
     bits = bits.astype(np.uint64)
     return np.asarray(bits ^ (bits >> np.uint64(29)))

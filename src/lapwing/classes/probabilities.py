@@ -1,27 +1,26 @@
 r"""Probabilities of classes from decision values, calibrated by few labels or none.
 
-A few labels a class say how sharp the scores are and no more, so one number is fitted:
+A few labels per class determine only the sharpness of the scores, so a single number is fitted:
 
 .. math:: p_{ik} = \frac{\exp(t s_{ik})}{\sum_j \exp(t s_{ij})},
 
-s the scores with a column a class (those of one column are f and -f). No offsets: the largest
-probability is then that of the largest score, and `predict_proba` never contradicts `predict`. A
-class prior is in the scores already.
+where s are the scores with one column per class (-f and f for a single column). There are no
+offsets, so that the largest probability belongs to the largest score and `predict_proba` never
+contradicts `predict`. A class prior is already part of the scores.
 
-The sharpness t > 0 maximises the likelihood of labels under the scores of the fits without them,
-times a log-normal prior. The prior knows the scores of the points alone. With m the median gap (the
-best score less the second best) of the unlabelled points and h that of the labelled ones,
+The sharpness t > 0 maximises the likelihood of the leave-one-out scores of the labels, times a
+log-normal prior, which depends on the scores only. With the median gap m (difference of the best
+and second-best score) of the unlabelled points and h of the labelled points,
 
 .. math:: \log (t m) \sim N(\mu + \beta \log (m / h),\ \sigma^2):
 
-scores in other units give the same probabilities, and where the labels reach the unlabelled points
-weakly (m far below h) they are believed less. Many classes share what is left of a probability,
-and the prior asks for sharper scores: mu grows with the logarithm of their number. With one label a
-class there is nothing to leave out, and the prior alone decides.
+so that probabilities do not depend on the scale of the scores, and are closer to uniform if the
+scores of unlabelled points are small (m far below h). As many classes share the remaining
+probability, mu grows with the logarithm of their number. With one label per class nothing can be
+left out, and t is that of the prior.
 
-Rejected: Platt's offset, which would move the boundary; isotonic regression, which takes hundreds
-of labels; the scores of the labelled points by the fit that knows their labels, which are right by
-construction.
+Rejected: Platt's offset, which would move the boundary; isotonic regression, which needs hundreds
+of labels; the scores of labelled points by the fit to their labels, which are nearly always right.
 """
 
 from __future__ import annotations
