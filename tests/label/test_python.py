@@ -190,10 +190,10 @@ def test_points_that_are_all_equal_are_told() -> None:
     with opened(np.ones((5, 2))) as page:
         assert page.session.wait()
         assert page.session.state()["warnings"] == [
-            "The model could not learn: All rows are equal, so no label could say anything of "
-            "another row."
+            "The model could not learn: All rows are equal, so labels carry no information "
+            "about other rows."
         ]
-        with pytest.raises(Exception, match="The graph is not there yet"):
+        with pytest.raises(Exception, match="The graph has not been computed"):
             page.session.suggest(1)
 
 

@@ -492,7 +492,7 @@ def test_events_end_with_the_server(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_port_that_is_taken_is_told(server: LabelServer, browser: Browser) -> None:
-    with pytest.raises(OSError, match=f"Port {browser.port} of 127.0.0.1 cannot be had: another"):
+    with pytest.raises(OSError, match=f"Port {browser.port} of 127.0.0.1 is not available: an"):
         lapwing.label(X, journal=None, browser=False, port=browser.port)
 
 

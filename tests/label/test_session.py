@@ -669,14 +669,14 @@ def test_what_the_model_cannot_know_is_said_in_the_words_of_the_table() -> None:
         assert found.wait()
         (said,) = found.state()["warnings"]
         assert said == (
-            "No label reaches 20 rows: they lie far from all labelled rows, in 1 group. Label one "
-            f"of each group, for example '{first('w')}'."
+            "Not connected to any labelled row: 20 rows in 1 group. Label a row of each group, "
+            f"for example '{first('w')}'."
         )
         found.give([first("w")], "u")
         found.give([row for row in range(60) if TRUTH[row] == "v"], "v")
         assert found.wait()
         assert found.state()["warnings"] == [
-            "All rows without a label get the class 'u'. Label rows of other classes that are far "
+            "All unlabelled rows are predicted as 'u'. Label rows of other classes that are far "
             "from these on the map."
         ]
 

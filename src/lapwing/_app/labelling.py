@@ -68,66 +68,65 @@ def label(
     port: int = 0,
     browser: bool = True,
 ) -> LabelServer:
-    """Open a page on which one labels rows and sees at once what the model makes of it.
+    """Open a web page for labelling rows with immediate feedback from a model.
 
-    The page is for this machine alone: it is served on 127.0.0.1, at an address with a random
-    token. The call returns at once, so that a notebook goes on; the page is open until `close`, or
-    until Python ends. Needs the extra ``label``.
+    The page is served on 127.0.0.1 only, at an address with a random token. The call returns
+    immediately, and the page stays open until `close` or the end of the Python process. Needs the
+    extra ``label``.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
-        The points; or what the steps of a pipeline make them of, such as texts.
+        Points, or the input of the pipeline `model`, such as texts.
     y : array-like of shape (n_samples,), default=None
-        Labels that are there already; missing values and the number -1 are none. None: no row has
-        one.
+        Initial labels; missing values and the number -1 are unlabelled. None means that no row is
+        labelled.
     model : classifier of lapwing with ``updatable``, or Pipeline that ends in one, default=None
-        Learns while one labels. None means `LapERLSClassifier`, which takes milliseconds at 100,000
-        points. The steps before it are fitted to X once.
+        Model that is updated while rows are labelled. None is `LapERLSClassifier`, whose updates
+        take milliseconds for 100,000 points. Pipeline steps before it are fitted to X once.
     classes : sequence, default=()
-        Classes that are known before any label, in the order that the page shows. More can be
-        typed there.
+        Classes that are known in advance, in the order shown. More can be added on the page.
     ids : sequence of length n_samples, default=None
-        What the rows are called; None means the index of a dataframe, or else 0 to n - 1.
+        Names of the rows; None means the index of a dataframe, or else 0 to n - 1.
     texts : sequence of str of length n_samples, default=None
-        A text of each row to be read in the page. None shows X, if that holds texts.
+        Text of each row to show. None shows X if it consists of texts.
     images : array-like of shape (n_samples, height, width), or sequence of path, default=None
-        A picture of each row: grey, in colour with a last axis of 3 or 4, or the name of a PNG,
-        JPEG, GIF or WebP file.
+        Image of each row: grey, in colour with a last axis of 3 or 4, or the path of a PNG, JPEG,
+        GIF or WebP file.
     embedding : array-like of shape (n_samples, 2), default=None
-        Where a map of your own draws the rows, beside those of the page.
+        Coordinates of the rows on an additional map.
     target : float, default=None
-        Percent of wrong answers at which you want to stop, from 0.1 to 50: the page says when they
-        are reached. None: the page has a field for it.
+        Error rate in percent, from 0.1 to 50, at which to stop labelling; the page shows when it is
+        reached. None: it can be set on the page.
     check_every : int, default=5
-        One in so many of the rows that the page asks is drawn at random. The error is estimated
-        from these alone.
+        One of this many suggested rows is a check row, drawn at random. The error is estimated from
+        check rows only.
     random_labels : bool, default=False
-        Whether the labels in y are of rows drawn at random, so that they tell of the error too.
+        Whether the rows labelled in y were drawn at random, so that they are check rows as well.
     journal : path-like, 'auto' or None, default='auto'
-        File that keeps the labels, each on the disk before the page says so. With the same rows and
-        journal the next call goes on where this one ended. 'auto' is a file in the working folder
-        that is named after what the rows hold; None keeps the labels in memory alone.
+        File to which every label is written before it is shown as saved. A later call with the same
+        rows and journal continues the session. 'auto' is a file in the working folder named by a
+        hash of the rows; None keeps labels in memory only.
     port : int, default=0
-        Of the page; 0 is any that is free.
+        Port of the page; 0 is any free port.
     browser : bool, default=True
         Whether to open the page in the browser.
 
     Returns
     -------
     LabelServer
-        ``.labels()`` gives the labels as they are, to be the y of any estimator of lapwing.
-        ``.url`` is the address of the page. ``.wait()`` waits until Ctrl-C, as scripts want it, and
-        ``.close()`` ends it. It is a context manager, and a notebook shows it as a link.
+        ``.labels()`` returns the current labels, to be used as y of any estimator of lapwing.
+        ``.url`` is the address of the page. ``.wait()`` blocks until Ctrl-C, for scripts, and
+        ``.close()`` stops the server. It is a context manager, and notebooks display it as a link.
 
     Raises
     ------
     ImportError
         If the extra ``label`` is not installed.
     TypeError
-        If `model` is something else.
+        If `model` is anything else.
     ValueError
-        If the rows are not as described, or the journal is of other rows, or open already.
+        If arguments do not match, or the journal is of other rows or already open.
     OSError
         If the port is taken or the journal cannot be written.
 
@@ -194,7 +193,7 @@ def _pipeline_of(model: Any) -> Pipeline:
 def _table_of(
     X: Any, points: Any, y: Any, ids: Sequence[Any] | None, classes: Sequence[Any]
 ) -> tuple[Table, dict[str, Any]]:
-    """Make the table of the rows, with labels as texts, and the value of each text."""
+    """Build the table of the rows, with labels as texts, and the value of each text."""
     n = points.shape[0]
     values: dict[str, Any] = {str(name): name for name in classes}
     names, known = np.full(n, "", dtype=object), np.zeros(n, dtype=bool)

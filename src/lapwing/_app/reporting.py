@@ -40,9 +40,9 @@ def report(
 ) -> Report:
     """Report on a fit: its predictions, their certainty, and the next step.
 
-    The page is that of ``lapwing fit --report``: the number of rows and of sure rows of each class,
-    a map, rows to look at, components of the graph, convergence of the solver. Needs jinja2 (the
-    extra ``report``).
+    The page is that of ``lapwing fit --report``: the numbers of rows and of confident rows of each
+    class, a map, rows to inspect, components of the graph, and the convergence of the solver. Needs
+    jinja2 (the extra ``report``).
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def report(
     embedding : array-like of shape (n_samples, 2), default=None
         Coordinates of the rows on the map; None means principal components.
     twin : bool, default=True
-        Whether to compare with the same estimator fitted to the labels alone, which costs one more
-        fit (without the sample weights of the first).
+        Whether to compare with the same estimator fitted to the labelled rows only, which takes one
+        more fit (without sample weights).
     title : str, default=''
         Name of the data, for the headline.
 

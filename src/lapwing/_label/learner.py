@@ -1,9 +1,8 @@
 """Model updates while labelling: one graph and one factorisation.
 
-The fit begins with two labels of its own, so that graph, eigenvectors, kernel and factorisation are
-there before anybody has labelled a row. `Learner.learn` gives the model the labels that there are
-in place of those that it has, in milliseconds, whatever was added or taken away: the answer is that
-of a fit to these labels.
+The first fit uses two artificial labels, so that graph, eigenvectors, kernel and factorisation are
+available before any row is labelled. `Learner.learn` replaces the labels of the model by the
+current ones in milliseconds; the result is that of a fit to these labels.
 """
 
 from __future__ import annotations
@@ -37,27 +36,27 @@ from lapwing.model_selection.leave_one_out import of_trial as leave_out
 from lapwing.model_selection.reproducibility import Trial
 from lapwing.model_selection.stopping import exact_error
 
-_CANDIDATES = 3  # classes of a row that are shown
-_NEAR = 5  # labels that are shown as speaking against one
-_ROOM = 25  # classes; as many eigenvectors as for two of them
-# What a fit to two labels that nobody gave says of labels is of no interest.
+_CANDIDATES = 3  # classes shown for a row
+_NEAR = 5  # nearest labels shown for a suspicious label
+_ROOM = 25  # number of classes up to which the number of eigenvectors is that for two
+# Warnings about labels that are ignored in the fit to artificial labels.
 _OF_POINTS = (FeatureScaleWarning, OutlierWarning, TiedPointsWarning)
-# They name classes by their codes and rows by their numbers; `Session` says it in the user's words.
+# They refer to class codes and row numbers; `Session` reports them by names.
 _OF_CODES = (SingleClassWarning, UnlabeledComponentWarning, NothingUnlabeledWarning)
-_SPECKS = 0.01  # share of the rows; to label so few is not worth the while
+_SPECKS = 0.01  # fraction of the rows; smaller components are not worth labelling
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The error to expect on the rows without a label; it lies between low and high in 90 %.
+    """Estimated error rate on the unlabelled rows, with a 90 % interval from low to high.
 
     Attributes
     ----------
     error, low, high : float
     n_rows : int
-        Check rows that it was estimated from.
+        Number of check rows.
     n_wrong : int
-        Those that the model misses when it does not know their labels.
+        Number of check rows misclassified by the model without their labels.
     """
 
     error: float
@@ -68,7 +67,7 @@ class Estimate:
 
 
 class Unreached(NamedTuple):
-    """Rows in parts of the graph without a label, and the first of the largest part."""
+    """Rows in components of the graph without a label, and the first of the largest component."""
 
     n_parts: int
     n_rows: int
@@ -76,16 +75,16 @@ class Unreached(NamedTuple):
 
 
 class SuspiciousLabel(NamedTuple):
-    """A labelled row, the code of the class that all other labels give it, and what says so.
+    """Suspicious label, with the class predicted from all other labels.
 
     Attributes
     ----------
     row : int
     code : int
     n_near : int
-        Labels that are nearest to it.
+        Number of nearest labels considered.
     n_against : int
-        Those of them that are of the class `code`.
+        Number of these of the class `code`.
     """
 
     row: int
@@ -96,22 +95,22 @@ class SuspiciousLabel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers of the model to the labels of a version. Others may read it while the model learns.
+    """Predictions of the model for a version of the labels; can be read while the model is updated.
 
     Attributes
     ----------
     version : int
-        Whose labels it has learnt.
+        Version of the labels.
     codes : ndarray of uint16 of shape (n,)
-        The class of each row, by its code.
+        Class code of each row.
     confidence : ndarray of float32 of shape (n,)
-        How probable that class is, in the model's own view.
+        Probability of that class according to the model.
     model : estimator
-        The fitted model as it was then; its classes are the codes.
+        Fitted model at this version, whose classes are the codes.
     seconds : float
-        How long the update took.
+        Time of the update.
     warnings : tuple of str
-        What the model warned of.
+        Warnings of the model.
     """
 
     version: int
@@ -122,7 +121,7 @@ class Answers:
     warnings: tuple[str, ...] = ()
 
     def candidates(self, rows: Sequence[int]) -> list[list[tuple[int, float]]]:
-        """The most probable classes of some rows, at most three, and their probabilities."""
+        """Return the most probable classes of some rows, at most three, and their probabilities."""
         shares = self.model.transduction_proba_[list(rows)]
         best = np.argsort(-shares, axis=1, kind="stable")[:, :_CANDIDATES]
         codes = self.model.classes_[best].tolist()
@@ -133,17 +132,17 @@ class Answers:
         ]
 
     def suggest(self, k: int, skipped: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Rows to label next, those that were skipped left out."""
+        """Return rows to label next, without skipped ones."""
         found = self.model.suggest(k + len(skipped))
         return np.asarray(found[~np.isin(found, skipped)][:k])
 
     @cached_property
     def left_out(self) -> LeaveOneOut:
-        """Every label by the model without it."""
+        """Compute leave-one-out predictions of all labels."""
         return leave_out(Trial(self.model._kept.refits))
 
     def suspicious_labels(self) -> list[SuspiciousLabel]:
-        """Labels that are more probably wrong than right, the most probable first."""
+        """Return the labels that are probably wrong, the most probable first."""
         found = self.left_out
         says = dict(zip(found.rows.tolist(), found.predicted.tolist(), strict=True))
         given = dict(zip(found.rows.tolist(), found.labels.tolist(), strict=True))
@@ -154,7 +153,7 @@ class Answers:
         return doubts
 
     def _nearest(self) -> list[list[int]]:
-        """The labelled rows nearest to each suspicious one."""
+        """Return the labelled rows nearest to each suspicious one."""
         found = self.left_out
         if not len(found.suspicious):
             return []
@@ -167,12 +166,12 @@ class Answers:
         ]
 
     def estimate(self, rows: NDArray[np.intp]) -> Estimate | None:
-        """The error to expect by rows drawn at random, of those that the model has learnt.
+        """Estimate the error rate from labelled rows drawn at random.
 
-        They are labels by now, and the model answers for each as if it were none. That is the
-        error of the model as it is: the answers that were given before the labels came are those
-        of earlier models, which knew less. On digits at 120 labels these miss 5.8 % of the check
-        rows and leaving out 2.7; the truth is 1.6 (`python -m benchmarks finish`).
+        Each is predicted by the model without its label. The predictions made before the labels
+        were given are those of earlier, worse models. On digits at 120 labels they misclassify
+        5.8 % of the check rows and leave-one-out 2.7 %; the true error is 1.6 %
+        (`python -m benchmarks finish`).
 
         Parameters
         ----------
@@ -187,7 +186,7 @@ class Answers:
         if self.model.labeled_.all() or not len(rows):
             return None
         found, problem = self.left_out, self.model._kept.refits.prepared.problem
-        # Of equal rows one stands for all. A label without which its class is gone is missed.
+        # Duplicate rows are counted once. The only label of a class counts as misclassified.
         wrong = ~found.left_out | (found.predicted != found.labels)
         of_point = dict(zip(problem.vertex[found.rows].tolist(), wrong.tolist(), strict=True))
         n_wrong = sum(of_point[point] for point in problem.vertex[rows].tolist())
@@ -195,15 +194,15 @@ class Answers:
 
 
 class Learner:
-    """A model of some points; one thread at a time.
+    """Model of some points, for use in one thread at a time.
 
     Parameters
     ----------
     estimator : classifier of lapwing with ``updatable``
-        Stays unfitted.
+        Estimator; it is not fitted or modified.
     X : {ndarray, CSR} of shape (n, d)
     n_classes : int, default=0
-        How many are known before any label.
+        Number of classes known in advance.
     """
 
     def __init__(self, estimator: Any, X: Any, n_classes: int = 0) -> None:
@@ -211,20 +210,20 @@ class Learner:
         self._model = clone(estimator).set_params(updatable=True, unlabeled=NO_CODE)
         self._X = X
         self._taught: NDArray[np.int32] | None = None
-        # How many eigenvectors a fit takes depends on its classes, of which there may be any
-        # number: what is kept must not be made again for each.
+        # The number of eigenvectors depends on the number of classes, but eigenvectors should not
+        # be computed again for each new class.
         known = self._model.get_params(deep=False)
         self._grows = known.get("n_eigenvectors") == "auto"
         self._room = _ROOM
         self._make_room(n_classes)
 
     def prepare(self) -> tuple[PointGraph, tuple[str, ...]]:
-        """Make what all fits share; takes as long as a fit. Gives it, and the warnings.
+        """Compute the data shared by all fits, in about the time of a fit; also return warnings.
 
         Raises
         ------
         ValueError, MemoryError
-            If the estimator refuses the points.
+            As for `fit` of the estimator.
         """
         n = self._X.shape[0]
         taught = np.full(n, NO_CODE, dtype=np.int32)
@@ -237,12 +236,12 @@ class Learner:
         return PointGraph(kept.refits.prepared, kept.design), _texts(said, _OF_POINTS)
 
     def learn(self, codes: NDArray[np.int32], version: int) -> Answers | None:
-        """Answer for all rows; None without labels of two classes.
+        """Predict all rows; None without labels of two classes.
 
         Parameters
         ----------
         codes : ndarray of int of shape (n,)
-            The labels, `NO_CODE` where there is none.
+            Class codes of the labels, `NO_CODE` for unlabelled rows.
         version : int
         """
         assert self._taught is not None
@@ -267,7 +266,7 @@ class Learner:
         )
 
     def _make_room(self, n_classes: int) -> bool:
-        """Let what is kept serve so many classes; whether it has to be made again for that."""
+        """Adapt to a number of classes; return whether shared data must be computed again."""
         before = self._room
         while self._room < n_classes:
             self._room *= 2
@@ -278,13 +277,13 @@ class Learner:
 
 @dataclass(frozen=True, eq=False)
 class PointGraph:
-    """Graph of the points, which does not depend on labels. Any thread may read it.
+    """Graph of the points, which does not depend on labels; can be read from any thread.
 
     Attributes
     ----------
     prepared : Prepared
     design : ndarray of shape (n_points, r)
-        Coordinates of the points by which they are chosen.
+        Coordinates of the points for the choice of rows.
     """
 
     prepared: Any
@@ -293,7 +292,7 @@ class PointGraph:
     def cover(
         self, labeled: NDArray[np.bool_], k: int, skipped: NDArray[np.intp]
     ) -> NDArray[np.intp]:
-        """Rows that say most about all others by the graph alone, while there is no answer yet."""
+        """Choose the most informative rows by the graph only, before there are predictions."""
         problem, known = self.prepared.problem, labeled.copy()
         known[skipped] = True
         counts = np.bincount(problem.vertex, minlength=problem.n_points).astype(np.float64)
@@ -302,7 +301,7 @@ class PointGraph:
         return np.asarray(problem.rows[found])
 
     def unreached(self, labeled: NDArray[np.bool_]) -> Unreached | None:
-        """The rows that no label reaches through the graph; None if there are hardly any."""
+        """Return the rows that are not connected to a label; None if there are hardly any."""
         vertex = self.prepared.problem.vertex
         component = self.prepared.laplacian.component_labels[vertex]
         sizes = np.bincount(component)
@@ -314,12 +313,12 @@ class PointGraph:
         return Unreached(int(without.sum()), n_rows, int(np.argmax(component == largest)))
 
     def eigenmap(self) -> NDArray[np.float64]:
-        """Two smooth coordinates of the rows, shape (n, 2)."""
+        """Compute two smooth coordinates of the rows, shape (n, 2)."""
         prepared = self.prepared
         pairs = prepared.eigenpairs
         if pairs is None:
             pairs = smallest_eigenpairs(prepared.laplacian, min(3, prepared.problem.n_points))
-        # The first is constant on a component and places no row.
+        # The first is constant on a component and carries no information.
         vectors = np.asarray(pairs.vectors[:, 1:3], dtype=np.float64)
         missing = 2 - vectors.shape[1]
         vectors = np.pad(vectors, ((0, 0), (0, missing)))
@@ -331,7 +330,7 @@ def _texts(said: list[Warning], kinds: tuple[type[Warning], ...]) -> tuple[str, 
 
 
 def _another(X: Any) -> int:
-    """A row that differs from the first."""
+    """Return a row that differs from the first."""
     step = 1000
     for start in range(0, X.shape[0], step):
         block, first = X[start : start + step], X[[0]]
@@ -342,4 +341,4 @@ def _another(X: Any) -> int:
         )
         if differ.any():
             return start + int(np.argmax(differ))
-    raise ValueError("All rows are equal, so no label could say anything of another row.")
+    raise ValueError("All rows are equal, so labels carry no information about other rows.")

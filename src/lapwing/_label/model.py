@@ -1,7 +1,7 @@
-"""Background model of a page: it learns the newest labels in a thread of its own.
+"""Background model of a labelling page, updated to the newest labels in a thread of its own.
 
-What takes longer than its answers (suggestions, doubts, the estimated error) is worked out in
-another, for the newest answers only.
+Results that take longer than its predictions (suggestions, suspicious labels, the estimated error)
+are computed in another thread, for the newest predictions only.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from lapwing._label.material import Material
 from lapwing._label.words import RequestError
 from lapwing._report.text import plural
 
-QUEUED = 20  # whoever labels fast must not wait for the next row
-_GRASP = 0.05  # for the page to fetch the colours before anything else is worked out
+QUEUED = 20  # enough rows so that fast users do not wait for the next one
+_GRASP = 0.05  # seconds for the page to fetch the colours before other computations start
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ _PATIENCE = 2.0
 
 @dataclass(frozen=True)
 class SlowAnswers:
-    """Slow answers (suggestions, suspicious labels, the error) of one version."""
+    """Slow results (suggestions, suspicious labels, the error) for one version."""
 
     version: int = -1
     suggestions: tuple[int, ...] = ()
@@ -41,7 +41,7 @@ class SlowAnswers:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Labels to learn, the version that they are, and the rows among them drawn at random."""
+    """Labels to learn, their version, and the check rows among them."""
 
     version: int
     history: History
@@ -54,12 +54,12 @@ class ModelSnapshot(NamedTuple):
     Attributes
     ----------
     version : int
-        Of the labels that it has learnt; -1 before the first.
+        Version of the labels that it has learnt; -1 before the first.
     answers : Answers or None
-        None as long as it says nothing.
+        None before the first predictions.
     advice : Advice
     ready : bool
-        Whether the graph is there.
+        Whether the graph has been computed.
     warnings : tuple of str
     """
 
@@ -71,14 +71,14 @@ class ModelSnapshot(NamedTuple):
 
 
 class Model:
-    """It learns what is offered, and tells when it knows more; any thread may ask it.
+    """Model that learns offered labels and reports updates; can be used from any thread.
 
     Parameters
     ----------
     material : Material
     n_classes : int
     lock : RLock
-        Held while answers change.
+        Lock held while answers change.
     tell : callable (part, version)
         Called when a part has changed.
     keep : callable (task, answers, estimate)
@@ -109,7 +109,7 @@ class Model:
 
     @property
     def name(self) -> str:
-        """Of the estimator."""
+        """Name of the estimator."""
         return self._learner.name
 
     @property
@@ -119,10 +119,10 @@ class Model:
         Raises
         ------
         RequestError
-            If it is not there yet.
+            If it has not been computed yet.
         """
         if self._point_graph is None:
-            raise RequestError("The graph is not there yet. Ask again in a moment.", 409)
+            raise RequestError("The graph has not been computed yet. Try again in a moment.", 409)
         return self._point_graph
 
     @property
@@ -139,7 +139,7 @@ class Model:
             )
 
     def learn(self, task: Task) -> None:
-        """Learn these labels next; those that still wait are dropped."""
+        """Learn these labels next; labels that are still waiting are dropped."""
         self._learning.offer(task)
 
     def suggest(
@@ -149,16 +149,16 @@ class Model:
         k: int,
         skipped: Sequence[int] = (),
     ) -> list[int]:
-        """Rows to label next, by the answers, or by the graph alone where there are none.
+        """Return rows to label next, by the predictions or, without any, by the graph only.
 
         Raises
         ------
         RequestError
-            If the graph is not there yet.
+            If the graph has not been computed yet.
         """
         point_graph, left_out = self.point_graph, np.asarray(skipped, dtype=np.intp)
         if answers is not None:
-            # Labels that the model has not learnt yet are no rows to ask for.
+            # Rows with labels that the model has not learnt yet must not be suggested.
             fresh = np.flatnonzero((codes != NO_CODE) & ~answers.model.labeled_)
             found = answers.suggest(k, np.union1d(left_out, fresh))
         else:
@@ -167,16 +167,16 @@ class Model:
         return [int(row) for row in found]
 
     def wait(self, version: int, seconds: float) -> bool:
-        """Wait until a version is learnt; whether in time."""
+        """Wait until a version is learnt; return whether it was in time."""
         with self._changed:
             return self._changed.wait_for(lambda: self._version >= version, seconds)
 
     def rest(self, seconds: float) -> bool:
-        """Wait until nothing is left to be worked out; whether that was in time."""
+        """Wait until all computations are done; return whether it was in time."""
         return self._learning.wait(seconds) and self._advising.wait(seconds)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._learning.close()
         self._advising.close()
 
@@ -192,7 +192,7 @@ class Model:
                 self._failure = ""
             if answers is not None:
                 said = self._remarks(answers, task.history)
-        except Exception as error:  # the labels are safe, and the page must go on
+        except Exception as error:  # the labels are saved, and the page must continue
             self._failure = f"The model could not learn: {error}"
         with self._changed:
             self._answers, self._version, self._said = answers, task.version, said
@@ -226,29 +226,29 @@ class Model:
         given = np.unique(answers.codes[~labeled])
         if len(given) == 1 and np.count_nonzero(~labeled) > 1:
             found.append(
-                f"All rows without a label get the class {history.classes[given[0]]!r}. Label rows "
+                f"All unlabelled rows are predicted as {history.classes[given[0]]!r}. Label rows "
                 "of other classes that are far from these on the map."
             )
         lost = self.point_graph.unreached(labeled)
         if lost is not None:
             name = str(self._ids[lost.row])
             found.append(
-                f"No label reaches {plural(lost.n_rows, 'row')}: they lie far from all labelled "
-                f"rows, in {plural(lost.n_parts, 'group')}. Label one of each group, for example "
+                f"Not connected to any labelled row: {plural(lost.n_rows, 'row')} in "
+                f"{plural(lost.n_parts, 'group')}. Label a row of each group, for example "
                 f"{name!r}."
             )
         return tuple(found)
 
 
 class LatestJob(Generic[T]):
-    """A thread that does one job for the newest value that was offered.
+    """Thread that runs a job for the newest value that was offered.
 
     Parameters
     ----------
     job : callable
-        From a value to nothing; must not raise.
+        Function of a value without result; must not raise.
     name : str
-        Of the thread.
+        Name of the thread.
     """
 
     def __init__(self, job: Callable[[T], None], name: str) -> None:
@@ -261,30 +261,30 @@ class LatestJob(Generic[T]):
         self._thread.start()
 
     def offer(self, value: T) -> None:
-        """Do the job for this value next; those that still wait are dropped."""
+        """Run the job for this value next; values that are still waiting are dropped."""
         with self._condition:
             self._waiting = [value]
             self._condition.notify_all()
 
     @property
     def overtaken(self) -> bool:
-        """Whether a newer value waits, or nobody wants the result any more."""
+        """Whether a newer value is waiting, or the thread is to stop."""
         return bool(self._waiting) or self._closed
 
     def pause(self, seconds: float) -> bool:
-        """Wait so long, less if a newer value comes; whether none has."""
+        """Wait for a time or until a newer value is offered; return whether none was."""
         with self._condition:
             return not self._condition.wait_for(lambda: self.overtaken, seconds)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until nothing is left to do; whether that was in time."""
+        """Wait until nothing is left to do; return whether it was in time."""
         with self._condition:
             return self._condition.wait_for(lambda: not (self._busy or self._waiting), seconds)
 
     def close(self) -> None:
-        """End the thread when its job is done, and wait for that, but not for long.
+        """Stop the thread after its present job, and wait for it for a short time.
 
-        A graph of many points takes a minute, and whoever has pressed Ctrl-C has not.
+        A graph of many points takes a minute, which is too long after Ctrl-C.
         """
         with self._condition:
             self._closed = True

@@ -1,4 +1,4 @@
-"""Server thread of a page, and its downloads."""
+"""Server thread of the labelling page, and its downloads."""
 
 from __future__ import annotations
 
@@ -28,41 +28,41 @@ from lapwing.classes.markers import objects
 
 _HOST = "127.0.0.1"
 _CONNECTIONS = 200
-_WAITING = 100  # connections whose request has not come yet; of more the oldest are closed
-_IDLE = 10  # seconds that a connection may be silent between two requests
+_WAITING = 100  # connections without a complete request; beyond it the oldest are closed
+_IDLE = 10  # seconds that a connection may be idle between two requests
 _HEADERS = 5.0  # seconds that the headers of a request may take
 _TOKEN = re.compile(r"http://127\.0\.0\.1:(\d{1,5})/([A-Za-z0-9_-]{32})/")
 _STARTED = 10.0
-# Python would print what uvicorn says to nobody: a tab that is closed in the middle, say.
+# Without a handler Python would print messages of uvicorn, for example about closed tabs.
 logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
 
 
 class LabelServer:
-    """A page to label on, open until it is closed.
+    """Server of a labelling page, running until it is closed.
 
     Parameters
     ----------
     session : Session
-        What is labelled; closed with the server.
+        Labelling session; closed with the server.
     exports : mapping of str to callable
-        Files that the page offers.
+        Files offered for download.
     journal : Journal or None
-        The session's. It keeps the address: the next server has the same token, and an open page
-        goes on by itself if the port is the same, too.
+        Journal of the session. It stores the address: the next server has the same token, and an
+        open page reconnects if the port is the same.
     port : int, default=0
-        Of the loopback; 0 is that of the last server of the journal, or any that is free.
+        Port on the loopback; 0 is that of the last server of the journal, or any free port.
 
     Attributes
     ----------
     url : str
-        The address of the page. Whoever has it can label, so keep it to yourself.
+        Address of the page. It includes the access token, so keep it secret.
 
     Raises
     ------
     ImportError
         If Starlette or uvicorn is not installed.
     OSError
-        If the port is taken.
+        If the port is in use.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class LabelServer:
             limit_concurrency=_CONNECTIONS,
             backlog=_CONNECTIONS,
             timeout_keep_alive=_IDLE,
-            # Streams of events never end by themselves.
+            # Event streams do not end by themselves.
             timeout_graceful_shutdown=1,
         )
         self._server: Any = uvicorn.Server(config)
@@ -111,26 +111,27 @@ class LabelServer:
             journal.keep_address(self.url)
 
     def labels(self) -> NDArray[Any]:
-        """The labels as they are now.
+        """Return the current labels.
 
         Returns
         -------
         ndarray of object of shape (n_samples,)
-            The label of each row, None for rows without one. Every estimator of lapwing takes it
-            as y. Labels are texts, unless all of them were given as something else from Python.
+            Label of each row, None for unlabelled rows; can be used as y of any estimator of
+            lapwing. Labels are strings, unless all of them were given from Python with another
+            type.
         """
         names = self.session.labels().tolist()
         known = self.session.material.values
-        # Never of both kinds: estimators refuse classes that are numbers and texts.
+        # All of one type, as estimators do not accept a mixture of numbers and strings.
         values = known if set(names) <= {"", *known} else {}
         return objects(values.get(name, name) if name else None for name in names)
 
     def _repr_html_(self) -> str:
-        """A link, for notebooks."""
+        """Return a link, for notebooks."""
         return f'<a href="{self.url}" target="_blank" rel="noopener">Label on this page</a>'
 
     def wait(self) -> None:
-        """Wait until the server is closed, or for Ctrl-C, which closes it."""
+        """Block until the server is closed; Ctrl-C closes it."""
         try:
             while self._thread.is_alive():
                 self._thread.join(0.5)
@@ -140,7 +141,7 @@ class LabelServer:
             self.close()
 
     def close(self) -> None:
-        """End the server. The labels are kept; a second time does nothing."""
+        """Stop the server and keep the labels; further calls have no effect."""
         if self._thread.is_alive():
             self.session.say_goodbye()
             self._server.should_exit = True
@@ -160,11 +161,11 @@ class LabelServer:
 
 
 def _connection_class() -> type[Any]:
-    """The protocol of a connection, with a limit to how long its headers may take.
+    """Protocol of a connection, with a time limit for its headers.
 
-    A client that opens connections and sends nothing, or half a request, would else hold them
-    until none is left for the page. All clients have the address of the loopback, so that a limit
-    for each address would be one for all: of many that wait, the oldest is closed.
+    Otherwise clients that open connections without sending complete requests could exhaust them.
+    As all clients have the loopback address, a limit per address is not possible: the oldest
+    waiting connections are closed.
     """
     h11_impl = require("uvicorn.protocols.http.h11_impl", extra="label", purpose="The page")
     idle = require("h11", extra="label", purpose="The page").IDLE
@@ -204,7 +205,7 @@ def _connection_class() -> type[Any]:
 
 
 def _listen_again(port: int) -> socket.socket:
-    """A listening socket, of this port if it is free."""
+    """Return a listening socket, of this port if it is free."""
     try:
         return _listen(port)
     except OSError:
@@ -212,12 +213,12 @@ def _listen_again(port: int) -> socket.socket:
 
 
 def _listen(port: int) -> socket.socket:
-    """A listening socket of the loopback.
+    """Return a listening socket on the loopback.
 
     Raises
     ------
     OSError
-        If the port is taken.
+        If the port is in use.
     """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -227,17 +228,17 @@ def _listen(port: int) -> socket.socket:
     except (OSError, OverflowError):
         listener.close()
         raise OSError(
-            f"Port {port} of {_HOST} cannot be had: another program has it, or it is not yours to "
-            "take. Leave out --port, or name another one."
+            f"Port {port} of {_HOST} is not available: another program uses it, or you have no "
+            "permission. Leave out --port, or choose another one."
         ) from None
     return listener
 
 
 def labels_csv(session: Session) -> Export:
-    """The labelled rows by name or number, to be given to ``fit`` behind the table.
+    """Export the labelled rows by name or number, for ``fit`` with the table.
 
-    The columns are those of ``lapwing suggest``, so that a fit knows which rows were suggested;
-    see `lapwing._tables.answers`.
+    The columns are those of ``lapwing suggest``, so that a fit knows which rows were suggested; see
+    `lapwing._tables.answers`.
     """
     table, labels = session.material.table, session.labels()
     rows = np.flatnonzero(labels != "")
@@ -254,6 +255,6 @@ def labels_csv(session: Session) -> Export:
 
 
 def labels_txt(session: Session) -> Export:
-    """A line a row of the table, empty without a label, for ``fit --labels``."""
+    """Export one line per row of the table, empty without a label, for ``fit --labels``."""
     lines = "".join(f"{label}\n" for label in session.labels().tolist())
     return Export("labels.txt", "text/plain", lines.encode("utf-8"))
