@@ -32,17 +32,17 @@ from lapwing._arrays import Array, row_blocks
 
 _ARMIJO = 1e-4  # usual parameter of sufficient decrease
 _HALVINGS = 40  # of a step, to 1e-12
-_ROUNDING = 1e-14  # of the objective, relative
-_RIDGE = 1e-10  # relative to the trace of the Hessian, which vanishes for whole shares
-_CACHE = 2**20  # bytes of shares in a block, which stays in the processor's cache
-_BELOW = 50.0  # temperatures below all others: shares of e^-50
-_FULL = 1e-12  # share of all points: a class with less room is full
+_ROUNDING = 1e-14  # relative rounding error of the objective
+_RIDGE = 1e-10  # relative to the mean diagonal of the Hessian, which vanishes for one-hot shares
+_CACHE = 2**20  # bytes of the shares of a block, which fit into the cache
+_BELOW = 50.0  # distance in temperatures from all other offsets, for shares of at most e^-50
+_FULL = 1e-12  # fraction of the mass: a class with less room is full
 _TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """Shares of the classes, with the offsets and volumes.
+    """Shares of the classes, offsets and volumes.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Balance:
     objective : float
         Value of the dual at `offsets`.
     n_iter : int
-        Newton steps.
+        Number of Newton steps.
     converged : bool
         Whether the gradient, a difference of volumes, is within the tolerance.
     """
@@ -80,7 +80,7 @@ def balance(
     tol: float = 1e-9,
     max_iter: int = 100,
 ) -> Balance:
-    """Compute the shares; see the module.
+    """Compute the shares, see the module docstring.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def balance(
     masses : ndarray of shape (n,), optional
         m; 1 by default.
     known : ndarray of shape (c,), optional
-        Mass of each class at other points, of known shares.
+        Mass of each class at further points, whose shares are known.
     start : ndarray of shape (c,), optional
         Initial offsets.
     tol : float, default=1e-9
@@ -111,7 +111,7 @@ def balance(
     room = given.room
     if np.isinf(softness) and len(F):
         _check(given, room)
-    # A class that is full of known points gets no share of others, like one of prior 0.
+    # A class without room for further points gets no shares of F, like a class of prior 0.
     wide = room > _FULL if np.isinf(softness) else prior > 0
     present = np.flatnonzero(wide if wide.any() else prior > 0)
     part = given.among(present)
@@ -121,7 +121,7 @@ def balance(
     shares[:, present] = dual.shares(point.offsets)
     offsets, volumes = np.full(len(prior), -np.inf), given.held / given.total
     if len(present) < len(prior):
-        # For a full class: so low that no point is assigned to it, but finite.
+        # The offset of a full class is finite, but so low that no point is assigned to it.
         below = float(point.offsets.min()) - 2 * _spread(F) - _BELOW * temperature
         offsets[prior > 0] = below
     offsets[present] = point.offsets
@@ -139,13 +139,13 @@ class _Given:
 
     @cached_property
     def weights(self) -> Array:
-        """Masses of the points of F."""
+        """Masses of the points in F."""
         given = self.masses
         return np.ones(len(self.F)) if given is None else np.asarray(given, np.float64)
 
     @cached_property
     def held(self) -> Array:
-        """Mass of the classes at points of known shares."""
+        """Mass of each class at points of known shares."""
         given = self.known
         return np.zeros(len(self.prior)) if given is None else np.asarray(given, np.float64)
 
@@ -156,7 +156,7 @@ class _Given:
 
     @property
     def room(self) -> Array:
-        """Share of all points that the prior leaves to each class beside its known points."""
+        """Prior of each class minus its known mass over the mass of all points."""
         return self.prior - self.held / self.total
 
     def among(self, classes: Array) -> _Given:
@@ -184,7 +184,7 @@ def _check(given: _Given, room: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """The dual and its derivatives at some offsets."""
+    """Value and derivatives of the dual at some offsets."""
 
     offsets: Array
     value: float
@@ -207,7 +207,7 @@ class _Dual:
     prior: Array
     temperature: float
     softness: float
-    parts: Array  # masses over M, the mass of all points
+    parts: Array  # masses over M, the mass of all points, known ones included
     known: Array  # mass of each class at points of known shares, over M
 
     @classmethod
@@ -224,7 +224,7 @@ class _Dual:
         """Iterate over row blocks with their shares (c, b), in float64, and T log sum exp."""
         T, c = self.temperature, len(b)
         for rows in row_blocks(len(self.F), 8 * c, _CACHE):
-            # Classes as rows: NumPy's sums and maxima over short rows take three times as long.
+            # With classes as rows, as NumPy's reductions over short rows take three times as long.
             shares = np.add(self.F[rows].T, b[:, None], order="C")
             shares /= T
             top = shares.max(axis=0)
@@ -265,8 +265,9 @@ class _Dual:
 def _minimize(dual: _Dual, start: Array | None, tol: float, max_iter: int) -> tuple[_Point, int]:
     """Minimise the dual from a start, or from higher temperatures if that does not converge.
 
-    Far from the optimum shares are exponentially close to 0 or 1, and a Newton step moves offsets
-    by about T. Small temperatures are therefore approached from ones of the size of the values.
+    Far from the optimum shares are exponentially close to 0 or 1, and a Newton step changes offsets
+    by about T only. Small temperatures are therefore approached in steps from the range of the
+    values.
     """
     point, n_iter = _descend(dual, start, tol, max_iter)
     if point.gap <= tol or not dual.reach > dual.temperature:
@@ -286,7 +287,7 @@ def _descend(dual: _Dual, start: Array | None, tol: float, max_iter: int) -> tup
         if point.gap <= tol:
             return point, n_iter
         following = _step(dual, point)
-        if following is None:  # rounding
+        if following is None:  # due to rounding
             return point, n_iter
         point = following
     return point, max_iter
@@ -295,14 +296,14 @@ def _descend(dual: _Dual, start: Array | None, tol: float, max_iter: int) -> tup
 def _step(dual: _Dual, point: _Point) -> _Point | None:
     """Take a damped Newton step; None if no step length lowers the dual."""
     gradient, c = point.gradient, len(dual.prior)
-    # Add the null vector of constants, and a ridge, as the Hessian vanishes for whole shares.
+    # Add the null vector of constants, and a ridge, as the Hessian vanishes for one-hot shares.
     size = float(np.trace(point.hessian)) / c + _TINY
     H = point.hessian + size * (np.full((c, c), 1 / c) + _RIDGE * np.eye(c))
     # LAPACK directly: for few classes the checks of `scipy.linalg.solve` take most of the time.
     _, direction, not_positive = sla.lapack.dposv(H, -gradient)
     if not_positive:
         direction = -gradient * dual.temperature
-    # Offsets beyond the range of the values change nothing.
+    # Larger steps would move offsets beyond the range of the values, without an effect.
     limit = dual.reach + float(np.ptp(point.offsets)) + 10 * dual.temperature
     reach = float(np.abs(direction).max())
     if not np.isfinite(reach):
@@ -318,7 +319,7 @@ def _step(dual: _Dual, point: _Point) -> _Point | None:
         found = dual.at(point.offsets + length * direction)
         if found.value <= point.value + _ARMIJO * length * slope:
             return found
-        # Near the optimum the decrease is below rounding of the value.
+        # Near the optimum the decrease is below the rounding error of the value.
         if found.value <= point.value + rounding and found.gap < point.gap / 2:
             return found
     return None

@@ -23,7 +23,7 @@ def n_columns(n_classes: int, *, paired: bool = False) -> int:
 
 
 def coded_columns(codes: Array, n_classes: int) -> Array:
-    """Code classes as targets -1 and 1: a column for each; for two one, positive for the second."""
+    """Code classes as targets -1 and 1, in one column each, or one for two classes (second: 1)."""
     if n_columns(n_classes) == 1:
         return np.where(codes == 1, 1.0, -1.0)[:, None]
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
@@ -58,7 +58,7 @@ def of_each_class(scores: Array) -> Array:
 
 
 def as_decisions(scores: Array) -> Array:
-    """Return scores in scikit-learn's shape: a vector for two classes."""
+    """Return scores in scikit-learn's shape, a vector for two classes."""
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 

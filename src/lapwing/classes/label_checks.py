@@ -1,20 +1,20 @@
 r"""Checks of labels: errors and warnings for values that are probably not meant as labels.
 
-A fit with the marker of unlabelled rows as a class, or to quantities, succeeds and is silently
-wrong. Values that cannot be intended are errors; values that may be intended are warnings.
+If the marker of unlabelled rows is read as a class, or quantities as classes, a fit succeeds and is
+silently wrong. Values that cannot be intended are errors; values that may be intended are warnings.
 
-The probability that a label is wrong follows from the probabilities p_i of the fit without it. Let
-a share e of all labels be wrong, each other of the K classes equally likely. Then label y_i is
-wrong with the probability
+The probability that a label is wrong follows from the class probabilities p_i of the fit without
+it. Let a fraction e of all labels be wrong, with the other K - 1 classes equally likely. Then label
+y_i is wrong with the probability
 
 .. math:: \frac{e (1 - p_{i y_i}) / (K - 1)}{e (1 - p_{i y_i}) / (K - 1) + (1 - e) p_{i y_i}}.
 
-Neither e nor the sharpness of the p_i is known, and they depend on each other: wrong labels make
-probabilities look too sharp, and probabilities that are too sharp make right labels look wrong.
+Neither e nor the sharpness of the p_i is known, and they depend on each other: with wrong labels
+probabilities seem too sharp, and with probabilities that are too sharp correct labels seem wrong.
 Both are therefore averaged over their joint posterior, with the sharpness prior of
-`lapwing.classes.probabilities` and e uniform on [0, 0.3]. The mode of the posterior explains wrong
-labels by softer probabilities: on wine with six of 60 labels wrong it finds one of them, and the
-average finds four.
+`lapwing.classes.probabilities` and e uniform on [0, 0.3]. The mode of the posterior would explain
+wrong labels by softer probabilities: on wine with six of 60 labels wrong, one of them is detected
+with the mode and four with the average.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ _META = (
     "Meta-estimators that encode y (stacking, voting, bagging, one-vs-rest) make a class of the "
     "marker: fit this estimator itself."
 )
-# A class in most rows beside few unlabelled rows is probably a second marker.
-_DOMINANT, _FEW = 0.8, 0.1  # shares of the rows
-MANY_NUMBERS = 10  # fewer distinct ones may be grades or scores
-# The label that is probably meant has so many times the rows, and words of so many letters: short
-# words differ in a letter by intention.
+# If a class has most rows and few rows are unlabelled, it is probably a second marker.
+_DOMINANT, _FEW = 0.8, 0.1  # fractions of the rows
+MANY_NUMBERS = 10  # fewer distinct numbers may be grades or scores
+# A label is suggested as a correction if it has at least this many times the rows and if the word
+# has at least this many letters, as short words often differ by one letter.
 _TIMES_AS_MANY, _LETTERS = 5, 5
 _MOST_COMPARED = 200  # classes, in pairs
-# Distinct texts from which on they are probably not classes, if most occur once. scikit-learn warns
-# if the classes are more than half of the labels, but ten classes of one label are usual here.
+# Number of distinct strings that are probably not classes, if most occur once. scikit-learn warns
+# if the classes are more than half of the labels, but ten classes with one label are usual here.
 _MANY_TEXTS = 20
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
@@ -119,7 +119,7 @@ def check_labels(
 
 
 def _refuse_wrapped_marker(classes: Array, counts: Array) -> None:
-    """Raise ValueError if most labels are the maximum of an unsigned type: -1, converted."""
+    """Raise ValueError if most labels are the maximum of an unsigned type, probably from -1."""
     if classes.dtype.kind != "u" or len(classes) < 3:
         return
     largest, n = np.iinfo(classes.dtype).max, int(counts.sum())
@@ -177,7 +177,7 @@ def label_warning(
 
 
 def look_like_quantities(numbers: Sequence[float], n_labeled: int) -> bool:
-    """Return whether whole numbers as labels look like quantities, not like class codes.
+    """Return whether integers as labels look like quantities instead of class codes.
 
     Quantities seldom repeat, and are spread over a range of at least twice their number, while
     class codes are consecutive. More than 30 distinct numbers that seldom repeat are quantities
@@ -199,7 +199,7 @@ def look_like_quantities(numbers: Sequence[float], n_labeled: int) -> bool:
 
 
 def refuse_many_numbers(classes: Array, n_labeled: int) -> None:
-    """Raise ValueError for targets of a regression: with each as a class a fit would take long.
+    """Raise ValueError for regression targets, as a fit with so many classes would take long.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def target_warning(targets: Array, labeled: Array) -> LapwingWarning | None:
 
 
 def nothing_unlabeled_warning(y: Array, marker: object) -> LapwingWarning:
-    """Return the warning that no row is left to label."""
+    """Return the warning that no row is unlabelled."""
     labels = list(dict.fromkeys(y.tolist()))
     texts = all(isinstance(label, str) for label in labels)
     alike = [label for label in labels if texts and _is_word(label, labels, marker)]
@@ -254,18 +254,19 @@ def nothing_unlabeled_warning(y: Array, marker: object) -> LapwingWarning:
 
 
 def usual_number(numbers: Array) -> float | None:
-    """Return the number that most targets equal, as it may mark missing ones, or None."""
+    """Return the number that most targets equal, which may mark missing targets, or None."""
     values, counts = np.unique(numbers, return_counts=True)
     usual = float(values[counts.argmax()])
     return usual if 2 * counts.max() > len(numbers) and len(values) > 2 else None
 
 
 def near_miss(labels: Sequence[str], counts: Sequence[int]) -> tuple[str, str] | None:
-    """Return a label that is probably misspelt, and the label that is meant; None if there is none.
+    """Return a label that is probably misspelt, and the intended label; None if there is none.
 
-    Either the two differ in surrounding blanks only; or the misspelt one is in few rows, and they
-    differ in capitals and blanks, or in one letter of a word of five or more, as Barollo and
-    Barolo. "group a" and "group b" are different labels. More than 200 classes are not compared.
+    Either the two labels differ in surrounding blanks only; or the misspelt label has few rows, and
+    they differ in capitals and blanks, or in one letter of a word with at least five letters, such
+    as Barollo and Barolo. "group a" and "group b" are different labels. More than 200 classes are
+    not compared.
     """
     if len(labels) > _MOST_COMPARED:
         return None
@@ -299,7 +300,7 @@ def _almost_equal(one: str, other: str) -> bool:
 
 
 def _marker_hint(classes: Array, counts: Array, marker: object) -> str:
-    """Say what to do if no row is unlabelled, by the most likely mistake."""
+    """Return advice if no row is unlabelled, for the most likely mistake."""
     labels = classes.tolist()
     alike = _look_alikes(classes, marker)
     if alike:
@@ -323,7 +324,7 @@ def _marker_hint(classes: Array, counts: Array, marker: object) -> str:
 
 
 def _if_no_label(label: object, n_classes: int) -> str:
-    """Say what to do if a class means no label."""
+    """Return advice if a class means that there is no label."""
     more = " and label rows of a second class" if n_classes == 2 else ""
     return f"If {label!r} means no label, pass unlabeled={label!r}{more}."
 
@@ -362,7 +363,7 @@ def _is_word(text: str, labels: list[str], marker: object) -> bool:
     number = _number(text)
     if kind_of(marker) == "number" and number == marker:
         return True
-    return number == -1 and not _are_signs(labels)  # NumPy makes '-1' of -1 in an array of texts
+    return number == -1 and not _are_signs(labels)  # NumPy converts -1 in an array of strings
 
 
 def _are_signs(labels: list[Any]) -> bool:
@@ -393,7 +394,7 @@ _READING_WARNINGS = (
 
 @contextmanager
 def label_warnings_ignored() -> Iterator[None]:
-    """Ignore warnings about how labels were read, for callers that give their own."""
+    """Ignore warnings about how labels were read, for callers with their own warnings."""
     with warnings.catch_warnings():
         for warning in _READING_WARNINGS:
             warnings.simplefilter("ignore", warning)
@@ -409,11 +410,11 @@ def _names(found: tuple[Any, ...]) -> str:
     return " or ".join(words.get(value, repr(value)) for value in found)
 
 
-# Largest share e of wrong labels: with more there is nothing to compare a label with.
+# Largest fraction e of wrong labels; with more, the other labels are no basis for a comparison.
 _MOST_WRONG = 0.3
 # Nodes of the averages over e and over the sharpness, within four spreads to each side. On 60
-# random problems probabilities are within 0.005 of those of 400 x 801 nodes; those of half as many
-# nodes are off by up to 0.04.
+# random problems probabilities are within 0.005 of those with 400 x 801 nodes; with half as many
+# nodes errors are up to 0.04.
 _SHARES = 20
 _REACH = 4.0
 _NODES = 33
@@ -425,17 +426,16 @@ def probability_wrong(scores: Array, codes: Array, sharpness: Sharpness) -> Arra
     Parameters
     ----------
     scores : ndarray of shape (l, c)
-        Leave-one-out decision values of the labelled rows; NaN where a label could not be left
-        out.
+        Leave-one-out decision values of the labelled rows; NaN if a label could not be left out.
     codes : ndarray of int of shape (l,)
         Class codes of the labels.
     sharpness : Sharpness
-        From the prior alone.
+        Sharpness by the prior without labels.
 
     Returns
     -------
     ndarray of shape (l,)
-        0 where the label could not be left out.
+        0 if the label could not be left out.
     """
     finite = np.asarray(np.isfinite(scores).all(axis=1))
     found = np.zeros(len(codes))

@@ -26,7 +26,7 @@ from lapwing.classes.markers import (
 )
 from lapwing.exceptions import LapwingWarning
 
-_LARGEST = 1e100  # target of a regression: products of larger ones overflow
+_LARGEST = 1e100  # largest regression target, as products of larger ones overflow
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ClassLabels:
     classes : ndarray of shape (n_classes,)
         Sorted labels.
     codes : ndarray of shape (n_samples,)
-        Positions in `classes`; -1 where unlabelled.
+        Indices into `classes`; -1 if unlabelled.
     unlabeled : tuple
         Markers of unlabelled rows that were found: -1, None (missing values), '' (empty strings) or
         the given marker. Empty if every row is labelled.
@@ -117,7 +117,7 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
 
 
 def code_known(y: ArrayLike, classes: Array) -> Array:
-    """Code labels that must all be known classes.
+    """Code labels, which must be known classes.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def decode(codes: Array, classes: Array) -> Array:
 
 
 def read_targets(y: ArrayLike) -> tuple[Array, Array]:
-    """Read the targets of a regression, and return the mask of known ones.
+    """Read regression targets, and return the mask of known targets.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def read_column(y: Any) -> Array:
 
 
 def objects(values: Iterable[Any]) -> Array:
-    """Make an object array of values without NumPy's conversions."""
+    """Return an object array of values without NumPy's conversions."""
     return np.array([*values, None], dtype=object)[:-1]
 
 
@@ -158,7 +158,7 @@ def find_unlabeled(y: Array, marker: object) -> Unlabeled:
     y : ndarray of shape (n_samples,)
         Result of `read_column`.
     marker : 'auto', number, str, None or NaN
-        See the module.
+        See the parameter `unlabeled` of the estimators.
 
     Raises
     ------

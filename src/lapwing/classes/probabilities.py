@@ -1,4 +1,4 @@
-r"""Probabilities of classes from decision values, calibrated by few labels or none.
+r"""Class probabilities from decision values, calibrated by few labels or none.
 
 A few labels per class determine only the sharpness of the scores, so a single number is fitted:
 
@@ -12,7 +12,7 @@ The sharpness t > 0 maximises the likelihood of the leave-one-out scores of the 
 log-normal prior, which depends on the scores only. With the median gap m (difference of the best
 and second-best score) of the unlabelled points and h of the labelled points,
 
-.. math:: \log (t m) \sim N(\mu + \beta \log (m / h),\ \sigma^2):
+.. math:: \log (t m) \sim N(\mu + \beta \log (m / h),\ \sigma^2),
 
 so that probabilities do not depend on the scale of the scores, and are closer to uniform if the
 scores of unlabelled points are small (m far below h). As many classes share the remaining
@@ -73,7 +73,7 @@ class Sharpness(NamedTuple):
     Attributes
     ----------
     value : float
-        > 0.
+        t > 0.
     spread : float
         Standard deviation of its logarithm given the labels.
     n_labels : int
@@ -209,7 +209,7 @@ def usual_gap(scores: Array) -> float:
 
 
 def gaps_of(scores: Array) -> Array:
-    """Return the difference of the best and the second-best score of each point."""
+    """Compute the difference of the best and the second-best score of each point."""
     gaps = np.empty(len(scores))
     for rows in row_blocks(len(scores), 8 * _COPIES * max(2, scores.shape[1])):
         columns = of_each_class(np.asarray(scores[rows], dtype=np.float64))

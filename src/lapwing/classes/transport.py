@@ -1,18 +1,18 @@
 """Hard assignment of points to classes of given volumes: an exact transport problem.
 
-Find shares x_ik >= 0 with sum_k x_ik = w_i and sum_i x_ik = t_k that maximise
-sum_ik x_ik f_ik. Successive shortest paths (R. Ahuja, T. Magnanti and J. Orlin, "Network Flows",
-1993, Section 9.7) on a graph whose few vertices are the *classes*: the cost of an arc k -> j is the
-least loss of a point that moves from k to j. A point moves along each arc of the shortest path from
-a class with a surplus to a class with a deficit. The prices of the classes are offsets at which
-every point is in the class of largest f_ik + g_k.
+Find shares x_ik >= 0 with sum_k x_ik = w_i and sum_i x_ik = t_k that maximise sum_ik x_ik f_ik. It
+is solved by successive shortest paths (R. Ahuja, T. Magnanti and J. Orlin, "Network Flows", 1993,
+Section 9.7) on a graph whose few vertices are the *classes*: the cost of an arc k -> j is the least
+loss of moving a point from k to j. A point is moved along each arc of the shortest path from a
+class with a surplus to a class with a deficit. The prices of the classes are offsets g for which
+every point is in the class with the largest f_ik + g_k.
 
-Only sums and comparisons of the f_ik are used, so columns may differ in scale and nothing is tuned.
-The number of paths is the misplaced volume of the start. Prices are therefore improved first by
-coordinate descent of the dual: each class in turn gets the price at which it has its volume. Some
-sweeps leave O(sqrt(n)) points misplaced, or stop at a kink, where paths continue. Rejected:
-annealed log-sum-exp with a Newton method, whose temperature has a scale; prices of nested samples,
-which took 2 to 40 times as many paths.
+Only sums and comparisons of the f_ik are used, so columns may differ in scale and there are no
+parameters. The number of paths is the misplaced volume of the start. Prices are therefore improved
+first by coordinate descent on the dual, in which each class in turn gets the price for its volume.
+After a few sweeps O(sqrt(n)) points are misplaced, or the sweeps stop at a kink; paths do the rest.
+Rejected: annealed log-sum-exp with Newton's method, whose temperature depends on the scale; prices
+of nested samples, which took 2 to 40 times as many paths.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ import numpy as np
 
 from lapwing._arrays import Array, row_blocks
 
-_MOST_SWEEPS = 50  # they stop by themselves when they do not pay
+_MOST_SWEEPS = 50  # usually not reached, as sweeps stop when they cost more than paths
 _FRONT = 128  # cheapest moves between two classes that are sorted at a time
-_MOST_PATHS = 10_000_000  # against endless loops: misplaced points bound the number of paths
-_ROUNDING = 1e-12  # of the total weight
+_MOST_PATHS = 10_000_000  # avoids endless loops; the misplaced points bound the number of paths
+_ROUNDING = 1e-12  # relative to the total weight
 
 
 def transport(
     F: Array, mass: Array, targets: Array, *, start: Array | None = None
 ) -> tuple[Plan, int, bool]:
-    """Assign points to classes; see the module.
+    """Assign points to classes, see the module docstring.
 
     Parameters
     ----------
     F : ndarray of shape (n, c)
-        Finite, of float64.
+        Finite values, float64.
     mass : ndarray of shape (n,)
-        Positive.
+        Weights > 0.
     targets : ndarray of shape (c,)
         Volumes of the classes, with the sum of `mass`.
     start : ndarray of shape (c,), optional
@@ -57,7 +57,7 @@ def transport(
 
     Notes
     -----
-    About O(n c) a sweep and O(c^2) a path; memory n c numbers beside F.
+    A sweep takes about O(n c) and a path O(c^2). Memory is n c numbers besides F.
     """
     begun = np.zeros(F.shape[1]) if start is None else start
     plan = Plan(F, mass, _improve(F, mass, begun, targets), targets)
@@ -66,9 +66,9 @@ def transport(
 
 
 def _improve(F: Array, mass: Array, offsets: Array, targets: Array) -> Array:
-    """Improve offsets by sweeps over the classes, as long as they pay.
+    """Improve offsets by sweeps over the classes, as long as each saves more than sqrt(n) paths.
 
-    A sweep takes about the time of sqrt(n) paths, and must save as many.
+    A sweep takes about the time of sqrt(n) paths.
     """
     leaders = _Leaders(F, offsets)
     misplaced, worth = leaders.misplaced(mass, targets), np.sqrt(len(F)) * float(mass.mean())
@@ -89,7 +89,7 @@ def _sweep(F: Array, leaders: _Leaders, mass: Array, targets: Array) -> None:
     """Set the offset of each class in turn so that it has its volume."""
     for k in range(F.shape[1]):
         values = np.ascontiguousarray(F[:, k])
-        thresholds = leaders.among_others(k) - values  # offsets from which on points move to k
+        thresholds = leaders.among_others(k) - values  # offsets above which points move to k
         leaders.move(k, values, _price(thresholds, mass, float(targets[k])))
 
 
@@ -102,7 +102,7 @@ class _Leaders:
     Parameters
     ----------
     F, offsets : ndarray
-        As of `transport`.
+        As for `transport`.
     """
 
     def __init__(self, F: Array, offsets: Array) -> None:
@@ -148,7 +148,7 @@ def _price(thresholds: Array, mass: Array, target: float) -> float:
 
 
 def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
-    """Solve `transport` for two classes: points that gain most by the second class are in it.
+    """Solve `transport` for two classes, by the difference of both values.
 
     Parameters
     ----------
@@ -159,14 +159,14 @@ def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
     Returns
     -------
     ndarray of int of shape (n,)
-        Class of each point. The point at which the second class is full goes where most of it
-        fits.
+        Class of each point. The point at which the second class is full is assigned to the class
+        with the larger part of it.
     """
     loss, codes = F[:, 0] - F[:, 1], np.zeros(len(F), dtype=np.intp)
     if (mass == mass[0]).all():
         n_second = int(np.clip(targets[1] / mass[0] + 0.5, 0, len(F)))
         if n_second:
-            # A tenth of the time of sorting. Of equal losses the first ones.
+            # Takes a tenth of the time of sorting. Among equal losses the first points are taken.
             last = np.partition(loss, n_second - 1)[n_second - 1]
             codes[loss < last] = 1
             codes[np.flatnonzero(loss == last)[: n_second - int(codes.sum())]] = 1
@@ -179,25 +179,25 @@ def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
 
 
 class Plan:
-    """Assignment of points, with the cheapest move between every two classes.
+    """Assignment of points, with the cheapest moves between each pair of classes.
 
-    It is always optimal for its own volumes: no point would gain by a move at `offsets`.
+    It is always optimal for its present volumes: every point is in the best class at `offsets`.
 
     Parameters
     ----------
     F, mass : ndarray
-        As of `transport`.
+        As for `transport`.
     offsets : ndarray of shape (c,)
-        Initial offsets: every point starts in the class of largest f_ik + g_k.
+        Initial offsets: every point starts in the class with the largest f_ik + g_k.
     targets : ndarray of shape (c,)
-        As of `transport`.
+        As for `transport`.
     """
 
     def __init__(self, F: Array, mass: Array, offsets: Array, targets: Array) -> None:
         self._c = c = F.shape[1]
         self._F, self._mass = F, mass
         self.offsets = offsets.copy()
-        self._owner = np.argmax(F + offsets, axis=1)  # -1 once a point has been moved
+        self._owner = np.argmax(F + offsets, axis=1)  # -1 for points that have been moved
         self._shares: dict[int, dict[int, float]] = {}  # of points that have been moved
         self._surplus = np.bincount(self._owner, mass, c) - targets
         self._least = _ROUNDING * float(mass.sum())
@@ -205,7 +205,7 @@ class Plan:
             [[] for _ in range(c)] for _ in range(c)
         ]
         self._costs = np.full((c, c), np.inf)  # of the cheapest move, at offsets 0
-        self._tops = np.full((c, c), -1)  # the point that it moves
+        self._tops = np.full((c, c), -1)  # point of the cheapest move
 
     def misplaced(self) -> float:
         """Return the mass in classes beyond their targets."""
@@ -219,7 +219,7 @@ class Plan:
         return total + float(sum(share * self._F[i, k] for i, k, share in moved))
 
     def assignment(self) -> Array:
-        """Return a class for each point; divided points go to the class that lacks most."""
+        """Return a class for each point; split points go to the class with the largest deficit."""
         owner = self._owner.copy()
         missing = -self._surplus
         divided = []
@@ -251,7 +251,7 @@ class Plan:
         """Find the shortest path from a surplus to a deficit; update prices to make its cost 0."""
         costs = self._costs + self.offsets[:, None]
         costs -= self.offsets
-        np.maximum(costs, 0, out=costs)  # rounding
+        np.maximum(costs, 0, out=costs)  # negative by rounding
         distance = np.where(self._surplus > 0, 0.0, np.inf)
         before = np.full(self._c, -1)
         waiting = distance.copy()
@@ -315,9 +315,9 @@ class Plan:
             self._costs[k, j], self._tops[k, j] = front[0] if front else (np.inf, -1)
 
     def _sort_fronts(self, k: int, to: Iterable[int], size: int) -> None:
-        """Find the `size` cheapest moves out of class k; a last entry, of point n, means "more".
+        """Find the `size` cheapest moves out of class k; a last entry with point n means "more".
 
-        A point that enters later is pushed at any cost; a point that has left is removed when it
+        A point that enters later is added at any cost; a point that has left is removed when it
         reaches the top.
         """
         moved = [i for i, held in self._shares.items() if k in held]

@@ -68,7 +68,7 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
     Parameters
     ----------
     F : array-like of shape (n, c)
-        Decision values. One column means two classes, the second where the value is >= 0.
+        Decision values. One column means two classes, the second one if the value is >= 0.
     prior : array-like of shape (c,)
         Class proportions, up to a common factor. A class of prior 0 gets such a low offset that no
         point is assigned to it.
@@ -195,7 +195,7 @@ def is_prior_like(value: object) -> bool:
 
 
 def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | None:
-    """Convert a class prior of a user to probabilities.
+    """Convert a user's class prior to probabilities.
 
     Parameters
     ----------
