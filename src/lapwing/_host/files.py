@@ -93,7 +93,7 @@ def atomic_writes(paths: Sequence[str | os.PathLike[str]]) -> Iterator[list[Path
 def _full_disk(
     error: BaseException, paths: Sequence[str | os.PathLike[str]], targets: Sequence[Path]
 ) -> OSError | None:
-    """Make an error of a full disk that names the file; None for any other error."""
+    """Return an error of a full disk that names the file; None for any other error."""
     if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
         return None
     room = [shutil.disk_usage(target.parent).free for target in targets]
@@ -137,8 +137,8 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
 def why_unreadable(error: Exception) -> str:
     """Explain an error of ``np.load``, without a full stop.
 
-    NumPy takes files without its magic bytes for pickles, and advises to load them, which can run
-    code of the file.
+    NumPy treats files without its magic bytes as pickles, and advises to load them, which can
+    execute code in the file.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def cached(
             kept = keeping.call_and_shelve(*args, **named)
             try:
                 return kept.get()
-            except Exception as error:  # a damaged pickle raises nearly anything
+            except Exception as error:  # a damaged pickle may raise any exception
                 _LOGGER.warning(
                     "memory=%r: a cached result cannot be read (%s). It is computed again.",
                     str(kept.store_backend.location),

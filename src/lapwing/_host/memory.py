@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 _LIMIT_VARIABLE = "LAPWING_MEMORY_LIMIT"
-# Below it the system is not asked, which takes a fifth of the time of a fit of sixty points.
+# For smaller allocations the free memory is not checked, as this takes a fifth of the time of a fit
+# to sixty points.
 _NEGLIGIBLE_BYTES = 2**20
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
@@ -26,9 +27,9 @@ def format_bytes(n_bytes: float) -> str:
 def available_memory() -> int | None:
     """Return the bytes that can be allocated now, or None if the system does not report them.
 
-    The smallest free memory of the machine, the control group (the limit of a container) and the
-    process (``ulimit -v`` and ``ulimit -d``). The environment variable ``LAPWING_MEMORY_LIMIT``
-    (bytes, or a number with k, m, g or t, such as ``8g``) overrides it.
+    This is the minimum of the free memory of the machine, of the control group (the limit of a
+    container) and of the process (``ulimit -v`` and ``ulimit -d``). The environment variable
+    ``LAPWING_MEMORY_LIMIT`` (bytes, or a number with k, m, g or t, such as ``8g``) overrides it.
     """
     limit = os.environ.get(_LIMIT_VARIABLE, "").strip()
     if limit:
@@ -80,8 +81,8 @@ def _shortage(n_bytes: float) -> int | None:
 def give_back_memory() -> None:
     """Return freed memory of glibc to the system.
 
-    Freed pieces of some 100 kB cannot be reused for large arrays: an index of ten million points in
-    ten thousand lists leaves 2 GB behind.
+    Freed blocks of about 100 kB cannot be reused for large arrays: an index of ten million points
+    in ten thousand lists leaves 2 GB of them.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -1,4 +1,4 @@
-"""Output to terminals: text without control characters, and a line of progress."""
+"""Output to terminals: text without control characters, and a progress line."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import time
 from contextvars import ContextVar, Token
 from typing import Self
 
-# Seconds before progress is shown; for less it would only flicker.
+# Seconds before progress is shown, as it would only flicker for shorter work.
 DELAY = 2.0
-_REPAINT = 1.0  # the line counts seconds
+_REPAINT = 1.0  # seconds, as the line counts them
 
-# Whether a caller shows progress already, or wants none.
+# Whether a caller shows progress already, or has disabled it.
 showing: ContextVar[bool] = ContextVar("showing", default=False)
 
 
 def harmless(text: str) -> str:
     """Replace control characters by their pictures, and lone surrogates by a question mark.
 
-    Terminals would act on them, and HTML cannot hold them. Dropping them could make two ids look
-    the same.
+    Terminals would interpret them, and HTML does not allow them. If they were removed, different
+    ids could look the same.
     """
     if text.isprintable():  # the fast path of nearly all texts
         return text

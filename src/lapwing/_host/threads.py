@@ -27,11 +27,11 @@ _sharing = threading.local()  # `now` is set in the threads of the pools
 _limits: list[Any] = []  # active limit of BLAS, which restores the number before
 
 _BLOCKS = 8  # for any number of threads, so that sums are reproducible
-_LARGE = 16_000_000  # entries of a matrix beyond the caches; starting threads takes a millisecond
+_LARGE = 16_000_000  # entries of a matrix that is larger than the caches and worth starting threads
 
 
 def available_threads() -> int:
-    """Return the cores of this process: joblib's count, limited by OMP_NUM_THREADS."""
+    """Return the number of cores of this process: joblib's count, limited by OMP_NUM_THREADS."""
     # joblib counts one core in daemonic processes, and warns in workers of Dask.
     cores = 1 if multiprocessing.current_process().daemon else int(joblib.effective_n_jobs(-1))
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
@@ -47,11 +47,11 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
     Parameters
     ----------
     n_threads : int
-        Largest number of threads; 1 runs the blocks in this thread.
+        Maximum number of threads; 1 runs the blocks in this thread.
     work : callable
         Called once for each block.
     *blocks : iterables
-        Its arguments, as for `map`.
+        Arguments of `work`, as for `map`.
     """
     # A thread that waits for its own pool would deadlock.
     if n_threads == 1 or getattr(_sharing, "now", False):
@@ -59,14 +59,15 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
     calls = list(zip(*blocks, strict=False))
     if len(calls) == 1:  # in this thread, so that it can share its own work
         return [work(*calls[0])]
-    # Contexts carry NumPy's error state and the listener of warnings; each runs once at a time.
+    # Copies of the context, with NumPy's error state and the listener of warnings, as a context can
+    # be entered only once at a time.
     contexts = [copy_context() for _ in calls]
     return list(_pool(n_threads).map(lambda c, call: c.run(work, *call), contexts, calls))
 
 
 @cache
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    # Cached, because filters of a Laplacian share thousands of products of a millisecond.
+    # Cached, because filters of a Laplacian run thousands of products of a millisecond in threads.
     return ThreadPoolExecutor(n_threads, thread_name_prefix="lapwing", initializer=_mark)
 
 
@@ -78,8 +79,8 @@ def _mark() -> None:
 def single_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread.
 
-    For many calls on small operands: waiting for threads costs more than they save, thirty times as
-    much on a busy machine (L-BFGS of 7511 coordinates, two threads on two cores).
+    This is for many calls on small operands, for which waiting for threads costs more than they
+    save (thirty times as much for L-BFGS of 7511 coordinates, two threads on two busy cores).
 
     The number of threads belongs to the process, and threadpoolctl lets one Python thread change it
     at a time, until that thread restores it. Therefore a thread of the library limits BLAS for the
@@ -141,7 +142,7 @@ if hasattr(os, "register_at_fork"):  # a forked process has the pools but not th
 
 
 def matvec(A: Array, x: Array) -> Array:
-    """Compute A x for a dense A, with the rows of a large one shared between threads.
+    """Compute A x for a dense A, with blocks of rows in threads if A is large.
 
     Threads of BLAS wait for each other by spinning, and were ten times slower than one thread on a
     busy machine. Limit them by `single_blas_thread`.
@@ -155,10 +156,10 @@ def matvec(A: Array, x: Array) -> Array:
 
 
 def rmatvec(A: Array, u: Array) -> Array:
-    """Compute A'u for a dense A, with the rows of a large one shared between threads.
+    """Compute A'u for a dense A, with blocks of rows in threads if A is large.
 
-    Blocks of rows, whose sums are added in order: blocks of columns need no sums, but read memory
-    with strides and took ten times as long.
+    Results of blocks are added in a fixed order. Blocks of columns would need no sums, but read
+    memory with strides and took ten times as long.
     """
     if A.size < _LARGE:
         return np.asarray(A.T @ u)
