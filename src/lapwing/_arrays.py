@@ -1,4 +1,4 @@
-"""Types and predicates of arrays that every module needs, and blocks of their rows."""
+"""Array types and predicates for all modules, and blocks of rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 class SparseMatrix(Protocol):
     """Protocol of SciPy's sparse arrays and matrices.
 
-    The type that ``scipy.sparse.issparse`` narrows to has no arithmetic.
+    It is needed as the type for which ``scipy.sparse.issparse`` is a guard has no arithmetic.
     """
 
     data: Any
@@ -62,9 +62,9 @@ Matrix: TypeAlias = Array | SparseMatrix
 """Points, features or a kernel in memory."""
 
 RandomSource: TypeAlias = int | np.random.RandomState | None
-"""What scikit-learn takes for ``random_state=``."""
+"""Values of ``random_state=`` in scikit-learn."""
 
-BLOCK_BYTES = 2**26  # 64 MB: what a loop over rows holds at a time unless it says otherwise
+BLOCK_BYTES = 2**26  # 64 MB, the default memory for a block in a loop over rows
 
 
 def is_sparse(X: object) -> TypeIs[SparseMatrix]:
@@ -73,9 +73,9 @@ def is_sparse(X: object) -> TypeIs[SparseMatrix]:
 
 
 def times_power_of_2(X: Any, exponent: int) -> Any:
-    """X 2^exponent for a dense or sparse X, exact unless it leaves the range of its precision.
+    """Compute X 2^exponent for a dense or sparse X, without rounding unless it leaves the range.
 
-    Also for powers that the precision itself cannot hold.
+    The power itself may be out of the range of the precision.
     """
     if exponent == 0:
         return X
@@ -92,7 +92,7 @@ def refuse_masked(values: Any, name: str, cure: str) -> None:
     Raises
     ------
     ValueError
-        Naming the array and what to do.
+        The message names the array and what to do.
     """
     masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
     if masked:
@@ -103,15 +103,15 @@ def refuse_masked(values: Any, name: str, cure: str) -> None:
 
 
 def row_blocks(n_rows: int, bytes_per_row: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:
-    """Slices that cut n_rows rows into blocks of at most `budget` bytes."""
+    """Iterate over slices that divide n_rows rows into blocks of at most `budget` bytes."""
     step = max(1, budget // max(1, bytes_per_row))
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
 def even_blocks(indptr: Array, n_blocks: int) -> list[slice]:
-    """At most n_blocks slices of the rows of a CSR matrix, of equal work.
+    """Divide the rows of a CSR matrix into at most n_blocks slices of about equal work.
 
-    Not of equal height: the hubs of a graph gather edges.
+    Blocks of equal height would differ in work, as hubs of a graph have many edges.
 
     Parameters
     ----------

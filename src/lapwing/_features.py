@@ -1,4 +1,4 @@
-"""Checks that X is a table of finite numbers, with errors that name the place and the cure."""
+"""Checks that X is a table of finite numbers, with errors that name the place and what to do."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _KERNEL_CURE = (
 )
 _MASK_CURE = "Fill them first, e.g. SimpleImputer().fit_transform(X.filled(numpy.nan))."
 _TEXT_SHOWN = 40  # characters
-_TIME_DTYPES = ("date", "time", "duration", "period")  # as pandas and polars call these types
-# How NumPy, SciPy and scikit-learn begin to refuse what is no table of numbers.
+_TIME_DTYPES = ("date", "time", "duration", "period")  # names of these types in pandas and polars
+# First words of the errors of NumPy, SciPy and scikit-learn for values that are not numbers.
 _CONVERSION_ERRORS = (
     "could not convert string to float",
     "float() argument must be",
@@ -48,24 +48,24 @@ _CONVERSION_ERRORS = (
 
 @contextmanager
 def reading_features(X: object) -> Iterator[None]:
-    """Convert X to numbers in the block; errors name the columns that hold something else.
+    """Convert errors in the block, in which X becomes numbers, to errors that name the columns.
 
-    Values that NumPy would convert to other numbers are refused before: those under a mask would
-    count as known, and dates and times as nanoseconds.
+    Values that NumPy would silently convert to wrong numbers raise an error first: masked values,
+    and dates and times, which would become nanoseconds.
 
     Raises
     ------
     ValueError
-        Naming the columns and what to do.
+        The message names the columns and what to do.
     TypeError
-        For objects that are neither numbers nor texts.
+        For objects that are neither numbers nor strings.
     """
     refuse_masked(X, "X", _MASK_CURE)
     if isinstance(X, np.ndarray):
         if X.dtype.kind in "mM":
             raise _times_error([])
     elif hasattr(X, "collect") and not hasattr(X, "to_numpy"):
-        # Not collected here: a search or a comparison would compute the query again for each fit.
+        # Not collected here, as a search or a comparison would compute the query for each fit.
         raise ValueError(
             f"X is a {type(X).__name__}, a query that has no values yet. Give X.collect()."
         )
@@ -94,19 +94,19 @@ def refuse_gaps(X: Any, names: Any = None, *, pairwise: bool = False) -> None:
     ----------
     X : ndarray or CSR matrix of shape (n, n_features)
     names : sequence of str, default=None
-        Of the features.
+        Names of the features.
     pairwise : bool, default=False
         Whether X is a kernel matrix.
 
     Raises
     ------
     ValueError
-        Naming the first place and what to do.
+        The message names the first such entry and what to do.
     """
     values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
-            return  # one pass, and no mask
+            return  # detected by the sum, in one pass without a mask
     missing = np.isnan(values)
     kind, wrong = ("NaN", missing) if missing.any() else ("infinity", np.isinf(values))
     if not wrong.any():
@@ -168,7 +168,7 @@ def _explained(X: Any, error: TypeError | ValueError) -> TypeError | ValueError:
 
 
 def _not_numeric(X: Any) -> list[tuple[str | None, Any]]:
-    """Return the first value that is no number of each column of a frame, or of the whole array."""
+    """Return the first value that is not a number, of each column of a frame or of an array."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         columns: list[tuple[str | None, Any]] = [(str(name), X[name]) for name in X.columns]
     else:
@@ -190,7 +190,7 @@ def _is_numeric(cell: Any) -> bool:
     try:
         float(cell)
     except (TypeError, ValueError):
-        return cell is None  # NaN in an array of floats
+        return cell is None  # None becomes NaN
     return True
 
 

@@ -22,13 +22,13 @@ Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
 def parameters(cls: T) -> T:
     """Generate an `__init__` that has the annotated attributes as parameters and stores them.
 
-    Type checkers see a dataclass. `help` and signatures look like those of scikit-learn's
-    estimators: defaults without annotations, and no attributes of the class.
+    For type checkers the class is a dataclass. In `help` and signatures it is like an estimator of
+    scikit-learn: defaults without annotations, and no class attributes.
     """
     before = set(vars(cls))
     dataclass(eq=False, repr=False, match_args=False)(cls)
     init = vars(cls)["__init__"]
-    # All that dataclass needed or added: defaults as class attributes, dunders, annotations.
+    # Attributes that dataclass used or added: defaults, special methods, annotations.
     made = {*(vars(cls).keys() - before), *init.__annotations__, "__annotations__"} - {"__init__"}
     for name in made & vars(cls).keys():
         delattr(cls, name)
@@ -56,7 +56,7 @@ def is_number(value: object) -> bool:
     real = isinstance(value, (int, float, np.integer, np.floating))
     try:
         return real and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
-    except OverflowError:  # a whole number beyond the floats
+    except OverflowError:  # an integer out of the range of floats
         return False
 
 
@@ -77,7 +77,7 @@ def is_not_negative(value: Any) -> bool:
 
 
 def is_flag(value: object) -> bool:
-    """Return whether a value is a bool; texts, which are all true, are refused."""
+    """Return whether a value is a bool (any non-empty string would be true)."""
     return isinstance(value, (bool, np.bool_))
 
 
@@ -86,7 +86,7 @@ COUNT: Rule = is_count, "a whole number of at least 1"
 
 
 def one_of(*allowed: str | None) -> Rule:
-    """Make a rule for one of a few names."""
+    """Return a rule for one of a few names."""
     names = ", ".join(map(repr, allowed))
     return (
         lambda value: isinstance(value, (str, type(None))) and value in allowed,
@@ -95,15 +95,16 @@ def one_of(*allowed: str | None) -> Rule:
 
 
 def named(names: Callable[[], Iterable[str]], otherwise: str, also: Callable[[Any], bool]) -> Rule:
-    """Make a rule for a name in a registry, which is read at each check, or another value.
+    """Return a rule for a name in a registry, which is read at each check, or another value.
 
     Parameters
     ----------
     names : callable
+        () -> names.
     otherwise : str
-        What else the parameter may be, as the message says it.
+        Description of other allowed values in the message.
     also : callable
-        Whether a value is that.
+        (value) -> whether it is one of these values.
     """
 
     def wanted() -> str:
@@ -113,7 +114,7 @@ def named(names: Callable[[], Iterable[str]], otherwise: str, also: Callable[[An
 
 
 def grid(holds: Callable[[Any], bool], wanted: str) -> Rule:
-    """Make a rule for a sequence of values that another rule allows."""
+    """Return a rule for a sequence of values that satisfy another rule."""
 
     def all_hold(values: Any) -> bool:
         listed = isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str)
@@ -123,6 +124,6 @@ def grid(holds: Callable[[Any], bool], wanted: str) -> Rule:
 
 
 def optional(rule: Rule, otherwise: str = "None") -> Rule:
-    """Make a rule for None or a value that another rule allows."""
+    """Return a rule for None or a value that satisfies another rule."""
     holds, wanted = rule
     return lambda value: value is None or holds(value), f"{wanted}, or {otherwise}"

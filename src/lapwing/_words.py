@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# What `str.strip` removes, and the invisible characters that web pages and converters leave.
+# Characters that `str.strip` removes, and invisible ones that web pages and converters insert.
 BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace()) + (
     "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 )
 
 
 def listed(words: Sequence[str], most: int, *, between: str = ", ") -> str:
-    """Write the first words, and how many there are beside them: "a, b and 3 more"."""
+    """Join the first words, with the number of the others: "a, b and 3 more"."""
     shown = between.join(words[:most])
     return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
 
 
 def quoted(names: Sequence[object], most: int = 8) -> str:
-    """Write the first names as Python does, and how many there are beside them."""
+    """Join the `repr` of the first names, with the number of the others."""
     return listed([repr(name) for name in names], most)
 
 

@@ -1,14 +1,14 @@
-"""Protocol of X on disk: rows that are read in blocks, and never all at once.
+"""Protocol of points on disk, which are read in blocks of rows.
 
     shape, dtype     (n, d), and float32 or float64
     blocks(n_rows)   one pass over X in blocks of n_rows rows, the last one may have fewer
     take(index)      rows by index, in any order, with repetitions
 
-Blocks and rows are C-contiguous arrays of `dtype` in native byte order, whatever is stored. Blocks
-have exactly the requested height, so that sums over them round as sums over an array in the blocks
-of `blocks_of`.
+Blocks and rows are C-contiguous arrays of `dtype` in native byte order, for any stored type. Blocks
+have exactly the requested height, so that sums over them have the same rounding errors as sums over
+an array in the blocks of `blocks_of`.
 
-A format is one file of this folder and one line in `lapwing._rows.registry`.
+A format is one file in this folder and one entry in `lapwing._rows.registry`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SLOW_BYTES = 2**28  # of shuffled rows, from which reading them is slow
 
 @runtime_checkable
 class Rows(Protocol):
-    """Points that are read in blocks of rows; see the module."""
+    """Points that are read in blocks of rows, see the module docstring."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -60,15 +60,15 @@ class Rows(Protocol):
 
 
 PointData: TypeAlias = Matrix | Rows
-"""Points that a fit or a function takes: an array, a sparse matrix, or rows that are read."""
+"""Points for fits and functions: an array, a sparse matrix, or rows on disk."""
 
 PointsLike: TypeAlias = ArrayLike | SparseMatrix | Rows | os.PathLike[str]
 """Points as users give them: also data frames, and files that `as_rows` opens."""
 
 
 def is_rows(X: object) -> TypeIs[Rows]:
-    """Return whether X is read in blocks, and not an array or a sparse matrix."""
-    # These first, because isinstance with a protocol takes a tenth of a millisecond.
+    """Return whether X is read in blocks instead of being an array or a sparse matrix."""
+    # Arrays first, because isinstance with a protocol takes a tenth of a millisecond.
     return not (isinstance(X, np.ndarray) or is_sparse(X)) and isinstance(X, Rows)
 
 
@@ -87,9 +87,9 @@ def blocks_of(
     X : ndarray or sparse of shape (n, d), or Rows
         Blocks of an array are views of it.
     bytes_per_row : int, optional
-        Memory of a row during the work; by default its bytes in X.
+        Memory for each row while a block is processed; by default its bytes in X.
     budget : int, optional
-        Largest number of bytes of a block.
+        Maximum number of bytes of a block.
     """
     if bytes_per_row is None:
         bytes_per_row = X.shape[1] * X.dtype.itemsize
@@ -109,7 +109,7 @@ def all_of(X: Rows) -> Array:
 
 
 def key_of(X: Rows) -> Any:
-    """Return a key of the identity of points: files, their states, and rows.
+    """Return a key that identifies points: files, their states, and rows.
 
     Rows of other classes are their own key.
     """
@@ -185,7 +185,7 @@ class ScaledRows:
         return self._scaled(self.source.take(index))
 
     def _scaled(self, block: Array) -> Array:
-        # In two steps, as `sklearn.preprocessing.StandardScaler` rounds.
+        # In two steps, with the rounding of `sklearn.preprocessing.StandardScaler`.
         values = np.subtract(block, self.mean, dtype=self.dtype, casting="same_kind")
         values /= self.scale.astype(self.dtype)
         return values
@@ -199,7 +199,7 @@ class Moments:
     ----------
     mean, variances : ndarray of shape (d,), float64
     low, high : ndarray of shape (d,)
-        Least and largest value, in the precision of the points.
+        Minimum and maximum, in the precision of the points.
     not_finite : tuple of int, or None
         Row and column of the first NaN or infinite value; the other moments are then invalid.
     """
@@ -239,8 +239,8 @@ def _pass_over(X: Rows) -> Moments:
         with np.errstate(over="ignore", invalid="ignore"):  # `check_magnitude` reports it
             own = block.mean(axis=0, dtype=np.float64)
             centred = block - own
-            # Update by the means of both parts, because the mean of the squares minus the square
-            # of the mean cancels for columns far from 0.
+            # Combine the moments of both parts, because the mean of the squares minus the square of
+            # the mean cancels for columns far from 0.
             step = own - mean
             squares += np.einsum("ij,ij->j", centred, centred) + step**2 * (n * b / (n + b))
             mean += step * (b / (n + b))

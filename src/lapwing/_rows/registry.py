@@ -61,8 +61,8 @@ def _npy(source: Any) -> Rows | None:
     return read_npy(Path(source)) if is_file and Path(source).suffix == ".npy" else None
 
 
-# Readers, tried in this order; they return None for sources of another format. A new format is a
-# file of this folder and a line here.
+# Readers, tried in this order; they return None for sources of another format. A new format is one
+# file in this folder and one entry here.
 FORMATS: dict[str, Callable[[Any], Rows | None]] = {
     "rows": _opened,
     "parquet": _parquet,
@@ -160,7 +160,7 @@ def _check_exists(source: object) -> None:
 
 
 def _is_path_list(X: object) -> bool:
-    """Return whether X is a list of Parquet files, and not of texts as features."""
+    """Return whether X is a list of Parquet files instead of a list of text features."""
     if not isinstance(X, list | tuple) or not X:
         return False
     return all(isinstance(x, os.PathLike | str) and Path(x).suffix in _PARQUET for x in X)

@@ -1,4 +1,4 @@
-"""Base of rows in files, which are read in whole pieces of the format and cut to blocks."""
+"""Base class of rows in files, which are read in chunks of the format and divided into blocks."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 class StoredRows(IndexedRows, ABC):
-    """Rows of files. Formats define the size of their pieces, and read a range of rows.
+    """Rows of files. Subclasses define the size of chunks, and read a range of rows.
 
     Attributes
     ----------
     files : FileStates
-        States of the files, compared before and after every pass.
+        States of the files, checked before and after every pass.
     piece : int
-        Rows of a chunk of the format, which is read as a whole.
+        Number of rows in a chunk of the format, which is read as a whole.
     """
 
     files: FileStates
@@ -103,7 +103,7 @@ class StoredRows(IndexedRows, ABC):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Return the identity of these rows: the files as they are, and what is read of them."""
+        """Return a key that identifies these rows: the states of the files, and the selection."""
         states = sorted((str(path), *state) for path, state in self.files.states.items())
         return type(self).__name__, self.name, self.shape, self.dtype.str, states
 
@@ -119,7 +119,7 @@ class StoredRows(IndexedRows, ABC):
         begin = 0
         for start in range(0, n, height):
             read = self._read_all(start, min(start + height, n))
-            # The first block begins with the rest of the piece before.
+            # The first block begins with the rest of the previous chunk.
             at = 0
             if len(rest):
                 at = min(n_rows - len(rest), len(read))
@@ -154,12 +154,12 @@ class StoredRows(IndexedRows, ABC):
 
     @property
     def _height(self) -> int:
-        """Rows that a pass reads at a time, in whole pieces."""
+        """Number of rows that a pass reads at a time, a multiple of the chunk."""
         n_pieces = READ_BYTES // max(1, self.piece * self.shape[1] * self.dtype.itemsize)
         return self.piece * max(1, n_pieces)
 
     def _ranges(self, wanted: Array) -> Iterator[tuple[int, int]]:
-        """Yield ranges of rows that cover the pieces of the wanted rows."""
+        """Yield ranges of rows that cover the chunks of the wanted rows."""
         pieces = np.unique(wanted // self.piece)
         most = max(1, self._height // self.piece)
         first = 0
@@ -177,7 +177,7 @@ class StoredRows(IndexedRows, ABC):
         except DataChangedError:
             raise
         except Exception:
-            self.files.check()  # a changed file explains other errors
+            self.files.check()  # as a changed file may be the cause of the error
             raise
         if read.shape != (stop - start, self.shape[1]):
             raise self.files.error(f"{self.name} holds fewer rows than before")

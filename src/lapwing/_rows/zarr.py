@@ -52,7 +52,7 @@ def read_zarr(path: Path) -> ZarrRows:
     Raises
     ------
     ValueError
-        If the folder holds no array, or its array does not have two dimensions.
+        If there is no array in the folder, or it does not have two dimensions.
     """
     zarr = require("zarr", extra="disk", purpose=f"reading {path}")
     try:
