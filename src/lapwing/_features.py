@@ -106,7 +106,7 @@ def refuse_gaps(X: Any, names: Any = None, *, pairwise: bool = False) -> None:
     values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
-            return  # detected by the sum, in one pass without a mask
+            return  # all values are finite; takes one pass and no mask
     missing = np.isnan(values)
     kind, wrong = ("NaN", missing) if missing.any() else ("infinity", np.isinf(values))
     if not wrong.any():

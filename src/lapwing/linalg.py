@@ -17,30 +17,30 @@ from lapwing._rows import PointData, is_rows, moments_of, rows_of
 
 Solve: TypeAlias = Callable[[Array], Array]
 
-_DECOMPOSED = 500
-# Multiplications of a product of some 4 ms, of which two threads save half; they start in 0.2 ms.
+_DECOMPOSED = 500  # largest order for which all eigenvalues are computed
+# Multiplications of a product of about 4 ms, of which two threads save half; starting them takes
+# 0.2 ms.
 _SHARED_WORK = 5_000_000
 _LANCZOS_STEPS = 12
-_LONG_ROW = 4096  # numbers of several rows that are treated as one
-_SHORT_ROWS = 50_000  # numbers up to which making long rows takes as long as it saves
-_TILE = 256  # edge of what is compared at once: fits the cache
-_MOST_TILES = 256  # all of them up to n = 5600
-_SAMPLE_ROWS = 1000  # whose median stands for that of all
-_DRAGGED = 100  # in squared distance to the centre, of most points: a digit of their distances
+_LONG_ROW = 4096  # entries of several short rows that are treated as one row
+_SHORT_ROWS = 50_000  # entries below which joining rows takes as long as it saves
+_TILE = 256  # edge of the tiles that are compared, which fit into the cache
+_MOST_TILES = 256  # all tiles up to n = 5600
+_SAMPLE_ROWS = 1000  # rows from which medians are computed
+_DRAGGED = 100  # ratio of median squared distances to mean and medians: a digit of distances
 
 
 def column_dot(a: Array, b: Array) -> Array:
     """Compute inner products of the columns of a and b, summed in float64.
 
-    A float32 sum over 10^4 points loses the digits in which directions of conjugate gradient
-    differ.
+    A float32 sum over 10^4 points loses the digits in which conjugate gradient directions differ.
     """
     if a.size < _SHORT_ROWS:
         return np.asarray(np.einsum("ij,ij->j", a, b, dtype=np.float64))
     total = np.zeros(a.shape[1])
     for long_a, long_b in _long_rows(a, b):
         sums = np.einsum("ij,ij->j", long_a, long_b, dtype=np.float64)
-        # Of long rows each number comes several times.
+        # Joined rows have several sums for each column.
         total += sums if len(sums) == len(total) else sums.reshape(-1, len(total)).sum(axis=0)
     return total
 
@@ -54,9 +54,9 @@ def consecutive_rows(matrix: Any, rows: slice) -> Any:
 
 
 class SharedRows:
-    """Products with a CSR matrix, whose rows are cut once into blocks that threads share.
+    """Products with a CSR matrix in threads, whose rows are divided into blocks once.
 
-    SciPy's kernels release the GIL but use one core. The sums of a row are added in their order,
+    SciPy's products release the GIL but use one core. The sum of a row is computed by one thread,
     so that results do not depend on the number of threads.
 
     Parameters
@@ -70,7 +70,7 @@ class SharedRows:
         self._parts = [consecutive_rows(matrix, rows) for rows in self._rows]
 
     def __matmul__(self, F: Array) -> Array:
-        """The product (n, c) with the columns of F (m, c)."""
+        """Compute the product (n, c) with F (m, c)."""
         if self._matrix.nnz * F.shape[1] < _SHARED_WORK:
             return np.asarray(self._matrix @ F)
         shape = (self._matrix.shape[0], F.shape[1])
@@ -103,11 +103,10 @@ def scaled_columns(block: Array, factors: Array, out: Array | None = None) -> Ar
 
 
 def _long_rows(a: Array, b: Array) -> list[tuple[Array, Array]]:
-    """Return views of two blocks with several rows joined to long ones, and the remaining rows.
+    """Return views of two blocks with several rows joined to one, and the remaining rows.
 
-    NumPy loops over rows where an operation differs by column: rows of ten numbers take two to
-    four times as long as long ones. Small blocks, and those that are not contiguous, stay
-    as they are.
+    NumPy loops over rows if an operation differs by column: short rows of ten numbers take two to
+    four times as long as long rows. Small and non-contiguous blocks are returned unchanged.
     """
     n, c = a.shape
     together = _LONG_ROW // max(c, 1)
@@ -122,8 +121,8 @@ def _long_rows(a: Array, b: Array) -> list[tuple[Array, Array]]:
 def product(A: Matrix, B: Array) -> Any:
     """Compute A @ B in the wider precision of both, without converting A.
 
-    NumPy would convert all of A. Matrices that are not arrays, such as row blocks on a cluster,
-    have products of their own.
+    NumPy would convert all of A. Other matrices, such as row blocks on a cluster, define their own
+    product.
     """
     if not isinstance(A, np.ndarray) or A.dtype == B.dtype:
         return A @ B
@@ -136,7 +135,7 @@ def product(A: Matrix, B: Array) -> Any:
 def column_variances(X: Any) -> Array:
     """Compute variances of the columns of points, without missing cells (NaN).
 
-    In two passes, as the mean square less the square of the mean cancels for columns far from 0.
+    In two passes, as the mean square minus the square of the mean cancels for columns far from 0.
 
     Parameters
     ----------
@@ -146,8 +145,7 @@ def column_variances(X: Any) -> Array:
     Returns
     -------
     ndarray of shape (d,), float64
-        Exactly 0 for a constant column, whatever its rounded mean; NaN for one without a finite
-        variance.
+        Exactly 0 for constant columns, in spite of rounding; NaN if the variance is not finite.
     """
     if is_rows(X):
         return moments_of(X).variances
@@ -179,11 +177,11 @@ def largest_value(X: PointData) -> float:
 def center_of(X: Any) -> Array:
     """Return a centre of points relative to which squared distances lose few digits.
 
-    |x - z|^2 = |x|^2 - 2 x'z + |z|^2 cancels the more the farther points lie from the origin. So
-    the centre is the mean. Where a few far rows drag the mean away from all others, and for sparse
-    points, it is the medians of the columns. Those are within a standard deviation of the mean,
-    too, and 0 in a column of which no more than half is stored: `shifted` points have at most
-    twice as many entries.
+    |x - z|^2 = |x|^2 - 2 x'z + |z|^2 loses more digits the farther the points are from the origin.
+    The centre is therefore the mean, or the medians of the columns if a few outliers move the mean
+    away from all other points, and for sparse points. Medians are within a standard deviation of
+    the mean, and 0 in columns with at most half of the entries stored, so that `shifted` points
+    have at most twice as many entries.
 
     Parameters
     ----------
@@ -205,7 +203,7 @@ def center_of(X: Any) -> Array:
 
 
 def medians(X: PointData) -> Array:
-    """Compute the medians of the columns in the precision of X, from at most a thousand points.
+    """Compute the medians of the columns, from at most 1000 points, in the precision of X.
 
     Parameters
     ----------
@@ -215,7 +213,7 @@ def medians(X: PointData) -> Array:
     if not is_sparse(sample):
         return np.asarray(np.median(sample, axis=0).astype(X.dtype))
     stored = np.bincount(sample.indices, minlength=X.shape[1])
-    crowded = np.flatnonzero(stored > sample.shape[0] / 2)  # all others have the median 0
+    crowded = np.flatnonzero(stored > sample.shape[0] / 2)  # the other columns have the median 0
     values = np.zeros(X.shape[1], dtype=X.dtype)
     if len(crowded):
         values[crowded] = np.median(sample[:, crowded].toarray(), axis=0)
@@ -223,7 +221,7 @@ def medians(X: PointData) -> Array:
 
 
 def spread_rows(X: PointData, most: int) -> Any:
-    """Select at most `most` of the points, evenly spaced."""
+    """Select at most `most` points, evenly spaced."""
     step = -(-X.shape[0] // most)
     if is_rows(X):
         return rows_of(X, np.arange(0, X.shape[0], step))
@@ -252,7 +250,7 @@ def shifted(X: PointData, center: Array) -> Any:
     if not len(moved):
         return X
     n = X.shape[0]
-    # Some of scikit-learn's loops know 32-bit indices only.
+    # Some functions of scikit-learn support 32-bit indices only.
     index = (
         np.int32 if max(X.nnz + n * len(moved), *X.shape) <= np.iinfo(np.int32).max else np.int64
     )
@@ -273,7 +271,7 @@ def equal_columns(A: Array) -> list[tuple[Array, Array]]:
 
 
 def spd_factor(H: Array) -> Solve:
-    """Factor a symmetric positive definite matrix as `spd_halves` does; it is overwritten."""
+    """Factor a symmetric positive definite matrix like `spd_halves`; it is overwritten."""
     forward, backward = spd_halves(H)
     return lambda u: backward(forward(u))
 
@@ -281,14 +279,14 @@ def spd_factor(H: Array) -> Solve:
 def spd_halves(H: Array) -> tuple[Solve, Solve]:
     """Return factors B and B' of H^-1 = B'B, as functions, for a positive definite matrix.
 
-    H is overwritten. A matrix that rounding has made indefinite is solved on the eigenvectors
-    whose eigenvalues are above rounding, which is the minimum-norm solution.
+    H is overwritten. If H is indefinite by rounding, the minimum-norm solution on the eigenvectors
+    with eigenvalues above rounding is used.
     """
     diagonal = np.diag(H).copy()
     try:
         lower, _ = sla.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError:
-        lower = np.triu(H, 1).T  # cho_factor wrote into the lower triangle only
+        lower = np.triu(H, 1).T  # cho_factor has overwritten the lower triangle only
         lower = lower + lower.T
         np.fill_diagonal(lower, diagonal)
         values, vectors = sla.eigh(lower, overwrite_a=True, check_finite=False)
@@ -314,7 +312,7 @@ def normal_matrix(Z: Matrix, weights: Array, *, bias: bool) -> Array:
     ----------
     Z : ndarray or sparse of shape (n, m)
     weights : ndarray of shape (n,)
-        The diagonal of D, not negative.
+        Diagonal of D, >= 0.
     bias : bool
         Whether Z has one more column, of ones.
 
@@ -328,7 +326,7 @@ def normal_matrix(Z: Matrix, weights: Array, *, bias: bool) -> Array:
         scaled = sp.diags_array(root) @ Z.astype(np.float64)
         H[:m, :m] = (scaled.T @ scaled).toarray()
     else:
-        # A copy, and its transpose times itself: BLAS then does half of the work.
+        # For the product of a matrix with its own transpose BLAS does half of the work (syrk).
         scaled = np.multiply(Z, root[:, None], dtype=np.float64)
         H[:m, :m] = scaled.T @ scaled
     if bias:
@@ -351,7 +349,7 @@ def summed_gram(parts: Iterable[Any], rows_of: Callable[[Any], Array], size: int
 
     def gram(part: Any) -> Array:
         B = rows_of(part)
-        return np.asarray(B.T @ B)  # itself, transposed: BLAS then does half of the work (syrk)
+        return np.asarray(B.T @ B)  # BLAS does half of the work (syrk)
 
     return summed(parts, gram, (size, size))
 
@@ -359,8 +357,8 @@ def summed_gram(parts: Iterable[Any], rows_of: Callable[[Any], Array], size: int
 def summed(parts: Iterable[Any], term_of: Callable[[Any], Array], shape: tuple[int, ...]) -> Array:
     """Sum terms for the parts of a matrix, each computed by one thread.
 
-    So the threads share all of the work, where those of BLAS share the products alone. The sum is
-    the same for any number of them: terms are added in their order.
+    All work is done in threads, while BLAS uses threads for products only. The sum does not depend
+    on the number of threads, as terms are added in order.
 
     Parameters
     ----------
@@ -384,7 +382,7 @@ def pivoted_cholesky(K: Array, tol: float) -> tuple[Array, Array]:
     -------
     F : ndarray of shape (n, r)
     pivots : ndarray of shape (r,)
-        Rows with which F[pivots] is lower triangular.
+        Rows for which F[pivots] is lower triangular.
     """
     factor, pivots, rank, _ = sla.lapack.dpstrf(K, lower=1, tol=tol)
     order = pivots - 1
@@ -396,7 +394,7 @@ def pivoted_cholesky(K: Array, tol: float) -> tuple[Array, Array]:
 def asymmetry_of(K: Matrix) -> tuple[float, float]:
     """Return the largest |K - K'| and |K|, for a large dense K in a sample of its tiles.
 
-    Looking at all of 12000 x 12000 would take as long as tens of products with it.
+    For all tiles of a 12000 x 12000 matrix it would take as long as tens of products.
     """
     if is_sparse(K):
         return float(abs(K - K.T).max()), float(abs(K).max())
@@ -409,12 +407,12 @@ def asymmetry_of(K: Matrix) -> tuple[float, float]:
     for rows, columns in pairs:
         tile = K[rows, columns]
         asymmetry = max(asymmetry, float(np.abs(tile - K[columns, rows].T).max()))
-        size = float(np.max([size, tile.max(), -tile.min()]))  # keeps NaN, which max loses
+        size = float(np.max([size, tile.max(), -tile.min()]))  # propagates NaN, unlike `max`
     return asymmetry, size
 
 
 def extreme_eigenvalues(K: Matrix) -> tuple[float, float]:
-    """Return the least and largest eigenvalue, by Lanczos estimates for a large matrix."""
+    """Return the smallest and largest eigenvalue, by Lanczos estimates for a large matrix."""
     n = K.shape[0]
     if n <= _DECOMPOSED:
         dense = K.toarray() if is_sparse(K) else K
@@ -425,12 +423,12 @@ def extreme_eigenvalues(K: Matrix) -> tuple[float, float]:
     for step in range(_LANCZOS_STEPS):
         basis[step] = q / np.linalg.norm(q)
         images[step] = q = (K @ basis[step].astype(K.dtype)).astype(np.float64)
-        # Twice, as what is left is rounding once the basis spans the range of a K of low rank, and
-        # a basis that is not orthonormal has eigenvalues of its own.
+        # Orthogonalised twice: if the basis spans the range of a K of low rank, the remainder is
+        # rounding error, and a basis that is not orthonormal would add spurious eigenvalues.
         once = q - basis[: step + 1].T @ (basis[: step + 1] @ q)
         q = once - basis[: step + 1].T @ (basis[: step + 1] @ once)
         if not np.linalg.norm(q) > np.linalg.norm(once) / 2:
-            break  # what is left is rounding: the basis spans the range
+            break  # the remainder is rounding error, as the basis spans the range
     compressed = basis[: step + 1] @ images[: step + 1].T
     ritz = sla.eigvalsh((compressed + compressed.T) / 2, check_finite=False)
     return min(float(ritz[0]), float(K.diagonal().min())), float(ritz[-1])

@@ -38,7 +38,7 @@ class Problem:
     index : ndarray of shape (l,)
         Vertex of each observation.
     observed : ndarray of shape (l,)
-        First row that carries each observation.
+        First row with each observation.
     targets : ndarray of shape (l, c)
     weights : ndarray of shape (l,)
         Positive.
@@ -64,7 +64,7 @@ class Problem:
 
     @property
     def labeled(self) -> Array:
-        """Mask of the vertices that carry an observation."""
+        """Mask of the vertices with an observation."""
         mask = np.zeros(self.n_points, dtype=bool)
         mask[self.index] = True
         return mask
