@@ -1,4 +1,4 @@
-"""Rows that fit words and filters, in the order of the table."""
+"""Search for rows by words and filters."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from lapwing._label.words import RequestError
 from lapwing._report.rows import feature_values
 from lapwing._tables.tables import Table
 
-# Of the model's own probability, as the page shows it.
+# Limits of the probability of the model, as shown on the page.
 _SURE = 0.9
 _BY = ("given", "predicted", "either")
 
 
 class Wish(NamedTuple):
-    """What rows are looked for; all of it must be met.
+    """Search conditions, all of which must be met.
 
     Attributes
     ----------
     words : str
-        Each is part of the row's id, text or other columns of words, in any case; or
-        ``column=value``, for numbers too.
+        Words to be found in the id, text or other text columns of a row, ignoring case; or
+        ``column=value``, also for numbers.
     label : str or None
-        A class.
+        Class.
     by : {'given', 'predicted', 'either'}
-        Who says the class.
+        Whether `label` is the given or the predicted class.
     state : str
         One of `STATES`, or empty.
     """
@@ -45,14 +45,14 @@ class Wish(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The rows at one moment.
+    """Snapshot of the rows.
 
     Attributes
     ----------
     history : History
     answers : Answers or None
     lists : mapping of str to collection of int
-        Rows of the lists of the page: suggested, doubted, flagged, skipped.
+        Rows of the lists on the page: suggested, suspicious, flagged, skipped.
     """
 
     history: History
@@ -60,7 +60,7 @@ class View:
     lists: Mapping[str, Collection[int]]
 
     def listed(self, name: str) -> NDArray[np.bool_]:
-        """Mask of the rows of a list."""
+        """Return the mask of the rows of a list."""
         mask = np.zeros(len(self.history.codes), dtype=bool)
         mask[list(self.lists.get(name, ()))] = True
         return mask
@@ -90,7 +90,7 @@ STATES: dict[str, Callable[[View], NDArray[np.bool_]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Finder:
-    """Finds rows of a table; any thread may ask.
+    """Search in the rows of a table; can be used from any thread.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Finder:
         Raises
         ------
         RequestError
-            If nothing is wished for, or there is no such class, state or side.
+            If there is no condition, or an unknown class, state or value of `by`.
         """
         if not wish.words.strip() and wish.label is None and not wish.state:
             raise RequestError("Type some words, or choose a class or a kind of rows.")
@@ -142,7 +142,7 @@ class Finder:
 
     @cached_property
     def _folded(self) -> list[str]:
-        """What is read of each row, in small letters: its id, its text and its other columns."""
+        """Return the searched text of each row in lower case: id, text and other columns."""
         parts = [[str(name) for name in self.table.ids.tolist()]]
         if self.texts is not None:
             parts.append([str(text or "") for text in self.texts.tolist()])
@@ -152,17 +152,17 @@ class Finder:
                 for row, text in zip(cells.rows.tolist(), cells.texts.tolist(), strict=True):
                     column[row] = str(text)
                 parts.append(column)
-        # A line break is in no word: words never reach over two columns.
+        # Words contain no line break, so they cannot match across columns.
         return ["\n".join(row).casefold() for row in zip(*parts, strict=True)]
 
     @cached_property
     def _columns(self) -> dict[str, str]:
-        """Names of the columns by their small letters."""
+        """Names of the columns by their lower-case form."""
         names = self.table.originals or self.table.feature_names
         return {str(name).casefold(): name for name in names}
 
     def _with_value(self, name: str, value: str) -> NDArray[np.bool_]:
-        """Rows whose number in a column is this one, or whose text is."""
+        """Return the rows whose value in a column equals a number or text."""
         cells, rows = self.table.originals.get(name), np.arange(len(self.table.ids))
         if cells is None:
             place = list(self.table.feature_names).index(name)

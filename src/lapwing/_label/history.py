@@ -1,4 +1,4 @@
-"""History of the labels: a sequence of steps that can be undone. Pure."""
+"""History of the labels: an immutable sequence of steps that can be undone."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NO_CODE = -1
 
 
 class Renaming(NamedTuple):
-    """Another name for a class, whose rows keep it.
+    """Renaming of a class.
 
     Attributes
     ----------
     code : int
     before, name : str
-        What it was called until then, and what it is called.
+        Previous and new name.
     """
 
     code: int
@@ -32,27 +32,27 @@ class Renaming(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A step: labels that were given together, or a new name for a class.
+    """Step: labels that were given together, or a new name for a class.
 
     Attributes
     ----------
     number : int
-        Its place among all batches, from 1.
+        Number among all batches, from 1.
     rows : ndarray of int
-        Each once.
+        Distinct rows.
     codes : ndarray of int
-        Their classes; `NO_CODE` takes a label away.
+        Classes of the rows; `NO_CODE` removes a label.
     by : {'user', 'model'}
-        Whose answer it was; the user gave it in any case.
+        Source of the label: typed by the user, or a prediction that the user accepted.
     time : str
-        When, ISO 8601 in UTC.
+        Time, ISO 8601 in UTC.
     renaming : Renaming or None
-        Of a batch without rows.
+        Renaming, for a batch without rows.
     asked : bool
-        Whether it is the answer to a row of the queue.
+        Whether the row was in the queue.
     checked : tuple of (int, int)
-        Check rows among its rows, and the codes that the model gave them before; `NO_CODE` where
-        it had no answer.
+        Check rows among the rows, and their predicted codes before the label; `NO_CODE` if there
+        was no prediction.
     """
 
     number: int
@@ -67,24 +67,24 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Batches upon the labels that the table had, and what follows from them.
+    """Initial labels and batches, with the resulting labels.
 
     Attributes
     ----------
     base : ndarray of int of shape (n,)
-        Codes of the labels that the table had.
+        Codes of the labels of the table.
     codes : ndarray of int of shape (n,)
-        The labels now.
+        Codes of the current labels.
     classes : tuple of str
-        In the order of their appearance; their places are the codes.
+        Classes in the order of appearance; the positions are the codes.
     first_names : tuple of str
-        What they were called when they appeared.
+        Initial names of the classes.
     batches : tuple of Batch
-        All of them, those that were taken back too.
+        All batches, including those that were undone.
     taken_back : frozenset of int
-        Numbers of these.
+        Numbers of batches that were undone.
     named : frozenset of int
-        Codes of classes that were there before any step, or were named without a row.
+        Codes of classes that existed before any step, or were added without a row.
     dropped : frozenset of int
         Codes of classes that were deleted, or merged with another one.
     """
@@ -100,18 +100,18 @@ class History:
 
     @classmethod
     def begin(cls, base: NDArray[np.int32], classes: Sequence[str] = ()) -> History:
-        """The history before anything was done."""
+        """Return the initial history."""
         named = frozenset(range(len(classes)))
         return cls(base, base, tuple(classes), tuple(classes), named=named)
 
     @property
     def last(self) -> Batch | None:
-        """The last batch that was not taken back."""
+        """Last batch that has not been undone."""
         return next((b for b in reversed(self.batches) if b.number not in self.taken_back), None)
 
     @cached_property
     def hidden(self) -> frozenset[int]:
-        """Codes of classes without a label that no step has left, or that were dropped."""
+        """Codes of classes that have disappeared with an undone step, or were dropped."""
         there = set(self.named)
         for batch in self.batches:
             if batch.number not in self.taken_back:
@@ -121,12 +121,12 @@ class History:
 
     @property
     def n_asked(self) -> int:
-        """How many rows of the queue were answered, those that were taken back left out."""
+        """Number of labelled rows of the queue, without those that were undone."""
         return sum(b.asked for b in self.batches if b.number not in self.taken_back)
 
     @property
     def changes_the_table(self) -> bool:
-        """Whether a row has another label than in the table, or none any more."""
+        """Whether the label of some row differs from that in the table."""
         had = self.base != NO_CODE
         pairs = zip(self.classes, self.first_names, strict=True)
         other_name = np.array([now != first for now, first in pairs], dtype=bool)
@@ -134,19 +134,19 @@ class History:
         return bool(moved.any() or other_name[self.base[had]].any())
 
     def code(self, name: str) -> int | None:
-        """The class of a name; 1 and 1.0 are one, as in tables. None if there is none."""
+        """Return the class of a name (1 and 1.0 are equal, as in tables); None if unknown."""
         if name in self.classes:
             return self.classes.index(name)
         return next((k for k, known in enumerate(self.classes) if same_label(name, known)), None)
 
     def with_class(self, name: str) -> History:
-        """The same with one more class; with as many if it is there."""
+        """Add a class, unless it exists."""
         if self.code(name) is not None:
             return self
         return replace(self, classes=(*self.classes, name), first_names=(*self.first_names, name))
 
     def naming(self, code: int, *, there: bool) -> History:
-        """The same with a class that is there without a label, or not."""
+        """Set whether a class exists without a label."""
         if there:
             return replace(self, named=self.named | {code}, dropped=self.dropped - {code})
         return replace(self, named=self.named - {code}, dropped=self.dropped | {code})
@@ -160,7 +160,7 @@ class History:
         asked: bool = False,
         checked: tuple[tuple[int, int], ...] = (),
     ) -> History:
-        """The same with one more batch."""
+        """Add a batch."""
         number = len(self.batches) + 1
         batch = Batch(number, rows, codes, by, time, asked=asked, checked=checked)
         now = self.codes.copy()
@@ -168,12 +168,12 @@ class History:
         return replace(self, batches=(*self.batches, batch), codes=now)
 
     def with_name(self, code: int, name: str, time: str = "") -> History:
-        """The same with another name for a class, which is one more batch.
+        """Add a batch that renames a class.
 
         Raises
         ------
         ValueError
-            If another class is called so.
+            If another class has this name.
         """
         renaming = Renaming(code, self.classes[code], name)
         none = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int32)
@@ -183,14 +183,14 @@ class History:
         return replace(self, batches=batches, classes=classes)
 
     def without(self, number: int) -> History:
-        """The same with a batch taken back: its rows have the labels that the others give them.
+        """Undo a batch: its rows have the labels of the other batches.
 
         Raises
         ------
         KeyError
-            If there is no such batch, or it was taken back before.
+            If there is no such batch, or it has been undone before.
         ValueError
-            If it is a renaming, and another class is called so by now.
+            If it is a renaming, and another class has the previous name now.
         """
         if not 1 <= number <= len(self.batches) or number in self.taken_back:
             raise KeyError(number)
@@ -203,24 +203,24 @@ class History:
         return replace(self, taken_back=taken_back, codes=codes, classes=classes)
 
     def counts(self) -> dict[str, int]:
-        """How many labels each class has."""
+        """Count the labels of each class."""
         found = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
         return dict(zip(self.classes, found.tolist(), strict=True))
 
     def names(self) -> NDArray[Any]:
-        """The labels as texts, empty where there is none."""
+        """Return the labels as texts, empty for unlabelled rows."""
         return np.array([*self.classes, ""], dtype=object)[self.codes]
 
 
 def _named(
     first_names: Sequence[str], batches: Sequence[Batch], taken_back: frozenset[int]
 ) -> tuple[str, ...]:
-    """The names of the classes after all renamings that stand.
+    """Return the names of the classes after all renamings that were not undone.
 
     Raises
     ------
     ValueError
-        If two of them are the same.
+        If two names are equal.
     """
     names, touched = list(first_names), set()
     for batch in batches:

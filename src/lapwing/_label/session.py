@@ -1,12 +1,12 @@
 """Labelling session: journal and history behind one lock, with a version.
 
-A label is in the journal before it counts here. `lapwing._label.model` learns the labels, and
-`lapwing._label.view` says what the page shows of them.
+Labels are written to the journal before they are used. `lapwing._label.model` learns the labels,
+and `lapwing._label.view` computes what the page shows.
 
-The queue asks hard rows, which say nothing of how often the model errs on the others. So one row in
-`one_in` is a check row, drawn at random from all rows without a label, and the error is estimated
-from check rows alone. Each is asked until it has a label: leaving out those that a user would
-rather not answer would bias the sample.
+Suggested rows are harder than others, so errors on them do not estimate the error rate. Therefore
+one row in `one_in` is a check row, drawn at random from all unlabelled rows, and the error is
+estimated from check rows only. A check row is suggested until it is labelled: omitting rows that a
+user skips would bias the sample.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _UNKNOWN = {"error": None, "low": None, "high": None}
 
 
 class Event(NamedTuple):
-    """Something has changed: which part, and of which version it is now."""
+    """Change of a part, with its new version."""
 
     version: int
     part: str
 
 
 class Receipt(NamedTuple):
-    """A batch that is on the disk."""
+    """Batch that has been written to disk."""
 
     version: int
     batch: int
@@ -65,20 +65,20 @@ class Receipt(NamedTuple):
 
 
 class Session:
-    """A table that is being labelled; any thread may use it.
+    """Labelling session of a table; can be used from any thread.
 
     Parameters
     ----------
     material : Material
     journal : Journal or None
-        Where the labels are kept; None keeps them in memory alone.
+        File of the labels; None keeps them in memory only.
     neighbor_map : bool, default=False
-        Whether a map of neighbours is made beside, see `lapwing._label.mapping`.
+        Whether to compute a neighbour map as well, see `lapwing._label.mapping`.
 
     Raises
     ------
     JournalError
-        If the journal holds what this table cannot have.
+        If the journal contradicts the table.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class Session:
         self._history = _beginning(material, {})
         self._checks = self._first_checks()
         self._target: float | None = None
-        self._offered: set[int] = set()  # rows of the queue: a label for one answers it
-        self._queued: list[int] = []  # the queue as it was shown last
+        self._offered: set[int] = set()  # rows that have been in the queue
+        self._queued: list[int] = []  # the queue as last shown
         self._marks: dict[str, set[int]] = {kind: set() for kind in MARKS}
         self._finder = Finder(material.table, material.texts)
         self._version = 0
@@ -113,21 +113,21 @@ class Session:
         self._maps = Maps(material, lambda: self._model.point_graph.eigenmap())
         self._model.learn(self._task())
 
-    # What is asked
+    # Queries
 
     @property
     def version(self) -> int:
-        """How many changes there were."""
+        """Number of changes."""
         return self._version
 
     @property
     def history(self) -> History:
-        """The labels and how they came."""
+        """History of the labels."""
         return self._history
 
     @property
     def answers(self) -> Answers | None:
-        """Return the answers of the model; None before the first fit."""
+        """Return the predictions of the model; None before the first fit."""
         return self._model.learnt.answers
 
     def state(self) -> dict[str, Any]:
@@ -164,28 +164,28 @@ class Session:
         }
 
     def map(self, key: str) -> bytes:
-        """The places of the rows that are shown, as `as_bytes` writes them.
+        """Return the coordinates of the rows shown, in the format of `as_bytes`.
 
         Raises
         ------
         RequestError
-            If there is no such map, or not yet.
+            If the map does not exist, or not yet.
         """
         return self._maps.draw(key)
 
     def colours(self) -> tuple[int, int, bytes]:
-        """The version, that of the model, and the classes of the rows that are shown."""
+        """Return the version, that of the model, and the classes of the rows shown."""
         with self._lock:
             version, learnt, given = self._version, self._model.learnt, self._history.codes
         return version, learnt.version, colours_of(given, learnt.answers, self._maps.shown)
 
     def rows(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """Return some rows as people see them.
+        """Return some rows for display.
 
         Raises
         ------
         RequestError
-            If there is no such row.
+            If a row does not exist.
         """
         self._check_rows(rows)
         with self._lock:
@@ -194,7 +194,7 @@ class Session:
         return rows_of(rows, self.material, history, answers, flagged)
 
     def find(self, wish: Wish) -> list[int]:
-        """Rows that fit words and filters, see `Finder.find`."""
+        """Find rows by words and filters, see `Finder.find`."""
         with self._lock:
             learnt = self._model.learnt
             lists = {
@@ -207,17 +207,17 @@ class Session:
         return self._finder.find(wish, view)
 
     def image(self, row: int) -> tuple[str, bytes]:
-        """The picture of a row, see `Material.image`."""
+        """Return the image of a row, see `Material.image`."""
         self._check_rows([row])
         return self.material.image(row)
 
     def suggest(self, k: int, skipped: Sequence[int] = ()) -> list[int]:
-        """Rows to label next, without those that were skipped; check rows are among them.
+        """Return rows to label next, including check rows but no skipped rows.
 
         Raises
         ------
         RequestError
-            If the graph is not there yet, or a row is none.
+            If the graph has not been computed yet, or a row does not exist.
         """
         self._check_rows(skipped)
         if not 1 <= k <= MOST_SUGGESTED:
@@ -227,11 +227,11 @@ class Session:
         return self._queue(self._model.suggest(answers, codes, k, skipped), k, skipped)
 
     def labels(self) -> NDArray[Any]:
-        """The label of each row as text, empty where there is none."""
+        """Return the label of each row as text, empty for unlabelled rows."""
         return self._history.names()
 
     def chosen(self) -> NDArray[Any]:
-        """How the row of each label was chosen; empty for the user's choice and without a label."""
+        """Return how each labelled row was chosen; empty if by the user, and for other rows."""
         with self._lock:
             history, checks = self._history, self._checks
         found = np.full(self.material.n, "", dtype=object)
@@ -242,17 +242,17 @@ class Session:
         found[history.codes == NO_CODE] = ""
         return found
 
-    # What is done
+    # Commands
 
     def give(self, rows: Sequence[int], label: str | None) -> Receipt:
-        """Give rows a label, or take theirs away; it is on the disk when this returns.
+        """Label rows, or remove their labels; written to disk before this returns.
 
         Raises
         ------
         RequestError
-            If a row is none or given twice, or tables cannot hold the label.
+            If a row does not exist or is given twice, or the label is invalid in tables.
         JournalError
-            If the disk does not take it.
+            If the journal cannot be written.
         """
         at = self._distinct(rows)
         with self._lock:
@@ -265,21 +265,21 @@ class Session:
             return self._add(history, at, codes, "user")
 
     def take(self, rows: Sequence[int], model_version: int | None = None) -> Receipt:
-        """Give rows the classes that the model says; those that have a label keep it.
+        """Label unlabelled rows with their predicted classes.
 
         Parameters
         ----------
         rows : sequence of int
         model_version : int, optional
-            Of the answers that the user saw.
+            Version of the predictions that the user saw.
 
         Raises
         ------
         RequestError
-            As `give`; or if the model says nothing yet, or something else by now, or all rows
-            have labels.
+            As for `give`, or if there are no predictions yet, they have changed, or all rows are
+            labelled.
         JournalError
-            If the disk does not take it.
+            If the journal cannot be written.
         """
         at = self._distinct(rows)
         with self._lock:
@@ -293,7 +293,7 @@ class Session:
                     "The model has learnt more since you looked. Look at its new answers first.",
                     409,
                 )
-            # A lasso goes around labelled rows too, and who labelled them knows better.
+            # A lasso may include labelled rows, whose labels are kept.
             at = at[self._history.codes[at] == NO_CODE]
             if not len(at):
                 raise RequestError(
@@ -304,14 +304,14 @@ class Session:
             return self._add(self._history, at, codes, "model")
 
     def undo(self, batch: int | None = None) -> Receipt:
-        """Take a batch back, by default the last that was not taken back.
+        """Undo a batch, by default the last one that has not been undone.
 
         Raises
         ------
         RequestError
             If there is none.
         JournalError
-            If the disk does not take it.
+            If the journal cannot be written.
         """
         with self._lock:
             last = self._history.last
@@ -334,14 +334,14 @@ class Session:
             return Receipt(self._version, number, len(history.batches[number - 1].rows))
 
     def add_class(self, name: str) -> int:
-        """Make a class known before it has a row; returns the version.
+        """Add a class without rows; return the version.
 
         Raises
         ------
         RequestError
-            If tables cannot hold such a label.
+            If the label is invalid in tables.
         JournalError
-            If the disk does not take it.
+            If the journal cannot be written.
         """
         with self._lock:
             history, code = self._knowing(self._history, check_class_name(name))
@@ -351,14 +351,14 @@ class Session:
             return self._version
 
     def drop_class(self, name: str, into: str | None = None) -> Receipt:
-        """Delete a class: its rows get another one, or lose their label; a step if it has rows.
+        """Delete a class: its rows get another class or become unlabelled; a step if it has rows.
 
         Raises
         ------
         RequestError
             If there is no such class.
         JournalError
-            If the disk does not take it.
+            If the journal cannot be written.
         """
         with self._lock:
             history = self._history
@@ -378,14 +378,14 @@ class Session:
             return self._add(history, rows, np.full(len(rows), new, dtype=np.int32), "user")
 
     def rename_class(self, before: str, name: str) -> Receipt:
-        """Give a class another name; its rows keep it. It is on the disk when this returns.
+        """Rename a class; written to disk before this returns.
 
         Raises
         ------
         RequestError
-            If there is no such class, another one is called so, or tables cannot hold such a label.
+            If there is no such class, the name is used by another one, or is invalid in tables.
         JournalError
-            If the disk does not take it.
+            If the journal cannot be written.
         """
         name = check_class_name(name)
         with self._lock:
@@ -406,14 +406,14 @@ class Session:
             return Receipt(self._version, batch.number, 0)
 
     def mark(self, rows: Sequence[int], kind: str, on: bool = True) -> int:
-        """Flag rows to come back to, or note that they were passed over; returns the version.
+        """Mark rows as flagged or skipped; return the version.
 
         Raises
         ------
         RequestError
-            If a row is none or given twice, or there is no such mark.
+            If a row does not exist or is given twice, or the mark is unknown.
         JournalError
-            If the disk does not take it.
+            If the journal cannot be written.
         """
         at = self._distinct(rows).tolist()
         if kind not in MARKS:
@@ -425,12 +425,12 @@ class Session:
             return self._version
 
     def aim(self, target: float | None) -> int:
-        """Set the share of wrong answers at which labelling can stop; returns the version.
+        """Set the error rate at which labelling can stop; return the version.
 
         Raises
         ------
         JournalError
-            If the disk does not take it.
+            If the journal cannot be written.
         """
         with self._lock:
             self._write({"target": target})
@@ -439,7 +439,7 @@ class Session:
             return self._version
 
     def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
-        """Hear of all changes from now on, in any thread; returns what ends it."""
+        """Subscribe to changes, which are reported in any thread; return a function to end it."""
         with self._lock:
             self._listeners.append(listener)
 
@@ -450,22 +450,22 @@ class Session:
         return end
 
     def wait(self, version: int | None = None, seconds: float = 60.0) -> bool:
-        """Wait until the model has learnt a version, by default the newest; whether in time."""
+        """Wait until the model has learnt a version (default: the newest); return if in time."""
         wanted = self._version if version is None else version
         return self._model.wait(wanted, seconds)
 
     def rest(self, seconds: float = 60.0) -> bool:
-        """Wait until nothing is left to be worked out; whether that was in time."""
+        """Wait until all computations are done; return whether it was in time."""
         if not self._model.rest(seconds):
             return False
         return self._mapping is None or self._mapping.wait(seconds)
 
     def say_goodbye(self) -> None:
-        """Tell all listeners that nothing comes any more."""
+        """Notify all listeners of the end."""
         self._emit(CLOSED, self._version)
 
     def close(self) -> None:
-        """End the threads and let others open the journal."""
+        """Stop the threads and release the journal."""
         if self._mapping is not None:
             self._mapping.close()
         self._model.close()
@@ -473,7 +473,7 @@ class Session:
             if self._journal is not None:
                 self._journal.close()
 
-    # How it is done
+    # Implementation
 
     def _add(
         self, history: History, rows: NDArray[np.intp], codes: NDArray[np.int32], by: str
@@ -507,7 +507,7 @@ class Session:
         self._marks[kind] = self._marks[kind] | set(rows) if on else self._marks[kind] - set(rows)
 
     def _open(self, kind: str) -> list[int]:
-        """Rows with a mark that have no label."""
+        """Return the unlabelled rows with a mark."""
         codes = self._history.codes
         return sorted(row for row in self._marks[kind] if codes[row] == NO_CODE)
 
@@ -518,7 +518,7 @@ class Session:
         return Checks.begin(self._history.base, random_labels=self.material.random_labels)
 
     def _queue(self, suggested: Sequence[int], k: int, skipped: Sequence[int] = ()) -> list[int]:
-        """Suggested rows with check rows among them; more of these are drawn where they run out."""
+        """Merge suggested rows with check rows; more check rows are drawn if necessary."""
         with self._lock:
             codes = self._history.codes
             done = looks_done(self._target, self._model.learnt.advice.estimate)
@@ -528,7 +528,7 @@ class Session:
             pending = [row for row in self._checks.pending(codes) if row not in passed]
             more = self._checks.drawn(codes, max(0, int(places.sum()) - len(pending)))
             if more:
-                with suppress(JournalError):  # else a start again would not know of them
+                with suppress(JournalError):  # so that a later session has the same check rows
                     self._write({"check": list(more)})
                     self._checks = self._checks.with_rows(more)
                     pending += [row for row in more if row not in passed]
@@ -538,7 +538,7 @@ class Session:
             return rows
 
     def _heard(self, part: str, version: int) -> None:
-        """Pass on what the model tells; the map of neighbours begins as soon as it has a graph."""
+        """Report changes of the model; start the neighbour map as soon as it has a graph."""
         if part == "ready" and self._mapping is not None:
             self._mapping.begin(self._model.point_graph, self.material.points)
         self._emit(part, version)
@@ -554,7 +554,7 @@ class Session:
             listener(Event(version, part))
 
     def _knowing(self, history: History, name: str) -> tuple[History, int]:
-        """The history with this class, and its code."""
+        """Return the history with this class, and its code."""
         after = history.with_class(name)
         if len(after.classes) > MOST_CLASSES:
             raise RequestError(
@@ -565,7 +565,7 @@ class Session:
         return after, code
 
     def _replay(self, journal: Journal) -> None:
-        """Do again what the journal holds."""
+        """Replay the journal."""
         n = self.material.n
         try:
             self._history = _beginning(self.material, renamed_from(journal.records, n))
@@ -595,11 +595,11 @@ class Session:
             ) from None
 
     def _keep_point(self, task: Task, answers: Answers, estimate: Estimate | None) -> None:
-        """One more point of the curve, which a restart finds again if the disk takes it."""
+        """Add a point to the curve, and write it to the journal if possible."""
         n_classes = len(task.history.classes)
         n_labels = int(np.count_nonzero(task.history.codes >= 0))
         with self._lock:
-            classes = self._history.classes[:n_classes]  # as they are called by now
+            classes = self._history.classes[:n_classes]  # by their present names
             measured = _UNKNOWN if estimate is None else vars(estimate)
             point = {"n_labels": n_labels, **measured, "volumes": volumes(answers, classes)}
             if self._curve.get(n_labels) == point:
@@ -629,7 +629,7 @@ class Session:
 def _renamed(
     curve: dict[int, dict[str, Any]], before: Sequence[str], now: Sequence[str]
 ) -> dict[int, dict[str, Any]]:
-    """The volumes of a curve by the names that the classes have now."""
+    """Return the volumes of a curve by the present names of the classes."""
     if tuple(now[: len(before)]) == tuple(before):
         return curve
     names = dict(zip(before, now, strict=False))
@@ -643,7 +643,7 @@ def _renamed(
 
 
 def _beginning(material: Material, first_names: Mapping[str, str]) -> History:
-    """The labels of the table, before the journal, which renames classes from their first names."""
+    """Return the history of the table's labels, to which the journal is applied."""
     table = material.table
     given = np.where(table.labeled, table.y, "").astype(object).tolist()
     names = [first_names.get(str(name), str(name)) for name in given]
@@ -659,8 +659,8 @@ def _brief(number: int) -> str:
 
 
 _SEED = 0
-# Least number of check rows that say whether the target may be met: of four, a model with a fifth
-# of wrong answers misses none in two cases of five.
+# Minimum number of check rows to judge whether the target may be met: with four, a model with an
+# error rate of 20 % has no errors in two of five cases.
 _ENOUGH = 5
 
 
@@ -673,9 +673,9 @@ class Checks:
     order : ndarray of int of shape (n,)
         Order in which rows are drawn.
     rows : tuple of int
-        Those that were drawn so far.
+        Rows that have been drawn.
     base : ndarray of int
-        Rows whose labels the table had, where these count as drawn at random.
+        Rows labelled in the table, if these were drawn at random.
     """
 
     order: NDArray[np.intp]
@@ -684,33 +684,33 @@ class Checks:
 
     @classmethod
     def begin(cls, codes: NDArray[np.int32], *, random_labels: bool) -> Checks:
-        """No row is drawn; the labels of the table count if they were drawn at random."""
+        """Return the state before any draw; labels of the table count if drawn at random."""
         order = np.random.default_rng(_SEED).permutation(len(codes))
         base = np.flatnonzero(codes != NO_CODE) if random_labels else np.empty(0, dtype=np.intp)
         return cls(order, (), base)
 
     def pending(self, codes: NDArray[np.int32]) -> list[int]:
-        """Rows that were drawn and have no label yet."""
+        """Return drawn rows without a label."""
         return [row for row in self.rows if codes[row] == NO_CODE]
 
     def answered(self, codes: NDArray[np.int32]) -> NDArray[np.intp]:
-        """Rows that were drawn and have a label."""
+        """Return drawn rows with a label."""
         rows = np.concatenate([self.base, np.array(self.rows, dtype=np.intp)])
         return rows[codes[rows] != NO_CODE]
 
     def drawn(self, codes: NDArray[np.int32], k: int) -> tuple[int, ...]:
-        """The next k rows to draw; fewer where there are no more without a label."""
+        """Return the next k rows to draw; fewer if no more are unlabelled."""
         free = codes == NO_CODE
         free[list(self.rows)] = False
         return tuple(self.order[free[self.order]][:k].tolist())
 
     def with_rows(self, rows: Sequence[int]) -> Checks:
-        """The same with more rows that are drawn.
+        """Add drawn rows.
 
         Raises
         ------
         ValueError
-            If one is not a row, or was drawn before.
+            If a row does not exist or has been drawn before.
         """
         known = (*self.rows, *rows)
         if len(set(known)) < len(known) or not set(rows) <= set(range(len(self.order))):
@@ -719,7 +719,7 @@ class Checks:
 
 
 def check_places(n_asked: int, k: int, one_in: int) -> NDArray[np.bool_]:
-    """Mask of check rows among the next k to ask: one in `one_in`, at a random place."""
+    """Return the mask of check rows among the next k rows: one in `one_in`, at a random place."""
     numbers = np.arange(n_asked, n_asked + k)
     blocks = numbers // one_in
     draws = {b: np.random.default_rng([_SEED, b]).integers(one_in) for b in blocks.tolist()}
@@ -735,9 +735,9 @@ def mixed(suggested: Sequence[int], checks: Sequence[int], places: NDArray[np.bo
 
 
 def looks_done(target: float | None, estimate: Estimate | None) -> bool:
-    """Whether the check rows so far are as right as the target wants.
+    """Return whether the errors on the check rows so far are within the target.
 
-    Then asking check rows alone is the quickest way to confirm it.
+    Then suggesting check rows only is the fastest way to confirm it.
     """
     return (
         target is not None

@@ -1,4 +1,4 @@
-"""The state of a session as JSON and bytes for the page. Pure: nothing is changed."""
+"""State of a session as JSON and bytes for the page; pure functions."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _NOBODY = 65535
 
 
 class Moment(NamedTuple):
-    """A session at one moment.
+    """Snapshot of a session.
 
     Attributes
     ----------
     version : int
     history : History
     learnt : Learnt
-        Never of later labels than the history.
+        Snapshot of the model, not of later labels than the history.
     curve : mapping of int to dict
         Estimated errors by numbers of labels.
     target : float or None
-        Share of wrong answers at which labelling can stop.
+        Error rate at which labelling can stop.
     checks_alone : bool
-        Whether only check rows are asked.
+        Whether only check rows are suggested.
     """
 
     version: int
@@ -76,7 +76,7 @@ def state_of(moment: Moment, material: Material) -> dict[str, Any]:
 
 
 def colours_of(given: NDArray[np.int32], answers: Answers | None, rows: NDArray[np.intp]) -> bytes:
-    """The classes of some rows: how many, those given, those predicted, and how sure."""
+    """Return the number of some rows, their given and predicted classes, and confidences."""
     shown = len(rows)
     if answers is None:
         predicted = np.full(shown, _NOBODY, dtype="<u2")
@@ -96,14 +96,14 @@ def rows_of(
     answers: Answers | None,
     flagged: Collection[int] = (),
 ) -> list[dict[str, Any]]:
-    """Return some rows as people see them."""
+    """Return some rows for display."""
     classes = history.classes
     codes = None if answers is None else answers.codes.astype(np.intp)
     telling = material.telling(list(rows), codes)
     candidates: list[list[tuple[int, float]]] = [[] for _ in rows]
     if answers is not None:
         candidates = answers.candidates(rows)
-    # Rows with the same two candidates share the columns that tell these apart.
+    # Rows with the same two candidate classes share the columns that distinguish these.
     rivals = [tuple(sorted(code for code, _ in mine[:2])) for mine in candidates]
     columns = {pair: material.telling_columns(codes, pair) for pair in set(rivals)}
     return [
@@ -128,7 +128,7 @@ def rows_of(
 
 
 def volumes(answers: Answers, classes: Sequence[str]) -> dict[str, int]:
-    """How many rows the answers give to each class."""
+    """Count the rows predicted for each class."""
     counts = np.bincount(answers.codes, minlength=len(classes))
     return dict(zip(classes, counts.tolist(), strict=True))
 
@@ -136,7 +136,7 @@ def volumes(answers: Answers, classes: Sequence[str]) -> dict[str, int]:
 def _suspicious(
     suspicious_labels: Sequence[SuspiciousLabel], history: History
 ) -> list[dict[str, Any]]:
-    """Labels that the model doubts, and that still are as it learnt them."""
+    """Return suspicious labels that have not changed since the model learnt them."""
     codes, classes = history.codes, history.classes
     return [
         {
@@ -169,7 +169,7 @@ def _step(batch: Batch, history: History) -> dict[str, Any]:
 
 
 def _checked(batch: Batch, history: History) -> str:
-    """How the model did on the check rows of a step; empty if there is none."""
+    """Describe the predictions for the check rows of a step; empty if there are none."""
     given = dict(zip(batch.rows.tolist(), batch.codes.tolist(), strict=True))
     checked = [(given[row], said) for row, said in batch.checked if given[row] != NO_CODE]
     if not checked:
@@ -185,14 +185,14 @@ def _checked(batch: Batch, history: History) -> str:
 
 
 def _point(point: Mapping[str, Any]) -> dict[str, Any]:
-    """A point of the curve; errors of earlier versions were of other rows than check rows."""
+    """Return a point of the curve, without errors of earlier versions on other rows."""
     if "n_wrong" in point:
         return dict(point)
     return {**point, "error": None, "low": None, "high": None}
 
 
 def _finish(moment: Moment, material: Material, n_labeled: int) -> dict[str, Any] | None:
-    """Whether the target is reached, and what it takes; None without a target."""
+    """Describe whether the target is reached, or what is missing; None without a target."""
     target, estimate = moment.target, moment.learnt.advice.estimate
     if target is None:
         return None
