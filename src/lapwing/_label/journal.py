@@ -1,11 +1,11 @@
-"""Journal of the labels: lines of JSON, on disk before a label counts as saved.
+"""Journal of the labels: lines of JSON, written to disk before a label counts as saved.
 
-Each line is one record, the first is the header. `Journal.append` returns when its line is on the
-disk. A line that was not finished, because the process was killed or the disk was full, was never
-acknowledged: it is cut off, by `append` itself or when the journal is opened again.
+Each line is a record, the first is the header. `Journal.append` returns when its line is on disk.
+Incomplete lines, after the process was killed or the disk was full, were never acknowledged: they
+are removed by `append` itself or when the journal is opened again.
 
-Beside the journal lies a file with the last address of the page, readable by its owner alone: the
-next server takes its port and its token, so that a page that is still open goes on by itself.
+A file next to the journal has the last address of the page, readable by its owner only: the next
+server uses the same port and token, so that an open page reconnects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Record = Mapping[str, Any]
 
 
 class JournalError(ValueError):
-    """A journal that cannot be used, or a record that could not be written."""
+    """The journal cannot be used, or a record could not be written."""
 
 
 class RawFile(Protocol):
@@ -56,25 +56,25 @@ def _open(path: Path) -> RawFile:
 
 
 class Journal:
-    """An open journal; no other process can open it meanwhile.
+    """Open journal, locked against other processes.
 
     Parameters
     ----------
     path : Path
-        The file; it is made if there is none.
+        The file, created if it does not exist.
     subject : mapping
-        What says which table the labels are of, as JSON has it.
+        Identification of the table, in JSON types.
     name : str
-        The table, for messages.
+        Name of the table, for messages.
     opener : callable
-        From the path to its file.
+        Function from the path to its file.
 
     Attributes
     ----------
     records : list of mapping
-        What was in the journal when it was opened, the header left out.
+        Records in the journal when it was opened, without the header.
     n_cut : int
-        Bytes of an unfinished line that were cut off then.
+        Number of bytes of an incomplete line that were removed.
 
     Raises
     ------
@@ -101,7 +101,7 @@ class Journal:
         self._address_file = path.with_name(f"{path.name}.address")
         self._file = opener(path)
         try:
-            # The system's lock of the file itself: it ends with the process and is never stale.
+            # A lock of the operating system: it ends with the process and is never stale.
             if not filelock.lock_descriptor(self._file.fileno(), blocking=False):
                 raise JournalError(_open_elsewhere(path, self.address))
             self._begin(subject, name)
@@ -110,12 +110,12 @@ class Journal:
             raise
 
     def append(self, record: Record) -> None:
-        """Write a record; it is on the disk when this returns.
+        """Write a record to disk.
 
         Raises
         ------
         JournalError
-            If that fails; the journal is then as it was before.
+            If this fails; the journal is then unchanged.
         """
         line = _line(record)
         try:
@@ -125,7 +125,7 @@ class Journal:
             self._write(line)
             os.fsync(self._file.fileno())
         except (OSError, ValueError) as error:
-            with suppress(OSError, ValueError):  # else the next record, or the next start, does it
+            with suppress(OSError, ValueError):  # otherwise done by the next record or start
                 self._cut()
             reason = getattr(error, "strerror", None) or str(error)
             raise JournalError(
@@ -144,27 +144,27 @@ class Journal:
             return ""
 
     def keep_address(self, address: str) -> None:
-        """Keep the address of the page for the next server, and for others that open the journal.
+        """Store the address of the page for the next server and other processes.
 
         Raises
         ------
         OSError
             If the file cannot be written.
         """
-        with suppress(FileNotFoundError):  # one that others may read, say
+        with suppress(FileNotFoundError):  # the old file may have other permissions
             self._address_file.unlink()
         descriptor = os.open(self._address_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="ascii") as file:
             file.write(f"{address}\n")
 
     def close(self) -> None:
-        """Let others open it."""
+        """Close and unlock the journal."""
         self._file.close()
 
     def _begin(self, subject: Record, name: str) -> None:
         content = self._file.read()
         lines = content.split(b"\n")
-        # What follows the last line break was not finished; nor was a last line that is no record.
+        # The part after the last line break is incomplete, as is a last line that is not a record.
         lines.pop()
         if lines and _read(lines[-1]) is None:
             lines.pop()
@@ -178,7 +178,7 @@ class Journal:
             return
         records = [_read(line) for line in lines]
         if _is_blank(records) and not _is_of(records[0], subject):
-            # A start with other rows left it behind; there is no label in it to be lost.
+            # It is from a start with other rows and contains no labels.
             self._size, self.n_cut, self._torn = 0, 0, True
             self._head(subject)
             return
@@ -236,7 +236,7 @@ class Journal:
 
 
 def _is_blank(records: list[Record | None]) -> bool:
-    """Whether it is a journal of this format in which nobody has done anything."""
+    """Return whether this is a journal of this format without changes."""
     header, rest = records[0] or {}, records[1:]
     ours = header.get("lapwing") == "labels" and header.get("format") == _FORMAT
     return ours and all(record is not None and is_aside(record) for record in rest)
@@ -268,8 +268,8 @@ def _open_elsewhere(path: Path, note: str) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the name of a new file to the disk as well."""
-    with suppress(OSError):  # not every system opens folders
+    """Write the directory entry of a new file to disk."""
+    with suppress(OSError):  # not every system can open folders
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -278,12 +278,12 @@ def _sync_folder(folder: Path) -> None:
 
 
 def is_aside(record: Record) -> bool:
-    """Whether a record is no change of the labels: a measured error, rows drawn, a target."""
+    """Return whether a record does not change labels: an error estimate, drawn rows, a target."""
     return not record.keys().isdisjoint(_ASIDE)
 
 
 def batch_record(batch: Batch, classes: tuple[str, ...]) -> Record:
-    """Labels that were given together, or a new name for a class."""
+    """Return the record of labels that were given together, or of a renaming."""
     if batch.renaming is not None:
         _, before, name = batch.renaming
         return {"rename": batch.number, "from": before, "to": name, "time": batch.time}
@@ -301,27 +301,27 @@ def batch_record(batch: Batch, classes: tuple[str, ...]) -> Record:
 
 
 def class_record(name: str) -> Record:
-    """A class that has no row yet."""
+    """Return the record of a class without rows."""
     return {"class": name}
 
 
 def drop_record(name: str) -> Record:
-    """A class that is gone as soon as it has no row."""
+    """Return the record of a class that disappears when it has no rows."""
     return {"drop": name}
 
 
 def undo_record(number: int) -> Record:
-    """A batch that is taken back now."""
+    """Return the record of an undone batch."""
     return {"undo": number, "time": now()}
 
 
 def replayed(history: History, record: Record, n: int) -> History:
-    """The history after a record of the journal of n rows.
+    """Apply a record of the journal of n rows to a history.
 
     Raises
     ------
     KeyError, TypeError, ValueError, IndexError, OverflowError or RequestError
-        If the table cannot have had that change.
+        If the change is impossible for the table.
     """
     if "class" in record:
         history = history.with_class(check_class_name(record["class"]))
@@ -335,7 +335,7 @@ def replayed(history: History, record: Record, n: int) -> History:
     if "rename" in record:
         if record["rename"] != len(history.batches) + 1:
             raise ValueError(record["rename"])
-        # An empty class is in no record before this one, if it came from the start of that session.
+        # An empty class from the start of the session has no earlier record.
         history = history.with_class(check_class_name(record["from"]))
         renamed = history.classes.index(record["from"])
         return history.with_name(renamed, check_class_name(record["to"]), str(record["time"]))
@@ -360,22 +360,22 @@ def replayed(history: History, record: Record, n: int) -> History:
 
 
 def renamed_from(records: Iterable[Record], n: int) -> dict[str, str]:
-    """First names of the classes that a journal of n rows has renamed, by their names now.
+    """Return the initial names of renamed classes in a journal of n rows, by their present names.
 
     Raises
     ------
     KeyError, TypeError, ValueError, IndexError, OverflowError or RequestError
-        As `replayed`.
+        As for `replayed`.
     """
     history = History.begin(np.full(n, NO_CODE, dtype=np.int32))
     for record in records:
         if not is_aside(record):
             history = replayed(history, record, n)
     pairs = zip(history.classes, history.first_names, strict=True)
-    # Where classes have swapped their names, a name of the table is the one that it had first.
+    # If classes have swapped names, names in the table are the initial ones.
     return {name: first for name, first in pairs if name not in history.first_names}
 
 
 def now() -> str:
-    """The time of a change, ISO 8601 in UTC."""
+    """Return the current time, ISO 8601 in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

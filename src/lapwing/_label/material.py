@@ -1,4 +1,4 @@
-"""The rows to label: as the model takes them and as people look at them."""
+"""Rows to label: input of the model, and data for display."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from lapwing._report.words import Words, row_words
 from lapwing._tables.tables import Table
 
 _COLUMNS_SHOWN = 60
-_COLUMNS_FIRST = 6  # columns shown first: those that tell most
+_COLUMNS_FIRST = 6  # most informative columns, shown first
 _LONGEST_TEXT = 20_000
 
-# As many points as browsers move smoothly.
+# Number of points that browsers can move smoothly.
 MOST_SHOWN = 200_000
 
 _LARGEST_PICTURE = 32 * 2**20
-_TRIED = 200  # files; who names the wrong folder has none of them
-# What a browser draws without running anything; the first bytes say it and no name does.
+_TRIED = 200  # files checked for existence; with a wrong folder, none exists
+# Image types that browsers draw without executing anything, detected by their first bytes.
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
-# How many numbers a dot has, and what PNG calls that.
+# PNG colour type by the number of channels.
 _COLOUR_TYPES = {1: 0, 3: 2, 4: 6}
 
 
@@ -52,35 +52,35 @@ class Material:
     Attributes
     ----------
     table : Table
-        The rows as the user knows them, with the labels that they have.
+        Table of the user, with its labels.
     points : ndarray or CSR of shape (n, d)
-        What the estimator takes.
+        Input of the estimator.
     estimator : estimator
-        Unfitted; learns the labels.
+        Unfitted estimator that learns the labels.
     classes : tuple of str
-        Classes that are known before any label, in the order that the page shows.
+        Classes that are known in advance, in the order shown.
     texts : ndarray of object of shape (n,) or None
-        A text of each row to be read.
+        Text of each row to show.
     text_names : tuple of str
-        Columns of the table that `texts` shows.
+        Columns of the table in `texts`.
     words : Words or None
-        Columns of the points that are words, where texts are learnt from.
+        Columns of the points that are words, for free text.
     picture : callable or None
-        From a row to the bytes of its picture, or None if it has none.
+        Function from a row to the bytes of its image, or None without an image.
     layout_names : tuple of str
-        What the table's own coordinates are called.
+        Names of the coordinates of the table.
     notes : tuple of str
-        What the user should know of how the rows were made.
+        Notes for the user about the encoding of the rows.
     values : mapping of str to object
-        The labels that classes stand for in Python; a name that is not in it stands for itself.
+        Python values of class names; other names are their own values.
     target : float or None
-        Share of wrong answers at which labelling can stop.
+        Error rate at which labelling can stop.
     check_every : int
-        One in so many rows of the queue is drawn at random.
+        One of this many rows of the queue is drawn at random.
     random_labels : bool
-        Whether the labels of the table were drawn at random, so that they tell of the error.
+        Whether the rows labelled in the table were drawn at random, as check rows.
     fit_command : callable or None
-        The command that fits with the labels that were taken along; None in Python.
+        Command line for a fit with the exported labels; None in Python.
     """
 
     table: Table
@@ -101,7 +101,7 @@ class Material:
 
     @property
     def n(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return int(self.points.shape[0])
 
     def subject(self) -> dict[str, Any]:
@@ -116,36 +116,36 @@ class Material:
         return {"rows": self.n, "points": digest.hexdigest()}
 
     def columns(self) -> list[str]:
-        """Names of the columns that `cells` gives."""
+        """Names of the columns of `cells`."""
         names = self.table.originals or self.table.feature_names
         return [name for name in names if name not in self.text_names][:_COLUMNS_SHOWN]
 
     def cells(self, rows: list[int]) -> list[dict[str, str]]:
-        """The cells of some rows."""
+        """Return the cells of some rows."""
         found = row_columns(self.table, rows, most=_COLUMNS_SHOWN + len(self.text_names))
         shown = [name for name in found if name not in self.text_names][:_COLUMNS_SHOWN]
         return [{name: found[name][k] for name in shown} for k in range(len(rows))]
 
     def text(self, row: int) -> str | None:
-        """The text of a row."""
+        """Return the text of a row."""
         if self.texts is None:
             return None
         return str(self.texts[row] or "")[:_LONGEST_TEXT]
 
     def telling(self, rows: list[int], codes: NDArray[np.intp] | None) -> list[list[str]]:
-        """Words of some rows that speak for their predicted classes; none before the first fit."""
+        """Return words of some rows that support their predicted classes; empty before a fit."""
         if self.words is None or codes is None or not is_sparse(self.points):
             return [[] for _ in rows]
         return row_words(self._counts, self.words, codes, rows)
 
     @cached_property
     def _counts(self) -> Any:
-        """The words of the points, which each row that is shown asks for."""
+        """Words of the points, cached for the rows shown."""
         assert self.words is not None
         return self.points[:, self.words.columns]
 
     def telling_columns(self, codes: NDArray[np.intp] | None, among: tuple[int, ...]) -> list[str]:
-        """Columns that tell classes apart best; without a fit the first of the table."""
+        """Return the columns that separate classes best; before a fit the first of the table."""
         shown = self.columns()
         if codes is None or len(among) < 2:
             return shown[:_COLUMNS_FIRST]
@@ -158,12 +158,12 @@ class Material:
         return ColumnParts.of(self.table, self.columns())
 
     def image(self, row: int) -> tuple[str, bytes]:
-        """The type and the bytes of the picture of a row.
+        """Return the type and the bytes of the image of a row.
 
         Raises
         ------
         RequestError
-            If it has none that a browser can draw.
+            If there is no image of a supported type.
         """
         content = None if self.picture is None else self.picture(row)
         if content is None:
@@ -175,13 +175,13 @@ class Material:
 
 
 class MapKind(NamedTuple):
-    """A map that the page offers.
+    """Map of the page.
 
     Attributes
     ----------
     key : {'own', 'neighbours', 'components', 'graph'}
     title : str
-        What its axes are.
+        Description of the axes.
     """
 
     key: str
@@ -189,7 +189,7 @@ class MapKind(NamedTuple):
 
 
 def kinds_of_map(own: tuple[str, ...], *, neighbours: bool = False) -> tuple[MapKind, ...]:
-    """The maps of a table whose own coordinates have these names, the best first."""
+    """Return the maps of a table, given names of its own coordinates, the best map first."""
     found = [MapKind("own", f"{own[0]} and {own[1]}")] if own else []
     if neighbours:
         found.append(MapKind("neighbours", "Neighbour map"))
@@ -201,19 +201,19 @@ def kinds_of_map(own: tuple[str, ...], *, neighbours: bool = False) -> tuple[Map
 
 
 def even_sample(n: int) -> NDArray[np.intp]:
-    """Rows to draw, in order: all, or as many as can be drawn, each as likely as any other."""
+    """Return the rows to draw, in order: all, or a uniform random sample."""
     if n <= MOST_SHOWN:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, MOST_SHOWN, replace=False))
 
 
 def principal(X: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Coordinates of some rows on the first two principal components of all."""
+    """Compute coordinates of some rows on the first two principal components of all rows."""
     return principal_plane(X, rows)[0]
 
 
 def as_bytes(rows: NDArray[np.intp], places: NDArray[Any]) -> bytes:
-    """The map as the page reads it: how many, which rows, x and y, little endian."""
+    """Encode a map for the page: number of points, rows, x and y, little endian."""
     return b"".join(
         (
             np.int32(len(rows)).astype("<i4").tobytes(),
@@ -225,18 +225,18 @@ def as_bytes(rows: NDArray[np.intp], places: NDArray[Any]) -> bytes:
 
 
 class Maps:
-    """The maps of a table, each made when it is asked for; any thread may ask.
+    """Maps of a table, computed on demand; can be used from any thread.
 
     Parameters
     ----------
     material : Material
     eigenmap : callable
-        Coordinates of all rows by the graph; may raise as long as there is none.
+        Function that computes coordinates of all rows from the graph; may raise before it exists.
 
     Attributes
     ----------
     shown : ndarray of int
-        The rows that are drawn.
+        Rows to draw.
     """
 
     def __init__(self, material: Material, eigenmap: Callable[[], NDArray[Any]]) -> None:
@@ -248,21 +248,21 @@ class Maps:
 
     @property
     def kinds(self) -> tuple[MapKind, ...]:
-        """The maps that there are by now."""
+        """Return the available maps."""
         own = () if self._material.table.layout is None else self._material.layout_names
         return kinds_of_map(own, neighbours=self._neighbours is not None)
 
     def take(self, neighbours: NDArray[Any]) -> None:
-        """Take the neighbour map of all rows, which is ready now."""
+        """Set the neighbour map of all rows."""
         self._neighbours = neighbours
 
     def draw(self, key: str) -> bytes:
-        """The places of the rows that are drawn, as `as_bytes` writes them.
+        """Return the coordinates of the rows to draw, in the format of `as_bytes`.
 
         Raises
         ------
         RequestError
-            If there is no such map, or not yet.
+            If the map does not exist, or not yet.
         """
         if key not in [kind.key for kind in self.kinds]:
             raise RequestError(f"There is no map {key[:40]!r}.", 404)
@@ -285,21 +285,21 @@ class Maps:
 
 @dataclass(frozen=True, eq=False)
 class PictureFiles:
-    """Pictures in files, named by a column.
+    """Image files, named by a column.
 
     Attributes
     ----------
     names : ndarray of object of shape (n,)
-        Paths, empty where there is none.
+        Paths; empty if there is none.
     folder : Path
-        Where relative ones begin.
+        Folder of relative paths.
     """
 
     names: NDArray[Any]
     folder: Path
 
     def __call__(self, row: int) -> bytes | None:
-        """The bytes of a file; None if there is none or it is too large."""
+        """Return the bytes of a file; None if there is none or it is too large."""
         path = self._path(row)
         try:
             if path is None or not path.is_file() or path.stat().st_size > _LARGEST_PICTURE:
@@ -309,7 +309,7 @@ class PictureFiles:
             return None
 
     def first_missing(self) -> Path | None:
-        """The first file that is named, if none of the first ones is there; else None."""
+        """Return the first path if none of the first files exists; otherwise None."""
         named = (path for row in range(len(self.names)) if (path := self._path(row)) is not None)
         tried = list(islice(named, _TRIED))
         return None if not tried or any(map(_is_there, tried)) else tried[0]
@@ -322,12 +322,12 @@ class PictureFiles:
 def _is_there(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError):  # invalid file name
         return False
 
 
 def media_type(content: bytes) -> str | None:
-    """Return the type of a picture by its first bytes; None if it is none."""
+    """Return the type of an image by its first bytes; None if it is not supported."""
     for start, kind in _MAGIC:
         if content.startswith(start):
             return kind
@@ -336,18 +336,18 @@ def media_type(content: bytes) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class PictureArrays:
-    """Pictures as numbers.
+    """Images as arrays.
 
     Parameters
     ----------
     values : ndarray of shape (n, height, width) or (n, height, width, 1, 3 or 4)
-        Grey, or red, green, blue and perhaps opacity. Whole numbers of 8 bits as they are; others
-        are stretched between the least and the largest of all.
+        Grey values, or red, green, blue and optionally opacity. 8-bit integers are used unchanged;
+        other values are scaled to the range of all values.
 
     Raises
     ------
     ValueError
-        If they are no such numbers.
+        If the shape or the values are invalid.
     """
 
     values: NDArray[Any]
@@ -363,7 +363,7 @@ class PictureArrays:
             raise ValueError("images must be finite numbers, or names of files.")
 
     def __call__(self, row: int) -> bytes:
-        """The picture of a row as PNG."""
+        """Return the image of a row as PNG."""
         values = self.values[row]
         if values.dtype != np.uint8:
             low, high = self._range
@@ -377,11 +377,11 @@ class PictureArrays:
 
 
 def _png(values: NDArray[np.uint8]) -> bytes:
-    """A PNG file of dots; see the specification (W3C, 2003), sections 5, 9 and 11."""
+    """Encode pixels as PNG, see the specification (W3C, 2003), sections 5, 9 and 11."""
     height, width = values.shape[:2]
     n_numbers = 1 if values.ndim == 2 else values.shape[2]
     lines = values.reshape(height, width * n_numbers)
-    # Each line begins with its filter: none.
+    # Each line begins with its filter type, 0 for none.
     raw = np.concatenate([np.zeros((height, 1), np.uint8), lines], axis=1).tobytes()
     head = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[n_numbers], 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(raw)), (b"IEND", b""))

@@ -1,7 +1,7 @@
-"""The page and its data over HTTP: a Starlette application around a session.
+"""Labelling page and its data over HTTP: a Starlette application around a session.
 
-Everything that takes time runs in a few threads, so that a flood of requests waits in line and the
-events go on. Errors are JSON with plain words and a status of 4xx; 5xx is a defect.
+Slow tasks run in a few threads, so that many requests are queued and events are not delayed. Errors
+are JSON messages with a status of 4xx; 5xx is a defect.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _THREADS = 6
 _STREAMS = 24
 _WAITING_EVENTS = 256
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[a-z]+)")
-_HEARTBEAT = 15.0  # seconds; tells both sides that the other is there
+_HEARTBEAT = 15.0  # seconds; detects closed connections
 # deck.gl as a whole, served from where its wheel was installed: docs/notes/label.md says why.
 _MAP_NAME = "map.js"
 _MAP_FILE = ("nbextension", "static", "index.js")
@@ -46,18 +46,18 @@ _STATIC = {
 
 _LIST = re.compile(r"\d{1,9}(?:,\d{1,9})*")
 _MOST_NAMED = 200
-_MOST_LETTERS = 200  # of words to look for
+_MOST_LETTERS = 200  # of search words
 
 
 class Export(NamedTuple):
-    """A file to be taken along.
+    """File for download.
 
     Attributes
     ----------
     name : str
-        What the browser calls it.
+        File name.
     kind : str
-        Its media type.
+        Media type.
     content : bytes
     """
 
@@ -69,15 +69,15 @@ class Export(NamedTuple):
 def application(
     session: Session, token: str, exports: Mapping[str, Callable[[Session], Export]]
 ) -> Any:
-    """The ASGI application of a session.
+    """Create the ASGI application of a session.
 
     Parameters
     ----------
     session : Session
     token : str
-        The first part of every path.
+        First part of every path.
     exports : mapping of str to callable
-        Files that can be taken along, by the last part of their address.
+        Files for download, by the last part of their address.
 
     Returns
     -------
@@ -134,7 +134,7 @@ class _Handlers:
         self._responses = require("starlette.responses", extra="label", purpose="The page")
         self._anyio = require("anyio", extra="label", purpose="The page to label on")
         self._drawing = require("pydeck", extra="label", purpose="The page to label on")
-        # A fit for a file takes as long as the page to open, and must not hold up the others.
+        # A fit for an export takes as long as the start of the page, and must not delay others.
         self._answering = self._anyio.CapacityLimiter(_THREADS)
         self._exporting = self._anyio.CapacityLimiter(1)
         self._n_streams = 0
@@ -267,12 +267,12 @@ class _Handlers:
     async def _call(
         self, function: Callable[..., Any], *arguments: object, limiter: Any = None
     ) -> Any:
-        """Call in one of a few threads; requests beyond these wait in line."""
+        """Call a function in one of a few threads; further requests are queued."""
         lane = self._answering if limiter is None else limiter
         return await self._anyio.to_thread.run_sync(function, *arguments, limiter=lane)
 
     async def _file(self, name: str) -> Any:
-        """A file of the page; names with a slash never come here."""
+        """Return a file of the page; routes do not match names with a slash."""
         named = _NAME.fullmatch(name)
         kind = _STATIC.get(named[1]) if named else None
         if name == _MAP_NAME:
@@ -284,17 +284,17 @@ class _Handlers:
         return self._responses.Response(file.read_bytes(), headers={"content-type": kind})
 
     async def _stream(self) -> AsyncIterator[str]:
-        """Events as they come; the newest state first, so that nothing is missed on the way in."""
+        """Generate events, the newest state first, so that no change is missed."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Event] = asyncio.Queue(_WAITING_EVENTS)
 
         def put(event: Event) -> None:
-            if queue.full():  # nobody reads; whoever does later needs only the newest
+            if queue.full():  # a slow reader needs only the newest event
                 queue.get_nowait()
             queue.put_nowait(event)
 
         def hear(event: Event) -> None:
-            with suppress(RuntimeError):  # the loop has ended
+            with suppress(RuntimeError):  # if the event loop has ended
                 loop.call_soon_threadsafe(put, event)
 
         self._n_streams += 1
@@ -329,12 +329,12 @@ class _Handlers:
 
 
 async def _body(request: Request) -> bytes:
-    """The body of a request, as long as it is not too long.
+    """Read the body of a request.
 
     Raises
     ------
     RequestError
-        If it is, or does not come.
+        If it is too long or does not arrive in time.
     """
     content = bytearray()
     try:
@@ -353,12 +353,12 @@ def _event(event: Event) -> str:
 
 
 def read_json(body: bytes, allowed: Mapping[str, type]) -> dict[str, Any]:
-    """Read an object whose members are of these names and types, any of them left out.
+    """Read a JSON object with optional members of these names and types.
 
     Raises
     ------
     RequestError
-        If it is anything else.
+        If the body is anything else.
     """
     try:
         message = json.loads(body.decode("utf-8") or "null", parse_constant=_no_number)
@@ -370,19 +370,19 @@ def read_json(body: bytes, allowed: Mapping[str, type]) -> dict[str, Any]:
         if name not in allowed:
             known = ", ".join(allowed)
             raise RequestError(f"The message has {name[:40]!r}; it can have {known}.")
-        # Not isinstance: true is no number here.
+        # Not isinstance, as true is not a number here.
         if type(value) is not allowed[name] and not (value is None and allowed[name] is str):
             raise RequestError(f"{name!r} must be {_NAMES[allowed[name]]}.")
     return message
 
 
 def read_rows(value: object) -> list[int]:
-    """Rows of a message.
+    """Return the rows of a message.
 
     Raises
     ------
     RequestError
-        If one is no whole number.
+        If a row is not a whole number.
     """
     if not isinstance(value, list):
         raise RequestError("The message must say which rows: a list of whole numbers.")
@@ -392,12 +392,12 @@ def read_rows(value: object) -> list[int]:
 
 
 def read_target(percent: str | None) -> float | None:
-    """The share of wrong answers to reach, from percent; None for an empty text.
+    """Convert a target error rate from percent; None for an empty text.
 
     Raises
     ------
     RequestError
-        If it is no number from 0.1 to 50.
+        If it is not a number from 0.1 to 50.
     """
     text = (percent or "").strip().removesuffix("%").strip()
     if not text:
@@ -408,12 +408,12 @@ def read_target(percent: str | None) -> float | None:
 
 
 def whole_text(text: str, name: str) -> list[int]:
-    """Whole numbers with commas between them, as an address has them.
+    """Read whole numbers separated by commas from an address.
 
     Raises
     ------
     RequestError
-        If they are anything else, or too many.
+        If there is anything else, or too many numbers.
     """
     if not text:
         return []
@@ -426,7 +426,7 @@ def whole_text(text: str, name: str) -> list[int]:
 
 
 def whole(text: str, name: str) -> int:
-    """One whole number of an address.
+    """Read a whole number from an address.
 
     Raises
     ------
@@ -459,18 +459,18 @@ HEADERS = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",  # the address has the token
+    "referrer-policy": "no-referrer",  # the address includes the token
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-# Any port: whoever sits at another machine comes through a tunnel, from a port of their own.
+# Any port, as users of other machines connect through a tunnel with another port.
 _HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?", re.IGNORECASE)
 _METHODS = ("GET", "HEAD", "POST")
 
 
 class Guard:
-    """ASGI around an application, which sees what is behind ``/token`` of proper requests only.
+    """ASGI middleware that passes on only valid requests under ``/token``, without this prefix.
 
     Parameters
     ----------
@@ -483,9 +483,9 @@ class Guard:
         self._token = token.encode("ascii")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or let the application answer."""
+        """Reject a request, or pass it to the application."""
         if scope["type"] != "http":
-            return  # nothing else is offered; uvicorn closes the connection
+            return  # other protocols are not supported; uvicorn closes the connection
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -516,7 +516,7 @@ class Guard:
         if scope["method"] not in _METHODS:
             return 405, "Only GET and POST are answered."
         given = scope["path"].lstrip("/").partition("/")
-        # Before all that an outsider could learn from.
+        # Checked before anything that would give information to outsiders.
         if not secrets.compare_digest(given[0].encode("utf-8", "replace"), self._token) or (
             not given[1]
         ):
@@ -529,20 +529,20 @@ def _strange_origin(method: str, host: str, headers: dict[str, str]) -> tuple[in
     origin = headers.get("origin")
     if origin is not None and origin.lower() != f"http://{host}".lower():
         return elsewhere
-    # A link to the page may be anywhere, in a notebook above all; what the page loads may not.
+    # A link to the page may be on any site, such as a notebook, but not requests for its data.
     walked = headers.get("sec-fetch-mode") == "navigate" and method == "GET"
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") and not walked:
         return elsewhere
     if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != (
         "application/json"
     ):
-        # Browsers ask before they send JSON elsewhere, and nobody answers them.
+        # For JSON from other sites browsers send a preflight request, which is not answered.
         return 415, "The message must be JSON, with the Content-Type application/json."
     return None
 
 
 def _headers(scope: Scope) -> dict[str, str] | None:
-    """The headers that are looked at; None if one of them is there twice."""
+    """Return the relevant headers; None if one of them is duplicated."""
     looked_at = ("host", "origin", "content-type", "sec-fetch-site", "sec-fetch-mode")
     found: dict[str, str] = {}
     for raw, value in scope["headers"]:
@@ -560,7 +560,7 @@ async def _refuse(send: Send, status: int, words: str) -> None:
     headers = [
         (b"content-type", b"application/json; charset=utf-8"),
         (b"content-length", str(len(body)).encode("ascii")),
-        # What was sent along is not read: the connection is of no more use.
+        # The body is not read, so the connection cannot be used again.
         (b"connection", b"close"),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
