@@ -41,5 +41,5 @@ GRAPHS.update(
     {one.__name__: one for one in (KNNGraph, AffinityGraph, TransformerGraph, AnchorGraph)}
 )
 
-# Model files name these; registries, in capitals, are no classes and have no module to set.
+# Model files contain these names; registries, in capitals, have no `__module__` to set.
 _publish(__name__, globals(), [name for name in __all__ if not name.isupper()])

@@ -39,27 +39,27 @@ _LOGGER = logging.getLogger("lapwing")
 
 # Relative error of squared lengths in float32, within which the order of candidates is unknown.
 _TIE = 1e-4
-# Points on which recall is measured: standard error below 0.005 at k = 10, 0.95.
+# Points on which recall is measured: its standard error is below 0.005 for k = 10 and recall 0.95.
 RECALL_SAMPLE = 512
-# Operations of a search by lists, some four minutes on two cores; and the recall below which a
-# warning says that this was not enough.
+# Maximum operations of a search by lists, about four minutes on two cores; and the recall below
+# which a warning is given.
 _LIST_OPERATIONS = 4e12
 LOW_RECALL = 0.8
 _LISTS = 2  # times sqrt(n)
-# From CODED_POINTS points on lists hold codes, of four bits a coordinate, or for several
+# For at least CODED_POINTS points, lists contain codes of four bits per coordinate, or per group of
 # coordinates if there are more than _MOST_CODES. Codes are read CODE_SPEED times as fast as points.
-# They order lengths roughly, so MORE_CODED (k + 1) more candidates are compared. Processor seconds
-# at recall 0.95, codes / points: 200,000 x 64 images 2.5 / 7.2, blobs 7.6 / 38, sheets 1.6 / 2.7;
-# 70,000 x 784 digits 2.0 / 8.4. On 50,000 images lists of points are fastest; HNSW and NN-descent
-# take longer to build than both take in all (`python -m benchmarks embedded --tables searches`).
+# They give approximate lengths, so MORE_CODED (k + 1) more candidates are compared. Processor
+# seconds at recall 0.95 with codes / points: 200,000 x 64 images 2.5 / 7.2, blobs 7.6 / 38, sheets
+# 1.6 / 2.7; 70,000 x 784 digits 2.0 / 8.4. On 50,000 images lists of points are fastest; building
+# HNSW or NN-descent takes longer than both (`python -m benchmarks embedded --tables searches`).
 CODED_POINTS, _MOST_CODES, CODE_SPEED, MORE_CODED = 20_000, 256, 4, 2
 
-LIST_SIZE = 39  # points in a list, below which faiss prints a warning
-# Iterations of k-means: lists need to be even, not optimal. On 200,000 x 64 images twice the lists,
-# trained on twice the points in ten iterations, take 4.6 processor seconds to build instead of 0.6,
-# and 5.7 to search instead of 6.8 (blobs: 57 instead of 39).
+LIST_SIZE = 39  # training points per list, below which faiss prints a warning
+# Iterations of k-means: lists should be of similar size, not optimal. On 200,000 x 64 images twice
+# the lists, trained on twice the points in ten iterations, take 4.6 instead of 0.6 processor
+# seconds to build, and 5.7 instead of 6.8 to search (blobs: 57 instead of 39).
 _ROUNDS = 4
-_GROUPS_READ = 8  # least number, of about sqrt(number of lists): all of them up to 64 lists
+_GROUPS_READ = 8  # minimum of about sqrt(number of lists) groups: all groups up to 64 lists
 
 
 def load_faiss(purpose: str) -> Any:
@@ -73,13 +73,13 @@ def faiss_exact(faiss: ModuleType, points: Points, k: int, n_jobs: int | None) -
     Parameters
     ----------
     faiss : module
-        From `load_faiss`.
+        Result of `load_faiss`.
     points : Points
-        Dense.
+        Dense points.
     k : int
-        Neighbours of each point.
+        Number of neighbours of each point.
     n_jobs : int or None
-        Threads; None leaves it to faiss (OMP_NUM_THREADS, or all cores).
+        Number of threads; None is faiss's default (OMP_NUM_THREADS, or all cores).
     """
     scaled = _FaissPoints(points)
     _forecast(scaled, k)
@@ -96,8 +96,8 @@ def faiss_exact(faiss: ModuleType, points: Points, k: int, n_jobs: int | None) -
             gathered.add(rows, nearest)
             if candidates.shape[1] < points.n:
                 error = np.abs(squared - points.lengths(rows, candidates) ** 2).max(axis=1)
-                # No point that is not a candidate is closer than this, the rounding seen on the
-                # candidates taken as a measure (four times over) of the rounding of the others.
+                # Lower bound of the squared lengths of all other points, with four times the
+                # rounding error of the candidates as a bound of theirs.
                 frontier = squared[:, -1] - 4 * error
                 unsure[block] = frontier < (1 - _TIE) * nearest.lengths[:, -1] ** 2
     again = np.flatnonzero(unsure)
@@ -118,25 +118,25 @@ def faiss_approximate(
 ) -> Neighbors:
     """Search most of the k < n nearest other points of each point, by inverted lists.
 
-    The points are sorted into about 2 sqrt(n) lists by k-means. A search reads the least number of
-    lists, within an eighth, with which the recall on a random sample of points, measured against
-    an exact search, is at least `target_recall`; or as many as it can in some minutes. For many
-    points the lists hold codes of four bits a coordinate, unless their recall is too low.
+    The points are sorted into about 2 sqrt(n) lists by k-means. A search reads the smallest number
+    of lists, within an eighth, for which the recall on a random sample of points, compared with an
+    exact search, is at least `target_recall`, but not more than it can read in some minutes. For
+    many points the lists contain codes of four bits per coordinate, unless their recall is too low.
 
     Parameters
     ----------
     faiss : module
-        From `load_faiss`.
+        Result of `load_faiss`.
     points : Points
-        Dense.
+        Dense points.
     k : int
-        Neighbours of each point.
+        Number of neighbours of each point.
     n_jobs : int or None
         As for `faiss_exact`.
     target_recall : float
         In (0, 1].
     random_state : int, RandomState or None
-        For the k-means and the sample.
+        Seed of k-means and the sample.
     """
     rng = check_random_state(random_state)
     scaled = _FaissPoints(points, code_width(points.search.shape[1]))
@@ -158,13 +158,13 @@ def faiss_approximate(
         with faiss_threads(faiss, 1):
             return lists.nearest(scaled, rows, k)
 
-    # Threads search for whole blocks with one faiss thread each, as faiss's threads wait by
-    # spinning. Consecutive points are of one list, for the processor's caches.
+    # Blocks are searched in threads, with one faiss thread each, as faiss's threads wait by
+    # spinning. Consecutive points are from the same list, for the cache.
     order = lists.members(faiss)
     gathered, blocks = Gathered(points.n, k), [order[block] for block in scaled.blocks()]
     for rows, nearest in zip(blocks, share(n_threads(n_jobs), found_in, blocks), strict=True):
         gathered.add(rows, nearest)
-    # For these points the lists that were read hold too few points.
+    # Points for which the lists that were read contain too few points.
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):
         gathered.replace(short, brute_force(points, short, k))
@@ -173,7 +173,7 @@ def faiss_approximate(
 
 
 def _forecast(scaled: _FaissPoints, k: int) -> None:
-    """Raise MemoryError if a copy of the points, neighbours and edges will not fit."""
+    """Raise MemoryError if a copy of the points, neighbours and edges do not fit into memory."""
     n, edges = scaled.points.n, 3  # lengths and indices as found, gathered, and as edges
     require_memory(
         float(n) * (4 * scaled.width + edges * 16 * k),
@@ -184,7 +184,7 @@ def _forecast(scaled: _FaissPoints, k: int) -> None:
 
 
 class _FaissPoints:
-    """Points scaled for faiss to float32 in [-1, 1], in which no square overflows.
+    """Points scaled to float32 in [-1, 1] for faiss, so that squares do not overflow.
 
     Columns of zeros are appended up to `width`, a multiple of the coordinates of a code.
     """
@@ -203,7 +203,7 @@ class _FaissPoints:
         return row_blocks(self.points.n, self.points.search.shape[1] * 8, DIFFERENCE_BYTES)
 
     def search(self, index: Any, rows: Array, k: int) -> tuple[Array, Array]:
-        """Find squared lengths and indices of the candidates of some points."""
+        """Return squared lengths and indices of the candidates of some points."""
         squared, candidates = index.search(self[rows], min(self.points.n, k + 1 + SPARE))
         return squared.astype(np.float64) * self.scale**2, candidates
 
@@ -220,7 +220,7 @@ class _FilledLists:
     affordable : int
         Number of lists that a search can read in some minutes.
     coded : bool
-        Whether the lists hold codes.
+        Whether the lists contain codes.
     """
 
     index: Any
@@ -311,7 +311,7 @@ def code_width(d: int) -> int:
 def _raise_recall(
     lists: _FilledLists, scaled: _FaissPoints, sample: Array, truth: Nearest, target_recall: float
 ) -> tuple[int, float]:
-    """Set and return the number of lists that reaches the recall, and return the recall."""
+    """Set and return the number of lists for the target recall; also return the recall."""
     index, k = lists.index, truth.lengths.shape[1]
     farthest = truth.lengths[:, -1:] * (1 + _TIE / 2)  # ties count as found
 
@@ -321,7 +321,8 @@ def _raise_recall(
 
     most = lists.affordable
     if lists.coded:
-        # Neighbours that are missed in twice the lists that hold them are missed by their codes.
+        # Neighbours missed when reading twice the lists that contain them are missed by their
+        # codes.
         most = min(most, 2 * _lists_holding(index, scaled, sample, truth.indices, target_recall))
     n_read, recall = fewest_lists(recall_of, target_recall, most)
     index.nprobe = n_read
@@ -331,7 +332,7 @@ def _raise_recall(
 def _lists_holding(
     index: Any, scaled: _FaissPoints, sample: Array, neighbors: Array, target_recall: float
 ) -> int:
-    """Return the number of nearest lists that hold a share `target_recall` of the neighbours."""
+    """Return the number of nearest lists that contain `target_recall` of the neighbours."""
     quantizer, n_lists = index.quantizer, index.nlist
     order = quantizer.search(scaled[sample], n_lists)[1]
     ranks = np.empty_like(order)
@@ -360,10 +361,10 @@ def warn_low_recall(recall: float, target_recall: float, n: int, cure: str = _CU
 def fewest_lists(
     recall_of: Callable[[int], float], target_recall: float, most: int
 ) -> tuple[int, float]:
-    """Find the number of lists that reaches the recall, within an eighth, and its recall.
+    """Find the number of lists for the target recall, within an eighth, and its recall.
 
-    The number is doubled first and then bisected: doubling alone would read up to twice as many,
-    and reading is the whole cost of a search.
+    The number is doubled first and then bisected, as doubling alone could read twice as many lists
+    as needed, and reading lists is the cost of a search.
     """
     below, n_read = 0, 1
     recall = recall_of(n_read)
@@ -381,7 +382,7 @@ def fewest_lists(
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads of n_jobs; None means all that the process may use."""
+    """Return the number of threads for n_jobs; None means all available threads."""
     return available_threads() if n_jobs is None else int(joblib.effective_n_jobs(n_jobs))
 
 
@@ -413,7 +414,7 @@ class ListPlaces:
 
     @classmethod
     def of(cls, faiss: Any, centers: Array, seed: int) -> ListPlaces:
-        """Group centres (n_lists, d), float32, by a seed."""
+        """Group centres (n_lists, d), float32, by k-means with a seed."""
         groups = _grouping(faiss, len(centers), centers.shape[1], seed)
         groups.train(centers)
         groups.add(centers)
@@ -422,9 +423,9 @@ class ListPlaces:
     def nearest(self, points: Array, n_lists: int) -> Array:
         """Find the nearest lists (b, n_lists) of points (b, d), float32, the nearest first.
 
-        -1 where the groups that are read hold fewer.
+        -1 if the groups that are read contain fewer lists.
         """
-        # Twice the groups that hold so many lists, for points at the edge of a group.
+        # Twice the groups that contain n_lists lists, for points at the edge of a group.
         more = 2 * n_lists * self.groups.nlist // max(1, self.groups.ntotal)
         read = min(_GROUPS_READ + more, self.groups.nlist)
         settings = self.faiss.SearchParametersIVF(nprobe=read)
@@ -432,7 +433,7 @@ class ListPlaces:
 
 
 def empty_lists(faiss: ModuleType, quantizer: Any, n_lists: int, seed: int) -> Any:
-    """Make lists without centres; training adds the centres to the quantizer."""
+    """Return lists without centres; training adds the centres to the quantizer."""
     index = faiss.IndexIVFFlat(quantizer, quantizer.d, n_lists)
     _set_training(index.cp, seed)
     return index

@@ -1,28 +1,29 @@
 r"""Smallest eigenpairs of a sparse matrix by Chebyshev-filtered subspace iteration.
 
-A block of vectors is multiplied by p(L), where p is the Chebyshev polynomial that stays within
-[-1, 1] on [a, b] and grows fastest below a; then come orthonormalisation and Rayleigh-Ritz, and the
-largest Ritz value, which never lies below its eigenvalue, is the next cut a [1]_. b is an upper
-bound of the norm. Vectors that have converged are locked: the others are kept orthogonal to them
-and are alone filtered.
+A block of vectors is multiplied by p(L), where p is the Chebyshev polynomial that is within [-1, 1]
+on [a, b] and grows fastest below a. Then the block is orthonormalised, Rayleigh-Ritz is applied,
+and the largest Ritz value, which is never below its eigenvalue, is the next cut a [1]_. b is an
+upper bound of the norm. Vectors that have converged are locked: they are not filtered any more, and
+the others are kept orthogonal to them.
 
-What it was chosen against (MNIST, 70000 points, 50 principal components, 10 neighbours, normalised,
-float64, residual 1e-6; seconds on two cores, shared, one after the other; the product with one
-vector as the unit of work):
+Comparison with alternatives (MNIST, 70000 points, 50 principal components, 10 neighbours,
+normalised, float64, residual 1e-6; seconds on two shared cores, measured one after the other;
+products are counted by vector):
 
 ================================================  ==========  ==========  ====================
 method                                              k = 10      k = 50    products (k = 50)
 ================================================  ==========  ==========  ====================
-this, a first form                                     2.1         7.9    6436 in blocks
+this method, first version                             2.1         7.9    6436 in blocks
 ARPACK on 2 - L                                        2.8        12.0    602 one by one
-LOBPCG with smoothed aggregation (PyAMG)              21.3        40.9    35 cycles a vector
+LOBPCG with smoothed aggregation (PyAMG)              21.3        40.9    35 cycles per vector
 block Lanczos on a polynomial, thick restart           3.9         8.0    2749 in blocks of 8
 ================================================  ==========  ==========  ====================
 
-For 10^6 points, k = 20, float32, on busier cores: this 176 s (152 s as it is now), block Lanczos
-156 s with a third more memory; a tie, and this is the shorter code. ARPACK spends its time in
-orthogonalising each product against its basis, and holds one vector of each eigenvalue, up to
-rounding, where copies are common: equal components have equal spectra. So pyamg is no extra.
+For 10^6 points, k = 20, float32, on busier cores: this method 176 s (152 s now), block Lanczos
+156 s with a third more memory. As both are equally fast, the shorter code was chosen. ARPACK spends
+its time in orthogonalising each product against its basis, and finds multiple eigenvalues only by
+rounding errors, while they are common here, as equal components have equal spectra. LOBPCG is too
+slow to make pyamg an optional dependency.
 
 References
 ----------
@@ -49,13 +50,13 @@ from lapwing.linalg import consecutive_rows
 
 _LOGGER = logging.getLogger("lapwing")
 
-_FIRST_DEGREE = 10  # of a random block, about whose spectrum nothing is known
+_FIRST_DEGREE = 10  # degree of the first filter, when no Ritz values are known
 _MAX_DEGREE = 1000
-# Log of the largest amplification of an unwanted direction over a wanted one within one filter:
-# rounding must not drown the latter (1e8 of 1e16, 1e4 of 1e7).
+# Log of the largest ratio of amplifications within one filter, so that the direction with the
+# smaller one is not lost by rounding (1e8 of 1e16, 1e4 of 1e7).
 _MAX_GROWTH = {np.dtype(np.float32): 9.0, np.dtype(np.float64): 18.0}
 _TASK = 4_000_000  # multiplications of one task, whose results stay in the cache
-_ROWS = 8192  # rows of a block that are turned at a time
+_ROWS = 8192  # rows of a block that are multiplied by a matrix at a time
 
 
 class Ritz(NamedTuple):
@@ -63,7 +64,7 @@ class Ritz(NamedTuple):
 
     values: Array  # (k,), ascending
     vectors: Array  # (n, k), orthonormal
-    following: float  # the (k+1)-th value, from above
+    following: float  # upper bound of the (k+1)-th value
     n_iter: int
 
 
@@ -79,7 +80,7 @@ class Filter:
     def reducing(
         cls, lower: float, upper: float, wanted: float, factor: float, max_growth: float
     ) -> Filter:
-        """Choose a degree that reduces [lower, upper] relative to ``wanted`` by a factor."""
+        """Choose the degree that reduces [lower, upper] relative to ``wanted`` by a factor."""
         x = [1 + 2 * (lower - s) / (upper - lower) for s in (wanted, 0.0)]
         rate, rate_at_zero = (math.acosh(max(value, 1 + 1e-12)) for value in x)
         degree = math.log(max(2 * factor, 4.0)) / rate
@@ -96,13 +97,13 @@ class Filter:
 
 
 class FilterOperator(Protocol):
-    """Operations of the iteration with a matrix and blocks of vectors, for any storage of both."""
+    """Operations of the iteration, for any storage of the matrix and blocks of vectors."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
 
     def filter(self, p: Filter, X: Any) -> Any:
-        """p(L) X; X may be overwritten, here and below."""
+        """Compute p(L) X; X may be overwritten, as in the other methods."""
 
     def orthonormal(self, X: Any, locked: Any, done: int) -> Any:
         """Return an orthonormal basis of the span of X without null and locked vectors."""
@@ -114,14 +115,14 @@ class FilterOperator(Protocol):
         """Reserve memory for k locked vectors."""
 
     def lock(self, locked: Any, done: int, X: Any, good: int) -> Any:
-        """Lock the first vectors of X as well."""
+        """Add the first vectors of X to the locked ones."""
 
     def rest(self, X: Any, good: int) -> Any:
         """Return X without its first vectors."""
 
 
 class _Products:
-    """Products with one sparse matrix and with its row blocks, in tasks that threads share."""
+    """Products with a sparse matrix, in tasks of row blocks that run in threads."""
 
     def __init__(self, matrix: CSR, null: CSR, width: int) -> None:
         self.dtype, self._null = matrix.dtype, null
@@ -134,7 +135,7 @@ class _Products:
         share(self._n_threads, task, self._rows, self._parts)
 
     def multiply(self, X: Array) -> Array:
-        """L X."""
+        """Compute L X."""
         out = np.empty_like(X)
 
         def task(rows: slice, part: CSR) -> None:
@@ -148,7 +149,7 @@ class _Products:
         return share(self._n_threads, task, row_blocks(self._rows[-1].stop, 1, _ROWS))
 
     def gram(self, A: Array, B: Array) -> Array:
-        """A'B, summed in float64."""
+        """Compute A'B, summed in float64."""
 
         def task(rows: slice) -> Array:
             return A[rows].T.astype(np.float64) @ B[rows].astype(np.float64)
@@ -173,7 +174,7 @@ class _Products:
         return np.ascontiguousarray(X[:, good:])
 
     def filter(self, p: Filter, X: Array) -> Array:
-        """p(L) X by the three-term recurrence; X is overwritten."""
+        """Compute p(L) X by the three-term recurrence; X is overwritten."""
         c, e = X.dtype.type(p.centre), X.dtype.type(p.half)
         before, now = X, np.empty_like(X)
 
@@ -190,7 +191,7 @@ class _Products:
 
 
 def _step(before: Array, now: Array, c: Any, e: Any) -> Callable[[slice, CSR], None]:
-    """T_{j+1} = 2 (c - L) / e T_j - T_{j-1}, written over T_{j-1}."""
+    """Return the task T_{j+1} = 2 (c - L) / e T_j - T_{j-1}, written over T_{j-1}."""
 
     def task(rows: slice, part: CSR) -> None:
         y = advance(part @ now, now[rows], c, e)
@@ -200,17 +201,17 @@ def _step(before: Array, now: Array, c: Any, e: Any) -> Callable[[slice, CSR], N
 
 
 def advance(y: Array, now: Array, c: Any, e: Any) -> Array:
-    """Turn y = L T_j into 2 (c - L) / e T_j, in place."""
+    """Convert y = L T_j to 2 (c - L) / e T_j, in place."""
     np.subtract(c * now, y, out=y)
     y *= 2 / e
     return y
 
 
 def block_width(k: int) -> int:
-    """Return the number of vectors to iterate for k wanted ones.
+    """Return the number of vectors to iterate for k wanted vectors.
 
-    The convergence depends on the ratio of the k-th eigenvalue to the first beyond the block; a
-    fifth more was faster than a half more.
+    Convergence depends on the ratio of the k-th eigenvalue to the first one beyond the block; a
+    fifth more vectors was faster than half more.
     """
     return k + max(10, k // 5)
 
@@ -233,34 +234,34 @@ def smallest_by_filter(
     matrix : csr_array of shape (n, n)
         Symmetric positive semi-definite.
     k : int
-        `block_width` (k) is at most n less the number of null vectors.
+        `block_width` (k) must be at most n minus the number of null vectors.
     null : csr_array of shape (n, n_null)
         Orthonormal null vectors.
     upper : float
-        Upper bound of the norm of the matrix, positive.
+        Upper bound > 0 of the norm of the matrix.
     tolerance : float
-        Length of L v - s v up to which a pair has converged.
+        A pair has converged if the norm of L v - s v is at most this.
     slack : float
-        All have converged as well where no length is more than this share of the k-th value.
+        All pairs have converged too if no norm exceeds this fraction of the k-th value.
     max_iter : int
     seed : int
-        Of the random start.
+        Seed of the random start.
     callback : callable, optional
         Called after each iteration.
 
     Returns
     -------
     Ritz
-        The best there is, converged or not.
+        The last approximation, converged or not.
     """
     n, dtype = matrix.shape[0], matrix.dtype
     order = near_order(matrix)
     matrix, null = matrix[order][:, order], null[order]
     X = np.random.default_rng(seed).standard_normal((n, block_width(k)), dtype=dtype)
-    # Threads share the rows; those of BLAS would wait for one another at each block.
+    # Rows are processed in threads; threads of BLAS would wait for each other at each block.
     with single_blas_thread():
         L = _Products(matrix, null, X.shape[1])
-        del matrix  # its parts are copies
+        del matrix  # L has copies of its parts
         values, locked, following, n_iter = filtered(
             L, X, k, upper, tolerance, slack, max_iter, callback
         )
@@ -280,13 +281,13 @@ def filtered(
     max_iter: int,
     callback: Callable[[], object] | None = None,
 ) -> tuple[Array, Any, float, int]:
-    """Iterate a random block to the k smallest eigenpairs; see `smallest_by_filter`.
+    """Iterate a random block to the k smallest eigenpairs, see `smallest_by_filter`.
 
     Parameters
     ----------
     L : FilterOperator
     X : block
-        Of `block_width` (k) vectors.
+        `block_width` (k) vectors.
     k : int
     upper : float
     tolerance : float
@@ -299,7 +300,7 @@ def filtered(
     values : ndarray of shape (k,)
         In the order in which they were locked.
     locked : block
-        Of k vectors.
+        k vectors.
     following : float
     n_iter : int
     """
@@ -311,14 +312,14 @@ def filtered(
         s, lengths, X = L.rayleigh_ritz(X)
         wanted = k - done
         late, longest = np.flatnonzero(lengths[:wanted] > tolerance), lengths[:wanted].max()
-        # Of all at once: while some are far off, so is the k-th value, that measures all.
+        # Applied to all pairs at once, as the k-th value is inaccurate while some are.
         enough = max(tolerance, slack * float(s[wanted - 1]))
         good = wanted if n_iter == max_iter or longest <= enough else int(late[0])
         _LOGGER.debug(
             "Eigenpairs, iteration %d: degree %d, %d of %d converged, residual %.1e.",
             *(n_iter, p.degree, k - len(late), k, longest),
         )
-        # In order, and never a later one first: lower ones may still come in between.
+        # Locked in order only, as eigenvalues below a converged one may still be found.
         locked, values[done : done + good] = L.lock(locked, done, X, good), s[:good]
         done += good
         if callback is not None:
@@ -327,7 +328,7 @@ def filtered(
             break
         worst = float(longest) / enough
         X, last = L.rest(X, good), float(s[wanted - 1])
-        # Not at the last wanted value, even if so many copies of it fill the block.
+        # The cut is above the last wanted value, even if copies of it fill the block.
         cut = max(float(s[-1]), last + 0.05 * min(last, upper - last), 1e-9 * upper)
         cut = min(cut, 0.999 * upper)
         p = Filter.reducing(cut, upper, last, worst, _MAX_GROWTH[L.dtype])
@@ -360,10 +361,10 @@ def residual_squares(X: Array, LX: Array, values: Array) -> Array:
 
 
 def _orthonormalize(L: _Products, X: Array, null: CSR, locked: Array) -> None:
-    """Make X an orthonormal basis of its span less null and locked vectors.
+    """Replace X by an orthonormal basis of its span, orthogonal to null and locked vectors.
 
-    Twice Cholesky of X'X: matrix products only, and after a filter, whose columns are near to Ritz
-    vectors, scaled X'X is well conditioned. Where it is not, Householder.
+    Uses Cholesky of X'X twice, that is, matrix products only. Scaled X'X is well conditioned after
+    a filter, as its columns are close to Ritz vectors; if it is not, Householder QR is used.
     """
     for _ in range(2):
         on_null, on_locked = null.T @ X, L.gram(locked, X).astype(X.dtype)
@@ -376,7 +377,7 @@ def _orthonormalize(L: _Products, X: Array, null: CSR, locked: Array) -> None:
 
 
 def whitening(G: Array) -> Array | None:
-    """Find U with X U orthonormal by Cholesky of G = X'X; None if G is numerically singular."""
+    """Compute U with orthonormal X U by Cholesky of G = X'X; None if G is numerically singular."""
     lengths = np.sqrt(np.diag(G))
     try:
         R = sla.cholesky(G / lengths / lengths[:, None], check_finite=False)
@@ -389,7 +390,7 @@ def whitening(G: Array) -> Array | None:
 def _subtract(
     L: _Products, X: Array, null: CSR, on_null: Array, locked: Array, on_locked: Array
 ) -> None:
-    """Project X, in place, to the complement of null and locked vectors."""
+    """Project X to the complement of null and locked vectors, in place."""
 
     def task(rows: slice) -> None:
         X[rows] -= null[rows] @ on_null
@@ -400,7 +401,7 @@ def _subtract(
 
 
 def _turn(L: _Products, X: Array, U: Array) -> None:
-    """X U over X."""
+    """Replace X by X U, in place."""
 
     def task(rows: slice) -> None:
         X[rows] = X[rows] @ U

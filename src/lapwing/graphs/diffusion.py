@@ -5,9 +5,8 @@ With D = diag(d), d = W 1, and L = D - W:
 .. math:: (D + s L)^{-1} D \quad\text{(the resolvent at the scale } s\text{)}, \qquad D^{-1} W
     \quad\text{(the random walk)}.
 
-Both keep constants, and neither changes when all weights are multiplied by a number. A point
-without neighbours stays where it is under both; it counts with the median degree, so that it counts
-as much as any other point.
+Both map constants to themselves, and do not depend on a common factor of the weights. Both leave
+the values of points without neighbours unchanged; the mass of these points is the median degree.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Diffusion:
     degrees : ndarray of shape (n,), float64
         W 1.
     masses : ndarray of shape (n,), float64
-        The diagonal of D: the degrees, and their median where a point has no neighbour.
+        Diagonal of D: the degrees, or their median for points without neighbours.
     """
 
     affinity: CSR
@@ -45,13 +44,13 @@ class Diffusion:
 
     @classmethod
     def of(cls, laplacian: Laplacian, dtype: np.dtype[Any] | None = None) -> Diffusion:
-        """Make the diffusion of the affinity of a Laplacian, of any power and normalisation.
+        """Return the diffusion of the affinity of a Laplacian; power and normalisation are ignored.
 
         Parameters
         ----------
         laplacian : Laplacian
         dtype : data-type, optional
-            Precision of products; that of the Laplacian's matrix by default.
+            Precision of products; by default that of the Laplacian's matrix.
         """
         wanted = laplacian.dtype if dtype is None else dtype
         W = laplacian.affinity.astype(wanted, copy=False)
@@ -59,7 +58,7 @@ class Diffusion:
 
     @classmethod
     def from_affinity(cls, affinity: CSR, degrees: Array | None = None) -> Diffusion:
-        """Make the diffusion of an affinity in canonical form (`check_affinity`)."""
+        """Return the diffusion of an affinity in canonical form (`check_affinity`)."""
         if degrees is None:
             degrees = np.asarray(affinity.sum(axis=1, dtype=np.float64))
         joined = degrees > 0
@@ -78,7 +77,7 @@ class Diffusion:
 
     @property
     def nbytes(self) -> int:
-        """Memory of W."""
+        """Memory of W in bytes."""
         W = self.affinity
         return int(W.data.nbytes + W.indices.nbytes + W.indptr.nbytes)
 
@@ -89,7 +88,7 @@ class Diffusion:
 
     @cached_property
     def ordered(self) -> tuple[Array, Diffusion]:
-        """Order of the points with neighbours near each other, and the diffusion in this order."""
+        """Order of the points in which neighbours are close, and the reordered diffusion."""
         order = near_order(self.affinity)
         part = sp.csr_array(self.affinity[order][:, order])
         return order, Diffusion(part, self.degrees[order], self.masses[order])
@@ -115,7 +114,7 @@ class Diffusion:
 
     @cached_property
     def _walk_parts(self) -> tuple[Array, Array]:
-        """Inverse degrees, 0 for points without neighbours, and these points."""
+        """Inverse degrees, 0 for points without neighbours, and the indices of these points."""
         with np.errstate(divide="ignore"):
             parts = np.where(self.degrees > 0, 1 / self.degrees, 0.0)
         return parts, np.flatnonzero(self.degrees == 0)
@@ -128,7 +127,7 @@ class Diffusion:
         return np.asarray(total / np.maximum(self.degrees[rows], np.finfo(float).tiny)[:, None])
 
     def cuts(self, codes: Array, n_classes: int) -> Array:
-        """Sum the weights of edges between classes (c, c); those within a class count twice.
+        """Sum the weights of edges between classes (c, c); edges within a class count twice.
 
         Parameters
         ----------
@@ -144,7 +143,7 @@ class Diffusion:
     def cut(self, codes: Array) -> float:
         """Sum the weights of the edges between points of different classes."""
         W = self.affinity
-        small = codes.astype(np.min_scalar_type(int(codes.max(initial=0))))  # a third of the time
+        small = codes.astype(np.min_scalar_type(int(codes.max(initial=0))))  # three times faster
         between = np.repeat(small, np.diff(W.indptr)) != small.take(W.indices)
         return float(W.data[between].sum(dtype=np.float64)) / 2
 

@@ -1,9 +1,9 @@
-"""Layout of a graph in the plane, for maps: neighbours in the graph are neighbours on the map.
+"""Layout of a graph in the plane by t-SNE, for maps.
 
-t-SNE usually computes affinities of neighbours from distances and a perplexity. Here they are those
-of the graph, and no neighbours are searched again. On 2,000 digits of MNIST 85 % of the ten nearest
-rows on the map are of the same class with the default graph of five neighbours (83 % in the 784
-pixels, 39 % on two principal components), on 20,000 digits 94 %.
+t-SNE usually computes affinities of neighbours from distances and a perplexity. Here the affinities
+are those of the graph, without another search for neighbours. On 2,000 digits of MNIST with the
+default graph of five neighbours, 85 % of the ten nearest rows on the map have the same class (83 %
+in the 784 pixels, 39 % on two principal components), and on 20,000 digits 94 %.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from scipy.sparse.csgraph import connected_components
 from lapwing._host.modules import require
 from lapwing.graphs.base import CSR
 
-# Fewest points of a component for t-SNE. No attraction holds smaller ones in place: they would
-# drift among unrelated points.
+# Minimum number of points in a component for t-SNE. Smaller components would drift among unrelated
+# points, as no attraction holds them in place.
 _LEAST = 30
-# Iterations, exaggeration and momentum; the first stage is the usual one. Exaggeration in the other
-# is advised for many points [2]_ and keeps the map compact, so that interpolation is fast: 20,000
-# digits of MNIST take 8.6 s of a processor in place of 108 (500 iterations without it), and as many
-# neighbours are right.
+# Iterations, exaggeration and momentum; the first stage is the usual one. Exaggeration in the
+# second stage is recommended for many points [2]_ and keeps the map compact, so that interpolation
+# is fast: 20,000 digits of MNIST take 8.6 instead of 108 processor seconds (500 iterations without
+# it), with as many correct neighbours.
 _STAGES = ((250, 12.0, 0.5), (250, 4.0, 0.8))
-_SMALL = 1e-4  # standard deviation of the start, the usual one
-_GOLDEN = np.pi * (3 - np.sqrt(5))  # angle between points of a spiral of even density
+_SMALL = 1e-4  # standard deviation of the start, the usual value
+_GOLDEN = np.pi * (3 - np.sqrt(5))  # angle between points of a spiral of uniform density
 
 
 def neighbor_map(
@@ -32,18 +32,18 @@ def neighbor_map(
 ) -> NDArray[np.float64]:
     """Place the points of a graph in the plane by t-SNE [1]_ with the graph's affinity.
 
-    With p_ij the affinity over its sum and q_ij = (1 + |y_i - y_j|^2)^-1 over their sum, the map y
-    is a local minimum of the Kullback-Leibler divergence sum_ij p_ij log(p_ij / q_ij), as far as a
-    fixed number of steps goes. Components of fewer than 30 points are placed beside the map. It
-    runs in one thread, so that the map depends on the seed alone.
+    With the normalised affinities p_ij and q_ij proportional to (1 + |y_i - y_j|^2)^-1, the map y
+    minimises the Kullback-Leibler divergence sum_ij p_ij log(p_ij / q_ij) approximately, by a fixed
+    number of steps. Components of fewer than 30 points are placed beside the map. It runs in one
+    thread, so that the map depends on the seed only.
 
     Parameters
     ----------
     affinity : CSR of shape (n, n)
         Symmetric and non-negative.
     start : ndarray of shape (n, 2)
-        First places of the points, such as principal components. They decide the large-scale
-        structure of the map [2]_.
+        Initial positions of the points, such as principal components, which determine the
+        large-scale structure of the map [2]_.
     seed : int, default=0
 
     Returns
@@ -77,7 +77,7 @@ def _tsne(affinity: CSR, start: NDArray[np.float64], seed: int) -> NDArray[np.fl
     n = len(start)
     spread = float(start.std(axis=0).max())
     first = _SMALL * (start - start.mean(axis=0)) / (spread or 1.0)
-    # Points with the same start would never separate; 1 % does not change where others begin.
+    # Points with the same start would never separate; 1 % of noise hardly changes the start.
     first += 0.01 * _SMALL * np.random.default_rng(seed).standard_normal((n, 2))
     embedding = openTSNE.TSNEEmbedding(
         first,
@@ -94,7 +94,7 @@ def _tsne(affinity: CSR, start: NDArray[np.float64], seed: int) -> NDArray[np.fl
 def _place_beside(
     places: NDArray[np.float64], component: NDArray[np.int32], large: NDArray[np.bool_]
 ) -> None:
-    """Place the points of small components as discs, in columns to the right of the others."""
+    """Place the points of small components in discs, in columns to the right of the map."""
     rest = np.flatnonzero(~large)
     if not len(rest):
         return

@@ -1,9 +1,9 @@
 """Streaming quantiles of columns.
 
-A pass counts the numbers in the cells between two bounds. Another collects those in the cells with
-the wanted ranks, if they are few, and sorts them. Of cells with many it looks for the least and the
-largest number: they are equal, or between them are the next cells. So the values are those that
-sorting everything would give, to the last bit.
+A pass counts the numbers in cells between two bounds. The next pass collects and sorts the numbers
+in the cells with the wanted ranks if they are few; otherwise it computes the minimum and maximum in
+the cell, which are equal or the bounds of the next cells. The results are those of sorting all
+numbers, to the last bit.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-_CELLS = 512  # of equal width, and as many of equally many floating-point numbers
-_FEW = 2**14  # numbers in a cell up to which they are collected, not divided again
+_CELLS = 512  # cells of equal width, and as many with equal numbers of floating-point numbers
+_FEW = 2**14  # maximum number of numbers in a cell that are collected
 
 
 class Columns(Protocol):
-    """Row blocks of the same columns, wherever they are.
+    """Row blocks of the same columns, in memory, on disk or on a cluster.
 
     Tasks are functions of a module, as they may run in other processes.
     """
@@ -40,7 +40,7 @@ class StreamedColumns:
     Attributes
     ----------
     blocks : callable
-        () -> row blocks (b, q), the same ones each time.
+        () -> row blocks (b, q), the same in each pass.
     """
 
     blocks: Callable[[], Iterable[Array]]
@@ -62,13 +62,13 @@ def quantiles(columns: Columns, n: int, shares: list[float]) -> tuple[Array, tup
     n : int
         Number of rows of all blocks.
     shares : list of float
-        Between 0 and 1.
+        Quantiles to compute, between 0 and 1.
 
     Returns
     -------
     quantiles : ndarray of shape (len(shares), q)
     ends : tuple of ndarray of shape (q,)
-        Least and largest numbers.
+        Minima and maxima.
     """
     found = [ends for ends in columns.collect(_ends) if ends is not None]
     least = np.min([low for low, _ in found], axis=0).astype(np.float64)
@@ -80,17 +80,17 @@ def quantiles(columns: Columns, n: int, shares: list[float]) -> tuple[Array, tup
     first = values[np.searchsorted(ranks, below)]
     second = values[np.searchsorted(ranks, np.minimum(below + 1, n - 1))]
     part = (position - below)[:, None]
-    # From the nearer end, as NumPy does, so that equal ends give their value.
+    # From the nearer end, as in NumPy, so that equal ends give their value.
     step = second - first
     between = np.where(part < 0.5, first + step * part, second - step * (1 - part))
     return between, (least, largest)
 
 
 def _ranked(columns: Columns, n: int, least: Array, largest: Array, ranks: Array) -> Array:
-    """Find the numbers (len(ranks), q) of some ranks, from 0, in each column."""
+    """Find the numbers (len(ranks), q) with given ranks, from 0, in each column."""
     q = len(least)
     column, rank = np.tile(np.arange(q), len(ranks)), np.repeat(ranks, q)
-    # A wanted number is in a bracket, low < key <= high, and `before` numbers are not above low.
+    # A wanted number is in a bracket, low < key <= high, and `before` numbers are <= low.
     low, high = _keys(least)[column] - 1, _keys(largest)[column]
     before, inside = np.zeros(len(rank), dtype=np.int64), np.full(len(rank), n)
     while len(left := np.flatnonzero(low + 1 < high)):
@@ -126,9 +126,8 @@ def _distinct(*brackets: Array) -> tuple[Array, Array]:
 def _edges(low: int, high: int) -> list[int]:
     """Return keys that divide a bracket into cells; narrow brackets repeat some.
 
-    Half of them are evenly spaced as numbers, which suits spread-out numbers. The other half are
-    evenly spaced as keys, as numbers near 0, or beside far outliers, would all be in one cell of
-    equal width, however often it is divided.
+    Half of them are evenly spaced as numbers. The other half are evenly spaced as keys, as numbers
+    near 0, or with distant outliers, would remain in one cell of equal width after many divisions.
     """
     span = high - low  # Python integers: the span of all keys exceeds int64
     by_key = [low + span * j // _CELLS for j in range(_CELLS + 1)]
@@ -139,7 +138,7 @@ def _edges(low: int, high: int) -> list[int]:
 
 
 def _keys(values: Array) -> Array:
-    """Map floating-point numbers to integers in the same order, neighbours to neighbours."""
+    """Map floating-point numbers to consecutive integers in the same order."""
     bits = np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.int64)  # -0 is 0
     return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
 
@@ -155,14 +154,14 @@ def _ends(block: Array) -> tuple[Array, Array] | None:
 
 
 def _counts(block: Array, columns: Array, edges: Array) -> Array:
-    """Count the numbers in each cell (k, cells), its upper edge included."""
+    """Count the numbers in each cell (k, cells), which includes its upper edge."""
     brackets = zip(_within(block, columns, edges[:, 0], edges[:, -1]), edges, strict=True)
     upto = [np.searchsorted(np.sort(numbers), own, side="right") for numbers, own in brackets]
     return np.diff(upto, axis=1)
 
 
 def _within(block: Array, columns: Array, low: Array, high: Array) -> list[Array]:
-    """Return the numbers of columns (k,) within brackets, their upper bounds included."""
+    """Return the numbers of columns (k,) within brackets, which include their upper bounds."""
     found, values = [], np.ascontiguousarray(block.T)  # columns are read several times
     for column, a, b in zip(columns, low, high, strict=True):
         numbers = values[column]

@@ -1,7 +1,7 @@
-"""Nearest neighbours of points on disk, of which only compressed codes are held in memory.
+"""Nearest neighbours of points on disk, with at most compressed codes of all points in memory.
 
 A flat scan compares slabs of points with all others by products in float64. An approximate search
-trains an index on a sample and fills it with a code for each point; the index proposes candidates,
+trains an index on a sample and fills it with a code for each point. The index returns candidates,
 whose exact distances are computed from the blocks, slab by slab. Both take a pass over the file for
 each slab.
 """
@@ -55,12 +55,12 @@ _SCAN_BYTES = 2**26  # of products of two blocks
 _MOST_LISTS = 16384
 _WORK_BYTES = 2e8  # of samples, scans and blocks of threads, for any number of points
 _QUERY_BYTES = 2**22  # of points that a thread searches for at a time
-_CODE_OPERATIONS = 1e14  # of a search: half an hour on two cores
-# Candidates for k neighbours, _FACTOR k + _CANDIDATES: codes give the order roughly only.
+_CODE_OPERATIONS = 1e14  # maximum for a search: half an hour on two cores
+# _FACTOR k + _CANDIDATES candidates for k neighbours, as codes give approximate distances.
 _CANDIDATES, _FACTOR = 8, 2
 
-# A slab, the points held while candidates among all others are computed, is a tenth of the points
-# within these bounds. It depends on the points only, as cached slabs are found by their rows.
+# A slab, the points in memory during a pass over all points, is a tenth of the points within these
+# bounds. It depends on the points only, as cached slabs are identified by their rows.
 _SLABS, _LEAST_BYTES, _MOST_BYTES = 10, 2**24, 2**28
 
 
@@ -102,11 +102,11 @@ def search_rows(
     metric : str
         'euclidean' or 'cosine'.
     n_jobs : int or None
-        Threads; None leaves it to faiss.
+        Number of threads; None is faiss's default.
     target_recall : float
         In (0, 1].
     random_state : int, RandomState or None
-        Draws the samples for training the index and for measuring the recall.
+        Seed of the samples for training the index and for measuring the recall.
     memory : str or joblib.Memory, optional
         Cache of the index and of the neighbours of each slab: an interrupted search continues with
         the next slab.
@@ -137,7 +137,7 @@ def _neighbors_by_lists(search: _Search, key: object, memory: Memory | str | Non
         gathered.add(np.arange(start, stop), Nearest(*found))
         _LOGGER.info("Neighbours of %d of %d points.", stop, points.n)
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
-    if len(short):  # the lists that were read hold too few points
+    if len(short):  # the lists that were read contain too few points
         values = rows_of(points.rows, short)
         candidates = _scan(points, points.ready(values, values.dtype), k)
         gathered.replace(short, points.nearest(short, values, candidates, k))
@@ -164,13 +164,13 @@ class _Search:
         return _Codes(self.points)
 
     def forecast(self, *, kept: bool) -> None:
-        """Raise MemoryError if the search will not fit; a cached index is copied to bytes."""
+        """Raise MemoryError if the search does not fit into memory, with a copy if it is cached."""
         n, row = self.points.n, self.points.width * self.points.rows.dtype.itemsize
         codes = n * (self.points.width + 8)
         lists = 1.5 * codes  # a list doubles when it is full
         slab = min(n, self.points.slab_height)
         found = n * self.k * (self.points.rows.dtype.itemsize + 4)
-        # Three slabs as they are read and made ready; candidates with their lengths.
+        # Three slabs as they are read and prepared; candidates with their lengths.
         finding = found + slab * (3 * row + self.width * 40)
         require_memory(
             _WORK_BYTES + lists + max(finding, 2 * codes if kept else 0),
@@ -225,7 +225,7 @@ class _Search:
 
 
 def _filled(key: object, *, search: _Search) -> _Lists:
-    """Call `fill`; like the next two, a function that joblib caches by its key."""
+    """Call `fill`; like the next two functions, cached by joblib by its key."""
     return search.fill()
 
 
@@ -316,7 +316,7 @@ def _deserialize(serialized: Array, seed: int) -> _Lists:
 
 
 class _Codes:
-    """Scaling of points to float32 in [-1, 1], in which no square overflows."""
+    """Scaling of points to float32 in [-1, 1], so that squares do not overflow."""
 
     def __init__(self, points: RowPoints) -> None:
         self.points = points
@@ -365,7 +365,7 @@ class RowPoints:
     ----------
     rows : Rows of shape (n, d)
     metric : str
-        'euclidean', or 'cosine': rows are scaled to unit length.
+        'euclidean', or 'cosine', for which rows are scaled to unit length.
     """
 
     rows: Rows
@@ -438,7 +438,7 @@ class RowPoints:
         index : ndarray of int of shape (b,)
             Points to search for.
         values : ndarray of shape (b, d)
-            Their rows.
+            Rows of these points.
         candidates : ndarray of int of shape (b, m), m >= k
             Distinct candidates of each point, which may include the point itself; -1 for none.
         k : int

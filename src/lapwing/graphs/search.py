@@ -21,8 +21,8 @@ from lapwing._host.threads import available_threads, share
 from lapwing.linalg import center_of, shifted
 from lapwing.problem import value_order
 
-# MB of distances that scikit-learn holds at a time; its default of 1 GB is more than all other
-# memory of a fit to 10^4 points.
+# MB of distances in memory in scikit-learn; its default of 1 GB is more than all other memory of a
+# fit to 10^4 points.
 _WORKING_MEMORY = 64
 
 DIFFERENCE_METRICS = ("euclidean", "cosine")
@@ -31,7 +31,7 @@ _SMALL, _LARGE = 1e-9, 1e15  # sizes of entries whose squared differences are ex
 # Error of squared distances by products: relative to the distance, and in eps of the norms.
 _SLACK, _ROUNDINGS = 1e-9, 32
 _UNIT_ROUNDINGS = 8  # of a length between unit vectors
-DIFFERENCE_BYTES = 2**24  # in memory at a time: 16 MB, as several copies of them are alive
+DIFFERENCE_BYTES = 2**24  # in memory at a time: 16 MB, as there are several copies
 
 # Relative difference of equal lengths in float64, by the order of summation. Points of a continuous
 # distribution are never so close.
@@ -50,17 +50,16 @@ class Neighbors:
     distances : ndarray of shape (n, k), float64
         Ascending along each row.
     indices : ndarray of shape (n, k)
-        A point is never its own neighbour, however many duplicates it has.
+        A point is never its own neighbour, even if it has duplicates.
     recall : float
-        Share of the true neighbours that were found: 1 for an exact search, otherwise measured on
-        a random sample of the points.
+        Fraction of the true neighbours that were found: 1 for an exact search, otherwise measured
+        on a random sample of the points.
     backend : str
-        Kind of search: 'sklearn', 'faiss', or 'scan' of points on disk.
+        Kind of search: 'sklearn', 'faiss', or 'scan' for points on disk.
     tied : ndarray of int of shape (n_tied, 2)
-        Further pairs of a point and a neighbour that is as far away as the point's k-th. They are
-        neighbours as well: else the order of the rows would decide which of equally far points are.
-        With more than max(4 k, 64) neighbours in all, so many are drawn at random, the same ones
-        in any order of the rows.
+        Further pairs of a point and a neighbour at the same distance as the k-th one, so that
+        neighbours do not depend on the order of the rows. If a point had more than max(4 k, 64)
+        neighbours in all, this number is drawn at random, independently of the order of the rows.
     """
 
     distances: Array
@@ -78,7 +77,7 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
     X : ndarray or csr of shape (n, d)
     k : int
     metric : str or callable
-        Anything that `sklearn.neighbors.NearestNeighbors` takes.
+        Any metric of `sklearn.neighbors.NearestNeighbors`.
     n_jobs : int or None
         As for `sklearn.neighbors.NearestNeighbors`.
     """
@@ -121,7 +120,7 @@ def _sparse_candidates(points: Points, m: int, n_jobs: int | None) -> Array:
     found = np.empty((n, m), dtype=np.intp)
 
     def search(rows: slice) -> None:
-        # |x - z|^2 falls as x'z - |z|^2 / 2 rises.
+        # |x - z|^2 decreases with x'z - |z|^2 / 2.
         near = safe_sparse_dot(X[rows], transposed, dense_output=True)
         near -= halves
         near[np.arange(len(near)), np.arange(n)[rows]] = -np.inf
@@ -133,10 +132,10 @@ def _sparse_candidates(points: Points, m: int, n_jobs: int | None) -> Array:
 
 
 def _guard(X: Any, metric: Any) -> tuple[Any, Any]:
-    """Points and metric of which scikit-learn makes no nonsense.
+    """Return points and metric that scikit-learn handles correctly.
 
-    Metrics of yes and no count whatever is not 0 as yes, without a word for most of them; and what
-    a function returns is trusted, so that a distance below 0 or a NaN ends deep in a tree.
+    Boolean metrics treat any value but 0 as true, mostly without a warning; and values of functions
+    are not checked, so that a negative distance or NaN has an effect inside of trees only.
     """
     if callable(metric):
         return X, _distance_of(metric)
@@ -167,10 +166,10 @@ def _distance_of(metric: Callable[[Array, Array], float]) -> Callable[[Array, Ar
 
 @dataclass(frozen=True)
 class _Measured:
-    """Points with any metric, in which ties are looked for."""
+    """Points with any metric, for the search for ties."""
 
     source: Any
-    search: NearestNeighbors  # of them, by that metric
+    search: NearestNeighbors  # fitted to the points, with the metric
 
     @property
     def n(self) -> int:
@@ -252,7 +251,7 @@ class Points:
         """
         candidates = np.sort(candidates, axis=1)
         lengths = self.lengths(rows, candidates)
-        # By index, not by distance 0: a point's duplicates are its neighbours.
+        # By index instead of distance 0, as duplicates of a point are its neighbours.
         lengths[(candidates == rows[:, None]) | (candidates < 0)] = np.inf
         exact = self._exact if self.source.dtype == np.float32 else None
         return nearest_of(rows, candidates, lengths, k, self.n, exact, self.slack)
@@ -278,7 +277,7 @@ class Points:
         return np.asarray(row_norms(self.search, squared=True))
 
     def as_far(self, rows: Array, ends: Array) -> Array:
-        """Which points (b, n) are as far from rows (b,) as the points `ends` (b,) are."""
+        """Return the mask (b, n) of the points as far from rows (b,) as the points `ends` (b,)."""
         if self.search.dtype != np.float64:
             return self._double._as_far(rows, ends, self.slack)
         return self._as_far(rows, ends, self.slack)
@@ -373,7 +372,7 @@ def most_neighbors(k: int) -> int:
 
 
 class Nearest(NamedTuple):
-    """The k nearest of some points, and their ties with the k-th."""
+    """The k nearest neighbours of some points, and the ties with the k-th."""
 
     lengths: Array  # (b, k), ascending
     indices: Array  # (b, k)
@@ -412,7 +411,7 @@ class Gathered:
 
 
 class PointsWithTies(Protocol):
-    """Points in which ties can be looked for."""
+    """Points that can be searched for ties."""
 
     @property
     def n(self) -> int:
@@ -420,10 +419,10 @@ class PointsWithTies(Protocol):
 
     @property
     def source(self) -> Any:
-        """Their values (n, d), dense or sparse."""
+        """Values of the points (n, d), dense or sparse."""
 
     def as_far(self, rows: Array, ends: Array) -> Array:
-        """Which points (b, n) are as far from rows (b,) as the points `ends` (b,) are."""
+        """Return the mask (b, n) of the points as far from rows (b,) as the points `ends` (b,)."""
 
 
 def nearest_of(
@@ -435,22 +434,22 @@ def nearest_of(
     exact: Callable[[Array, Array], Array] | None = None,
     slack: float = 0.0,
 ) -> Nearest:
-    """Best k of the candidates, by length and then by index, and the ties among the others.
+    """Select the nearest k candidates, by length and then by index, and the ties of the others.
 
     Parameters
     ----------
     rows : ndarray of int of shape (b,)
     candidates : ndarray of int of shape (b, m), m >= k
-        Ascending, different ones for each row.
+        Candidates of each row, ascending.
     lengths : ndarray of shape (b, m)
-        inf for what is no candidate.
+        inf for missing candidates.
     k : int
     n : int
         Number of points.
     exact : callable, optional
-        (rows, ends) -> lengths in float64, where those given are of float32.
+        (rows, ends) -> lengths in float64, if `lengths` are from float32.
     slack : float
-        What equal lengths may differ by because the points themselves are rounded.
+        Difference of equal lengths due to rounding of the points.
     """
     order = np.argsort(lengths, axis=1, kind="stable")
     lengths = np.take_along_axis(lengths, order, 1)
@@ -469,19 +468,19 @@ def nearest_of(
 
 
 def complete(points: PointsWithTies, found: Nearest, k: int) -> Nearest:
-    """Look at all points for the rows that are open.
+    """Search all points for ties of the rows that are `open`.
 
     Parameters
     ----------
-    points : Tying
+    points : PointsWithTies
     found : Nearest
-        Of all points.
+        Neighbours of all points.
     k : int
     """
     if not len(found.open):
         return found
-    # Drawn for the pair, as one number a point would make the same few the neighbours of all; and
-    # by the places in an order of values, so that the order of the rows does not matter.
+    # Random numbers are drawn for pairs, as with one number per point the same few points would be
+    # neighbours of all others, and in an order by values, so that the order of rows has no effect.
     place = np.argsort(value_order(points.source))
     drawn = np.random.default_rng(0).permutation(2 * points.n)
     lengths, indices = found.lengths, found.indices.copy()

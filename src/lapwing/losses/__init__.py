@@ -40,14 +40,14 @@ derived from the registry.
 Solvers depend on `kind` only:
 
 ==================== =========================================== ==============================
-kind                 what it promises                            who solves it
+kind                 properties                                  solvers
 ==================== =========================================== ==============================
 PIECEWISE_QUADRATIC  a continuous derivative, linear between     Newton and conjugate gradient,
                      the scores in `breaks`                      with an exact search by `breaks`
 SMOOTH               a continuous derivative; `curvature`        the same, with a search by the
                      wherever the derivative has one             roots of the derivative
-KINKED               a derivative that jumps, at scores in       the dual: libsvm or, for any
-                     `breaks` only                               other, the method of multipliers
+KINKED               a derivative that jumps, at scores in       the dual: libsvm or, for other
+                     `breaks` only                               losses, the method of multipliers
 ==================== =========================================== ==============================
 
 All losses are convex. They are functions of targets and scores, never of X, and work elementwise in
@@ -96,5 +96,5 @@ __all__ = [
 # Names for ``loss=`` and ``unlabeled_loss=``, in the order of messages.
 _register(SquaredHinge, Hinge, Squared, EpsilonInsensitive, GaussianBump, SymmetricHinge)
 
-# Model files name these; registries, in capitals, are no classes and have no module to set.
+# Model files contain these names; registries, in capitals, have no `__module__` to set.
 _publish(__name__, globals(), [name for name in __all__ if not name.isupper()])

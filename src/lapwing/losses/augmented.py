@@ -33,7 +33,7 @@ _BESIDE = 16 * np.finfo(np.float64).eps  # of a break: distance at which its two
 
 
 class Augmented(Loss):
-    """psi of the module, halved, including the weights of the observations.
+    """The function psi of the module docstring, halved, including the weights.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class ShiftedHinge(Augmented):
     _duals: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        # computed once for all evaluations of a round; `object.__setattr__` as the class is frozen
+        # Computed once for all evaluations of a round; `object.__setattr__` as the class is frozen.
         object.__setattr__(self, "_duals", -self.signs * self.multipliers)
 
     def _dual(self, y: Array, f: Array) -> Array:
-        # `np.clip` takes three times as long with few points
+        # `np.clip` takes three times as long with few points.
         return np.minimum(np.maximum(self._duals + self.penalty * (1 - y * f), 0), self.weights)
 
     def updated(self, y: Array, f: Array) -> Array:
@@ -128,7 +128,7 @@ class AugmentedLoss(Augmented):
     penalty: float
 
     def nearest(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """Z and its derivative with respect to f."""
+        """Compute z and its derivative with respect to f."""
         step = 2 * self.weights / self.penalty
         return proximal_point(self.loss, y, f + self.multipliers / self.penalty, step)
 
@@ -194,7 +194,8 @@ def proximal_point(loss: Loss, y: Array, v: Array, step: Any) -> tuple[Array, Ar
     def pull(z: Array) -> Array:
         return np.asarray(z - v + step * loss.derivative(y, z))
 
-    # pull increases, and has the sign of the loss's slope at v and the other one a step down it
+    # `pull` is increasing; it has the sign of the slope of the loss at v, and the other one after a
+    # gradient step.
     down = v - step * loss.derivative(y, v)
     low, high = np.minimum(v, down), np.maximum(v, down)
     held = np.zeros(v.shape, dtype=bool)
@@ -205,7 +206,7 @@ def proximal_point(loss: Loss, y: Array, v: Array, step: Any) -> tuple[Array, Ar
         here = (left <= 0) & (right >= 0)
         held |= here
         z_held = np.where(here, at, z_held)
-        # over a kink the pull jumps and this is nothing; over a jump of the curvature it is not
+        # The rate is about 0 at kinks, where the pull jumps, but not at jumps of the curvature.
         rate_held = np.where(
             here, np.minimum(2 * beside / np.maximum(right - left, beside), 1), rate_held
         )
@@ -228,7 +229,7 @@ Increasing: TypeAlias = Callable[[Array], tuple[Array, Array]]
 """x -> values and slopes; elementwise, values not decreasing in x, slopes >= 0."""
 
 _EPSILON = float(np.finfo(np.float64).eps)
-_MAX_STEPS = 200  # bisection alone needs some 60 from a bracket, and 1000 doublings overflow
+_MAX_STEPS = 200  # bisection of a bracket needs about 60, and 1000 doublings would overflow
 
 
 def increasing_root(function: Increasing, low: Array, high: Array) -> Array:
@@ -254,7 +255,7 @@ def increasing_root(function: Increasing, low: Array, high: Array) -> Array:
     """
     low, high = low.astype(np.float64), np.broadcast_to(high, low.shape).astype(np.float64)
     x, before = low, np.full(low.shape, np.inf)
-    # a root at 0 has no relative accuracy: that of the bracket then
+    # Relative to the bracket, as a root at 0 has no relative accuracy.
     size = np.where(np.isfinite(high), np.maximum(np.abs(low), np.abs(high)), 0.0)
     for number in range(_MAX_STEPS):
         value, slope = function(x)

@@ -51,7 +51,7 @@ class _Declared(BaseEstimator, ABC):
 
 
 class Loss(_Declared):
-    """Convex loss on labelled scores; see the module.
+    """Convex loss on labelled scores, see `lapwing.losses`.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Loss(_Declared):
 
     @abstractmethod
     def derivative(self, y: Array, f: Array) -> Array:
-        """Derivative with respect to the score.
+        """Compute the derivative with respect to the score.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Loss(_Declared):
         """
 
     def value_and_derivative(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """Both of them; a loss whose two share work says so here.
+        """Compute both; to be overridden if this is faster than two calls.
 
         Parameters
         ----------
@@ -117,13 +117,13 @@ class Loss(_Declared):
         Returns
         -------
         value, derivative : arrays of the shape of f
-            As the two methods have them.
+            As computed by `value` and `derivative`.
         """
         return self.value(y, f), self.derivative(y, f)
 
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
-        """Second derivative with respect to the score.
+        """Compute the second derivative with respect to the score.
 
         Parameters
         ----------
@@ -164,12 +164,12 @@ class Loss(_Declared):
         )
 
     def smoothed(self, variance: Array | float) -> Loss | None:
-        """The loss convolved with a Gaussian.
+        """Return the loss convolved with a Gaussian.
 
         Parameters
         ----------
         variance : float or array of the shape of the scores
-            Of the Gaussian at each score.
+            Variance of the Gaussian at each score.
 
         Returns
         -------
@@ -179,7 +179,7 @@ class Loss(_Declared):
         return None
 
     def stand_in(self) -> Loss | None:
-        """A differentiable loss to use in place of one with kinks; None for a smoothed one."""
+        """Return a differentiable surrogate for a loss with kinks; None to smooth the loss."""
         return None
 
 
@@ -217,7 +217,7 @@ class UnlabeledLoss(_Declared):
 
     @abstractmethod
     def derivative(self, f: Array) -> Array:
-        """Derivative with respect to the score.
+        """Compute the derivative with respect to the score.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class UnlabeledLoss(_Declared):
         """
 
     def value_and_derivative(self, f: Array) -> tuple[Array, Array]:
-        """Both of them; a loss whose two share work says so here.
+        """Compute both; to be overridden if this is faster than two calls.
 
         Parameters
         ----------
@@ -241,13 +241,13 @@ class UnlabeledLoss(_Declared):
         Returns
         -------
         value, derivative : arrays of the shape of f
-            As the two methods have them.
+            As computed by `value` and `derivative`.
         """
         return self.value(f), self.derivative(f)
 
     @abstractmethod
     def curvature(self, f: Array) -> Array:
-        """Second derivative with respect to the score.
+        """Compute the second derivative with respect to the score.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class UnlabeledLoss(_Declared):
 
     @property
     def label_loss(self) -> Loss | None:
-        """Labelled loss l of which this is the loss for the nearer label, 2 l(1, abs(f)).
+        """Return the labelled loss l with 2 l(1, abs(f)), the loss for the nearer label.
 
         None if there is none.
         """
@@ -270,24 +270,24 @@ class UnlabeledLoss(_Declared):
 
     @property
     def steepness(self) -> float:
-        """S of the bump exp(-s f^2) of similar width, which determines the smallest smoothing."""
+        """Return s of the bump exp(-s f^2) of similar width, which sets the smallest smoothing."""
         return 3.0
 
     @property
     def bend(self) -> tuple[float, float] | None:
-        """(kappa, q): second derivatives of the loss smoothed by v are >= -kappa / v^q.
+        """Return (kappa, q): second derivatives of the loss smoothed by v are >= -kappa / v^q.
 
         None if unknown. The continuation method needs it for its first smoothing (errata C4).
         """
         return None
 
     def smoothed(self, variance: Array | float) -> UnlabeledLoss | None:
-        """The loss convolved with a Gaussian.
+        """Return the loss convolved with a Gaussian.
 
         Parameters
         ----------
         variance : float or array of the shape of the scores
-            Of the Gaussian at each score.
+            Variance of the Gaussian at each score.
 
         Returns
         -------
@@ -297,5 +297,5 @@ class UnlabeledLoss(_Declared):
         return None
 
     def stand_in(self) -> UnlabeledLoss | None:
-        """A differentiable loss to use in place of one with kinks; None for a smoothed one."""
+        """Return a differentiable surrogate for a loss with kinks; None to smooth the loss."""
         return None

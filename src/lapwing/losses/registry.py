@@ -1,7 +1,7 @@
 """Registry of losses, and the values of ``loss=`` and ``unlabeled_loss=``.
 
-`lapwing.losses` fills it, and says what a class is to declare; names, messages, docstrings and
-shared tests follow.
+`lapwing.losses` fills it and describes what a class must declare; names, messages, docstrings and
+shared tests are derived from it.
 
 Solvers fail silently on a wrong derivative or an undeclared break, so a loss from outside the
 library is checked against finite differences on a few hundred scores before any work
@@ -53,7 +53,7 @@ def as_loss(loss: Loss | str, targets: TargetKind) -> Loss:
     loss : str or Loss
         A name in `LOSSES`, or an object.
     targets : TargetKind
-        What the estimator compares scores with.
+        Kind of targets of the estimator.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def check_loss(loss: Loss) -> None:
     Raises
     ------
     ValueError
-        Naming the method that is wrong and a score where it is.
+        The message names the wrong method and a score.
     """
     for target in _TARGETS[loss.targets]:
         f = _scores()
@@ -199,7 +199,7 @@ def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
     Raises
     ------
     ValueError
-        Naming the method that is wrong and a score where it is.
+        The message names the wrong method and a score.
     """
     f = _scores()
     slope, curvature = _finite(loss, "derivative", f), _finite(loss, "curvature", f)
@@ -214,7 +214,7 @@ def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
 
 
 def _scores() -> Array:
-    # No round numbers, where breaks are likely: no score should be at a break.
+    # No round numbers, which are likely to be breaks.
     return np.concatenate([np.linspace(-4, 4, 201), [-31.0, -9.0, 9.0, 31.0]]) + 0.00137
 
 
