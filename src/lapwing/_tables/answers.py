@@ -1,7 +1,7 @@
-"""Filled-in files: labels for rows that the table has already.
+"""Files of answers: labels for existing rows of a table.
 
-``lapwing fit --next`` writes such a file, and whoever has filled it in gives it behind the table's
-own files. Its labels belong to rows that are there; nothing else in it is learnt from.
+``lapwing fit --next`` writes such a file for the user to fill in. It is then given after the files
+of the table, and only its labels are used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawTable, join
 from lapwing._tables.words import shorten, without_guard
 from lapwing._words import listed
 
-_SAME = 1e-6  # spreadsheets keep fifteen digits, and people show fewer
+_SAME = 1e-6  # relative: spreadsheets keep fifteen digits, and may display fewer
 _NAMED = 3
 _ROW_NUMBER = re.compile(r"(\d+)(?:[.,]0*)?")
 
@@ -46,14 +46,14 @@ def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None
     part : RawTable
         The file.
     tables : sequence of RawTable
-        Those before it.
+        Previous files.
     id_column : str or None
-        The column that names the rows; None where they have numbers.
+        Column with the names of the rows; None if rows are numbered.
 
     Raises
     ------
     ValueError
-        If some of its rows are there and others are not.
+        If only some of its rows exist.
     """
     if part.ids is None or part.is_matrix:
         return False
@@ -72,9 +72,9 @@ def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None
 
 
 def _finder_of_ids(ids: NDArray[Any] | None) -> Callable[[str], int | None]:
-    """Return a function that finds the row of an id, also one that a spreadsheet has respelled.
+    """Return a function that finds the row of an id, even if a spreadsheet has respelled it.
 
-    Spreadsheets turn 007 into 7, and lapwing itself writes a quote before possible formulas.
+    Spreadsheets convert 007 to 7, and lapwing itself writes a quote before possible formulas.
     """
     exact = {text: row for row, text in enumerate([] if ids is None else ids.tolist())}
     bare = Counter(text.lstrip("0") for text in exact)
@@ -98,23 +98,23 @@ def _finder_of_numbers(n: int) -> Callable[[str], int | None]:
 
 
 def locate(sheet: RawTable, name: str, raw: RawTable, id_column: str | None) -> FileAnswers:
-    """Find the rows of a table that a file of answers is about.
+    """Find the rows of a table to which a file of answers refers.
 
     Parameters
     ----------
     sheet : RawTable
-        The file; its `ids` say which rows it means.
+        The file; its `ids` identify the rows.
     name : str
-        The file, for messages.
+        Name of the file, for messages.
     raw : RawTable
         The table.
     id_column : str or None
-        The column that names its rows; None where they have numbers.
+        Column with the names of the rows; None if rows are numbered.
 
     Raises
     ------
     ValueError
-        If a row is not there, or is another one.
+        If a row does not exist or has other contents.
     """
     keys, table = raw.keys, raw.source
     assert keys is not None
@@ -150,8 +150,8 @@ def locate(sheet: RawTable, name: str, raw: RawTable, id_column: str | None) -> 
 def _compare(sheet: RawTable, name: str, raw: RawTable, rows: NDArray[np.intp]) -> str:
     """Check that the rows are the same, and describe cells that differ.
 
-    Spreadsheets write cells anew (dates above all), and that is no matter: only the labels are
-    taken. Where most cells differ, the rows are other ones.
+    Spreadsheets may reformat cells, especially dates, which does not matter as only the labels are
+    used. If most cells differ, the rows are different ones.
     """
     everything = np.arange(rows.size)
     n_same, different = 0, []
@@ -199,7 +199,7 @@ def _as_number(value: str | float) -> float | None:
     if isinstance(value, float):
         return None if math.isnan(value) else value
     point, comma = (read_amount(value, decimal) for decimal in ".,")
-    # 1.234 is two numbers, and says nothing.
+    # 1.234 is ambiguous.
     found = {amount.value for amount in (point, comma) if amount is not None}
     return found.pop() if len(found) == 1 else None
 
@@ -216,27 +216,27 @@ def fill_in(
     ids: NDArray[Any],
     label: str,
 ) -> tuple[NDArray[Any], NDArray[Any], tuple[str, ...]]:
-    """Give the rows of a table the labels of files of answers.
+    """Merge the labels of files of answers into a table.
 
     Parameters
     ----------
     labels, numbers : ndarray of shape (n,)
-        Those of the table, as texts, and what of them the format says is a number.
+        Labels of the table as texts, and as numbers where the format has numbers.
     answers : sequence of FileAnswers
         From `locate`.
     blank : callable
-        Makes a blank of what means "no label".
+        Replaces values that mean "no label" by a blank.
     ids : ndarray of shape (n,)
         Names or numbers of the rows, for messages.
     label : str
-        What the files call the label, for messages.
+        Name of the label column in the files, for messages.
 
     Returns
     -------
     labels, numbers : ndarray of shape (n,)
-        Blank or NaN where there is none.
+        Blank or NaN for unlabelled rows.
     remarks : tuple of str
-        What was done.
+        Remarks for the user.
 
     Raises
     ------

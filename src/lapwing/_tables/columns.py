@@ -30,7 +30,7 @@ from lapwing._words import quoted
 
 @dataclass(frozen=True)
 class FileAnswers:
-    """Labels from a file of rows that the table has already.
+    """Labels for existing rows of a table, from a file of answers.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class FileAnswers:
     labels : ndarray of object of shape (k,)
         Their labels in this file, as text.
     numbers : ndarray of shape (k,)
-        Labels that the file's format says are numbers; NaN elsewhere.
+        Labels as numbers if the format has numbers; NaN elsewhere.
     suggested : ndarray of bool of shape (k,)
-        Rows of which the file says that the method chose them.
+        Mask of rows that were suggested according to the file.
     difference : str
-        In what else the file differs from the table; empty if in nothing.
+        Description of other differences from the table; empty if there are none.
     """
 
     source: str
@@ -66,11 +66,11 @@ class Keys:
     Attributes
     ----------
     row : str
-        The number of the row, counted from 1 over all files of the table.
+        Column with the number of the row, counted from 1 over all files of the table.
     label : str
-        The label, where the table has no column of that name.
+        Column of the label, if the table has no label column.
     chosen : str
-        How the row was chosen: `SUGGESTED`, `RANDOM`, or anything else.
+        Column that tells how the row was chosen: `SUGGESTED`, `RANDOM`, or anything else.
     """
 
     row: str
@@ -80,14 +80,14 @@ class Keys:
 
 @dataclass(frozen=True)
 class WholeTable:
-    """All columns of a table as they stand in its files.
+    """All columns of a table, unchanged.
 
     Attributes
     ----------
     texts : mapping of str to ndarray of object of shape (n,)
-        By name, in the order of the first file; empty where a cell is.
+        Columns by name, in the order of the first file; empty strings for empty cells.
     numbers : mapping of str to ndarray of shape (n,)
-        What a format itself says is a number, NaN elsewhere; empty for formats of text.
+        Numbers if the format has numbers, NaN elsewhere; empty for text formats.
     decimal : {'.', ','}
         The decimal mark of numbers in texts.
     """
@@ -107,9 +107,9 @@ class WholeTable:
 
 
 def _typed(texts: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return cells as numbers; those with more digits than a float holds as they are spelled."""
+    """Return cells as numbers; numbers with too many digits for a float remain texts."""
     if np.isnan(numbers).all() and not texts.any():
-        return numbers  # a batch without any value, of a column of numbers
+        return numbers  # no values in this batch of a numeric column
     exact = np.abs(numbers) < EXACT
     cells = np.where(exact, numbers.astype(object), texts)
     return as_text([int(v) if e and v == int(v) else v for v, e in zip(cells, exact, strict=True)])
@@ -126,41 +126,41 @@ class RawTable:
     cells : mapping of str to Cells
         Columns that may become features, in their order; empty for formats of a matrix.
     matrix : ndarray or CSR of shape (n, p) or None
-        The numbers of these columns where they lie together; those of `cells` are views of it.
+        Numbers of these columns if stored as one matrix, of which `cells` are views.
     matrix_names : tuple of str
         Names of the columns of a matrix without `cells`.
     labels : ndarray of object of shape (n,) or None
-        Text without surrounding blanks, empty where the file has none; None without a label column.
+        Text without surrounding blanks, empty for unlabelled rows; None without a label column.
     ids : ndarray of shape (n,) or None
         Text, or None without an id column.
     others : mapping of str to ndarray of object of shape (n,)
         Columns with another role (truth, layout), as text.
     numbers : mapping of str to ndarray of shape (n,)
-        Of the label and of `others`: what the format itself says is a number, NaN elsewhere.
+        Numbers in the label column and `others`, if the format has numbers; NaN elsewhere.
     places : ndarray of int of shape (n,), or None
-        The number of each row in its spreadsheet; None if rows are counted from 1.
+        Row numbers in the spreadsheet; None if rows are counted from 1.
     default_marker : str
-        What means "no label" in this format besides the blank; empty for nothing.
+        Marker of "no label" in this format besides blanks; empty for none.
     decimal : {'', '.', ','}
-        The decimal mark that is usual in such a file; empty if there is no such thing.
+        Usual decimal mark in such a file; empty if unknown.
     dialect : Dialect
-        How the first file is written, if that is a CSV file.
+        Notation of the first file, if it is a CSV file.
     svmlight_base : int or None
-        Of svmlight files: whether the first column has the index 0 or 1.
+        Index of the first column of svmlight files, 0 or 1.
     remarks : tuple of str
-        What was done to the file as a whole.
+        Remarks about the file as a whole.
     ignored : tuple of str
-        Columns that a model does not know.
+        Columns unknown to the model.
     left_out : tuple of str
         Columns that were dropped or not chosen.
     source : str
-        The files whose rows these are.
+        Names of the files.
     keys : Keys or None
-        What a file of answers calls its columns; None for rows to be predicted.
+        Names of the columns of a file of answers; None for rows to be predicted.
     answers : tuple of FileAnswers
-        Labels that are not in `labels` yet.
+        Labels that are not merged into `labels` yet.
     n_suggested : int
-        Labels of rows that the method chose, as far as files say so.
+        Number of labels of suggested rows, as far as known from the files.
     """
 
     n: int
@@ -186,7 +186,7 @@ class RawTable:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it is a matrix of numbers, whose columns are features as they stand."""
+        """Whether it is a matrix of numbers, whose columns are features without encoding."""
         return not self.cells and self.matrix is not None
 
     @property
@@ -214,7 +214,7 @@ class RawTable:
 
 
 def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
-    """Put tables with the same columns one below the other."""
+    """Concatenate tables with the same columns."""
     if len(parts) == 1:
         return parts[0]
     matrix: Any = None
@@ -244,13 +244,13 @@ def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
 
 
 def join_arrays(columns: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
-    """Put columns one below the other that may not be there."""
+    """Concatenate columns that may be None."""
     known = [column for column in columns if column is not None]
     return np.concatenate(known) if known else None
 
 
 def _join_mappings(parts: Sequence[RawTable], which: str, missing: object) -> dict[str, Any]:
-    """Columns of one role; a part may lack those that are only written again."""
+    """Concatenate columns of one role; parts may lack columns kept for output only."""
     each: list[Mapping[str, NDArray[Any]]] = [getattr(part, which) for part in parts]
     names = dict.fromkeys(name for columns in each for name in columns)
     dtype = object if missing == "" else np.float64
@@ -272,13 +272,13 @@ class ColumnRoles:
     Attributes
     ----------
     label, id : int or None
-        None where there is no such column.
+        None if there is no such column.
     features : tuple of int
-        In the order in which they become features.
+        Feature columns, in the order of the features.
     others : tuple of int
         Truth and layout.
     ignored : tuple of str
-        Names of the columns that the model does not know.
+        Names of columns unknown to the model.
     left_out : tuple of str
         Names of the columns that were dropped or not chosen.
     """
@@ -298,24 +298,23 @@ class Selection:
     Attributes
     ----------
     options : ReadOptions
-        The user's choice.
+        Options of the user.
     expected : mapping of str to str, or None
-        Names and kinds of the columns that a model was fitted on, or that the first of several
-        files has; nothing else is a feature then.
+        Names and kinds of the columns of the model, or of the first of several files; no other
+        columns are features then.
     usual_id : str or None
-        Without an id of the user's: the column that names the rows if it is there.
+        Column with the names of the rows, used if present and the user gives no id.
     optional : tuple of str
-        With `expected`: columns that are known not to be features and may be there or not.
+        With `expected`: columns that are not features and may be missing.
     same_columns : bool
         With `expected`: whether other columns are an error.
     partial : bool
-        With `expected`: whether any column may be missing, as in a file that only gives labels to
-        rows that are known.
+        With `expected`: whether any column may be missing, as in a file of answers.
     grouped : bool
-        Whether points may stand between groups of three digits, because the model's table had
+        Whether points may separate groups of three digits, because the table of the model had
         decimal commas.
     svmlight_base : int or None
-        The base of the model's svmlight file.
+        Base of the model's svmlight file.
     """
 
     options: ReadOptions = field(default_factory=ReadOptions)
@@ -334,7 +333,7 @@ class Selection:
 
     @property
     def id(self) -> str | None:
-        """The column that names the rows."""
+        """The column with the names of the rows."""
         return self.options.id
 
     @property
@@ -345,19 +344,19 @@ class Selection:
 
     @property
     def texts(self) -> frozenset[str]:
-        """Features that are known to be no numbers."""
+        """Features that are known not to be numbers."""
         known = (self.expected or {}).items()
         return frozenset(name for name, kind in known if kind != NUMERIC)
 
     def name_columns(self, names: Sequence[str], where: str) -> tuple[list[str], list[str]]:
-        """Give the columns of a table the names by which they are known, with what was changed.
+        """Rename the columns of a table to their known names, with remarks on the changes.
 
         Raises
         ------
         ValueError
-            If the user has chosen a column by a name that two columns have.
+            If the user has chosen a column by a name of two columns.
         """
-        if self.partial:  # written by us, or by a spreadsheet that has read what we wrote
+        if self.partial:  # written by lapwing, possibly changed by a spreadsheet program
             names = [
                 name if name in (self.expected or ()) else without_guard(name) for name in names
             ]
@@ -419,7 +418,7 @@ class Selection:
         features = tuple(place[name] for name in chosen_names)
         nameless = [j for j in features if not names[j]]
         if nameless:
-            # Most often a row index that was saved along: learning from it would be a silent error.
+            # Usually a row index that was saved with the data, which must not be a feature.
             raise ValueError(
                 f"{where}: column {nameless[0] + 1} has no name; name it, or take it as the id "
                 "with --id '', or leave it out with --drop ''."
@@ -429,13 +428,13 @@ class Selection:
         return ColumnRoles(label, row_id, features, others, (), left_out)
 
     def insisted(self, names: Sequence[str]) -> frozenset[str]:
-        """Columns that the user wants used whatever they look like."""
+        """Columns that must be used, regardless of their content."""
         chosen = self.options
         named = {n for c in (chosen.keep, chosen.features) for n in split_names(c, names)}
         return self.free_texts(names) | named
 
     def free_texts(self, names: Sequence[str]) -> frozenset[str]:
-        """Columns that the user says are free text, or names of pictures to be encoded."""
+        """Columns declared as free text, or as names of images to be encoded."""
         found = {*split_names(self.options.text, names), self.options.picture}
         return frozenset(name for name in found if name is not None)
 
@@ -451,7 +450,7 @@ class Selection:
         if truth is not None and truth in (label, self.options.id):
             raise ValueError(f"{where}: the --truth column {truth!r} has another role already.")
         for name in wanted:
-            # A feature that is the label or the truth would be an answer given away.
+            # The label or the truth as a feature would leak the answer.
             if name in (label, self.options.id, truth, *drop):
                 raise ValueError(f"{where}: {name!r} is in --features and has another role.")
 
@@ -495,19 +494,19 @@ class Selection:
 
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> list[str]:
-    """Give the names that look most like `name`, best first; case does not count."""
+    """Return the names most similar to `name`, best first, ignoring case."""
     folded = {other.casefold(): other for other in names}
     close = get_close_matches(name.casefold(), folded, n=n, cutoff=0.5)
     return [folded[other] for other in close]
 
 
 def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list[str], list[str]]:
-    """Give every column a name of its own.
+    """Make the names of columns unique.
 
     Parameters
     ----------
     names : sequence of str
-        As they stand in the file.
+        Names in the file.
     rename_blank : bool, default=True
         Whether the first column without a name gets one.
 
@@ -516,7 +515,7 @@ def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list
     names : list of str
         A second "price" is "price (2)", and a column without a name has its number.
     remarks : list of str
-        What was changed.
+        Remarks on the changes.
     """
     taken = {name for name in names if name}
     tidy: list[str] = []
@@ -551,16 +550,16 @@ def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:
 
 
 def _look_like_values(names: Sequence[str]) -> bool:
-    """Return whether most names look like values, so that a line of names is probably missing.
+    """Return whether most names look like values, so that the header is probably missing.
 
-    Whole numbers name columns of their own, such as years or wavelengths.
+    Distinct whole numbers may be names, such as years or wavelengths.
     """
     numbers = sum(read_amount(name, ".") is not None and not name.isdigit() for name in names)
     return 2 * numbers > len(names)
 
 
 def split_names(chosen: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Take lists with commas apart, where they are no name of a column themselves."""
+    """Split lists with commas, unless they are names of columns."""
     found: list[str] = []
     for name in chosen:
         parts = [name] if name in names or "," not in name else name.split(",")

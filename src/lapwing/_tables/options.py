@@ -17,63 +17,61 @@ class ReadOptions:
     Attributes
     ----------
     label : str or None
-        The column (of an NPZ file: the array) with the labels. None means `labels_file`, or the
-        targets of svmlight files.
+        Column (array, for NPZ files) with the labels. None means `labels_file`, or the targets of
+        svmlight files.
     id : str or None
-        The column (or array) that names the rows; None means row numbers from 1.
+        Column (or array) with the names of the rows; None means row numbers from 1.
     truth : str or None
-        A column with known answers; never a feature.
+        Column with true labels; never a feature.
     features : tuple of str
-        Columns to use, whatever they look like; empty for all others. A name that is no column
-        and holds commas is a list of names; so in `drop` and `keep`.
+        Columns to use as features regardless of their content; empty for all others. A name with
+        commas that is not a column is a list of names, also in `drop` and `keep`.
     drop : tuple of str
         Columns to leave out.
     keep : tuple of str
-        Columns to use although they look as if they were of no use.
+        Columns to use even if they would be left out automatically.
     text : tuple of str
-        Columns of free text, whatever they look like.
+        Columns to treat as free text.
     encoder : str or None
-        Name of what makes vectors of free text, or of the pictures of `picture`; None means that
-        words are counted.
+        Name of the encoder of free text, or of the images of `picture`; None means tf-idf weights.
     picture : str or None
-        A column of names of pictures of which the encoder makes vectors.
+        Column with names of image files for the encoder.
     layout : tuple of str
-        The user's own two coordinates for a map; never features.
+        Two columns with coordinates for a map; never features.
     shown : tuple of str
-        Columns to look at, such as texts and names of pictures; never features.
+        Columns for display, such as texts and names of images; never features.
     labels_file : path-like or None
-        A file of labels in the order of the rows, one a line or an NPY array.
+        File of labels in the order of the rows, one per line or an NPY array.
     unlabeled : tuple of str
-        Values of the label column that mean "no label". The empty text says that of the usual
-        words none does, so that NA is a class; a blank always does.
+        Values of the label column that mean "no label". With the empty string, none of the usual
+        words does, so that NA is a class; blanks always do.
     regression : bool or None
-        Whether the labels are numbers to be predicted rather than classes; None if they say so
-        themselves, by their fractions.
+        Whether the labels are numbers to predict; None decides by fractions in the labels.
     incomplete : bool
-        Whether there may be no label at all, or one class alone, because more labels are to come.
+        Whether labels may be missing altogether, or be of one class, because more will be added.
     absent : bool
-        Whether there may be no column of labels yet.
+        Whether the label column may be missing.
     missing : bool
         Whether features may be missing, because they will be imputed.
     strict : bool
-        Whether everything that is not plainly a number or a text of few values is an error: no
-        decimal commas, no dates, no column left out, and UTF-8 only.
+        Whether anything but plain numbers and text with few distinct values is an error: no decimal
+        commas, no dates, no column left out, and UTF-8 only.
     decimal : {'auto', '.', ','}
-        The decimal mark of numbers in texts; 'auto' finds it for each column.
+        Decimal mark of numbers in texts; 'auto' detects it for each column.
     dates : {'auto', 'day', 'month'}
-        Whether the day or the month comes first in dates that can be read both ways.
+        Whether the day or the month comes first in ambiguous dates.
     sheet : str or None
-        The sheet of a spreadsheet; None means the first that holds something.
+        Sheet of a spreadsheet; None means the first one that is not empty.
     skip_lines : int or None
-        Lines of a CSV file above the names of its columns; None finds them.
+        Number of lines of a CSV file above the column names; None detects it.
     separator : {'auto', ',', ';', '|', 'tab'}
-        What stands between the cells of a CSV file; 'auto' finds it.
+        Separator of the cells of a CSV file; 'auto' detects it.
     rows : tuple of int, or None
-        Of a Parquet file, the first row that is read and how many; None means all.
+        First row and number of rows to read from a Parquet file; None means all.
     columns : tuple of str
-        Of a Parquet file, the columns that are read; empty means all.
+        Columns to read from a Parquet file; empty means all.
     whole : bool
-        Whether all columns are kept as they stand in the file too, to be written beside answers.
+        Whether to keep all columns unchanged, to be written with predictions.
     """
 
     label: str | None = None
@@ -104,7 +102,7 @@ class ReadOptions:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what no table could be read with."""
+        """Raise ValueError for invalid options."""
         for name, value, known in (
             ("--decimal", self.decimal, DECIMALS),
             ("--dates", self.dates, DATE_ORDERS),
@@ -124,17 +122,17 @@ class ReadOptions:
 class Dialect:
     """Notation of a CSV file.
 
-    Whoever gives a table with semicolons and decimal commas has a spreadsheet that expects them,
-    and takes the answers apart wrongly if they are written in another way.
+    A user of a table with semicolons and decimal commas has a spreadsheet program that expects
+    them, and would parse predictions in another notation wrongly.
 
     Attributes
     ----------
     separator : str
-        Between cells.
+        Separator of cells.
     decimal : {'.', ','}
-        The decimal mark of numbers.
+        Decimal mark of numbers.
     encoding : str
-        A codec of Python's. A text that it cannot write makes the file UTF-8.
+        Python codec. If it cannot encode a text, the file is written as UTF-8.
     """
 
     separator: str = ","
