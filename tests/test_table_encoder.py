@@ -291,7 +291,7 @@ def test_a_saved_encoder_is_set_again(tmp_path: Path) -> None:
         assert model[0].encoder is given
         loaded = load_model(tmp_path / "m").pipeline
         assert loaded[0].encoder is None
-        message = r"vectors of 'note' by .*set_params\(encoder=\.\.\.\)"
+        message = r"encoded 'note' with .*set_params\(encoder=\.\.\.\)"
         with pytest.raises(ValueError, match=message):
             loaded.predict(frame)
         loaded[0].set_params(encoder=embed)

@@ -202,8 +202,8 @@ WRONG: dict[str, tuple[str | bytes | None, list[str], tuple[str, ...]]] = {
         ("missing values in 'z' (1)", "row 3", "--drop"),
     ),
     "classes as numbers": (GOOD, ["--method", "lapsvr"], ("row 1 holds 'a'", "--method lapsvc")),
-    "method": (GOOD, ["--method", "svm"], ("--method 'svm' is none of auto, lapsvc, laprls",)),
-    "scale": (GOOD, ["--scale", "log"], ("--scale 'log' is none of auto, standard, none",)),
+    "method": (GOOD, ["--method", "svm"], ("--method 'svm' must be one of auto, lapsvc, laprls",)),
+    "scale": (GOOD, ["--scale", "log"], ("--scale 'log' must be one of auto, standard, none",)),
     "option": (GOOD, ["--lables", "kind"], ("--lables", "--help")),
     "seed": (GOOD, ["--seed", "-1"], ("--seed",)),
 }

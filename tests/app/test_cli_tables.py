@@ -163,8 +163,8 @@ def test_columns_are_kept_on_request(main: Main, tmp_path: Path) -> None:
     code, _, err = main("fit", table, "--label", LABEL, *keep, "--strict")
     assert code == 2
     assert "--keep is of no use with --strict" in err
-    assert "--decimal ';' is none of" in main("fit", table, "--label", LABEL, "--decimal", ";")[2]
-    assert "--dates 'x' is none of" in main("info", table, "--dates", "x")[2]
+    assert "--decimal ';' must be one" in main("fit", table, "--label", LABEL, "--decimal", ";")[2]
+    assert "--dates 'x' must be one of" in main("info", table, "--dates", "x")[2]
 
 
 @pytest.mark.parametrize("given", [(), ("--label", LABEL), ("--id", "Kunden-Nr", "--drop", "Fax")])

@@ -126,9 +126,9 @@ def test_every_field_is_an_option_of_its_verb() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scale": "log"}, "--scale 'log' is none of auto, standard, none"),
-        ({"impute": "zero"}, "--impute 'zero' is none of auto, none, median, mean"),
-        ({"method": "svm"}, "--method 'svm' is none of auto, lapsvc"),
+        ({"scale": "log"}, "--scale 'log' must be one of auto, standard, none"),
+        ({"impute": "zero"}, "--impute 'zero' must be one of auto, none, median, mean"),
+        ({"method": "svm"}, "--method 'svm' must be one of auto, lapsvc"),
         ({"settings": ("gama_I=1",)}, "Did you mean 'gamma_I'"),
         ({"method": "anchors", "onnx": Path("m.onnx")}, "AnchorGraphClassifier cannot be exported"),
         ({"method": "eigenfunctions", "onnx": Path("m.onnx")}, "go through histograms"),

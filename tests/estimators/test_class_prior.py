@@ -198,7 +198,7 @@ def test_precomputed_kernel() -> None:
         ([0.5, 0.5], r"class_prior must be one number >= 0 a class.*shape is \(2,\)"),
         ([0.5, -0.5, 1], "holds -0.5 for the class 1"),
         ([1, 0, 1], "class_prior is 0 for the class 1"),
-        (["a", "b", "c"], "no array of numbers"),
+        (["a", "b", "c"], "not an array of numbers"),
     ],
 )
 def test_wrong_priors(estimator: Any, class_prior: Any, message: str) -> None:

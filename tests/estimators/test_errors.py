@@ -536,7 +536,7 @@ COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "validation data of stability": (
         LapRLSRegressor(stopping="stability"),
         {"validation_data": (X, T)},
-        r"validation_data is only looked at .* not 'stability'",
+        r"validation_data is only used with .* not 'stability'",
     ),
     "validation points alone": (
         LapSVC(stopping="validation"),

@@ -867,8 +867,8 @@ COMBINATIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"space": Landmarks}, TypeError, "Did you mean space=Landmarks()?"),
     ({"space": Landmarks(0)}, ValueError, "n_components=0 must be a whole number of at least 1"),
     ({"space": Landmarks(method="grid")}, ValueError, "method='grid' must be one of"),
-    ({"space": Landmarks(5), "kernel": "linear"}, ValueError, "space=Landmarks(...) needs a kern"),
-    ({"space": Landmarks(centers=np.ones((4, 2)))}, ValueError, "centers have 2 features where X"),
+    ({"space": Landmarks(5), "kernel": "linear"}, ValueError, "space=Landmarks(...) needs a nonl"),
+    ({"space": Landmarks(centers=np.ones((4, 2)))}, ValueError, "centers have 2 features, but X"),
     ({"kernel": "precomputed"}, ValueError, "takes the kernel matrix as X, square, not (54, 3)"),
     ({"graph": "knn", "gamma_I": 1.0}, TypeError, "graph='knn' is no graph."),
     ({"kernel": lambda X, Z: -X @ Z.T}, ValueError, "must be a positive semi-definite kernel"),
@@ -1107,7 +1107,7 @@ def test_margins_that_cannot_be_reached_are_told(kernel: str) -> None:
     X, y, truth = clusters()
     points, C = {"linear": (X * 1e-3, 100.0), "rbf": (X, 1e-3)}[kernel]
     told = (
-        r"C=\S+ is too small for features of this size: labels move decision values by \S+ at "
+        r"C=\S+ is too small for features of this size: labels change decision values by \S+ at "
         r"most, but the targets are -1 and 1\. Standardise the features, .* larger C, such as"
     )
     with pytest.warns(FeatureScaleWarning, match=told) as caught:

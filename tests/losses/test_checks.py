@@ -133,7 +133,7 @@ WRONG: list[tuple[Loss, str]] = [
         r"curvature gives .* where the differences of derivative give .* Check both",
     ),
     (OneBreak(), "piecewise quadratic, but its curvature changes between .* Add it, or use kind"),
-    (NoBreaks(), "NoBreaks is piecewise quadratic and must implement breaks(y): a tuple of"),
+    (NoBreaks(), r"NoBreaks is piecewise quadratic and must implement breaks\(y\): a tuple of"),
     (
         HiddenKink(),
         "is declared smooth, but its derivative jumps by 1 at f = .* Use kind = Kind.KINKED",
@@ -143,7 +143,7 @@ WRONG: list[tuple[Loss, str]] = [
     (Scalar(), r"curvature must give an array of the shape of the scores, \(205,\), not \(\)"),
     (Overflowing(), "derivative is not finite at f = 31"),
     (Listed(), r"breaks\(y\) must give a tuple of arrays like y, one for each break, not ndarray"),
-    (Curved(), "piecewise quadratic, and its curvature changes between"),
+    (Curved(), "piecewise quadratic, but its curvature changes between"),
 ]
 
 

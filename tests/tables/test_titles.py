@@ -96,7 +96,7 @@ def test_the_user_says_what_separates_the_cells(tmp_path: Path) -> None:
         read_table(written(tmp_path, text), ReadOptions(label="kind"))
     found = read_table(written(tmp_path, text), ReadOptions(label="kind", id="id", separator=";"))
     assert found.feature_names == ("length, in mm, wet", "width, in mm, wet")
-    with pytest.raises(ValueError, match=r"--separator '#' is none of auto, ,, ;, \|, tab"):
+    with pytest.raises(ValueError, match=r"--separator '#' must be one of auto, ,, ;, \|, tab"):
         ReadOptions(separator="#")
     np.savez(tmp_path / "t.npz", X=np.eye(4), y=np.array([1, 2, -1, -1]))
     with pytest.raises(ValueError, match=r"t\.npz: --separator is about CSV files\. Leave it out"):

@@ -363,4 +363,4 @@ def find_method(name: str) -> tuple[str, CommandMethod]:
         return key, METHODS[key]
     close = nearest(name, METHODS, n=2)
     guess = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-    raise ValueError(f"--method {name!r} is none of {', '.join(METHODS)}.{guess}")
+    raise ValueError(f"--method {name!r} must be one of {', '.join(METHODS)}.{guess}")

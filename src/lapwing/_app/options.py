@@ -426,7 +426,7 @@ class LabeledRequest(TableRequest):
 
 def _check_choice(flag: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise ValueError(f"{flag} {value!r} is none of {', '.join(known)}.")
+        raise ValueError(f"{flag} {value!r} must be one of {', '.join(known)}.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,7 +109,7 @@ class ReadOptions:
             ("--separator", self.separator, tuple(SEPARATORS)),
         ):
             if value not in known:
-                raise ValueError(f"{name} {value!r} is none of {', '.join(known)}.")
+                raise ValueError(f"{name} {value!r} must be one of {', '.join(known)}.")
         if len(self.layout) not in (0, 2):
             raise ValueError(f"--map takes two columns, x and y; {len(self.layout)} given.")
         if self.label is not None and self.labels_file is not None:
