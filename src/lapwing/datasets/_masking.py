@@ -35,17 +35,17 @@ def mask_labels(
         Keep the labels of these points: distinct row indices from 0, or a boolean mask
         of shape (n_samples,). Nothing is drawn.
     unlabeled : int, float, str or None, default=-1
-        The marker of an unlabelled point; it must not be a label. Estimators know -1 and None by
-        themselves; pass them any other as ``unlabeled``.
+        Marker of unlabelled points; must not be a label. Estimators recognise -1 and None by
+        default; pass other markers to them as ``unlabeled``.
     random_state : int, RandomState instance or None, default=None
-        Source of the draw; give an int for the same labelled points in every call.
+        Seed of the draw; an int gives the same labelled points in every call.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        A copy of `y` with the marker on all points that are not labelled. The type is widened
-        where it cannot hold the marker: numbers to a wider number (float for NaN), text to longer
-        text, and any mixture of kinds to object.
+        A copy of `y` with the marker on all points that are not labelled. If its type cannot
+        represent the marker, it is converted: numbers to a wider type (float for NaN), strings to
+        longer strings, and other mixtures to object.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _mask_of(indices: NDArray[Any], n: int) -> NDArray[np.bool_]:
 
 
 def _common_type(labels: NDArray[Any], marker: object) -> np.dtype[Any]:
-    """Return a type that holds labels and marker without changing them."""
+    """Return a type that represents labels and marker exactly."""
     mark = np.asarray(marker)
     kinds = {labels.dtype.kind, mark.dtype.kind}
     # NumPy would convert numbers beside strings to strings, and True to 1.
@@ -144,7 +144,7 @@ def _common_type(labels: NDArray[Any], marker: object) -> np.dtype[Any]:
 def group_classes(data: Bunch, groups: Sequence[Sequence[int]]) -> Bunch:
     """Join classes of a data set, and leave out the others.
 
-    This makes the binary problems of the papers: ``[[3], [8]]`` of MNIST is MNIST3VS8,
+    This gives the binary problems of the papers: ``[[3], [8]]`` of MNIST is MNIST3VS8,
     ``[[2], [5]]`` of USPS is USPS(2,5), and ``[range(5), range(5, 10)]`` are the digits 0 to 4
     against 5 to 9.
 
@@ -153,8 +153,8 @@ def group_classes(data: Bunch, groups: Sequence[Sequence[int]]) -> Bunch:
     data : Bunch
         Data set of `load_mnist` or `load_usps`. It is not changed.
     groups : sequence of sequences of int
-        For each new class the codes in ``data.target`` that form it. Points whose class is in no
-        group are left out.
+        The codes in ``data.target`` of each new class. Points whose class is in no group are left
+        out.
 
     Returns
     -------
@@ -164,8 +164,8 @@ def group_classes(data: Bunch, groups: Sequence[Sequence[int]]) -> Bunch:
     Raises
     ------
     ValueError
-        If there are fewer than two groups, or a group is empty, holds an unknown class, or shares
-        a class with another.
+        If there are fewer than two groups, or a group is empty, contains an unknown class, or
+        shares a class with another group.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def group_classes(data: Bunch, groups: Sequence[Sequence[int]]) -> Bunch:
 def _group_codes(
     target: NDArray[np.int64], groups: Sequence[Sequence[int]], n_classes: int
 ) -> NDArray[np.int64]:
-    """Return the group of every point's class, -1 if it is in none."""
+    """Return the group of the class of each point, or -1."""
     if len(groups) < 2:
         raise ValueError(f"groups={groups!r}: at least two classes are needed.")
     new = np.full(n_classes, -1, dtype=np.int64)

@@ -28,17 +28,17 @@ class OpenMLSet:
     first_label : int
         Label of digit 0 on OpenML.
     train_counts : tuple of int
-        Points of every digit in the official training part. OpenML does not mark that part; the
-        first rows are taken for it if they have these counts.
+        Number of points of each digit in the official training part. OpenML does not mark that
+        part; it is assumed to be the first rows if they have these counts.
     n_samples : int
     image_shape : (int, int)
         Rows and columns of an image, which is stored row by row.
     value_range : (float, float)
         Bounds of all grey values.
     dtype : {'float64', 'float32'}
-        Type of the data unless another is asked for.
+        Default type of the data.
     reference : str
-        The publication that describes the set.
+        Publication that describes the set.
     """
 
     name: str
@@ -88,7 +88,7 @@ MNIST = OpenMLSet(
     n_samples=70000,
     image_shape=(28, 28),
     value_range=(0, 255),
-    # Represents the grey values exactly, with half the memory.
+    # float32 represents the grey values exactly, with half the memory.
     dtype="float32",
     reference="Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, Gradient-based learning applied to "
     "document recognition, 1998",
@@ -114,7 +114,7 @@ def load_mnist(
     dtype: str | None = None,
     return_X_y: bool = False,
 ) -> Any:
-    """Load MNIST: 70000 handwritten digits of 28 x 28 pixels, the last 10000 the test part.
+    """Load MNIST: 70000 handwritten digits of 28 x 28 pixels, the last 10000 of them the test part.
 
     The first call fetches the set from OpenML; scikit-learn keeps a copy.
 
@@ -123,14 +123,14 @@ def load_mnist(
     data_home : path-like, default=None
         Folder for scikit-learn's copy. None means scikit-learn's own data folder.
     dtype : {'float32', 'float64'}, default=None
-        Type of the data. None means float32, which holds the grey values exactly.
+        Type of the data. None means float32, which represents the grey values exactly.
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     Bunch or tuple
-        The set, with the fields
+        Data set with the fields
 
         - data : ndarray of shape (70000, 784), grey values from 0 to 255
         - target : ndarray of int64 of shape (70000,), the digits
@@ -144,7 +144,7 @@ def load_mnist(
     Raises
     ------
     OSError
-        If the set can be neither fetched nor read from the copy.
+        If the set can neither be fetched nor read from the copy.
     ValueError
         If `dtype` is unknown, or OpenML returns another set.
 
@@ -172,7 +172,7 @@ def load_mnist3vs8(
     data_home : path-like, default=None
         Folder for scikit-learn's copy of MNIST. None means scikit-learn's own data folder.
     dtype : {'float32', 'float64'}, default=None
-        Type of the data. None means float32, which holds the grey values exactly.
+        Type of the data. None means float32, which represents the grey values exactly.
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
 
@@ -184,7 +184,7 @@ def load_mnist3vs8(
     Raises
     ------
     OSError
-        If the set can be neither fetched nor read from the copy.
+        If the set can neither be fetched nor read from the copy.
     ValueError
         If `dtype` is unknown, or OpenML returns another set.
     """
@@ -214,7 +214,7 @@ def load_usps(
     Returns
     -------
     Bunch or tuple
-        The set, with the fields
+        Data set with the fields
 
         - data : ndarray of shape (9298, 256), grey values from -1 to 1
         - target : ndarray of int64 of shape (9298,), the digits
@@ -228,7 +228,7 @@ def load_usps(
     Raises
     ------
     OSError
-        If the set can be neither fetched nor read from the copy.
+        If the set can neither be fetched nor read from the copy.
     ValueError
         If `dtype` is unknown, or OpenML returns another set.
 

@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from lapwing.datasets._masking import check_count, mask_labels
 
-# The paper gives no measures of Figure 1. These keep the hands away from the border by several
-# times the distance between neighbours on it.
+# The paper gives no dimensions of Figure 1. With these the distance of the hands from the border is
+# several times the distance between neighbours on it.
 _MINUTE_HAND, _HOUR_HAND = 0.65, 0.4
 _FOUR_O_CLOCK = math.radians(90 - 4 * 30)
 
@@ -29,9 +29,9 @@ def make_two_moons(
     """Draw two interleaving half circles, a few of whose points are labelled.
 
     The defaults give Figure 3 of the LapSVM paper: 200 points, 2 of them labelled. The
-    embedded-regression paper has 400 points (Table I) and the QN-S3VM paper 500. None prints the
-    noise; at 0.05 a graph of six neighbours keeps the moons apart in nearly every draw, at 0.1 in
-    hardly any.
+    embedded-regression paper has 400 points (Table I) and the QN-S3VM paper 500. No paper gives the
+    noise. With 0.05 the moons are separate components of a graph of six neighbours in nearly every
+    draw, with 0.1 in hardly any.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def make_two_moons(
     noise : float, default=0.05
         Standard deviation of the Gaussian noise on both coordinates; the moons have radius 1.
     random_state : int, RandomState instance or None, default=None
-        Source of noise, order and labelled points.
+        Seed of the noise, the order and the labelled points.
     return_truth : bool, default=False
-        Whether to return the labels of all points too.
+        Whether to return the labels of all points as well.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def make_two_moons(
     Raises
     ------
     ValueError
-        If a number is out of range, or a moon has fewer points than labels are wanted.
+        If a number is out of range, or a moon has fewer points than labels.
 
     See Also
     --------
@@ -81,8 +81,8 @@ def make_clock(
     """Draw the border of a clock and its two hands, a few of whose points are labelled.
 
     Figure 1 of the LapSVM paper: one class is the circular border, the other one the hour and the
-    minute hand, with one label a class. The paper prints no measures; here the border has radius
-    1 around the origin and the hands, 0.65 and 0.4 long, show four o'clock.
+    minute hand, with one label per class. The paper gives no dimensions; here the border has radius
+    1 around the origin, and the hands, of lengths 0.65 and 0.4, show four o'clock.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def make_clock(
     noise : float, default=0.02
         Standard deviation of the Gaussian noise on both coordinates.
     random_state : int, RandomState instance or None, default=None
-        Source of noise, order and labelled points.
+        Seed of the noise, the order and the labelled points.
     return_truth : bool, default=False
-        Whether to return the labels of all points too.
+        Whether to return the labels of all points as well.
 
     Returns
     -------
@@ -109,12 +109,12 @@ def make_clock(
     Raises
     ------
     ValueError
-        If a number is out of range, or a class has fewer points than labels are wanted.
+        If a number is out of range, or a class has fewer points than labels.
     """
     n = check_count("n_samples", n_samples, least=2)
     rng = check_random_state(random_state)
-    # Evenly spaced, as in scikit-learn's moons: random positions leave gaps on the border as wide
-    # as its distance to the hands.
+    # Evenly spaced, as in scikit-learn's moons: with random positions gaps on the border would be
+    # as wide as its distance to the hands.
     angles = np.linspace(0, 2 * np.pi, n // 2, endpoint=False)
     border = np.column_stack([np.cos(angles), np.sin(angles)])
     # One path from the tip of the hour hand through the centre to the tip of the minute hand.
@@ -138,7 +138,7 @@ def make_gaussian2c(
     random_state: int | np.random.RandomState | None = None,
     return_truth: bool = False,
 ) -> tuple[NDArray[Any], ...]:
-    """Draw Gaussian2C: two Gaussian clusters, one a class.
+    """Draw Gaussian2C: two Gaussian clusters, one per class.
 
     QN-S3VM paper, Section 4.1.2: n/2 points are drawn from each of N(m_i, I) with
     m_1 = (-2.5, 0, ..., 0) and m_2 = (2.5, 0, ..., 0). The Bayes error is Φ(-2.5) = 0.62 %.
@@ -152,9 +152,9 @@ def make_gaussian2c(
     n_labeled_per_class : int, default=25
         Number of points labelled in each class, drawn at random among all n.
     random_state : int, RandomState instance or None, default=None
-        Source of points, order and labelled points.
+        Seed of the points, their order and the labelled points.
     return_truth : bool, default=False
-        Whether to return the labels of all points too.
+        Whether to return the labels of all points as well.
 
     Returns
     -------
@@ -168,12 +168,12 @@ def make_gaussian2c(
     Raises
     ------
     ValueError
-        If n is odd, a number is out of range, or a class has fewer points than labels are wanted.
+        If n is odd, a number is out of range, or a class has fewer points than labels.
 
     Notes
     -----
-    The paper takes the first half of the points for training and the second half for testing, with
-    25 or 50 labels in the training half (Table 1). As the order is random, that is::
+    The paper uses the first half of the points for training, with 25 or 50 labels, and the second
+    half for testing (Table 1). As the order is random, this is::
 
         X, _, truth = make_gaussian2c(return_truth=True)
         y = mask_labels(truth[:250], 25)  # 50 labels
@@ -191,11 +191,11 @@ def make_gaussian4c(
     random_state: int | np.random.RandomState | None = None,
     return_truth: bool = False,
 ) -> tuple[NDArray[Any], ...]:
-    """Draw Gaussian4C: four Gaussian clusters, two a class, whose structure may mislead.
+    """Draw Gaussian4C: four Gaussian clusters, two per class, with misleading structure.
 
     QN-S3VM paper, Section 4.1.2: n/4 points are drawn from each of N(m_i, I) with
     m_i = (±2.5, ±5, 0, ..., 0). The clusters with -2.5 form the first class, so the widest gap is
-    not the one between the classes. The Bayes error is Φ(-2.5) = 0.62 %.
+    not between the classes. The Bayes error is Φ(-2.5) = 0.62 %.
 
     Parameters
     ----------
@@ -206,9 +206,9 @@ def make_gaussian4c(
     n_labeled_per_class : int, default=25
         Number of points labelled in each class, drawn at random among all n.
     random_state : int, RandomState instance or None, default=None
-        Source of points, order and labelled points.
+        Seed of the points, their order and the labelled points.
     return_truth : bool, default=False
-        Whether to return the labels of all points too.
+        Whether to return the labels of all points as well.
 
     Returns
     -------
@@ -222,8 +222,8 @@ def make_gaussian4c(
     Raises
     ------
     ValueError
-        If n is no multiple of 4, a number is out of range, or a class has fewer points than labels
-        are wanted.
+        If n is not a multiple of 4, a number is out of range, or a class has fewer points than
+        labels.
 
     See Also
     --------

@@ -1,8 +1,8 @@
 """Fitted models in files, saved exactly and loaded without running code of the file.
 
-A model file is a zip archive: ``lapwing.json`` holds versions and a description of the model,
-``report.json`` the figures of the report, and ``schema.json`` with arrays is the format of skops
-(`skops.io.load` reads the pipeline too). No pickle is read or written.
+A model file is a zip archive: ``lapwing.json`` contains versions and a description of the model,
+``report.json`` the figures of the report, and ``schema.json`` with arrays the model in the format
+of skops (`skops.io.load` can read the pipeline). No pickle is read or written.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def _encode(model: Model) -> bytes:
         texts[REPORT] = _json(model.report.to_dict(), "report")
     try:
         dump = skops.dumps(_with_listed_words(_without_encoders(model.pipeline)))
-    except Exception as error:  # __getstate__ of any object may raise anything
+    except Exception as error:  # __getstate__ of any object may raise any exception
         raise ValueError(f"the model cannot be saved: {one_line(error)}.") from None
     schema, members = canonical_nodes(dump)
     stranger = forbidden(schema)
@@ -225,7 +225,7 @@ def _encode(model: Model) -> bytes:
 
 
 def _without_encoders(pipeline: Pipeline) -> Any:
-    """A copy in which `TableEncoder` has no encoder, which is code, or a name to import it by."""
+    """Copy a model without encoders of `TableEncoder`, which are code or names of code."""
     parts = list(_parts(pipeline))
     bare = {}
     for part in parts:
@@ -274,7 +274,7 @@ def _number_words(pipeline: Pipeline) -> None:
 
 
 def _refuse_series(pipeline: Pipeline) -> None:
-    """Refuse parameters of pandas by name, because errors of skops do not name them."""
+    """Raise an error for parameters of pandas that names them, unlike the errors of skops."""
     parameters = pipeline.get_params() if hasattr(pipeline, "get_params") else {}
     for name, value in parameters.items():
         if type(value).__module__.partition(".")[0] == "pandas":
@@ -362,11 +362,11 @@ def _parts(root: object) -> Iterator[Any]:
             pending += vars(part).values()
 
 
-FORMAT = 1  # of the archive; files of a later one are refused
+FORMAT = 1  # of the archive; files with a larger number are refused
 HEADER, REPORT, _SCHEMA = "lapwing.json", "report.json", "schema.json"
 _TEXTS = (HEADER, REPORT, _SCHEMA)
 _ZIP_START = b"PK\x03\x04"
-_JSON_GROWTH = 20  # bytes of Python objects for a byte of JSON, at most
+_JSON_GROWTH = 20  # maximum ratio of the bytes of Python objects to those of JSON
 
 
 class ModelFileError(ValueError):
@@ -376,7 +376,7 @@ class ModelFileError(ValueError):
 def pack(
     texts: Mapping[str, str], schema: Mapping[str, Any], members: Mapping[str, bytes]
 ) -> bytes:
-    """Make the archive of a model; the same contents give the same bytes."""
+    """Return the archive of a model; equal contents give equal bytes."""
     buffer = io.BytesIO()
     tree = json.dumps(schema, separators=(",", ":"))
     with ZipFile(buffer, "w") as archive:
@@ -396,7 +396,7 @@ def _write(archive: ZipFile, name: str, content: bytes, how: int) -> None:
 
 
 def check_start(file: BinaryIO, name: str) -> None:
-    """Refuse files that are not zip archives by their first bytes."""
+    """Raise ModelFileError if the first bytes are not those of a zip archive."""
     start = file.read(len(_ZIP_START))
     file.seek(0)
     if not start:
@@ -421,8 +421,8 @@ def read_header(archive: ZipFile, name: str) -> dict[str, Any]:
     _check_memory(entry.file_size * _JSON_GROWTH, name)
     header = json.loads(archive.read(entry))
     made_by = header["lapwing_version"]
-    # The format number rises when old versions cannot read a file; the version is compared as well,
-    # because newer versions may use attributes that this one ignores.
+    # The format number increases if old versions cannot read a file. The version is compared as
+    # well, because newer versions may use attributes that this one ignores.
     if header["format"] > FORMAT or _release(made_by) > _release(__version__):
         raise ModelFileError(
             f"{name} was made by lapwing {one_line(made_by)}, newer than this one "
@@ -438,12 +438,12 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def check_archive(archive: ZipFile, name: str) -> None:
-    """Refuse an archive that unpacks to more than the available memory, or holds other types.
+    """Raise ModelFileError for an archive larger than the free memory, or with other types.
 
     Raises
     ------
     ModelFileError
-        Before anything is unpacked.
+        Raised before anything is unpacked.
     """
     names = archive.namelist()
     if len(set(names)) < len(names):

@@ -1,9 +1,9 @@
 """Schema of model files: allowed types, and canonical form.
 
 skops describes a model as a tree of nodes in JSON, each with its type and its loader. skops trusts
-all of scikit-learn; here only the types of preprocessing and of lapwing's estimators are allowed,
-and the tree is checked before skops loads it. The same check applies when a model is saved, so that
-every written file can be read.
+all of scikit-learn; here only types of preprocessing and of lapwing's estimators are allowed, and
+the tree is checked before skops loads it. The same check is made when a model is saved, so that
+every file written can be read.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _SPARSE = tuple(
 )
 
 
-# By its name alone: with it the readers of tables would be imported.
+# Given by its name, as importing the class would import the readers of tables.
 TABLE_ENCODER = "lapwing.TableEncoder"
 
 
@@ -164,7 +164,7 @@ def _drop_address(node: dict[str, Any]) -> None:
         return
     attributes = node["content"]
     if attributes["content"].pop("_stop_words_id", None) is not None:
-        attributes["key_types"]["content"].pop()  # all names of attributes are texts
+        attributes["key_types"]["content"].pop()  # names of attributes are always strings
 
 
 def _add(members: dict[str, bytes], content: bytes, suffix: str) -> str:
@@ -231,17 +231,17 @@ def texts_from(array: Array) -> Array:
     Parameters
     ----------
     array : ndarray of str
-        Texts of a fixed length, as files hold them.
+        Strings of fixed length.
 
     Returns
     -------
     ndarray of object
-        The same texts.
+        The same strings.
 
     Raises
     ------
     ValueError
-        If the array holds something else.
+        If the array does not have strings.
     """
     if array.dtype.kind != "U":
         raise ValueError("an array of texts holds something else")

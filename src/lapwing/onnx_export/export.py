@@ -1,8 +1,8 @@
 """Fitted models as ONNX graphs, for programs without Python.
 
-A small converter: kernel expansions are a handful of operators, which agree with the estimator up
-to rounding in double precision. skl2onnx has no operator for them, and its preprocessing works in
-single precision by default.
+The converter is small, as kernel expansions need a handful of operators, and agrees with the
+estimator up to rounding in double precision. skl2onnx has no operators for kernel expansions, and
+its preprocessing is in single precision by default.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from lapwing.spaces import (
 
 # Equal supports strings since 19.
 _OPSET, _IR_VERSION = 19, 9
-_LIMIT = 2**31 - 2**20  # bytes of a protocol buffer, less room for the nodes
+_LIMIT = 2**31 - 2**20  # bytes of a protocol buffer, minus room for the nodes
 
 InputType = Literal["double", "float"]
 
@@ -338,7 +338,7 @@ def _cosine(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     right = KERNELS["cosine"].prepare(basis, kernel)
     length = build.op("Sqrt", _squared_norms(build, X))
     zero, one = build.constant(np.float64(0)), build.constant(np.float64(1))
-    # A point of length 0 is 0, so that any divisor will do.
+    # A point of length 0 is 0, for any divisor.
     divisor = build.op("Where", build.op("Equal", length, zero), one, length)
     return build.op("MatMul", build.op("Div", X, divisor), _transposed(build, right.points))
 
@@ -381,7 +381,7 @@ def _laplacian(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     return build.op("Exp", _scaled(build, distances, -kernel.gamma))
 
 
-# Kernels of the registry without a translation are refused.
+# Kernels of the registry that are not listed here raise an error.
 TRANSLATED_KERNELS: Mapping[str, Callable[[Builder, str, Any, Kernel], str]] = {
     "rbf": _rbf,
     "poly": _poly,
