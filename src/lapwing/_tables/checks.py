@@ -48,19 +48,19 @@ class LabelAdvice:
     Attributes
     ----------
     unlabeled : callable
-        What to do if some values of the label column mean no label.
+        Returns advice if values of the label column mean no label.
     with_method : callable
-        What to do if the table is to be fitted by a method.
+        Returns advice to fit the table by a method.
     """
 
     unlabeled: Callable[[Sequence[str]], str] = _named_markers
     with_method: Callable[[str], str] = "add --method {}.".format
 
 
-# A class of so large a share of the rows, beside so few without a label, may be none.
+# A class in such a large fraction of the rows, besides so few unlabelled rows, may be a marker.
 _DOMINANT = 0.8
 _FEW = 0.1
-_SENTENCES = 5  # labels; fewer may be the long names of classes
+_SENTENCES = 5  # labels; fewer may be long class names
 
 
 def feature_errors(
@@ -71,7 +71,7 @@ def feature_errors(
     missing: bool,
     new: bool,
 ) -> list[str]:
-    """Find what makes features unfit: none, missing or infinite.
+    """Check for features that are missing or infinite, or no features at all.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ def feature_errors(
     where : str
         The files, for messages.
     places : ndarray of int of shape (n,), default=None
-        The rows' numbers in a spreadsheet.
+        Row numbers in a spreadsheet.
     missing : bool
         Whether features may be missing, because they are imputed.
     new : bool
-        Whether a model is fitted already, and has what is imputed.
+        Whether the rows are new rows for a fitted model.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def feature_errors(
     Raises
     ------
     ValueError
-        If there are no rows, and nothing else can be said.
+        If there are no rows.
     """
     n = features.X.shape[0]
     if n == 0:
@@ -108,7 +108,7 @@ def feature_errors(
             f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
             f"leave it out with --drop {empty[0]}."
         )
-    # A model wants its columns: what is wrong in new rows can only be mended in the file.
+    # A model needs its columns, so new rows can only be corrected in the file.
     drop = "" if new else ", or leave the columns out with --drop"
     if not missing:
         found += [
@@ -139,7 +139,7 @@ def _no_feature(notes: Sequence[ColumnNote], where: str) -> str:
 
 
 def missing_cells(features: Features) -> dict[str, tuple[int, int]]:
-    """For each column with missing cells: how many, and the first of their rows from 0 on."""
+    """Return the number of missing cells of each column that has any, and the first row."""
     found = _wrong_cells(features, np.isnan)
     for name in features.named(CATEGORICAL):
         gone = np.array([value is None for value in features.column(name)])
@@ -149,7 +149,7 @@ def missing_cells(features: Features) -> dict[str, tuple[int, int]]:
 
 
 def infinite_cells(features: Features) -> dict[str, tuple[int, int]]:
-    """As `missing_cells`, of infinite numbers."""
+    """Return the same as `missing_cells` for infinite numbers."""
     return _wrong_cells(features, np.isinf)
 
 
@@ -163,7 +163,7 @@ def _wrong_cells(features: Features, wrong: Callable[..., Any]) -> dict[str, tup
             count, first = found.get(names[j], (0, int(i)))
             found[names[j]] = (count + 1, min(first, int(i)))
         return found
-    for name in names:  # a column at a time: a mask of all cells is not free
+    for name in names:  # one column at a time, as a mask of all cells takes memory
         cells = wrong(features.column(name))
         if cells.any():
             found[name] = (int(np.count_nonzero(cells)), int(np.argmax(cells)))
@@ -187,14 +187,14 @@ def _cell_errors(
 def warn_of_bad_cells(
     features: Features, where: str, places: NDArray[np.int64] | None = None
 ) -> None:
-    """Warn of cells of new rows that are something else than the column holds."""
+    """Warn about cells of new rows that do not have the type of their column."""
     for name, bad in features.bad.items():
         message = text_error(name, bad, where, places).partition(". Correct")[0]
         warn(f"{message}; counted as missing.", LapwingWarning)
 
 
 def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
-    """Give ids that tell rows apart."""
+    """Return unique ids of the rows."""
     if raw.ids is None:
         return np.arange(1, raw.n + 1)
     values, first, counts = np.unique(raw.ids, return_index=True, return_counts=True)
@@ -222,16 +222,16 @@ def words_in_most_rows(ranked: dict[str, int], n_rows: int) -> tuple[list[str], 
     Parameters
     ----------
     ranked : dict of str to int
-        Labelled rows of each class.
+        Number of labelled rows of each class.
     n_rows : int
-        Rows of the table.
+        Number of rows of the table.
 
     Returns
     -------
     words : list of str
         These classes.
     certain : bool
-        Whether half of the rows or more have one of them, so that a fit refuses the table.
+        Whether at least half of the rows have one of them, which is an error in a fit.
     """
     words = words_for_none(list(ranked))
     if words and nought_among_signs(ranked):
@@ -248,30 +248,30 @@ def warn_of_markers(
     *,
     meant: bool,
 ) -> None:
-    """Find classes that are probably none, and a table in which every row has a label.
+    """Detect classes that probably mean "no label", and tables without unlabelled rows.
 
     Parameters
     ----------
     y : ndarray of shape (n,)
         Coded labels of classes.
     labeled : ndarray of bool of shape (n,)
-        Which rows have one.
+        Mask of the labelled rows.
     what, hint : str
-        The column, and what means "no label" in it.
+        Name of the column, and its marker of "no label".
     advice : Advice
-        What the user has to do then.
+        Advice for the user.
     meant : bool
-        Whether words that look so are known to be classes.
+        Whether words that look like "no label" are known to be classes.
 
     Raises
     ------
     ValueError
-        If half of the rows or more have a word that looks like "no label".
+        If at least half of the rows have a word that looks like "no label".
 
     Warns
     -----
     LapwingWarning
-        If fewer have.
+        If fewer rows have such a word.
     """
     values, counts = np.unique(y[labeled], return_counts=True)
     names, rows = [str(value) for value in values.tolist()], counts.tolist()
@@ -298,7 +298,7 @@ def warn_of_markers(
 
 
 def warn_of_numbers(y: NDArray[Any], what: str, hint: str, advice: LabelAdvice) -> None:
-    """Warn of numbers to be predicted that every row has; the parameters of `warn_of_markers`."""
+    """Warn if every row has a regression target; parameters as for `warn_of_markers`."""
     usual = usual_number(y)
     if usual is None:
         warn_of_labels(what, hint)
@@ -312,7 +312,7 @@ def warn_of_numbers(y: NDArray[Any], what: str, hint: str, advice: LabelAdvice) 
 
 
 def warn_of_labels(what: str, hint: str) -> None:
-    """Warn of a table in which every row has a label."""
+    """Warn if every row has a label."""
     warn(
         f"{what}: every row has a label ({hint} means no label), so there is nothing to learn "
         "from unlabelled rows: this fits a supervised model. If a value marks the rows without "
@@ -322,10 +322,10 @@ def warn_of_labels(what: str, hint: str) -> None:
 
 
 def warn_of_counts(features: Features) -> None:
-    """Warn of features that are probably not meant so."""
+    """Warn about features that are probably row numbers."""
     if features.X.shape[0] <= 2 or is_sparse(features.X):
         return
-    # Consecutive dates are meant, and numbers with a unit are measurements.
+    # Consecutive dates are intended, and numbers with a unit are measurements.
     measured = {
         name
         for reading in features.readings
@@ -333,7 +333,7 @@ def warn_of_counts(features: Features) -> None:
         for name in reading.names
     }
     for name in features.named(NUMERIC):
-        # Three rows first: few columns are left for the look at all rows.
+        # Three rows are checked first, which excludes most columns.
         column = features.column(name)
         likely = column[0] % 1 == 0 and column[1] - column[0] == column[2] - column[1] == 1
         if likely and name not in measured and (np.diff(column) == 1).all():
@@ -345,7 +345,7 @@ def warn_of_counts(features: Features) -> None:
 
 
 def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
-    """Rows of each label; labels that differ in spelling alone count as the first."""
+    """Count the rows of each label; labels that differ only in spelling count as the first."""
     merged: dict[str, tuple[str, int]] = {}
     for name, count in sorted(ranked.items(), key=lambda item: -item[1]):
         first, before = merged.get(folded(name), (name, 0))
@@ -354,14 +354,14 @@ def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
 
 
 def describe_quantities(labels: NDArray[Any]) -> str:
-    """Say that labels look like quantities and not like classes; empty if they do not.
+    """Describe why labels look like quantities and not like classes; empty if they do not.
 
-    For whole numbers see `look_like_quantities`; others have a unit, and are seldom twice the same.
+    For whole numbers see `look_like_quantities`; others have a unit and are rarely repeated.
 
     Parameters
     ----------
     labels : ndarray
-        Those of all rows that have one: numbers, or texts.
+        Labels of the labelled rows: numbers, or texts.
     """
     names = sorted(set(map(str, labels.tolist())))
     n = len(names)
@@ -385,12 +385,12 @@ def describe_quantities(labels: NDArray[Any]) -> str:
 
 
 def refuse_quantities(labels: NDArray[Any], what: str, advice: LabelAdvice) -> None:
-    """Ask whether labels that look like quantities are numbers to predict or classes.
+    """Raise ValueError for labels that look like quantities, to ask for a method.
 
     Raises
     ------
     ValueError
-        With a command for each.
+        With a command for regression and one for classification.
     """
     described = describe_quantities(labels)
     if described:
@@ -402,12 +402,12 @@ def refuse_quantities(labels: NDArray[Any], what: str, advice: LabelAdvice) -> N
 
 
 def refuse_free_text(labels: NDArray[Any], what: str) -> None:
-    """Refuse labels that are sentences, hardly one of them twice: they name no classes.
+    """Raise ValueError for labels that are mostly distinct sentences and not classes.
 
     Raises
     ------
     ValueError
-        With what to do.
+        With advice.
     """
     names = sorted(set(map(str, labels.tolist())))
     if len(names) >= _SENTENCES and 2 * len(names) > len(labels):
@@ -421,7 +421,7 @@ def refuse_free_text(labels: NDArray[Any], what: str) -> None:
 
 
 def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:
-    """Warn of labels that look like quantities and are classes; whether it did."""
+    """Warn if classes look like quantities; return whether it warned."""
     described = describe_quantities(labels)
     if described:
         warn(
@@ -433,9 +433,9 @@ def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:
 
 
 def warn_of_rare_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) -> None:
-    """Warn of a label that is probably a slip of another, and of a class of one labelled row.
+    """Warn about a label that is probably misspelt, and a class with one labelled row.
 
-    Where labels look like quantities, that alone.
+    If labels look like quantities, there is only the warning about that.
     """
     if warn_of_quantities(y[labeled], what):
         return
@@ -457,7 +457,7 @@ def warn_of_rare_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) 
         )
         del ranked[rare]
     single = [name for name, count in ranked.items() if count == 1]
-    # A label a class throughout is a way of working; one class of one among others often a slip.
+    # One label per class is a usual setting, but a single class with one label is often an error.
     if single and len(single) < len(ranked):
         warn(
             f"{what}: only one row has the label {quoted(single)} (row {first_row(single[0])}), so "

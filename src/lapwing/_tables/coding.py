@@ -1,4 +1,4 @@
-"""Labels as users write them, coded as estimators take them."""
+"""Coding of labels for estimators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lapwing._words import listed
 from lapwing.classes.label_checks import words_for_none
 from lapwing.exceptions import LapwingWarning
 
-# One number in the ways in which programs write it. 007 and 1_0 are names.
+# Notations of a number by programs. 007 and 1_0 are names.
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.0*)?")
 
@@ -32,11 +32,11 @@ class CodedLabels:
     Attributes
     ----------
     y : ndarray of shape (n,)
-        Integers where all labels are written so, else text; float64 for regression.
+        Integers if all labels are integers, otherwise text; float64 for regression.
     labeled : ndarray of bool of shape (n,)
-        Which rows have a label.
+        Mask of the labelled rows.
     unlabeled : int, str or float
-        What the other rows hold in `y`.
+        Marker of the other rows in `y`.
     """
 
     y: NDArray[Any]
@@ -45,17 +45,17 @@ class CodedLabels:
 
 
 def mark_unlabeled(labels: NDArray[Any], markers: Sequence[str], default: str = "") -> NDArray[Any]:
-    """Blank the labels that are none.
+    """Replace markers of "no label" by blanks.
 
     Parameters
     ----------
     labels : ndarray of object
         Texts.
     markers : sequence of str
-        What the user says means "no label". None of them leaves it to `default`; the empty text
-        says that the usual words do not.
+        Markers given by the user; if empty, `default` and the usual words. With an empty string,
+        none of the usual words is a marker.
     default : str, default=''
-        What means "no label" in such a file.
+        Marker of the file format.
     """
     words = frozenset({""}) if "" in markers else NO_LABEL
     markers = [marker.strip() for marker in markers or [default]]
@@ -80,11 +80,11 @@ def code_labels(
     Parameters
     ----------
     labels : ndarray of object
-        Texts, empty where there is no label.
+        Texts; empty for unlabelled rows.
     where, hint : str
-        For messages.
+        Parts of messages.
     incomplete : bool, default=False
-        Whether there may be no label, or one class only.
+        Whether labels may be missing altogether, or be of one class.
 
     Raises
     ------
@@ -122,20 +122,20 @@ def code_numbers(
     places: NDArray[np.int64] | None = None,
     incomplete: bool = False,
 ) -> CodedLabels:
-    """Code numbers to be predicted.
+    """Code regression targets.
 
     Parameters
     ----------
     labels : ndarray of object
-        Texts, empty where there is no label.
+        Texts; empty for unlabelled rows.
     where, hint : str
-        For messages.
+        Parts of messages.
     decimal : {'', '.', ','}
-        The table's usual decimal mark.
+        Usual decimal mark of the table.
     numbers : ndarray of shape (n,), default=None
-        What the format says is a number; NaN elsewhere.
+        Numbers if the format has numbers; NaN elsewhere.
     places : ndarray of int of shape (n,), default=None
-        The rows' numbers in a spreadsheet.
+        Row numbers in a spreadsheet.
     incomplete : bool, default=False
         Whether there may be no label.
 
@@ -171,18 +171,18 @@ def numbers_of(
     Parameters
     ----------
     texts : ndarray of object of shape (n,)
-        Empty where there is none.
+        Texts, which may be empty.
     decimal : {'', '.', ','}
-        The decimal mark where the texts are ambiguous.
+        Decimal mark of ambiguous texts.
     numbers : ndarray of shape (n,), default=None
-        What the format says is a number, whatever its text looks like; NaN elsewhere.
+        Numbers if the format has numbers, which take precedence over texts; NaN elsewhere.
 
     Returns
     -------
     numbers : ndarray of shape (n,)
-        NaN where there is none.
+        Numbers; NaN for empty texts.
     row : int or None
-        The first row with a text that is no number, counted from 0.
+        First row with a text that is not a number, counted from 0.
     """
     exact = np.full(texts.size, np.nan) if numbers is None else numbers
     different = set(texts[np.isnan(exact)].tolist()) - {""}
@@ -205,7 +205,7 @@ def code_truth(
     numbers: NDArray[Any] | None = None,
     places: NDArray[np.int64] | None = None,
 ) -> NDArray[Any]:
-    """Code known answers as the labels are, so that they can be compared.
+    """Code true labels like the given labels, so that they can be compared.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def _not_as_labels(
 
 
 def hold_fractions(texts: Iterable[str], decimal: str = ".") -> bool:
-    """Return whether all labels are numbers and some have fractions, as no class has."""
+    """Return whether all labels are numbers and some have fractions, unlike classes."""
     known = [_number(text.replace(decimal or ".", ".")) for text in texts if text]
     numbers = [value for value in known if value is not None and np.isfinite(value)]
     return len(numbers) == len(known) and any(value % 1 for value in numbers)
@@ -250,15 +250,15 @@ def hold_fractions(texts: Iterable[str], decimal: str = ".") -> bool:
 def _class_values(
     texts: set[str], where: str
 ) -> tuple[NDArray[Any], int | str, dict[str, int | str]]:
-    """Return the classes, a marker that is none of them, and the class of each text.
+    """Return the classes, a marker that is not a class, and the class of each text.
 
-    Labels are integers where all are whole numbers; otherwise 1.0 is the class 1 if there is one,
-    as two programs write it, and all else is text.
+    Labels are integers if all are whole numbers. Otherwise they are texts, except that 1.0 is the
+    class 1 if that exists, as the notation depends on the program.
     """
     code: dict[str, Any]
     if all(_WHOLE.fullmatch(text) for text in texts):
         code = {text: int(text.split(".")[0]) for text in texts}
-        # What float64 cannot hold names something, and is no number to count with.
+        # Numbers that float64 cannot represent are names.
         if max(map(abs, code.values())) <= 2**53:
             classes = np.array(sorted(set(code.values())), dtype=np.int64)
             return classes, min(0, int(classes[0])) - 1, code
@@ -293,7 +293,7 @@ def folded(name: str) -> str:
 
 
 def _warn_of_doubles(classes: list[str], where: str) -> None:
-    """Warn of classes that only differ in what is easily overlooked."""
+    """Warn about classes that differ only in capitals, blanks or leading zeros."""
     alike: dict[str, list[str]] = defaultdict(list)
     for name in classes:
         alike[folded(name)].append(name)

@@ -1,4 +1,4 @@
-"""Tables of users: features, ids and labels, some of them missing, read from files."""
+"""Checked tables: features, ids and partly missing labels, read from files."""
 
 from __future__ import annotations
 
@@ -71,21 +71,21 @@ class Fitted:
     Attributes
     ----------
     feature_names : tuple of str
-        Names of the features in their order.
+        Names of the features in order.
     kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
-        Of the features.
+        Kinds of the features.
     readings : tuple of Reading
-        How the columns of its table became features; empty if that was a matrix.
+        Encodings of the columns; empty for a matrix.
     usual_id : str or None
-        The column that named the rows.
+        Column with the names of the rows.
     optional : tuple of str
         Columns known not to be features, such as that of the labels.
     missing : bool
         Whether features may be missing, because the model imputes them.
     svmlight_base : int or None
-        Of its svmlight file: whether the first column has the index 0 or 1.
+        Index of the first column of its svmlight file, 0 or 1.
     strict : bool
-        Whether its table was read as it stands.
+        Whether its table was read with `ReadOptions.strict`.
     """
 
     feature_names: tuple[str, ...]
@@ -99,12 +99,12 @@ class Fitted:
 
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> Fitted:
-        """Take what `Table.describe` gave, and "impute", from the description of a model.
+        """Read the result of `Table.describe`, and "impute", from the description of a model.
 
         Raises
         ------
         ValueError
-            If it is damaged; model files are taken for a stranger's.
+            If it is damaged, as model files are not trusted.
         """
         columns = (info.get(key) for key in ("label_column", "id_column", "truth_column"))
         return cls(
@@ -120,7 +120,7 @@ class Fitted:
 
     @property
     def column_readings(self) -> tuple[Reading, ...]:
-        """Readings of columns of these names, whatever the format of the model's table."""
+        """Return the encodings of columns of these names, whatever the format of the table."""
         if self.readings:
             return self.readings
         read: dict[str, Callable[[str], Reading]] = {
@@ -141,55 +141,54 @@ class Table:
     Attributes
     ----------
     X : ndarray, CSR array or polars.DataFrame of shape (n, p)
-        Features as a pipeline takes them. Numbers (float64, or float32 where all of the file's
-        are); sparse where the file is; a data frame if some of the features are text.
+        Features for a pipeline: numbers (float64, or float32 if all of the file are), sparse if the
+        file is, or a data frame if some features are text.
     feature_names : tuple of str
         Names of the p columns.
     ids : ndarray of shape (n,)
-        What the user calls the rows: the id column as text, or the numbers 1 to n.
+        Names of the rows: the id column as text, or the numbers 1 to n.
     y : ndarray of shape (n,)
-        Class labels (integers where all are written so, else text) or, for regression, float64.
-        Rows without a label hold `unlabeled`.
+        Class labels (integers if all are integers, otherwise text) or float64 for regression, with
+        `unlabeled` for unlabelled rows.
     labeled : ndarray of bool of shape (n,)
-        Which rows have a label.
+        Mask of the labelled rows.
     unlabeled : int, str or float
-        The marker in `y`: an integer below all labels, the empty text, or NaN; pass it on to the
+        Marker in `y`: an integer below all labels, the empty string, or NaN; to be passed to the
         estimator.
     kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
-        Of the p columns; empty means that all are numeric.
+        Kinds of the p columns; empty means that all are numeric.
     truth : ndarray of shape (n,) or None
-        Known answers, coded as `y`, for the report alone.
+        True labels, coded like `y`, for the report only.
     layout : ndarray of shape (n, 2) or None
-        The user's own coordinates for a map.
+        Coordinates for a map.
     source : str
-        The files, as the user named them.
+        Names of the files given by the user.
     label_name, id_name, truth_name : str or None
         Names of the columns.
     dropped : tuple of str
-        Columns of the file that are none of these.
+        Columns that are not used.
     readings : tuple of Reading
-        How its columns became features; empty for a matrix.
+        Encodings of the columns; empty for a matrix.
     notes : tuple of ColumnNote
-        What was done to each column.
+        Notes on the treatment of each column.
     remarks : tuple of str
-        What was done to the file as a whole.
+        Remarks about the file as a whole.
     svmlight_base : int or None
-        Of svmlight files: whether the first column has the index 0 or 1.
+        Index of the first column of svmlight files, 0 or 1.
     strict : bool
-        Whether it was read as it stands.
+        Whether it was read with `ReadOptions.strict`.
     originals : mapping of str to Cells or None
-        All columns as they stand in the file, None for those that are features as they stand;
-        empty for a matrix.
+        All columns before encoding, None for those that are features unchanged; empty for a matrix.
     dialect : Dialect
-        How the first file is written, for files that are written for the same reader.
+        Notation of the first file, for output files.
     keys : Keys or None
-        What a file of answers to its rows calls its columns; None for rows to be predicted.
+        Names of the columns of a file of answers; None for rows to be predicted.
     shown : mapping of str to ndarray of object of shape (n,)
-        Columns to look at, as text.
+        Columns for display, as text.
     whole : WholeTable or None
-        All columns, to be written beside answers; None if they are not.
+        All columns, to be written with predictions; None if not wanted.
     n_suggested : int
-        Labels of rows that the method chose, as far as files say so.
+        Number of labels of suggested rows, as far as known from the files.
     """
 
     X: Any
@@ -220,12 +219,12 @@ class Table:
 
     @property
     def features(self) -> Features:
-        """The features alone."""
+        """Features only."""
         return Features(self.X, self.feature_names, self.kinds, self.readings)
 
     @property
     def numeric(self) -> bool:
-        """Whether the labels are numbers to be predicted."""
+        """Whether the labels are regression targets."""
         return isinstance(self.unlabeled, float)
 
     def describe(self) -> dict[str, Any]:
@@ -249,28 +248,27 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     Parameters
     ----------
     path : path-like or sequence of path-like
-        The file, or files with the same columns whose rows are put one below the other; ``-`` is
-        standard input. The extension tells the format. Text is UTF-8, UTF-16 or
-        Windows-1252, with names in the first line, separated by comma, semicolon, tab or ``|``.
-        NPZ files hold the features in the array ``X`` (n x p), and may hold ``feature_names``.
+        The file, or files with the same columns whose rows are concatenated; ``-`` is standard
+        input. The format is given by the extension. Text is UTF-8, UTF-16 or Windows-1252, with
+        names in the first line, separated by comma, semicolon, tab or ``|``. NPZ files have the
+        features in the array ``X`` (n x p), and optionally ``feature_names``.
     options : ReadOptions
-        Which columns are what, and how their cells are read. Blanks, NA, NaN and null are no
-        labels; nor is -1 in an array of numbers, as in scikit-learn.
+        Roles of the columns, and notation of the cells. Blanks, NA, NaN and null mean "no label",
+        as does -1 in an array of numbers.
     advice : Advice, optional
-        How messages about labels say what to do.
+        Advice in messages about labels.
 
     Returns
     -------
     Table
-        Its features are all other columns that are of use; `Table.notes` says what was done to
-        each.
+        Table with all other usable columns as features; `Table.notes` describes their treatment.
 
     Raises
     ------
     OSError
         If a file cannot be read.
     ValueError
-        If a file, a column or the labels are not as described; says where and what to do.
+        If a file, a column or the labels are invalid; the message has the place and a remedy.
     ImportError
         If polars or python-calamine is needed and not installed.
     """
@@ -281,7 +279,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     name = raw.source
     features = encode(raw, selection, name)
     originals, whole = _originals(raw, features), _whole(raw, options)
-    # Without the cells, which would keep a second matrix in memory.
+    # Without cells, which would keep a second matrix in memory.
     raw = replace(raw, cells={}, matrix=None, decimal=features.decimal)
     raw, where = _with_labels(raw, options.labels_file)
     found = InputErrors(name)
@@ -335,24 +333,24 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
 
 
 def _originals(raw: RawTable, features: Features) -> dict[str, Cells | None]:
-    """Return the columns as they stand in the file; None for those used as features unchanged."""
+    """Return the columns before encoding; None for those used as features unchanged."""
     plain = {note.column for note in features.notes if note.plain}
     return {
-        # Copied, so that not all of the file's numbers stay in memory for a few columns.
+        # Copied, so that a few columns do not keep all numbers of the file in memory.
         name: None if name in plain else replace(cells, numbers=cells.numbers.copy())
         for name, cells in raw.cells.items()
     }
 
 
 def _whole(raw: RawTable, options: ReadOptions) -> WholeTable | None:
-    """Return the columns as they stand, before labels of other files are filled in."""
+    """Return the columns unchanged, before labels of other files are merged."""
     if not options.whole:
         return None
     return WholeTable(raw.others, raw.numbers, raw.dialect.decimal)
 
 
 def _label_column(paths: Sequence[Path], options: ReadOptions) -> str | None:
-    """The column of the labels; None if they are in a file of their own, or still to be given."""
+    """Return the label column; None if labels are in another file, or not given yet."""
     if options.label is not None or options.labels_file is not None:
         return options.label
     if paths[0].suffix.lower() in SVMLIGHT:
@@ -363,7 +361,7 @@ def _label_column(paths: Sequence[Path], options: ReadOptions) -> str | None:
 
 
 def _with_labels(raw: RawTable, labels_file: Any) -> tuple[RawTable, str]:
-    """The table with a label in every row, which may be empty, and where they stand."""
+    """Return the table with a possibly empty label in every row, and the source of the labels."""
     if labels_file is not None:
         labels, marker = read_labels(Path(labels_file), raw.n)
         return replace(raw, labels=labels, default_marker=marker), str(labels_file)
@@ -380,9 +378,9 @@ def _warn_of_odd_labels(
     advice: LabelAdvice,
 ) -> None:
     if not coded.labeled.any():
-        return  # nothing is odd about no label
+        return  # no labels to check
     if not options.regression:
-        # Whoever says that blanks alone mean no label has thought of the words.
+        # If only blanks mean "no label", such words are intended as classes.
         meant = "" in options.unlabeled
         warn_of_markers(coded.y, coded.labeled, what, hint, advice, meant=meant)
         warn_of_rare_labels(coded.y, coded.labeled, what)
@@ -391,13 +389,13 @@ def _warn_of_odd_labels(
 
 
 def _marker(raw: RawTable, options: ReadOptions) -> str:
-    """Return the value that means "no label" if the user names none."""
-    # -1 is one only where a class is meant: as a number to be predicted it is one like others.
+    """Return the default marker of "no label"."""
+    # -1 is a marker in classification only, as it may be a regression target.
     return "" if options.regression else raw.default_marker
 
 
 def _are_numbers(raw: RawTable, options: ReadOptions) -> bool:
-    """Whether the labels are numbers to be predicted."""
+    """Whether the labels are regression targets."""
     assert raw.labels is not None
     given = np.concatenate([raw.labels, *(one.labels for one in raw.answers)])
     known = mark_unlabeled(given, options.unlabeled)
@@ -420,7 +418,7 @@ def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
             hint=hint,
             decimal=raw.decimal,
             numbers=raw.numbers.get(raw.keys.label),
-            # Labels of another file are named by its rows.
+            # Rows of labels in another file are named by that file.
             places=raw.places if options.labels_file is None else None,
             incomplete=options.incomplete,
         )
@@ -444,32 +442,32 @@ def _truth(
 
 
 def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None) -> Table:
-    """Read rows for a model that is already fitted; nothing in the result is labelled.
+    """Read new rows for a fitted model, without labels.
 
     Parameters
     ----------
     path : path-like or sequence of path-like
         As for `read_table`.
     fitted : Fitted
-        What the model knows of its tables.
+        Description of the table of the fit.
     options : ReadOptions, default=None
-        The column that names the rows, by default that of the fit if it is there; the sheet, the
+        Options such as the id column (by default that of the fit, if present), the sheet and the
         decimal mark.
 
     Returns
     -------
     Table
-        With the features in the model's order, read as they were at the fit.
+        Table with the features of the model in order, encoded as in the fit.
 
     Raises
     ------
     OSError, ValueError, ImportError
-        As `read_table`; in particular if a column is missing.
+        As for `read_table`, in particular if a column is missing.
 
     Warns
     -----
     LapwingWarning
-        If there are columns that the model does not know, or cells that it can make nothing of.
+        If there are columns unknown to the model, or cells without the type of their column.
     """
     paths = _as_paths(path)
     where = name_of(paths)
@@ -515,15 +513,15 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
 
 
 def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = None) -> RawTable:
-    """Blank the labels that are none, and fill in those of the files of answers.
+    """Replace markers of "no label" by blanks, and merge the labels of files of answers.
 
     Parameters
     ----------
     raw : RawTable
-        With labels.
+        Table with labels.
     options : ReadOptions
     ids : ndarray of shape (n,), default=None
-        What the user calls the rows, for messages; None means their numbers.
+        Names of the rows, for messages; None means their numbers.
 
     Raises
     ------
