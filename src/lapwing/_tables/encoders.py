@@ -1,8 +1,7 @@
-"""Features and column encoders, which are fitted once and kept with the model.
+"""Features and column encoders, which are fitted once and stored with the model.
 
-A reading looks at one row at a time, so that a row means the same in every file and company: what
-a new file's cells could otherwise mean is not asked again. Readings are plain values that JSON
-holds; nothing of them is pickled.
+A reading encodes each row independently, so that a row has the same features in every file; types
+are not inferred again for new files. Readings are plain values, stored as JSON and never pickled.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from lapwing._tables import dates
 from lapwing._tables.cells import BadCells, Cells, plain_number, read_amount
 from lapwing._tables.words import TRUTH_VALUES
 
-# As values of a column of text.
+# Values of a column of text.
 MISSING_VALUE, OTHER_VALUE = "(missing)", "(other)"
 _WEEK, _DAY = 7.0, 24.0
 _SHARES = ("%", "‰")
 
-# Kinds of features: numbers, values of a text that are one-hot encoded, texts of words, and texts
-# or pictures of which an encoder makes vectors.
+# Kinds of features: numbers, texts that are one-hot encoded, free text, and texts or images for an
+# encoder.
 NUMERIC, CATEGORICAL, TEXT, ENCODED = "numeric", "categorical", "text", "encoded"
 
 
@@ -36,9 +35,9 @@ class NumberReading:
     ----------
     column : str
     decimal : {'.', ','}
-        The decimal mark of those in texts.
+        Decimal mark of numbers in texts.
     unit : str
-        ``€``, ``%`` or the like, which is dropped; empty for none.
+        Unit, such as ``€`` or ``%``, which is removed; empty for none.
     """
 
     kind: ClassVar[str] = "number"
@@ -53,7 +52,7 @@ class NumberReading:
         return (self.column,)
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
-        """Give the features, NaN where there is none, and the cells that are no numbers."""
+        """Return the features, with NaN for missing ones, and the cells that are not numbers."""
         meaning = {text: self.value(text) for text in set(cells.texts.tolist())}
         values = cells.numbers
         share = self.unit in _SHARES
@@ -68,7 +67,7 @@ class NumberReading:
         return [values], _bad(rows, cells)
 
     def value(self, text: str) -> float | None:
-        """Read one text; None if it is no such number."""
+        """Read a text; None if it is not such a number."""
         if text.lower() in TRUTH_VALUES:
             return TRUTH_VALUES[text.lower()]
         amount = read_amount(text, self.decimal)
@@ -90,7 +89,7 @@ class NumberReading:
 
 @dataclass(frozen=True)
 class DateReading:
-    """Dates or times of day, as numbers that mean something.
+    """Dates or times of day, encoded as numbers.
 
     Attributes
     ----------
@@ -98,9 +97,9 @@ class DateReading:
     order : str
         A member of `dates.ORDERS`, or `dates.CLOCK`.
     origin : str
-        The day from which days are counted, in ISO format.
+        Origin of the days, in ISO format.
     parts : tuple of {'days', 'weekday', 'hour'}
-        What becomes features: elapsed days; the day of the week and the hour as places on a circle.
+        Features: elapsed days; the day of the week and the hour as points on a circle.
     """
 
     kind: ClassVar[str] = "date"
@@ -121,7 +120,7 @@ class DateReading:
         return tuple(names)
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
-        """Give the features, NaN where there is none, and the cells that are no dates."""
+        """Return the features, with NaN for missing ones, and the cells that are not dates."""
         moments, bad = self.moments(cells)
         features: list[NDArray[Any]] = []
         for part in self.parts:
@@ -134,7 +133,7 @@ class DateReading:
         return features, bad
 
     def moments(self, cells: Cells) -> tuple[NDArray[np.datetime64], BadCells | None]:
-        """Give the points in time, NaT where there is none; times of day are those of one day."""
+        """Return the points in time, NaT for missing ones; times of day are those of one day."""
         moments = np.full(cells.numbers.size, np.datetime64("NaT", "us"))
         known = {text: self._moment(text) for text in set(cells.texts.tolist())}
         found = np.array([known[text] for text in cells.texts.tolist()], dtype="datetime64[us]")
@@ -168,15 +167,15 @@ class DateReading:
 
 @dataclass(frozen=True)
 class TextReading:
-    """Text of few values, which is one-hot encoded later.
+    """Text with few distinct values, which is one-hot encoded later.
 
     Attributes
     ----------
     column : str
     values : tuple of str
-        If not empty, other values than these count as `OTHER_VALUE`.
+        If not empty, all other values are replaced by `OTHER_VALUE`.
     missing : str or None
-        What stands for a missing text; None leaves it missing.
+        Replacement of missing texts; None leaves them missing.
     """
 
     kind: ClassVar[str] = "text"
@@ -191,7 +190,7 @@ class TextReading:
         return (self.column,)
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
-        """Give the feature; no cell is bad."""
+        """Return the feature; no cell is invalid."""
         column = cells.spelled()
         known = frozenset(self.values)
         for row, text in enumerate(column):
@@ -211,7 +210,7 @@ class TextReading:
 
 
 class _WholeTexts:
-    """Reading of a column whose cells stay texts."""
+    """Reading of a column whose cells remain texts."""
 
     column: str
 
@@ -221,7 +220,7 @@ class _WholeTexts:
         return (self.column,)
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
-        """Give the texts, an empty one where there is none; no cell is bad."""
+        """Return the texts, empty for missing ones; no cell is invalid."""
         column = cells.spelled()
         column[[text is None for text in column]] = ""
         return [column], None
@@ -229,13 +228,13 @@ class _WholeTexts:
 
 @dataclass(frozen=True)
 class FreeTextReading(_WholeTexts):
-    """Free text, whose words are weighed later (`lapwing._tables.preprocessing`).
+    """Free text, for tf-idf weights of its words (`lapwing._tables.preprocessing`).
 
     Attributes
     ----------
     column : str
     letters : bool
-        Whether runs of letters are counted and not words: the texts have no spaces between words.
+        Whether to use character n-grams instead of words, for texts without spaces between words.
     """
 
     kind: ClassVar[str] = "free text"
@@ -250,15 +249,15 @@ class FreeTextReading(_WholeTexts):
 
 @dataclass(frozen=True)
 class EncodedReading(_WholeTexts):
-    """Free text or pictures, of which an encoder makes vectors (`lapwing._tables.embedding`).
+    """Free text or images for an encoder (`lapwing._tables.embedding`).
 
     Attributes
     ----------
     column : str
     encoder : str
-        Its name, for messages; it is never looked up.
+        Name of the encoder, for messages; it is never imported by it.
     picture : bool
-        Whether the cells are names of picture files.
+        Whether the cells are names of image files.
     """
 
     kind: ClassVar[str] = "encoded"
@@ -274,16 +273,16 @@ class EncodedReading(_WholeTexts):
 
 @dataclass(frozen=True)
 class Encoding:
-    """Identity of the encoder of a model, to recognise another one; holds no code.
+    """Identity of the encoder of a model, to detect other encoders; contains no code.
 
     Attributes
     ----------
     name : str
-        As the user gave it.
+        Name given by the user.
     digest : str
-        Of its code or its weights; empty if not known.
+        Digest of its code or weights; empty if unknown.
     width : int
-        Numbers of a vector.
+        Length of its vectors.
     """
 
     name: str
@@ -292,7 +291,7 @@ class Encoding:
 
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> Encoding:
-        """Take the fields from the description of a model; ValueError if it is damaged."""
+        """Read the fields from the description of a model; ValueError if it is damaged."""
         found = cls(info["name"], info["digest"], info["width"])
         texts: list[object] = [found.name, found.digest]
         width: object = found.width
@@ -309,11 +308,11 @@ class ColumnNote:
     ----------
     column : str
     used : bool
-        Whether it became a feature.
+        Whether it is used as a feature.
     words : str
-        What was done, or why it was left out.
+        Description of the encoding, or why it was left out.
     plain : bool
-        Whether it is used just as it stands, which needs no line of its own.
+        Whether it is used unchanged, which needs no line of its own.
     """
 
     column: str
@@ -327,31 +326,31 @@ Reading = NumberReading | DateReading | TextReading | FreeTextReading | EncodedR
 
 @dataclass(frozen=True)
 class Features:
-    """Features of n rows as a pipeline takes them.
+    """Features of n rows for a pipeline.
 
     Attributes
     ----------
     X : ndarray, CSR array or polars.DataFrame of shape (n, p)
         Numbers; a data frame if some columns are text.
     names : tuple of str
-        Of the columns.
+        Names of the columns.
     kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
-        Of the columns; empty for numbers alone.
+        Kinds of the columns; empty if all are numeric.
     readings : tuple of Reading
-        How they became features.
+        Encodings of the columns.
     vectors : mapping of str to tuple of str
-        The columns that hold the vectors of an encoded one, by its name; empty before
-        `lapwing._tables.embedding` has made them.
+        Columns with the vectors of encoded columns, by the names of these; empty before
+        `lapwing._tables.embedding` has computed them.
     encoding : Encoding or None
-        The encoder that made them.
+        Encoder of the vectors.
     notes : tuple of ColumnNote
-        What was done to each column of the table; empty for a matrix.
+        Notes on the treatment of each column; empty for a matrix.
     bad : mapping of str to BadCells
-        Cells of columns that their reading can make nothing of; they count as missing.
+        Cells that are invalid for the reading of their column, and are treated as missing.
     errors : tuple of str
-        What a fit would be refused for.
+        Errors that a fit would raise.
     decimal : {'', '.', ','}
-        The usual decimal mark of numbers in texts; empty if not known.
+        Usual decimal mark of numbers in texts; empty if unknown.
     """
 
     X: Any
@@ -367,14 +366,14 @@ class Features:
 
     @property
     def numbers(self) -> Any:
-        """Columns of numbers, an ndarray or CSR of shape (n, k)."""
+        """Numeric columns, an ndarray or CSR of shape (n, k)."""
         if not hasattr(self.X, "columns"):
             return self.X
-        # Of no columns at all polars makes an array of objects.
+        # Without columns polars would return an array of objects.
         return self.X[self.named(NUMERIC)].to_numpy().astype(np.float64, copy=False)
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return a column of a data frame or a dense matrix; None where a text is missing."""
+        """Return a column of a data frame or a dense matrix; None for missing texts."""
         if hasattr(self.X, "columns"):
             found: NDArray[Any] = self.X[name].to_numpy()
             return found
@@ -382,7 +381,7 @@ class Features:
 
     @property
     def legible(self) -> list[str]:
-        """Names of the columns of texts to be read, by people as well."""
+        """Names of the columns of free text, for display as well."""
         encoded = [one for one in self.readings if isinstance(one, EncodedReading)]
         return [*self.named(TEXT), *(one.column for one in encoded if not one.picture)]
 
@@ -394,12 +393,12 @@ class Features:
 
 
 def reading_from(description: Mapping[str, Any]) -> Reading:
-    """Make a reading from what `describe_reading` gave.
+    """Create a reading from the result of `describe_reading`.
 
     Raises
     ------
     ValueError
-        If it describes none; model files are taken for a stranger's.
+        If it is invalid, as model files are not trusted.
     """
     entries = {key: tuple(v) if isinstance(v, list) else v for key, v in description.items()}
     make = _KINDS.get(str(entries.pop("kind", "")))
@@ -414,7 +413,7 @@ def reading_from(description: Mapping[str, Any]) -> Reading:
 
 
 def describe_reading(reading: Reading) -> dict[str, Any]:
-    """Write a reading as JSON has it."""
+    """Convert a reading to JSON types."""
     entries = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(reading).items()}
     return {"kind": reading.kind, **entries}
 

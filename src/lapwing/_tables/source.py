@@ -40,24 +40,24 @@ _SEQUENCE = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
 _HIGH = re.compile(rb"[\x80-\xff]")
-# No text has these, and Windows-1252 gives the last five no meaning.
+# Bytes that texts do not contain; the last five are undefined in Windows-1252.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
 
 
 @dataclass(frozen=True)
 class Source:
-    """An input that can be read more than once; writes itself as the user called it.
+    """Input that can be read more than once; its string is the name given by the user.
 
     Attributes
     ----------
     name : str
-        For messages.
+        Name for messages.
     suffix : str
-        Lower-case extension that tells the format.
+        Lower-case extension, which determines the format.
     path : Path or None
         The file; None for a stream.
     spooled : file or None
-        A temporary copy of a stream.
+        Temporary copy of a stream.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Source:
         return self.name
 
     def open(self) -> AbstractContextManager[Any]:
-        """Open for reading bytes from the start; to be used in a ``with`` statement."""
+        """Open for reading bytes from the start, in a ``with`` statement."""
         if self.spooled is not None:
             self.spooled.seek(0)
             return nullcontext(self.spooled)
@@ -79,18 +79,18 @@ class Source:
 
 @contextmanager
 def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
-    """Give the input that the user named.
+    """Open the input given by the user.
 
-    Standard input (``-``) and pipes are copied to a temporary file without a name first: Parquet
-    and NPZ need to seek, CSV is read twice where there are columns of text, and memory is for the
-    numbers.
+    Standard input (``-``) and pipes are first copied to an unnamed temporary file: Parquet and NPZ
+    need to seek, and CSV is read twice if there are text columns. Copies in memory would be too
+    large.
 
     Raises
     ------
     OSError
         If it cannot be opened.
     ValueError
-        If it is a folder or empty, or a named pipe without an extension.
+        If it is a folder, empty, or a named pipe without an extension.
     """
     name = "standard input" if os.fspath(path) == STANDARD_INPUT else os.fspath(path)
     if name == "standard input":
@@ -102,13 +102,13 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
     file = Path(path)
     if file.is_dir():
         raise ValueError(f"{name} is a folder, not a file.")
-    # Opening it waits for a writer, for ever if there is none. The pipes of a shell have one.
+    # Opening it would wait for a writer, possibly forever. Pipes of a shell have one.
     of_shell = file.is_relative_to("/dev") or file.is_relative_to("/proc")
     if file.is_fifo() and not file.suffix and not of_shell:
         raise ValueError(
             f"{name} is a pipe whose name has no extension. Give a file, or - for standard input."
         )
-    # Opened here and not by the format's own reader: the system's reasons (no such file, no
+    # Opened here and not by the reader of the format, as the errors of the system (no such file, no
     # permission) are the clearest.
     with file.open("rb") as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
@@ -149,7 +149,7 @@ def _sniff_archive(spooled: IO[bytes]) -> str:
         with ZipFile(spooled) as archive:
             names = set(archive.namelist())
     except BadZipFile:
-        return ".npz"  # whose reader says that it is damaged
+        return ".npz"  # its reader will report the damage
     return next((suffix for member, suffix in _MEMBERS.items() if member in names), ".npz")
 
 
@@ -160,7 +160,7 @@ def find_encoding(source: Source, *, utf8_only: bool = False) -> str:
     ----------
     source : Source
     utf8_only : bool, default=False
-        Whether no other is allowed.
+        Whether other encodings are errors.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def find_encoding(source: Source, *, utf8_only: bool = False) -> str:
     Raises
     ------
     ValueError
-        If it is no text, or damaged; says in which line.
+        If it is not text or damaged; the message has the line.
     """
     with source.open() as opened:
         wrong = _first_not_utf8(opened)
@@ -192,13 +192,13 @@ def find_encoding(source: Source, *, utf8_only: bool = False) -> str:
 
 @contextmanager
 def open_text(source: Source, encoding: str) -> Iterator[Iterator[str]]:
-    """Give the lines of a file with their ends."""
+    """Iterate over the lines of a file, with their line ends."""
     with source.open() as opened:
         text = io.TextIOWrapper(opened, encoding=encoding, newline="")
         try:
             yield text
         finally:
-            text.detach()  # whose file it is closes it
+            text.detach()  # the file is closed by its owner
 
 
 def _first_not_utf8(opened: BinaryIO) -> int | None:
@@ -210,7 +210,7 @@ def _first_not_utf8(opened: BinaryIO) -> int | None:
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
-            # A NUL before it is what is wrong first.
+            # A NUL before it is the first error.
             at = error.start if b"\0" not in error.object[: error.start] else error.object.index(0)
             return lines + error.object[:at].count(b"\n")
         if "\0" in text:
@@ -226,7 +226,7 @@ def _wide(start: bytes) -> str:
         return "utf-16"
     even, odd = start[::2].count(0), start[1::2].count(0)
     half = len(start) // 2
-    # Names and numbers are ASCII, which is every other byte there.
+    # Names and numbers are ASCII, so every other byte is 0 in UTF-16.
     if half and odd > 0.6 * half and not even:
         return "utf-16-le"
     return "utf-16-be" if half and even > 0.6 * half and not odd else ""
@@ -248,7 +248,7 @@ def _checked(opened: BinaryIO, encoding: str, source: Source) -> str:
 
 
 def _is_windows(opened: BinaryIO) -> bool:
-    """Return whether bytes are Windows-1252; few wrong ones among UTF-8 sequences are damage."""
+    """Return whether bytes are Windows-1252; few errors among UTF-8 sequences count as damage."""
     opened.seek(0)
     high = sequences = 0
     for line in opened:
