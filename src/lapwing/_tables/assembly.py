@@ -1,4 +1,4 @@
-"""Encoding of a table as read: from columns of cells to features."""
+"""Encoding of columns of cells as features."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ from lapwing._words import quoted
 
 
 def encode(raw: RawTable, selection: Selection, where: str, like: object = None) -> Features:
-    """Infer what each column is and make features of it; those of a matrix are features already.
+    """Infer the type of each column and encode it; columns of a matrix are used unchanged.
 
     Parameters
     ----------
     raw : RawTable
-        Of all files.
+        Table of all files.
     selection : Selection
-        What the user says of the columns.
+        Columns chosen by the user.
     where : str
-        The files, for messages.
+        Names of the files, for messages.
     like : object, default=None
-        A data frame of the library whose frames are wanted; None means polars.
+        Data frame of the library to use; None means polars.
     """
     if raw.is_matrix:
         return _of_matrix(raw)
@@ -97,7 +97,7 @@ def _of_matrix(raw: RawTable) -> Features:
 def _encoded(
     readings: Sequence[Reading], options: ReadOptions, where: str
 ) -> tuple[list[Reading], list[str]]:
-    """Leave free text or pictures to the encoder, if there is one; an error if it has none."""
+    """Mark free text or images for the encoder, if there is one; an error if there are none."""
     if options.encoder is None:
         return list(readings), []
     picture = options.picture
@@ -116,7 +116,7 @@ def _encoded(
 
 
 def defaults_of(raw: RawTable, options: ReadOptions) -> ReadingDefaults:
-    """Find the defaults of a table, for columns that allow two meanings."""
+    """Find the defaults of a table for ambiguous columns."""
     decimal = options.decimal
     if decimal == "auto":
         decimal = file_evidence(raw.cells).decimal or raw.decimal
@@ -132,7 +132,7 @@ def encode_again(
     where: str,
     like: object = None,
 ) -> Features:
-    """Make features of new rows as was done at the fit; see `encode`."""
+    """Encode new rows as in the fit; see `encode`."""
     if raw.is_matrix:
         return _of_matrix(raw)
     if options.decimal != "auto":
@@ -168,7 +168,7 @@ def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
 def _choose_columns(
     inferred: Sequence[Reading | Unusable], insisted: frozenset[str], where: str
 ) -> tuple[list[Reading], list[Unusable], list[str]]:
-    """Sort columns into those used, those left out, and errors where the user insists on them."""
+    """Divide columns into those used, those left out, and errors for columns the user requires."""
     readings: list[Reading] = []
     left_out: list[Unusable] = []
     input_errors: list[str] = []
@@ -195,7 +195,7 @@ class _Read:
     """Column with its reading and its features."""
 
     reading: Reading
-    cells: Cells  # less those that are missing
+    cells: Cells  # without missing ones
     features: Sequence[NDArray[Any]]
     bad: BadCells | None
 
@@ -237,7 +237,7 @@ def _assemble(
 
 
 def _points(raw: RawTable, columns: Mapping[str, NDArray[Any]], like: object) -> Any:
-    """Columns side by side; the file's own matrix where these are all of it, as they stand."""
+    """Join columns; the matrix of the file if these are all of its columns, unchanged."""
     own, given = [cells.numbers for cells in raw.cells.values()], list(columns.values())
     if raw.matrix is not None and len(own) == len(given) and all(map(is_, own, given)):
         return raw.matrix
@@ -247,7 +247,7 @@ def _points(raw: RawTable, columns: Mapping[str, NDArray[Any]], like: object) ->
 def _note(one: _Read, places: NDArray[np.int64] | None) -> ColumnNote:
     reading = one.reading
     if isinstance(reading, NumberReading) and not one.cells.texts.size:
-        reading = NumberReading(reading.column)  # no text, and so no decimal mark
+        reading = NumberReading(reading.column)  # no text, hence no decimal mark
     words = [reading.describe()]
     n_missing = one.cells.numbers.size - one.cells.n_filled
     if n_missing:
@@ -290,7 +290,7 @@ def _strict_errors(
 
 
 def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[str]:
-    """Say what was done to each column and why.
+    """Describe the treatment of each column.
 
     Parameters
     ----------
@@ -302,8 +302,8 @@ def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[s
     Returns
     -------
     list of str
-        Nothing if all columns are used as they stand. Columns of which the same is to be said
-        share a line.
+        Lines; empty if all columns are used unchanged. Columns with the same description share a
+        line.
     """
     lines = [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
     if all(note.plain for note in notes):

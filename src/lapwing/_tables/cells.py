@@ -1,8 +1,9 @@
-"""Cells: numbers as people write them, with their units.
+"""Cells: numbers in common notations, with units.
 
-Locale libraries (babel, `locale`) read numbers of a locale that is known; here the notation itself
-has to be found from a column. skrub's ``ToFloat`` takes one notation for a whole table: with
-``decimal='.', thousand=','`` it reads "-0,66" as -66, and it has no percent and no currencies.
+Locale libraries (babel, `locale`) parse numbers of a known locale; here the notation has to be
+inferred from a column. skrub's ``ToFloat`` uses one notation for a whole table: with
+``decimal='.', thousand=','`` it reads "-0,66" as -66, and it supports neither percent nor
+currencies.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from lapwing._words import visible
 _CURRENCIES = "EUR USD GBP CHF JPY SEK NOK DKK PLN CZK HUF CAD AUD"
 _SIGNS = "€$£¥₹₽₺₩"
 _HOUR = dt.timedelta(hours=1)
-LONGEST_NUMBER = 64  # characters, of a number or a date; what is longer is text
+LONGEST_NUMBER = 64  # characters of a number or a date; longer cells are text
 _KINDS = {
     "currency": f"{' '.join(_SIGNS)} US$ {_CURRENCIES}",
     "share": "% ‰ ppm ppb",
@@ -70,21 +71,19 @@ _OTHER_NAMES = {
 _KIND = {unit: kind for kind, units in _KINDS.items() for unit in units.split()}
 _IN_NAME = re.compile(r"[\[(]\s*([^\[\]()]+?)\s*[\])]\s*$")
 SIGNS = rf"[{_SIGNS}]|(?:US)?\$|(?i:{'|'.join(_CURRENCIES.split())})"
-# A word or a sign, and what products, quotients and powers of units are written with.
+# A word or a sign, and characters for products, quotients and powers of units.
 UNIT = (
     r"(?:mm Hg|°\s?[CF]|[%‰]|'{1,2}|\"|(?:(?:US)?\$|[" + _SIGNS + r"°µμΩÅ℃℉]|[^\W\d_])"
     r"(?:[^\W_]|[/·*^°µμΩ²³⁻$" + _SIGNS + r"%.-]){0,14})"
 )
 
 _LEADING = re.compile(rf"^([+-]?)\s*({SIGNS}|[%‰])\s*(?=[+\-\d.,])")
-# Between the groups of three digits stand points or commas, blanks of any width, or apostrophes.
-# No thousands begin with 0: "0,661" has a decimal comma.
+# Groups of three digits are separated by points or commas, blanks of any width, or apostrophes.
+# Thousands do not begin with 0: "0,661" has a decimal comma.
 _GROUPED = r"[1-9]\d{{0,2}}(?P<point>[{point}'\u2019\s])\d{{3}}(?:(?P=point)\d{{3}})*"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 EXACT = 1e15  # Excel keeps 15 digits; numbers with more are names
-
-
-# What `float` reads and may yet mean something else: 1_0, the code 00037, 1.234 for 1234.
+# Texts that `float` accepts but that may mean something else: 1_0, the code 00037, 1.234 for 1234.
 _ODD = re.compile(r".*_|[+-]?0\d+$")
 _ODD_OR_GROUPED = re.compile(rf"{_ODD.pattern}|[+-]?[1-9]\d{{0,2}}\.\d{{3}}$")
 
@@ -100,7 +99,7 @@ _PATTERNS = {".": _pattern(".", ","), ",": _pattern(",", ".")}
 
 @dataclass(frozen=True)
 class Amount:
-    """Number with its unit: ``€``, ``%``, ``mm``, or nothing."""
+    """Number with its unit: ``€``, ``%``, ``mm``, or none."""
 
     value: float
     unit: str = ""
@@ -108,7 +107,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class DecimalMarks:
-    """Counts of texts that are numbers only with a decimal point, or only with a decimal comma."""
+    """Numbers of texts that are numbers only with a decimal point, or only with a comma."""
 
     point: int = 0
     comma: int = 0
@@ -125,9 +124,9 @@ class DecimalMarks:
 
 
 def plain_number(text: str) -> float | None:
-    """Read a number as programs write it; None if it is not one.
+    """Read a number in the notation of programs; None if it is not one.
 
-    Python's own `float` also takes ``1_0``, which nobody means as 10.
+    Python's `float` would also accept ``1_0``, which is not intended as 10.
     """
     if "_" in text:
         return None
@@ -142,11 +141,11 @@ def read_amount(text: str, decimal: str) -> Amount | None:
     if not text or len(text) > LONGEST_NUMBER or not any(c.isdigit() for c in text):
         return None
     text = text.strip().replace("\u2212", "-")
-    negative = len(text) > 2 and text[0] == "(" and text[-1] == ")"  # as accountants write it
+    negative = len(text) > 2 and text[0] == "(" and text[-1] == ")"  # accounting notation
     text = text[1:-1].strip() if negative else text
     leading = _LEADING.match(text)
     text = text if leading is None else leading[1] + text[leading.end() :]
-    if len(text) > 1 and text[-1] == "-" and text[0] not in "+-":  # as SAP writes it
+    if len(text) > 1 and text[-1] == "-" and text[0] not in "+-":  # notation of SAP
         text = f"-{text[:-1]}"
     found = _PATTERNS[decimal].fullmatch(text)
     if found is None:
@@ -166,7 +165,7 @@ def read_amount(text: str, decimal: str) -> Amount | None:
 
 
 def gather_evidence(texts: Iterable[str]) -> DecimalMarks:
-    """See which decimal mark texts speak for; "1,234" and "1.234" can be either, and do not."""
+    """Count the decimal marks in texts, without ambiguous ones such as "1,234" and "1.234"."""
     point = comma = 0
     for text in texts:
         if "," not in text and "." not in text:
@@ -178,14 +177,14 @@ def gather_evidence(texts: Iterable[str]) -> DecimalMarks:
 
 
 def spell(value: float) -> str:
-    """Write a number as a person would: whole numbers without a point."""
+    """Format a number, whole numbers without a point."""
     if math.isfinite(value) and value == int(value) and abs(value) < 2**53:
         return str(int(value))
     return repr(float(value))
 
 
 def unit_name(text: str) -> str:
-    """Give a unit one name, however it is written."""
+    """Return the standard name of a unit."""
     text = text.replace("μ", "µ").replace("℃", "°C").replace("℉", "°F").replace("° ", "°")
     text = text.replace("^2", "²").replace("^3", "³")
     if text.upper() in _KIND:
@@ -204,7 +203,7 @@ def _parts_renamed(text: str) -> str:
 
 
 def kind_of_unit(unit: str) -> str:
-    """Return the quantity that a unit with the name of `unit_name` measures; empty if unknown."""
+    """Return the quantity of a unit named by `unit_name`; empty if unknown."""
     kind = _KIND.get(unit, "")
     if kind or "/" not in unit:
         return kind
@@ -220,30 +219,30 @@ def unit_in_name(name: str) -> str:
 
 
 def is_unit(text: str) -> bool:
-    """Return whether a text is the name of a unit, with brackets around it or without."""
+    """Return whether a text is the name of a unit, with or without brackets."""
     bare = text.strip("[]() ")
     return bool(bare) and (bool(kind_of_unit(unit_name(bare))))
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Column as it stands in the file, before any inference.
+    """Column of a file before any inference.
 
     Attributes
     ----------
     numbers : ndarray of float of shape (n,)
-        What plainly is a number; NaN elsewhere.
+        Plain numbers; NaN elsewhere.
     rows : ndarray of int of shape (k,)
-        Rows with a text that is not plainly a number; a blank is none.
+        Rows with a text that is not a plain number; without blanks.
     texts : ndarray of object of shape (k,)
         These texts, without surrounding blanks.
     type_name : str
-        The file's own type of the column where that is neither number nor text.
+        Type of the column in the file if it is neither number nor text.
     usable : bool
-        Whether that type can be made something of.
+        Whether this type is supported.
     typed : bool
-        Whether the file says itself what is a number, so that how numbers are written elsewhere in
-        the column says nothing about the texts.
+        Whether the format has numeric types, so that the notation of other numbers in the column
+        gives no information about the texts.
     """
 
     numbers: NDArray[Any]
@@ -292,9 +291,9 @@ class Cells:
 
 @dataclass(frozen=True)
 class BadCells:
-    """Cells that a reading can make nothing of: how many, and the first of them.
+    """Cells that are invalid for a reading: their number, and the first one.
 
-    Its row is counted from 0.
+    The row is counted from 0.
     """
 
     count: int
@@ -303,38 +302,38 @@ class BadCells:
 
 
 def as_text(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
-    """Make an array of Python texts: of objects, so that one long text does not widen all."""
+    """Create an array of Python texts, as objects, so that a long text does not widen all."""
     array = np.empty(len(values), dtype=object)
     array[:] = list(values)
     return array
 
 
 def keeps_its_spelling(text: str, *, grouped: bool) -> bool:
-    """Tell whether a text that `float` reads may mean something else.
+    """Return whether a text that `float` accepts may mean something else.
 
     Parameters
     ----------
     text : str
     grouped : bool
-        Whether points may stand between groups of three digits.
+        Whether points may separate groups of three digits.
     """
     return (_ODD_OR_GROUPED if grouped else _ODD).match(text) is not None
 
 
 def numbers_if_plain(cells: Iterable[Any], decimal: str = ".") -> NDArray[Any]:
-    """Make numbers of the texts of a column if all of them can be nothing else.
+    """Convert the texts of a column to numbers if all of them are unambiguous numbers.
 
     Parameters
     ----------
     cells : iterable of str, number or None
-        NaN, None or an empty text where there is nothing.
+        Cells; NaN, None or an empty text if empty.
     decimal : {'.', ','}
-        The decimal mark of the texts.
+        Decimal mark of the texts.
 
     Returns
     -------
     ndarray of object of shape (n,)
-        Numbers, whole ones as int, and texts: empty ones if all others are numbers.
+        Numbers, whole ones as int, and empty texts; or all texts unchanged.
     """
     known = ["" if cell is None or cell != cell else cell for cell in cells]
     numbers = [_certain_number(cell, decimal) if cell != "" else "" for cell in known]
@@ -347,7 +346,7 @@ def _certain_number(cell: Any, decimal: str) -> int | float | None:
     """Read a number; None for other texts, and for possible codes: 007, or many digits."""
     if not isinstance(cell, str):
         return _whole(cell)
-    if decimal == "," and "." in cell:  # 1.234 is one thousand or one
+    if decimal == "," and "." in cell:  # 1.234 is ambiguous
         return None
     text = cell.replace(decimal, ".")
     number = plain_number(text)
@@ -361,7 +360,7 @@ def _whole(number: float) -> int | float:
 
 
 def cells_of_texts(texts: Iterable[str | None]) -> Cells:
-    """Sort texts into numbers and others; None is a blank."""
+    """Divide texts into numbers and others; None is a blank."""
     numbers: list[float] = []
     rows: list[int] = []
     others: list[str] = []
@@ -383,7 +382,7 @@ def cells_of_texts(texts: Iterable[str | None]) -> Cells:
 
 
 def text_of(value: object) -> str:
-    """Write a Python value as a person would; empty for None."""
+    """Format a Python value; empty for None."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -396,7 +395,7 @@ def text_of(value: object) -> str:
 
 
 def cells_of_values(values: Sequence[Any]) -> Cells:
-    """Sort Python's own values: a number is one, and what a text means is asked later."""
+    """Divide Python values into numbers and texts, which are interpreted later."""
     numbers = np.full(len(values), np.nan)
     rows: list[int] = []
     for row, value in enumerate(values):
@@ -411,12 +410,12 @@ def cells_of_values(values: Sequence[Any]) -> Cells:
 
 
 def numeric_cells(numbers: NDArray[Any], type_name: str = "", *, usable: bool = True) -> Cells:
-    """Make a column of numbers alone, by the type of the file."""
+    """Create a column of numbers of a numeric type."""
     return Cells(numbers, np.empty(0, np.int64), as_text([]), type_name, usable, typed=True)
 
 
 def join_cells(parts: Sequence[Cells]) -> Cells:
-    """Put columns one below the other."""
+    """Concatenate columns."""
     if len(parts) == 1:
         return parts[0]
     starts = np.cumsum([0, *(part.numbers.size for part in parts[:-1])])

@@ -1,4 +1,4 @@
-"""Type inference: whether a column is numbers, dates, text of few values, or of no use.
+"""Type inference of columns: numbers, dates, categories, free text, or without information.
 
 skrub's ``Cleaner`` and ``TableVectorizer`` (0.11) were tried first on the table of
 ``tests/tables/test_messy.py``. They leave "1.234,56 €", "12,5 %" and "-" as text, read 03.04.2020
@@ -40,17 +40,17 @@ from lapwing._tables.encoders import (
 )
 from lapwing._tables.words import MISSING_WORDS, TRUTH_VALUES, USUAL_MISSING_WORDS, shorten
 
-# One-hot columns dilute distances: beyond so many values, or where each value is in one row or two,
-# the text names rows rather than kinds of rows.
+# One-hot columns dilute distances: with more values, or with one or two rows per value, the text
+# names rows rather than categories.
 MAX_VALUES = 20
-# Below, all columns of all tables look like ids, and constants are chance.
+# With fewer rows, all columns look like ids, and constants are chance.
 _FEW_ROWS = 10
-_MIN_FILLED = 0.1  # of the rows; what else is filled in is made up
-_MAX_BAD = 0.1  # of the cells; more is another kind of column
+_MIN_FILLED = 0.1  # of the rows; otherwise nearly all values would be imputed
+_MAX_BAD = 0.1  # of the cells; with more the column has another type
 _MIN_DISTINCT = 0.95  # of the cells of a column that names rows
 MIN_WORDS = 4  # of a cell of free text, on average
-# Writing without spaces between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters. A
-# word is taken to be two of them.
+# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters. Two
+# characters count as a word.
 _NO_SPACES = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 )
@@ -64,23 +64,23 @@ _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.\w+|(?:https?://|www\.)\S+")
 
 @dataclass(frozen=True)
 class Unusable:
-    """Why a column is no feature.
+    """Column that is left out, with the reason.
 
     Attributes
     ----------
     column : str
     reason : str
-        In words for the user.
+        Reason, for the user.
     forced : Reading or None
-        How it is read if the user insists; None if it cannot be.
+        Reading if the user insists on using it; None if impossible.
     bad : BadCells or None
-        The cells that are not numbers.
+        Cells that are not numbers.
     refused : str
-        What to do about it, where the column must not be left out unless the user says so.
+        Advice, if the column is an error unless the user drops it.
     n_values : int
-        Of a text with too many: how many.
+        Number of values of a text with too many.
     first : str
-        Of such a text: the first one.
+        First value of such a text.
     """
 
     column: str
@@ -94,16 +94,16 @@ class Unusable:
 
 @dataclass(frozen=True)
 class ReadingDefaults:
-    """Defaults where a column allows two meanings.
+    """Defaults for ambiguous columns.
 
     Attributes
     ----------
     decimal : str
-        The decimal mark of the whole table; empty if not known.
+        Decimal mark of the whole table; empty if unknown.
     fixed : bool
-        Whether the user has said so.
+        Whether it was given by the user.
     dates : {'dmy', 'mdy'}
-        The order of dates that can be read both ways.
+        Order of day and month in ambiguous dates.
     """
 
     decimal: str = ""
@@ -158,13 +158,13 @@ def date_evidence(columns: Mapping[str, Cells]) -> str:
 
 
 def doubt_of(reading: Reading, cells: Cells) -> str:
-    """Describe other meanings of the cells of a column; empty if there is none.
+    """Describe other possible readings of the cells of a column; empty if there are none.
 
     Parameters
     ----------
     reading : Reading
     cells : Cells
-        Without those that are missing.
+        Cells without missing ones.
     """
     texts = dict.fromkeys(cells.texts.tolist())
     if isinstance(reading, DateReading):
@@ -188,7 +188,7 @@ def doubt_of(reading: Reading, cells: Cells) -> str:
 
 
 def infer_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading | Unusable:
-    """Distinguish numbers, text of few values and declared free text; all else is unusable."""
+    """Distinguish numbers, categories and declared free text; all else is unusable."""
     cells = cells.without(MISSING_WORDS)
     if cells.type_name:
         reason = f"has the type {cells.type_name}, which is neither a number nor text"
@@ -222,22 +222,22 @@ def _plain(text: str) -> float | None:
 def infer_leniently(
     name: str, cells: Cells, defaults: ReadingDefaults, *, is_text: bool = False
 ) -> Reading | Unusable:
-    """Find what a column is, as a person would who looks at it.
+    """Infer the type of a column.
 
     Parameters
     ----------
     name : str
     cells : Cells
-        Of all files.
+        Cells of all files.
     defaults : ReadingDefaults
-        Of the table.
+        Defaults of the table.
     is_text : bool, default=False
-        Whether the user says that it is free text.
+        Whether the user declares it as free text.
 
     Returns
     -------
     Reading or Unusable
-        How its cells become features, or why it is left out.
+        Encoding of the column, or the reason to leave it out.
     """
     if not cells.usable:
         return Unusable(name, f"holds {cells.type_name}")
@@ -264,7 +264,7 @@ def infer_leniently(
 def _as_numbers(column: _Column, defaults: ReadingDefaults) -> Reading | Unusable | None:
     counts = column.counts
     codes = sum(k for text, k in counts.items() if re.fullmatch(r"0\d+", text))
-    if codes:  # 00037 is a place or a part, and not 37
+    if codes:  # 00037 is a post code or a part number, not 37
         return None
     decimal = decimal_of(column.cells, defaults)
     amounts = {text: read_amount(text, decimal) for text in counts}
@@ -302,9 +302,9 @@ def _as_numbers(column: _Column, defaults: ReadingDefaults) -> Reading | Unusabl
 
 
 def _unit_of(column: _Column, amounts: Mapping[str, Amount | None]) -> tuple[str, tuple[str, ...]]:
-    """Find the unit of a column, and which it has if these are several units of measurement.
+    """Find the unit of a column, and all units if there are several units of measurement.
 
-    A word that is no known unit is one where most numbers have it: 12a and 12b name something.
+    An unknown word is a unit only if most numbers have it: 12a and 12b are names.
     """
     units = Counter[str]()
     for text, amount in amounts.items():
@@ -324,13 +324,13 @@ def _unit_of(column: _Column, amounts: Mapping[str, Amount | None]) -> tuple[str
 def decimal_of(cells: Cells, defaults: ReadingDefaults) -> str:
     """Find the decimal mark of the texts of a column.
 
-    Texts that can be read in one way alone decide, in each column for itself. The user's mark, or
-    that of the whole table, is for columns whose texts are ambiguous.
+    Unambiguous texts decide, in each column separately. The mark given by the user, or that of the
+    whole table, is used for columns in which all texts are ambiguous.
     """
     if not cells.texts.size:
         return defaults.decimal or "."
     evidence = gather_evidence(set(cells.texts.tolist()))
-    # Plain numbers with a fraction are none of 1.234: those keep their spelling.
+    # Plain numbers with a fraction are not ambiguous like 1.234, which remains a text.
     evidence += DecimalMarks(point=int(np.count_nonzero(fractions_of(cells))))
     if defaults.fixed and evidence.point and evidence.comma:
         return defaults.decimal
@@ -338,9 +338,9 @@ def decimal_of(cells: Cells, defaults: ReadingDefaults) -> str:
 
 
 def _mixed_marks(column: _Column) -> str:
-    """Say how fractions are written in two ways in a column; empty if in one, but for slips.
+    """Describe mixed decimal marks in a column; empty if there is one mark, up to typing errors.
 
-    Numbers such as "4,420" could then be either, and would be wrong a thousandfold.
+    Numbers such as "4,420" are then ambiguous, and could be wrong by a factor of a thousand.
     """
     counts = column.counts
     points = [text for text in counts if gather_evidence([text]).point]
@@ -393,7 +393,7 @@ def _as_text(column: _Column) -> Reading | Unusable:
         return Unusable(column.name, "e-mail or web addresses")
     if n_words >= MIN_WORDS:
         return _free_text(column.name, column.cells)
-    # Ties in alphabetical order, so that the order of the rows does not matter.
+    # Ties are in alphabetical order, so that the order of the rows does not matter.
     frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_VALUES]
     values = tuple(text for text, count in frequent if count > 1)
     forced: Reading | None = TextReading(column.name, values, MISSING_VALUE) if values else None
@@ -423,14 +423,14 @@ def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusab
     if column.n < _FEW_ROWS or not values.size:
         return reading
     if values.min() == values.max():
-        if values.size < column.n:  # a mark, as x or blank would be
+        if values.size < column.n:  # a mark: a constant or blank
             return TextReading(column.name, missing=MISSING_VALUE)
         return Unusable(column.name, f"always {values[0]:g}", forced=reading)
-    # The first rows first: most columns are distinguished by these.
+    # The first rows are checked first, which excludes most columns.
     few_gaps = values.size >= _MIN_DISTINCT * column.n
     if few_gaps and not reading.unit and not (values[:100] % 1).any() and not (values % 1).any():
-        # Where a number is missing the count may go on from the row or from the last number.
-        with np.errstate(over="ignore", invalid="ignore"):  # 1e308 beside -1e308 counts nothing
+        # After a missing number the count may continue by the row or from the last number.
+        with np.errstate(over="ignore", invalid="ignore"):  # differences may overflow
             counts = np.ptp(values - rows) == 0 or (np.diff(values) == 1).all()
         if counts:
             return Unusable(column.name, "counts the rows", forced=reading)
@@ -463,6 +463,6 @@ def _useful_dates(column: _Column, reading: DateReading) -> Reading | Unusable:
 
 def _weekday_varies(moments: NDArray[np.datetime64]) -> bool:
     days = moments.astype("datetime64[D]")
-    # The first of each month is a month and no day of the week.
+    # The first of each month stands for the month, so the weekday has no meaning.
     monthly = (days == days.astype("datetime64[M]")).all()
     return bool(np.unique(dates.weekdays(moments)).size > 1 and not monthly)

@@ -1,4 +1,4 @@
-"""Predictions for the rows of a table, and the file that holds them."""
+"""Predictions for the rows of a table, and output files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lapwing._tables.options import USUAL, Dialect
 from lapwing.exceptions import LapwingWarning
 
 _SHEET_ROWS, _SHEET_COLUMNS = 2**20, 2**14  # of Excel
-_PAGE = 4096  # bytes; a full disk may have less than this left
+_PAGE = 4096  # bytes; a full disk may have less free space
 
 BATCH_FORMATS = (".csv", ".parquet")
 SHEET_FORMATS = (".csv", ".xlsx", ".parquet")  # of files that are filled in and read again
@@ -41,23 +41,23 @@ class Predictions:
     Attributes
     ----------
     ids : ndarray of shape (n,)
-        The user's ids or row numbers.
+        Ids or row numbers.
     label : ndarray of shape (n,)
         Predicted classes, or numbers for regression.
     was_labeled : ndarray of bool of shape (n,)
-        Which rows had a label to learn from.
+        Mask of the labelled rows of the fit.
     classes : ndarray of shape (c,) or None
-        The classes in the order of the columns of `scores`; None for regression.
+        Classes in the order of the columns of `scores`; None for regression.
     scores : ndarray of shape (n, c) or None
-        Decision values, a column a class; those of two classes are each other's negative.
+        Decision values, one column per class; those of two classes are negatives of each other.
     probabilities : ndarray of shape (n, c) or None
-        Of the classes; rows sum to 1.
+        Class probabilities; rows sum to 1.
     sure : ndarray of bool of shape (n,) or None
-        Which answers can be taken over.
+        Mask of the confident rows.
     beside : mapping of str to ndarray of shape (n,)
-        Columns of the table, to be written behind the answers.
+        Columns of the table, to be written after the predictions.
     interval : ndarray of shape (n, 2) or None
-        Of numbers: lower and upper ends between which nine of ten true values are expected.
+        For regression, prediction intervals of coverage 0.9.
     """
 
     ids: NDArray[Any]
@@ -72,7 +72,7 @@ class Predictions:
 
     @property
     def margin(self) -> NDArray[Any] | None:
-        """Difference of the best and the second best score, shape (n,); 0 is undecided."""
+        """Difference of the best and the second-best score, shape (n,); 0 for ties."""
         if self.scores is None:
             return None
         second, best = np.partition(self.scores, -2, axis=1)[:, -2:].T
@@ -84,22 +84,22 @@ class Predictions:
         """Probabilities of the predicted classes, shape (n,)."""
         if self.probabilities is None or self.scores is None:
             return None
-        # Of the class that was given: rounding may make another one the largest.
+        # That of the predicted class: by rounding another one may be the largest.
         given = np.argmax(self.scores, axis=1)
         chances: NDArray[Any] = self.probabilities[np.arange(given.size), given]
         return chances
 
     def columns(self, *, all_probabilities: bool = False) -> dict[str, NDArray[Any]]:
-        """Give the columns of the file by name.
+        """Return the columns of the file by name.
 
-        They are id, label, probability, sure, a score a class, margin, was_labeled; of numbers id,
-        label, low and high, between which nine of ten true values are expected, and was_labeled.
-        Columns of the table follow; one with the name of an answer gets "(table)" behind it.
+        They are id, label, probability, sure, a score per class, margin and was_labeled; for
+        regression id, label, low and high (an interval of coverage 0.9) and was_labeled. Columns of
+        the table follow; "(table)" is appended to the names of duplicates.
 
         Parameters
         ----------
         all_probabilities : bool, default=False
-            Whether each class has a column with its probability, too.
+            Whether to add a column with the probability of each class.
         """
         table: dict[str, NDArray[Any]] = {"id": self.ids, "label": self.label}
         if self.probability is not None and self.sure is not None:
@@ -124,12 +124,12 @@ class Predictions:
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
-    """Check before the work that predictions can be written to `path`.
+    """Check in advance that predictions can be written to `path`.
 
     Raises
     ------
     ValueError
-        If the extension is none of .csv, .xlsx, .parquet and .npz, or the place cannot be written.
+        If the extension is not .csv, .xlsx, .parquet or .npz, or the path cannot be written.
     ImportError
         If the library that writes Parquet or Excel files is not installed.
     """
@@ -143,12 +143,12 @@ def check_output(path: str | os.PathLike[str]) -> None:
 
 
 def require_writer(path: str | os.PathLike[str]) -> None:
-    """Check that the library is installed that writes a Parquet or Excel file.
+    """Check that the library for Parquet or Excel files is installed.
 
     Raises
     ------
     ImportError
-        If it is not.
+        If it is not installed.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".parquet":
@@ -165,30 +165,30 @@ def write_predictions(
     dialect: Dialect = USUAL,
     all_probabilities: bool = False,
 ) -> None:
-    """Write predictions to a CSV, Excel, Parquet or NPZ file, whole or not at all.
+    """Write predictions to a CSV, Excel, Parquet or NPZ file atomically.
 
-    Numbers are written so that they are read back exactly, but for Excel, which keeps 15 digits;
-    truth values as ``true``/``false``.
+    Numbers are written in full precision, except for Excel, which keeps 15 digits; Booleans as
+    ``true``/``false``.
 
     Parameters
     ----------
     predictions : Predictions
         The rows.
     path : path-like
-        The file; its extension tells the format.
+        The file; its extension determines the format.
     temporary : Path, default=None
-        Where to write instead, for who renames the file.
+        Path to write to instead, if the caller renames the file.
     dialect : Dialect, default=Dialect()
-        The notation of a CSV file.
+        Notation of a CSV file.
     all_probabilities : bool, default=False
-        Whether each class has a column with its probability.
+        Whether to add a column with the probability of each class.
 
     Raises
     ------
     ValueError, ImportError
-        As `check_output`; also if a sheet of Excel cannot hold the rows or a text.
+        As for `check_output`; also if there are too many rows or too long texts for Excel.
     OSError
-        If writing fails; a file that was there before is left as it was.
+        If writing fails; an existing file is left unchanged.
     """
     check_output(path)
     columns = predictions.columns(all_probabilities=all_probabilities)
@@ -211,15 +211,15 @@ def write_columns(
     Parameters
     ----------
     columns : dict of str to ndarray
-        By name. An empty text is an empty cell.
+        Columns by name. An empty text is an empty cell.
     path : path-like
-        The file; its extension tells the format.
+        The file; its extension determines the format.
     temporary : Path
-        Where to write instead, for who renames the file.
+        Path to write to instead, as the caller renames the file.
     dialect : Dialect, default=Dialect()
-        The notation of a CSV file.
+        Notation of a CSV file.
     what : str, default='the predictions'
-        What it holds, for messages and as the name of a sheet.
+        Contents of the file, for messages and the name of the sheet.
     """
     _WRITERS[Path(path).suffix.lower()](columns, temporary, dialect, what)
 
@@ -231,9 +231,9 @@ def print_predictions(
     dialect: Dialect = USUAL,
     all_probabilities: bool = False,
 ) -> None:
-    """Write predictions as CSV to an open text stream; a terminal gets no control characters.
+    """Write predictions as CSV to an open text stream, without control characters on a terminal.
 
-    The stream has its own encoding.
+    The encoding is that of the stream.
     """
     columns = predictions.columns(all_probabilities=all_probabilities)
     stream.writelines(csv_lines(columns, dialect, shown=stream.isatty()))
@@ -245,23 +245,23 @@ def write_csv(
     dialect: Dialect = USUAL,
     what: str = "the predictions",
 ) -> None:
-    """Write columns of equal length to a CSV file that spreadsheets can open without harm.
+    """Write columns of equal length to a CSV file that is safe to open in spreadsheets.
 
     Parameters
     ----------
     columns : dict of str to ndarray
-        By name.
+        Columns by name.
     path : Path
         The file.
     dialect : Dialect, default=Dialect()
-        Its notation.
+        Notation of the file.
     what : str, default='the predictions'
-        What it holds, for a warning.
+        Contents of the file, for a warning.
     """
     lines = csv_lines(columns, dialect, what)
     try:
         _write_lines(lines, path, dialect.encoding)
-    except UnicodeEncodeError:  # the rows of another file, or a label, have other letters
+    except UnicodeEncodeError:  # rows of another file, or a label, have other characters
         _write_lines(lines, path, "utf-8-sig")
 
 
@@ -277,7 +277,7 @@ def csv_lines(
     *,
     shown: bool = False,
 ) -> list[str]:
-    """Return the lines of a CSV file, that of the names first; `shown` is for a terminal."""
+    """Return the lines of a CSV file, with names first; `shown` is for a terminal."""
     names = [_defused(name) for name in columns]
     texts, changed = [], sum(a != b for a, b in zip(columns, names, strict=True))
     for column in columns.values():
@@ -304,14 +304,14 @@ def csv_lines(
 
 
 def _defused(text: str) -> str:
-    """Write a ' in front of a text that spreadsheets would run as a formula."""
+    """Prepend a ' to a text that spreadsheets would run as a formula."""
     if len(text) < 2 or text[0] not in "=+-@\t\r" or _is_number(text):
         return text
     return f"'{text}"
 
 
 def _is_number(text: str) -> bool:
-    """Return whether a spreadsheet takes a text for a number, in any notation: -12,5 %."""
+    """Return whether a spreadsheet would read a text as a number, in any notation: -12,5 %."""
     try:
         float(text)
     except ValueError:
@@ -322,8 +322,8 @@ def _is_number(text: str) -> bool:
 
 
 def _quoted(text: str, separator: str, *, shown: bool) -> str:
-    # Not csv.writer: before Python 3.13 it leaves a lone carriage return bare, where readers end
-    # the row.
+    # Not csv.writer: before Python 3.13 it does not quote a single carriage return, which ends the
+    # row for readers.
     text = harmless(text) if shown else text
     if any(c in text for c in (separator, '"', "\r", "\n")) or text != text.strip():
         doubled = text.replace('"', '""')
@@ -339,14 +339,14 @@ def _write_parquet(
     try:
         pl.DataFrame(frame, nan_to_null=True).write_parquet(path)
     except pl.exceptions.PolarsError as error:
-        # polars reports a full disk as a defect of the file.
+        # polars reports a full disk as an invalid file.
         if shutil.disk_usage(path.parent).free < _PAGE:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         raise OSError(f"the Parquet file could not be written: {error}") from None
 
 
 def _series(column: NDArray[Any], pl: ModuleType) -> Any:
-    """Make a typed series of a column of objects, which polars would store as opaque objects."""
+    """Create a typed series from a column of objects, which polars would store as such."""
     values = [None if value == "" else value for value in column.tolist()]
     kinds = {type(value) for value in values if value is not None}
     if kinds and kinds <= {int, float}:
@@ -355,12 +355,12 @@ def _series(column: NDArray[Any], pl: ModuleType) -> Any:
 
 
 def _write_npz(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, what: str) -> None:
-    # Texts without pickle, so that who reads them runs no code.
+    # Texts without pickle, so that reading them executes no code.
     arrays: dict[str, Any] = {
         name: column.astype(str) if column.dtype == object else column
         for name, column in columns.items()
     }
-    with path.open("wb") as file:  # a name would get the extension .npz
+    with path.open("wb") as file:  # with a name NumPy would append .npz
         np.savez_compressed(file, **arrays)
 
 
@@ -379,7 +379,7 @@ def _write_xlsx(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, 
         )
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     try:
-        # Rows go to the disk one by one.
+        # Rows are written one by one.
         with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
             sheet = book.add_worksheet(what.removeprefix("the "))
             for i, cells in enumerate(chain([columns], rows)):
@@ -390,7 +390,7 @@ def _write_xlsx(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, 
                         sheet.write_number(i, j, value)
                     elif value == "" or (isinstance(value, float) and math.isnan(value)):
                         continue
-                    # As a text, which Excel never runs as a formula.
+                    # Written as text, which Excel does not run as a formula.
                     elif sheet.write_string(i, j, str(value)):
                         raise ValueError(
                             f"row {i} has a text of {len(str(value))} characters, and a cell "
@@ -412,19 +412,19 @@ _WRITERS = {
 def written_in_batches(
     path: str | os.PathLike[str] | None, *, all_probabilities: bool = False
 ) -> Iterator[Callable[[Predictions], None]]:
-    """Give a function that takes the batches in order; the file is whole or not there.
+    """Context manager to write batches of predictions in order and atomically.
 
     Parameters
     ----------
     path : path-like or None
         A .csv or .parquet file; None means standard output, as CSV.
     all_probabilities : bool, default=False
-        Whether each class has a column with its probability.
+        Whether to add a column with the probability of each class.
 
     Yields
     ------
     callable
-        Predictions -> None.
+        Predictions -> None; writes a batch.
     """
     if path is None:
         yield _csv_writer(sys.stdout, all_probabilities, shown=sys.stdout.isatty())
@@ -443,9 +443,9 @@ def written_in_batches(
                 write_predictions(batch, parts[-1], all_probabilities=all_probabilities)
 
             yield write
-            # Joined as a stream: polars never holds them together.
+            # Concatenated as a stream, so that polars does not hold all of them in memory.
             pl = require("polars", extra="cli", purpose=f"writing {path}")
-            # Relaxed: a column of the table may have whole numbers alone in one batch.
+            # Relaxed, as a column of the table may have only whole numbers in one batch.
             scans = [pl.scan_parquet(part, glob=False) for part in parts]
             pl.concat(scans, how="vertical_relaxed").sink_parquet(temporary)
 
