@@ -1,14 +1,14 @@
 """Reader of CSV files.
 
-It uses Python's own parser and not a data frame library's. Polars fills short lines with nulls
-without a word (in a table whose last column is the label, a cut line would become an unlabelled
-row), renames repeated columns, and cannot say in which line it failed. pyarrow reports short lines
-and keeps names, but counts rows and not lines. It read 60,000 rows of 20 numbers, all cells as
-texts, in a fifth of the processor time and with a peak of ten times the size of the numbers, where
-this reader has two (three with a column of text), and takes 170 MB on the disk.
+It uses Python's parser and not that of a data frame library. Polars silently fills short lines with
+nulls (if the last column is the label, a truncated line would become an unlabelled row), renames
+duplicate columns, and does not report the line of an error. pyarrow reports short lines and keeps
+names, but counts rows and not lines. It read 60,000 rows of 20 numbers, all cells as texts, in a
+fifth of the processor time, but with peak memory of ten times the size of the numbers, compared to
+two for this reader (three with a column of text), and takes 170 MB on disk.
 
-Numbers go straight to a flat array, so that the peak of memory is little above the numbers' own
-size; other cells are kept as texts.
+Numbers are written directly to a flat array, so that peak memory is little more than the size of
+the numbers; other cells are kept as texts.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_t
 from lapwing._words import visible
 
 _SEPARATORS = ",;\t|"
-_LOOK = 30  # lines in which the names of the columns are looked for
-_EMPTY = f'{_SEPARATORS}" \r\n'  # all that a line holds whose cells are empty
+_LOOK = 30  # lines in which the column names are searched
+_EMPTY = f'{_SEPARATORS}" \r\n'  # characters of a line with empty cells only
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # for Excel, before the names
-# Numbers that may mean something else, in a line of cells that each begin with NUL; a line without
-# one needs no second look. The literal NUL in front makes the search some ten times faster.
+# Ambiguous numbers, in a line of cells that each begin with NUL; other lines need no further check.
+# The literal NUL in front makes the search some ten times faster.
 _ODD = re.compile(r"\0\s*[+-]?0\d")
 _ODD_OR_GROUPED = re.compile(r"\0\s*[+-]?(?:0\d|[1-9]\d{0,2}\.\d{3}\s*(?:\0|$))")
 
@@ -49,8 +49,8 @@ class _Layout:
     encoding: str
     separator: str
     header: int  # lines before the names
-    marked: bool = False  # whether UTF-8 says so itself
-    titles: bool = False  # whether some of these lines hold something
+    marked: bool = False  # whether UTF-8 has a byte order mark
+    titles: bool = False  # whether some of these lines are not empty
 
 
 def read_csv(source: Source, selection: Selection) -> RawTable:
@@ -60,11 +60,11 @@ def read_csv(source: Source, selection: Selection) -> RawTable:
     with _rows(source, layout) as (header, _):
         names, remarks = selection.name_columns(header, str(source))
     roles = selection.resolve(names, str(source))
-    # Where columns are separated by semicolons the comma is free, and is the decimal mark.
+    # If columns are separated by semicolons, the comma may be the decimal mark.
     usual = "," if layout.separator == ";" else ""
     decimal = usual if options.decimal == "auto" else options.decimal
     grouped = not options.strict and (selection.grouped or decimal == ",")
-    # Labels in a file of their own are counted against all rows.
+    # The number of labels in a separate file must be that of all rows.
     all_rows = options.strict or options.labels_file is not None
     raw, n_empty = _read(source, layout, names, roles, grouped, all_rows)
     if not (grouped or options.strict) and file_evidence(raw.cells).comma:
@@ -90,13 +90,13 @@ def _decimal_of(cells: Mapping[str, Cells], usual: str, options: ReadOptions) ->
     if options.strict or options.decimal != "auto":
         return "," if options.decimal == "," else "."
     found = file_evidence(cells).decimal
-    # Numbers that Python reads itself have points, if they have a fraction.
+    # Numbers that Python reads have points, if they have a fraction.
     plain = not found and any(fractions_of(one).any() for one in cells.values())
     return "." if plain else found or usual or "."
 
 
 def _codec_of(layout: _Layout) -> str:
-    """Return the codec with which a file like it is written; UTF-16 gets a byte order mark."""
+    """Return the codec to write a similar file; UTF-16 gets a byte order mark."""
     known = {"cp1252": "cp1252", "utf-8-sig": "utf-8-sig" if layout.marked else "utf-8"}
     return known.get(layout.encoding, "utf-16")
 
@@ -142,7 +142,7 @@ def _place_of_names(lines: Sequence[str], asked: str) -> int:
         usual = widths[len(widths) // 2]
         return (widths.count(usual) if usual > 1 else 0), usual
 
-    # The most cells are no sign: decimal commas divide the rows, but not the names.
+    # The largest number of cells is no criterion: decimal commas split the rows, but not the names.
     separator = max(asked or _SEPARATORS, key=fit)
     _, width = fit(separator)
     rows = [[cell.strip() for cell in cells(line, separator)] for line in lines]
@@ -150,17 +150,17 @@ def _place_of_names(lines: Sequence[str], asked: str) -> int:
     if not place or place + 1 == len(rows):
         return 0
     names, row = rows[place], rows[place + 1]
-    # A row of numbers is no row of names: then something else is the matter with the first line.
+    # A row of numbers is not a header: then there is another problem with the first line.
     odd = len(names) != len(row) or any(plain_number(name) is not None for name in names)
-    # A title begins its line; names may leave out the first, of the column that names the rows.
+    # A title is at the start of its line; a header may lack the name of the first column, the ids.
     titled = all(above[:1] != [""] for above in rows[:place])
     return place if titled and not odd else 0
 
 
 @contextmanager
 def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
-    """Give the names of the columns and an iterator of rows, all of the same length."""
-    # The limit is the process's: an embedding or a letter in one cell is longer than its default.
+    """Return the names of the columns and an iterator of rows, all of the same length."""
+    # The limit is global: an embedding or a long text in one cell exceeds its default.
     before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         with open_text(source, layout.encoding) as lines:
@@ -216,14 +216,14 @@ def _read(
 ) -> tuple[RawTable, int]:
     """Read the columns with a role, and count the rows without any value.
 
-    What `float` reads and may mean something else stays text.
+    Ambiguous numbers, which `float` would accept, remain texts.
     """
     values = array("d")
     features = roles.features
     wanted = [j for j in {roles.label, roles.id, *roles.others} if j is not None]
     columns: dict[int, list[str]] = {j: [] for j in wanted}
     texts: dict[int, tuple[array[int], list[str]]] = {j: (array("q"), []) for j in features}
-    shared: dict[str, str] = {}  # a label is one Python text, however many rows have it
+    shared: dict[str, str] = {}  # equal labels share one Python string
     odd = _ODD_OR_GROUPED if grouped else _ODD
     n = n_empty = 0
     with _rows(source, layout) as (_, rows):
@@ -267,7 +267,7 @@ def _read(
 
 
 def _bare(cell: str) -> str:
-    """Return the text of a cell that Excel writes as a formula to protect 007: ="007"."""
+    """Return the text of a cell that is written as a formula to preserve 007: ="007"."""
     if cell.startswith('="') and cell.endswith('"') and len(cell) > 2:
         return cell[2:-1].replace('""', '"').strip()
     return cell
@@ -276,7 +276,7 @@ def _bare(cell: str) -> str:
 def _number(
     cell: str, row: int, texts: tuple[array[int], list[str]], shared: dict[str, str], grouped: bool
 ) -> float:
-    """Give what plainly is a number; note other texts."""
+    """Return plain numbers, and record other texts."""
     cell = _bare(cell)
     if not cell:
         return float("nan")

@@ -1,8 +1,8 @@
-"""Dates and times of day as people write them, and the numbers that they become.
+"""Dates and times of day in common notations, and their encoding as numbers.
 
-The order of day and month is one for a whole column and is kept with the model. Readers that guess
-cell by cell (dateutil, dateparser) or that prefer the American order for a column that allows both
-(skrub's ``ToDatetime`` reads 03.04.2020 as 4 March) would be wrong without a word.
+The order of day and month is determined for a whole column and stored with the model. Parsers that
+decide cell by cell (dateutil, dateparser) or prefer the American order for ambiguous columns
+(skrub's ``ToDatetime`` reads 03.04.2020 as 4 March) would be silently wrong.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ _CLOCK_PATTERN = re.compile(rf"(?:1899-12-3[01] )?{_TIME}(?:\s*Uhr)?")
 def read_moment(text: str, order: str) -> datetime | None:
     """Read a date, with or without a time of day; None if it is not one in this order.
 
-    Dates that start with the year and dates with the month's name have one meaning only and are
-    read whatever the order.
+    Dates that start with the year and dates with the name of the month are unambiguous, and read
+    whatever the order.
     """
     if not text or len(text) > LONGEST_NUMBER or not any(c.isdigit() for c in text):
         return None
@@ -87,7 +87,7 @@ def _moment(found: re.Match[str]) -> datetime | None:
     parts = found.groupdict()
     year = int(parts["year"])
     if len(parts["year"]) == 2:
-        year += 1900 if year >= 69 else 2000  # as POSIX has it
+        year += 1900 if year >= 69 else 2000  # as in POSIX
     month = parts.get("month")
     number = int(month) if month else _MONTH.get(parts["name"].lower(), 0)
     try:
@@ -98,7 +98,7 @@ def _moment(found: re.Match[str]) -> datetime | None:
         if parts["zone"] is None:
             return moment
         return moment.replace(tzinfo=_zone(parts["zone"])).astimezone(UTC).replace(tzinfo=None)
-    except (ValueError, OverflowError):  # the 31st of February, 25 o'clock
+    except (ValueError, OverflowError):  # 31 February or 25:00, for example
         return None
 
 
@@ -134,24 +134,23 @@ def read_clock(text: str) -> float | None:
 
 
 def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
-    """Find how a column writes dates.
+    """Infer the notation of dates in a column.
 
     Parameters
     ----------
     texts : iterable of str
-        Its different texts.
+        Distinct texts of the column.
     usual : {'dmy', 'mdy'}
-        What is taken where all dates can be read both ways; also if the texts are many, of which
-        the first two thousand decide.
+        Order if all dates are ambiguous. If there are many texts, the first two thousand decide.
 
     Returns
     -------
     order : str
         A member of `ORDERS`, or `CLOCK` for times of day.
     n_read : int
-        How many of the texts can be read so.
+        Number of texts that can be read in this order.
     ambiguous : bool
-        Whether another order reads as many, and others.
+        Whether as many texts, with other dates, can be read in another order.
     """
     known = list(islice(texts, _SAMPLE))
     readers = {order: partial(read_moment, order=order) for order in ORDERS}
@@ -161,7 +160,7 @@ def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
     best = max(counts.values())
     if clock > best:
         return CLOCK, clock, False
-    # In this order: year first has one meaning, and points are written where the day comes first.
+    # In this order: year first is unambiguous, and points are usual if the day comes first.
     winners = [order for order in ("ymd", usual, *ORDERS) if counts[order] == best]
     ambiguous = moments["dmy"] != moments["mdy"] and counts["dmy"] == counts["mdy"] == best
     return winners[0], best, ambiguous
@@ -173,24 +172,24 @@ def order_words(order: str) -> str:
 
 
 def days_between(moments: NDArray[np.datetime64], origin: np.datetime64) -> NDArray[np.float64]:
-    """Days since `origin`, with their fractions; NaN for none."""
+    """Compute days since `origin`, with fractions; NaN for missing dates."""
     days: NDArray[np.float64] = (moments - origin) / np.timedelta64(1, "us") / _DAY_LENGTH
     return np.where(np.isnat(moments), np.nan, days)
 
 
 def weekdays(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
-    """Days since Monday, from 0 to 6; NaN for none."""
+    """Compute days since Monday, from 0 to 6; NaN for missing dates."""
     days = moments.astype("datetime64[D]").astype(np.int64)
     return np.where(np.isnat(moments), np.nan, (days + 3) % 7)  # 1970 began on a Thursday
 
 
 def hours_of_day(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
-    """Hours since midnight; NaN for none."""
+    """Compute hours since midnight; NaN for missing times."""
     since = moments - moments.astype("datetime64[D]")
     return np.where(np.isnat(moments), np.nan, since / np.timedelta64(1, "us") / 3.6e9)
 
 
 def circle(values: NDArray[np.float64], period: float) -> Sequence[NDArray[np.float64]]:
-    """Places on a circle, cosine and sine: Sunday is next to Monday, and 23 o'clock to 0."""
+    """Compute cosine and sine on a circle, so that Sunday is next to Monday, and 23:00 to 0:00."""
     angle = 2 * np.pi * values / period
     return np.cos(angle), np.sin(angle)

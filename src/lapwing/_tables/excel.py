@@ -17,9 +17,9 @@ from lapwing._tables.options import Dialect
 from lapwing._tables.source import Source
 from lapwing._words import quoted
 
-_LOOK = 30  # rows in which the names of the columns are looked for
+_LOOK = 30  # rows in which the column names are searched
 
-Row = Sequence[Any]  # cells as python-calamine gives them; an empty text where there is nothing
+Row = Sequence[Any]  # cells as returned by python-calamine; empty cells are empty strings
 
 
 def read_excel(source: Source, selection: Selection) -> RawTable:
@@ -59,7 +59,7 @@ def read_excel(source: Source, selection: Selection) -> RawTable:
         remarks=(*remarks, *more),
         ignored=roles.ignored,
         left_out=roles.left_out,
-        # A CSV file without the mark of UTF-8 is one of Windows-1252 to Excel.
+        # Excel reads a CSV file without the byte order mark of UTF-8 as Windows-1252.
         dialect=Dialect(encoding="utf-8-sig"),
         numbers={names[j]: cells[j].numbers for j in written},
         places=np.array([k for k, _ in below], dtype=np.int64),
@@ -70,17 +70,17 @@ def _open(source: Source) -> Any:
     calamine = require("python_calamine", extra="excel", purpose=f"reading {source}")
     with source.open() as opened:
         content = io.BytesIO(opened.read())
-    # By the headers: a small file may unpack to more than there is memory.
+    # Checked by the headers, as a small file may unpack to more than the memory.
     require_memory(_unpacked(content), f"Reading {source}", "Save the sheet as CSV or Parquet.")
     content.seek(0)
     try:
         return calamine.CalamineWorkbook.from_filelike(content)
-    except Exception as error:  # damage shows in the ways of zip, XML and both formats
+    except Exception as error:  # errors of zip, XML and both formats have no common class
         raise ValueError(f"{source} is not a readable spreadsheet: {_brief(error)}.") from None
 
 
 def _unpacked(content: io.BytesIO) -> int:
-    """Return the bytes that an archive holds; 0 for what is none, or a damaged one."""
+    """Return the unpacked size of an archive in bytes; 0 if it is not an archive or damaged."""
     try:
         with ZipFile(content) as archive:
             return sum(entry.file_size for entry in archive.infolist())
@@ -89,7 +89,7 @@ def _unpacked(content: io.BytesIO) -> int:
 
 
 def _choose_sheet(book: Any, wanted: str | None, source: Source) -> tuple[str, list[Row], str]:
-    """Find the sheet that is meant, its rows from the first one on, and a remark on the others."""
+    """Find the chosen sheet, with its rows and a remark on other sheets."""
     names: Sequence[str] = book.sheet_names
     if wanted is not None:
         if wanted not in names:
@@ -112,7 +112,7 @@ def _rows(book: Any, sheet: str, source: Source) -> list[Row]:
 
 
 def _find_names(rows: Sequence[Row]) -> int | None:
-    """Find the row of the names: the first that is filled as far as the rows below it."""
+    """Find the header: the first row with as many cells as the rows below it."""
     look = [sum(bool(text_of(cell)) for cell in row) for row in rows]
     first = next((k for k, count in enumerate(look) if count), None)
     if first is None:

@@ -42,7 +42,7 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
     Raises
     ------
     ValueError
-        If it is no table, or two columns have one name.
+        If it is not a table, or two columns have the same name.
     """
     library = type(X).__module__.partition(".")[0]
     if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
@@ -73,9 +73,9 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
 
 
 def side_by_side(columns: Mapping[str, NDArray[Any]], n: int, like: object = None) -> Any:
-    """Make features of n rows of columns: a matrix of numbers, or a data frame if some are text.
+    """Join columns of n rows: a matrix of numbers, or a data frame if some are text.
 
-    Numbers are float32 if all of them are. A frame is one of pandas if `like` is, else of polars.
+    Numbers are float32 if all of them are. The frame is of pandas if `like` is, otherwise polars.
     """
     kinds = {column.dtype for column in columns.values()} - {np.dtype(object)}
     dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
@@ -92,10 +92,10 @@ def side_by_side(columns: Mapping[str, NDArray[Any]], n: int, like: object = Non
 
 
 def frame_of(columns: Mapping[str, NDArray[Any]], like: object) -> Any:
-    """Make a data frame of columns: one of pandas if `like` is, else of polars."""
+    """Create a data frame of columns: of pandas if `like` is, otherwise of polars."""
     if hasattr(like, "iloc"):
         pd = require("pandas", extra="pandas", purpose="a pandas DataFrame")
-        # As objects, which pandas leaves as they are.
+        # As objects, which pandas does not convert.
         return pd.DataFrame(
             {name: pd.Series(column, dtype=column.dtype) for name, column in columns.items()}
         )
@@ -168,15 +168,15 @@ def _part(scan: Any, options: ReadOptions) -> Any:
 
 @contextmanager
 def _no_panic_report() -> Iterator[None]:
-    """Keep what polars' own runtime says of a damaged file, a page of stack, off standard error.
+    """Suppress the stack trace that the runtime of polars prints for a damaged file.
 
-    It is written to the file descriptor from threads of its own, past Python's `sys.stderr`; what
-    went wrong is in the exception too.
+    It is written to the file descriptor of standard error by other threads, bypassing
+    `sys.stderr`; the exception has the reason as well.
     """
     try:
         sys.stderr.flush()
         kept = os.dup(2)
-    except (OSError, ValueError, AttributeError):  # closed, or none: nothing to keep clean
+    except (OSError, ValueError, AttributeError):  # closed or missing
         yield
         return
     with open(os.devnull, "wb") as nowhere:
@@ -191,16 +191,16 @@ def _no_panic_report() -> Iterator[None]:
 def columns_of_frame(
     frame: Any, header: Sequence[str], selection: Selection, where: str, pl: ModuleType
 ) -> RawTable:
-    """Pick the columns with a role.
+    """Select the columns with a role.
 
     Parameters
     ----------
     frame : polars.DataFrame
     header : sequence of str
-        The names of its columns in the file, where two may be equal.
+        Names of its columns in the file, which may contain duplicates.
     selection : Selection
     where : str
-        The file, for messages.
+        Name of the file, for messages.
     pl : module
         polars.
     """
@@ -227,7 +227,7 @@ def columns_of_frame(
 
 
 def cells_of_series(column: Any, pl: ModuleType) -> Cells:
-    """Sort the cells of a column of polars."""
+    """Convert a column of polars to cells."""
     kind = column.dtype
     if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
         narrow = kind == pl.Float32
@@ -253,6 +253,6 @@ def _texts(column: Any, where: str, pl: ModuleType, any_type: bool = False) -> N
         if any_type:
             return as_text(["" if value is None else str(value) for value in column.to_list()])
         raise ValueError(
-            f"{where}: column {column.name!r} holds {column.dtype}, which is no label or id."
+            f"{where}: column {column.name!r} holds {column.dtype}, which is not a label or id."
         )
     return as_text(column.cast(pl.String).fill_null("").str.strip_chars().to_list())

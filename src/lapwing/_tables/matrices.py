@@ -22,7 +22,7 @@ from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.source import Source, open_source
 from lapwing._words import listed, visible
 
-# What stands first in a line of an svmlight file has no name there.
+# Name of the first entry of the lines of an svmlight file, which has no name there.
 TARGET = "target"
 
 _FEATURES, _NAMES = "X", "feature_names"
@@ -31,8 +31,8 @@ _FEATURES, _NAMES = "X", "feature_names"
 def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
     """Read svmlight (LIBSVM) files; their targets are the column ``target``.
 
-    Whether indices begin with 0 or 1 is known from all files of a fit together, and for new rows
-    from the model: the first column may be empty in any one file.
+    Whether indices begin with 0 or 1 is inferred from all files of a fit together, and known from
+    the model for new rows, as the first column may be empty in a single file.
     """
     read = [_load_svmlight(source) for source in sources]
     X = _stack_wide([X for X, _ in read])
@@ -69,13 +69,13 @@ def _load_svmlight(source: Source) -> tuple[Any, NDArray[Any]]:
     with source.open() as opened:
         try:
             X, y = load_svmlight_file(opened, dtype=np.float64, zero_based=True)
-        except Exception as error:  # its parser fails in the ways of text, numbers and indices
+        except Exception as error:  # the parser has no common error class
             raise ValueError(f"{source} is not a readable svmlight file: {error}") from None
     return X.tocsr(), y
 
 
 def _stack_wide(parts: Sequence[Any]) -> Any:
-    """Matrices one below the other; those that lack the last, empty columns are given them."""
+    """Concatenate matrices, which may lack the last, empty columns."""
     width = max(X.shape[1] for X in parts)
     wide = [sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width)) for X in parts]
     return wide[0] if len(wide) == 1 else sp.vstack(wide, format="csr")
@@ -84,10 +84,10 @@ def _stack_wide(parts: Sequence[Any]) -> Any:
 def _take_filled(
     X: Any, selection: Selection, where: str, *, arrays: Sequence[str] = (), **columns: Any
 ) -> RawTable:
-    """Keep the columns of a sparse matrix that hold something, or those that a model knows.
+    """Select the non-empty columns of a sparse matrix, or those of a model.
 
-    Hashed texts have indices up to 2^31: a name for each would take gigabytes, and so would every
-    later step that has a number for each.
+    Hashed texts have indices up to 2^31: a name for each would take gigabytes, as would a number
+    for each in later steps.
     """
     filled = np.unique(X.indices[X.data != 0])
     if selection.expected is None:
@@ -108,7 +108,7 @@ def _table(X: Any, names: Iterable[str], **columns: Any) -> RawTable:
 
 
 def _pick(X: Any, columns: NDArray[np.int64]) -> Any:
-    """Columns of a CSR array in the order given; what lies beyond its width is empty."""
+    """Return columns of a CSR array in a given order; columns beyond its width are empty."""
     order = np.argsort(columns, kind="stable")
     place = np.searchsorted(columns[order], X.indices)
     place = np.minimum(place, max(columns.size - 1, 0))
@@ -133,11 +133,11 @@ def _index(name: str, where: str) -> int:
 
 
 def read_matrix_market(source: Source, selection: Selection) -> RawTable:
-    """Read a Matrix Market file, dense or sparse; labels come from a file of their own."""
+    """Read a Matrix Market file, dense or sparse; labels are in another file."""
     with source.open() as opened:
         try:
             X = scipy.io.mmread(opened)
-        except Exception as error:  # its parser's errors have no common class
+        except Exception as error:  # the parser has no common error class
             raise ValueError(f"{source} is not a readable Matrix Market file: {error}") from None
     if X.dtype.kind not in "fiub":
         raise ValueError(f"{source} holds {X.dtype}, but the features must be real numbers.")
@@ -162,23 +162,23 @@ def read_labels(path: Path, n: int) -> tuple[NDArray[Any], str]:
     Parameters
     ----------
     path : Path
-        An NPY file of one array, or a text file with one label a line, blank where there is none.
+        NPY file of one array, or text file with one label per line, blank for unlabelled rows.
     n : int
-        Rows of the matrix.
+        Number of rows of the matrix.
 
     Returns
     -------
     labels : ndarray of object of shape (n,)
-        Text, empty where there is no label.
+        Texts; empty for unlabelled rows.
     marker : str
-        What means "no label" besides the blank: -1 in an array of numbers, as in scikit-learn.
+        Marker of "no label" besides blanks: -1 in an array of numbers, as in scikit-learn.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
-        If it is no such file, or has another number of labels.
+        If it is not such a file, or the number of labels is wrong.
     """
     with open_source(path) as source, source.open() as opened:
         marker = ""
@@ -243,11 +243,11 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
 
 
 def read_npy(source: Source, selection: Selection) -> RawTable:
-    """Read an NPY file, a table of numbers; labels come from a file of their own."""
+    """Read an NPY file, a table of numbers; labels are in another file."""
     with source.open() as opened:
         try:
             X = np.load(opened, allow_pickle=False)
-        except Exception as error:  # as for archives; also arrays of objects, which may hold code
+        except Exception as error:  # as for archives; also object arrays, which may contain code
             raise ValueError(
                 f"{source} is not a readable NPY file: {why_unreadable(error)}"
             ) from None
@@ -266,7 +266,7 @@ def take_columns(
     arrays: list[str] | None = None,
     **columns: Any,
 ) -> RawTable:
-    """Keep the chosen columns of a matrix whose labels, ids and so on are arrays of their own."""
+    """Select the chosen columns of a matrix with labels, ids and so on in separate arrays."""
     kept_names = names if arrays is None else [*names, *arrays]
     roles = selection.resolve(kept_names, str(source))
     kept = list(roles.features)
@@ -288,14 +288,14 @@ def take_columns(
 
 
 def numbered(p: int) -> list[str]:
-    """Names for columns that have none."""
+    """Return default names of columns."""
     return [f"x{j}" for j in range(p)]
 
 
 def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
-    """Write the entries of an array as text; NaN is a blank."""
+    """Convert the entries of an array to text; NaN becomes blank."""
     if values.dtype.kind == "f":
-        # float64 first: the shortest text of a float32 is that of another float64.
+        # Converted to float64 first: the shortest text of a float32 is that of another float64.
         wide = values.astype(np.float64)
         return as_text(["" if np.isnan(v) else repr(float(v)) for v in wide])
     if values.dtype.kind == "b":
@@ -309,12 +309,12 @@ def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
 
 
 def usual_marker(labels: NDArray[Any]) -> str:
-    """Return the marker of "no label" in an array besides NaN: -1 among numbers, as in Python."""
+    """Return the marker of "no label" in an array besides NaN: -1 for numbers."""
     return "-1" if labels.dtype.kind in "if" else ""
 
 
 def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
-    # Opened here, and the archive closed: np.load leaves the file open when it fails.
+    # Opened here, as np.load leaves the file open when it fails.
     with source.open() as opened:
         try:
             archive = np.load(opened, allow_pickle=False)
@@ -332,7 +332,7 @@ def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
                         f"{source} has no array {name!r}; it has {', '.join(map(repr, names))}. "
                         "Features are read from 'X', labels and ids from arrays of their own."
                     )
-            # By their headers: a small file may unpack to more than there is memory.
+            # Checked by the headers, as a small file may unpack to more than the memory.
             assert archive.zip is not None  # it is open
             sizes = {entry.filename: entry.file_size for entry in archive.zip.infolist()}
             require_memory(

@@ -39,20 +39,20 @@ from lapwing.linalg import column_variances
 
 SCALES = ("auto", "standard", "none")
 IMPUTES = ("auto", "none", "median", "mean")
-# With distances from d columns, one that varies ten times as much as a typical other weighs as
-# much as a hundred of them. Pixels and words stay below 2.5 (their rare columns, of tiny spread,
-# are why the yardstick is the median and not the smallest); tables of mixed units reach hundreds.
-# In a table of few columns each is a quantity, and the smallest counts: of the raw columns of
-# diabetes one varies 78 times as much as another, and thrice as much as the median one. RMSE of
-# LapRLSRegressor with 40 targets 71.0, standardised 66.0.
+# In squared distances, a column with ten times the standard deviation of others has the weight of a
+# hundred of them. For pixels and words the ratio to the median column is below 2.5 (columns with
+# tiny deviations are the reason to use the median and not the smallest one); tables with mixed
+# units reach hundreds. In a table of few columns each is a quantity, and the smallest matters: in
+# the raw diabetes data the largest deviation is 78 times the smallest and three times the median.
+# The RMSE of LapRLSRegressor with 40 targets is 71.0, and 66.0 with standardised columns.
 _SPREAD_RATIO, _FEW_COLUMNS = 10.0, 30
-# Of a text: 50,000 words and pairs are most of what is in two of some thousand rows, and bound the
-# memory for many rows.
+# Maximum size of the vocabulary of a text: 50,000 words and pairs are most of those that occur in
+# two of some thousand rows, and bound the memory for many rows.
 MAX_WORDS = 50_000
-# Up to so many rows or columns a dense block is small. Weights need no more than two digits.
+# Number of rows or columns up to which a dense block is small. Weights need only two digits.
 _SMALL_BLOCK, _FIRST_DIGITS = 100, 1e-3
 _LARGEST_WEIGHT = 1e6
-# Sums that scikit-learn takes to look for infinite numbers overflow for columns of 1e308.
+# The sums by which scikit-learn checks for infinite numbers overflow for columns of 1e308.
 OVERFLOW: Mapping[str, Any] = MappingProxyType({"over": "ignore", "invalid": "ignore"})
 NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
@@ -67,20 +67,20 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Preprocessed:
-    """Points that an estimator is fitted to.
+    """Preprocessed points of a fit.
 
     Attributes
     ----------
     steps : list of tuple of str and transformer
-        Fitted; the first steps of the model's pipeline.
+        Fitted first steps of the pipeline of the model.
     words : str
-        What they do.
+        Description of the steps.
     points : ndarray or CSR of shape (n, d)
-        The rows after them.
+        Transformed rows.
     impute : {'none', 'median', 'mean'}
-        What takes the place of missing numbers.
+        Replacement of missing numbers.
     encoding : Encoding or None
-        The encoder of texts; None without one.
+        Encoder of texts, if any.
     """
 
     steps: list[Any]
@@ -93,14 +93,14 @@ class Preprocessed:
 def scaling(
     X: PointData, names: list[str], texts: Mapping[str, Iterable[Any]], scale: str
 ) -> Scaling:
-    """Decide on standardisation by all columns, text as the one-hot columns that it becomes.
+    """Decide on standardisation by all columns, including one-hot encoded ones.
 
     Parameters
     ----------
     X : ndarray or sparse of shape (n, p)
-        The numeric columns; missing cells are left out, infinite ones count as no variation.
+        Numeric columns; missing cells are ignored, infinite ones count as no variation.
     names : list of str
-        Their names.
+        Names of these columns.
     texts : mapping of str to iterable
         Cells of the columns of text.
     scale : {'auto', 'standard', 'none'}
@@ -117,7 +117,7 @@ def scaling(
         counts = np.array(sorted(Counter(cells).values()), dtype=np.float64)
         share = counts / max(1.0, counts.sum())
         spread.append(np.sqrt(share * (1 - share)))
-        names += [f"({name})"] * len(share)  # what a category is called is of no interest here
+        names += [f"({name})"] * len(share)  # the names of categories are not needed
     return choose_scaling(np.concatenate(spread), names, scale, n_numbers)
 
 
@@ -133,11 +133,10 @@ def choose_scaling(
     feature_names : iterable of str
         Names of the columns.
     scale : {'auto', 'standard', 'none'}
-        'auto' standardises when the largest standard deviation is more than ten times the median
-        one, where at most 30 are numbers the smallest one of these (columns without variation do
-        not count).
+        'auto' standardises if the largest standard deviation is more than ten times the median, or
+        with at most 30 numeric columns, the smallest of these (ignoring constant columns).
     n_numbers : int, default=None
-        How many of the first columns are numbers, and not categories; None means all.
+        Number of numeric columns, which come first; None means all.
 
     Returns
     -------
@@ -174,23 +173,23 @@ def preprocess(
 ) -> Preprocessed:
     """Fit the steps before the estimator.
 
-    With columns of free text the points are sparse, unless an encoder makes vectors of all of them.
-    They are made of blocks: all numbers, all categories, and the words or the vectors of each text.
-    As in multiple factor analysis [1]_ each block is divided by the largest singular value of its
-    centred columns, so that no block has the first principal direction to itself; then all are
-    divided by the mean norm of the rows.
+    With free text the points are sparse, unless all texts are encoded by an encoder. The numbers,
+    the categories, and the words or vectors of each text form blocks. As in multiple factor
+    analysis [1]_, each block is divided by the largest singular value of its centred columns, so
+    that no block dominates the first principal direction; then all are divided by the mean norm of
+    the rows.
 
     Parameters
     ----------
     features : Features
-        Of the rows of the fit; encoded columns as their vectors.
+        Features of the rows of the fit, with vectors of encoded columns.
     scale : {'auto', 'standard', 'none'}
-        See `choose_scaling`; beside free text 'auto' standardises.
+        See `choose_scaling`; with free text 'auto' standardises.
     impute : {'auto', 'none', 'median', 'mean'}
-        What takes the place of missing numbers; 'auto' is the median if some are missing. A missing
-        text is a value of its own.
+        Replacement of missing numbers; 'auto' is the median if some are missing. A missing category
+        is a category of its own.
     weights : mapping of str to float, default={}
-        How much the words or the vectors of a text count, by its column; 1 for the others.
+        Factors of the words or vectors of text columns; 1 by default.
 
     Returns
     -------
@@ -200,15 +199,15 @@ def preprocess(
     Raises
     ------
     ValueError
-        If a column of free text holds no word, or a weight is of a column that is none.
+        If a column of free text has no words, or a weight is not of a column of free text.
 
     Notes
     -----
-    Blocks of rows of equal mean norm were tried first. Words of different rows are nearly
-    orthogonal, so that the distances of numbers decide who is near: on 1440 texts in 12 classes, 3
-    labels each, `LapSVC` is wrong on 15 % of the texts alone, and with a column of noise on 59 % by
-    norms and 20 % by singular values; with three columns of numbers that tell the class (54 %
-    alone) on 27 % and 11 %; with a category (68 % alone) on 43 % and 15 %.
+    Blocks with rows of equal mean norm were tried first. As words of different rows are nearly
+    orthogonal, neighbours are then determined by the numbers: on 1440 texts in 12 classes with 3
+    labels each, the error of `LapSVC` is 15 % with the texts alone, and with a column of noise 59 %
+    by norms and 20 % by singular values; with three informative numeric columns (54 % alone) 27 %
+    and 11 %; with a category (68 % alone) 43 % and 15 %.
 
     References
     ----------
@@ -224,7 +223,7 @@ def preprocess(
         impute = "median" if np.isnan(held).any() else "none"
     steps: list[Any] = [] if impute == "none" else [("impute", SimpleImputer(strategy=impute))]
     if texts and numeric and scale == "auto":
-        # Of numbers of different units the largest would be the block.
+        # With different units, the largest numbers would dominate the block.
         chosen = Scaling(True, "numbers standardised beside text")
     else:
         values = {name: points[name].to_list() for name in categories}
@@ -243,12 +242,12 @@ def preprocess(
     if impute != "none":
         said.append(f"missing numbers replaced by the {impute} of their column")
     if is_sparse(points):
-        points = points.tocsr()  # an imputer gives columns
+        points = points.tocsr()  # imputers return CSC
     return Preprocessed(steps, "; ".join(said), points, impute, features.encoding)
 
 
 def preprocess_rows(X: Rows, names: Sequence[str], scale: str) -> Preprocessed:
-    """Standardise rows on disk by the moments of one pass, if `scale` says so."""
+    """Standardise rows on disk by the moments of one pass, depending on `scale`."""
     moments = moments_of(X)
     deviations = np.sqrt(moments.variances)
     chosen = choose_scaling(deviations, names, scale)
@@ -263,7 +262,7 @@ def preprocess_rows(X: Rows, names: Sequence[str], scale: str) -> Preprocessed:
 
 
 def _columns(features: Features, each: Any) -> ColumnTransformer:
-    """All columns side by side, numbers by `each`; sparse where some are free text."""
+    """Join all columns, with numbers transformed by `each`; sparse with free text."""
     numeric, categories, words = map(features.named, (NUMERIC, CATEGORICAL, TEXT))
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=bool(words))
     blocks: list[Any] = [("numeric", each, numeric)] if numeric else []
@@ -288,7 +287,7 @@ def _describe_columns(columns: ColumnTransformer, features: Features) -> list[st
 
 
 def check_weights(weights: Mapping[str, float], features: Features) -> None:
-    """Refuse weights of columns that are no texts or pictures, and those that are no weights.
+    """Raise ValueError for invalid weights, or weights of other columns than texts or images.
 
     Raises
     ------
@@ -301,22 +300,22 @@ def check_weights(weights: Mapping[str, float], features: Features) -> None:
         which = f"; free text here: {quoted(texts)}" if texts else ""
         raise ValueError(f"--weight: {quoted(other)} is no column of free text{which}.")
     for name, weight in weights.items():
-        # Beyond, its square is no number.
+        # Squares of larger weights may overflow.
         if not isinstance(weight, Real) or not 0 <= weight <= _LARGEST_WEIGHT:
             raise ValueError(f"--weight: {name!r} has {weight!r}. Give a number from 0 to 1e6.")
 
 
 def warn_of_new_values(columns: ColumnTransformer, X: Any, where: str) -> None:
-    """Warn of categories and texts of new rows that the fit did not contain.
+    """Warn about categories and words of new rows that the fit did not contain.
 
     Parameters
     ----------
     columns : ColumnTransformer
-        That of `preprocess`, fitted.
+        Fitted transformer of `preprocess`.
     X : data frame
-        The new rows.
+        New rows.
     where : str
-        What they are, for messages.
+        Description of the rows, for messages.
     """
     for part, encoder, names in columns.transformers_:
         if part == "categorical":
@@ -350,12 +349,12 @@ def _warn_of_texts(words: Any, name: str, alone: bool, where: str) -> None:
 
 
 def _vectorizer(*, letters: bool) -> TfidfVectorizer:
-    """Weights of the words of a text and of pairs of them, or of its runs of letters."""
+    """Create the tf-idf vectoriser of words and pairs of words, or of character n-grams."""
     return TfidfVectorizer(
         analyzer="char" if letters else "word",
         ngram_range=(2, 4) if letters else (1, 2),
         sublinear_tf=True,
-        min_df=2,  # a word of one row joins no rows
+        min_df=2,  # a word in a single row relates it to no other
         max_features=MAX_WORDS,
     )
 
@@ -363,7 +362,7 @@ def _vectorizer(*, letters: bool) -> TfidfVectorizer:
 def _fit_columns(
     columns: ColumnTransformer, X: Any, features: Features, weights: Mapping[str, float]
 ) -> Any:
-    """Fit the blocks and, where some are texts, weigh them."""
+    """Fit the blocks and, with free text, scale them."""
     words = features.named(TEXT)
     try:
         with np.errstate(**OVERFLOW):
@@ -383,9 +382,9 @@ def _fit_columns(
     if not words and not features.vectors:
         return points
     if words:
-        columns.sparse_output_ = True  # else texts of which all have all words are dense
+        columns.sparse_output_ = True  # otherwise dense if all texts contain all words
         points = csc_matrix(points)
-    # Of each block the column of the table that has a weight of its own.
+    # Column of the table with a weight of its own, for each block.
     texts = {f"text {k}": name for k, name in enumerate(words)}
     texts |= {f"encoded {k}": name for k, name in enumerate(features.vectors)}
     places = columns.output_indices_
@@ -403,7 +402,7 @@ def _fit_columns(
 
 
 def _largest_singular_value(block: Any) -> float:
-    """Of a block, dense or sparse, less the means of its columns."""
+    """Compute the largest singular value of a centred block, dense or sparse."""
     n, p = block.shape
     means = np.asarray(block.mean(axis=0)).ravel()
     if min(n, p) <= _SMALL_BLOCK:
@@ -415,10 +414,10 @@ def _largest_singular_value(block: Any) -> float:
         rmatvec=lambda u: block.T @ u.ravel() - means * u.sum(),
         dtype=np.float64,
     )
-    start = np.ones(min(n, p))  # the same at each call
+    start = np.ones(min(n, p))  # fixed, for reproducibility
     return float(svds(centred, 1, v0=start, tol=_FIRST_DIGITS, return_singular_vectors=False)[0])
 
 
 def spreads(X: PointsLike) -> NDArray[np.float64]:
-    """Standard deviations of the columns, missing cells left out; exactly 0 where none varies."""
+    """Compute standard deviations of the columns without missing cells; exactly 0 if constant."""
     return np.asarray(np.sqrt(column_variances(X)))

@@ -44,13 +44,13 @@ FORMATS = (*TABLES, *_MATRICES, *SVMLIGHT)
 
 
 def name_of(paths: Sequence[Path]) -> str:
-    """Write file names as the user did, briefly."""
+    """Return the names of files as given by the user, shortened."""
     names = ["standard input" if str(path) == "-" else str(path) for path in paths]
     return listed(names, 1)
 
 
 def read_alike(paths: Sequence[Path], selection: Selection) -> RawTable:
-    """Read files that a model knows how to read, and put their rows one below the other."""
+    """Read files for a fitted model, and concatenate their rows."""
     with ExitStack() as stack:
         sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
         _check_whole(sources, selection)
@@ -62,15 +62,14 @@ def read_alike(paths: Sequence[Path], selection: Selection) -> RawTable:
 
 
 def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
-    """Read the files of a fit, unchecked, and put their rows one below the other.
+    """Read the files of a fit without checks, and concatenate their rows.
 
-    Labels of files that only give them to rows of the others are not joined yet: see
-    `lapwing._tables.tables.label_rows`.
+    Labels of files of answers are merged later, see `lapwing._tables.tables.label_rows`.
 
     Raises
     ------
     OSError, ValueError, ImportError
-        As `lapwing._tables.tables.read_table`.
+        As for `lapwing._tables.tables.read_table`.
     """
     with ExitStack() as stack:
         sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
@@ -80,7 +79,7 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
         if n_first:
             first = read_svmlight(sources[:n_first], selection)
         else:
-            # The labels may all be in a later file that gives them to these rows.
+            # All labels may be in a later file of answers.
             options = replace(selection.options, absent=selection.options.absent or len(paths) > 1)
             first, n_first = _read_one(sources[0], replace(selection, options=options)), 1
         later = _of_later_files(first, selection)
@@ -94,11 +93,11 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
                 continue
             if not part.is_matrix:
                 _check_named(part, str(source), keys, selection)
-                later.resolve(_columns_of(part, later), str(source))  # says what is missing
+                later.resolve(_columns_of(part, later), str(source))  # for the error message
             tables.append(part)
             named.append(path)
     if not sheets and not first.is_matrix and first.labels is None:
-        selection.resolve(_columns_of(first, selection), str(sources[0]))  # says what is missing
+        selection.resolve(_columns_of(first, selection), str(sources[0]))  # for the error message
     name = name_of(named)
     joined = join_tables(tables, name)
     raw = replace(joined, source=name, keys=keys)
@@ -107,7 +106,7 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
 
 
 def _once(paths: Sequence[Path]) -> Sequence[Path]:
-    """Refuse a file that is given twice, whose rows would all count twice."""
+    """Raise ValueError for a file that is given twice."""
     seen: set[str] = set()
     for path in paths:
         real = os.path.realpath(path)
@@ -151,7 +150,7 @@ def _read_one(source: Source, selection: Selection) -> RawTable:
 
 
 def _without_units(raw: RawTable) -> RawTable:
-    """Leave out a first row that holds the units of the columns and no values."""
+    """Remove a first row with the units of the columns instead of values."""
     if raw.n == 0 or raw.is_matrix:
         return raw
     top = {name: cells.at(np.zeros(1, np.intp))[0] for name, cells in raw.cells.items()}
@@ -196,15 +195,15 @@ def _holds_numbers(cells: Cells) -> bool:
 
 
 def _of_later_files(first: RawTable, selection: Selection) -> Selection:
-    """Return the selection for later files, which must have the columns of the first."""
+    """Return the selection for later files, which must have the columns of the first file."""
     return replace(
         selection,
-        # A file that was filled in has no titles, whatever the first one has.
+        # A file of answers has no titles, even if the first file has.
         options=replace(selection.options, features=(), keep=(), drop=(), skip_lines=None),
         expected=dict.fromkeys(first.names, NUMERIC),
         optional=first.left_out,
         same_columns=not selection.options.features,
-        # With decimal commas 1.234 in the next file may be 1234.
+        # With decimal commas, 1.234 in the next file may be 1234.
         grouped=(first.decimal or file_evidence(first.cells).decimal) == ",",
     )
 
@@ -218,7 +217,7 @@ def _read_later(source: Source, later: Selection, keys: Keys) -> RawTable:
 
 
 def _check_named(part: RawTable, source: str, keys: Keys, selection: Selection) -> None:
-    """Refuse a file of suggested rows that names them by a column that is not given."""
+    """Raise ValueError if the id column of a file of suggested rows is not known."""
     if keys.chosen in part.others and selection.id is None:
         raise ValueError(
             f"{source} holds suggested rows (column {keys.chosen!r}), and it is not known which "

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from lapwing._tables.cells import BadCells
 
-# Compared in lower case. These alone count in a strict reading.
+# Compared in lower case. Only these count with `strict`.
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
-# What people and spreadsheets write besides, in English and German.
+# Further words of users and spreadsheets, in English and German.
 USUAL_MISSING_WORDS = MISSING_WORDS | {
     *("-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "?", "??", "/"),
     *("<na>", "nat", "nil", "(null)", "(blank)", "(leer)", "\\n", "n.a.", "n.a", "n. a."),
@@ -26,8 +26,8 @@ USUAL_MISSING_WORDS = MISSING_WORDS | {
     *("nicht bekannt", "nicht angegeben", "nicht verfügbar", "n.v.", "n. v."),
 }
 
-# As programs write them, letter by letter: "none" and "Na" are classes (no damage, sodium). A word
-# here is never taken for an answer; one that is not may be, and is then shown as a class.
+# Notations of programs, case-sensitive: "none" and "Na" may be classes (no damage, sodium). A word
+# in this list is never a label; any other word is a class, and is shown as such.
 NO_LABEL = frozenset(
     {"", "NA", "N/A", "n/a", "#N/A", "#NV", "<NA>", "NaN", "nan", "NAN", "NaT", "NULL", "null"}
     | {"None"}
@@ -36,27 +36,27 @@ NO_LABEL = frozenset(
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 
 
-# In front of a text that a spreadsheet would run; see `lapwing._tables.predictions`.
+# Prepended to a text that a spreadsheet would run; see `lapwing._tables.predictions`.
 _GUARD = re.compile(r"'(?=[=+\-@\t\r])")
 
 
 def without_guard(text: str) -> str:
-    """Remove the quote in front of a text that keeps spreadsheets from running it."""
+    """Remove the quote before a text that prevents spreadsheets from running it."""
     return _GUARD.sub("", text, count=1) if text.startswith("'") else text
 
 
 def shorten(text: str) -> str:
-    """Cut a long text for a message."""
+    """Shorten a long text for a message."""
     return text if len(text) <= 30 else f"{text[:27]}..."
 
 
 class InputErrors:
-    """Messages that are gathered, to be raised as one error.
+    """Collected error messages, to be raised as one error.
 
     Parameters
     ----------
     where : str
-        The files, with which each message begins.
+        Names of the files, with which each message begins.
     """
 
     def __init__(self, where: str) -> None:
@@ -65,20 +65,20 @@ class InputErrors:
 
     @contextmanager
     def gather(self) -> Iterator[None]:
-        """Keep the message of a `ValueError` that ends the block."""
+        """Collect the message of a `ValueError` in the block."""
         try:
             yield
         except ValueError as error:
             self.messages.append(str(error))
 
     def raise_all(self) -> None:
-        """Raise what was gathered, if anything was."""
+        """Raise the collected messages, if there are any."""
         if self.messages:
             raise ValueError(join_messages(self.where, self.messages))
 
 
 def join_messages(where: str, messages: Sequence[str]) -> str:
-    """Write several messages as one; a single one is left as it is."""
+    """Join several messages; a single one is returned unchanged."""
     messages = list(dict.fromkeys(messages))
     if len(messages) == 1:
         return messages[0]
@@ -88,7 +88,7 @@ def join_messages(where: str, messages: Sequence[str]) -> str:
 
 
 def name_row(row: int, places: NDArray[np.int64] | None) -> str:
-    """Name a row, counted from 0, as its file does: a spreadsheet has numbers of its own."""
+    """Name a row, counted from 0, by its number in the file or spreadsheet."""
     return f"row {row + 1}" if places is None else f"row {places[row]} of the sheet"
 
 
@@ -100,7 +100,7 @@ def text_error(
     *,
     new: bool = False,
 ) -> str:
-    """Return the message for text in a numeric column, which `new` rows cannot do without."""
+    """Return the message for text in a numeric column, which cannot be left out of `new` rows."""
     cure = "Correct it" if new else f"Correct it, or leave the column out with --drop {column}"
     rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
     return (
