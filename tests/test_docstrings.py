@@ -30,6 +30,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import BaseCrossValidator
 
 import lapwing
+from lapwing.estimators._docs import document
 from lapwing.graphs import GRAPHS
 from lapwing.kernels import KERNELS
 from lapwing.losses import TargetKind
@@ -334,3 +335,44 @@ def test_estimators_on_a_cluster_share_the_entries_of_those_in_memory(name: str)
     shared = (here.keys() & there.keys()) - ON_CLUSTER
     assert len(shared) > 5
     assert {entry: here[entry] for entry in shared} == {entry: there[entry] for entry in shared}
+
+
+class Home:
+    """A class.
+
+    Parameters
+    ----------
+    a : float, default=1.0
+        A number.
+
+        - And a list.
+    b : int
+        Another one.
+
+    Notes
+    -----
+    No entry.
+    """
+
+
+class Other:
+    """Another class.
+
+    Parameters
+    ----------
+    a : str
+        A text.
+    """
+
+
+def test_entries_are_those_of_the_first_class_or_of_the_named_one() -> None:
+    def documented(*homes: type) -> str:
+        made = type("Made", (), {"__doc__": "Made.\n\n    {b}\n    {a}\n    {Other.a}\n"})
+        return str(document(*homes)(made).__doc__)
+
+    a = "a : float, default=1.0\n        A number.\n\n        - And a list."
+    b, its = "b : int\n        Another one.", "a : str\n        A text."
+    assert documented(Home, Other) == f"Made.\n\n    {b}\n    {a}\n    {its}\n"
+    assert documented(Other, Home) == f"Made.\n\n    {b}\n    {its}\n    {its}\n"
+    with pytest.raises(KeyError, match="b"):
+        documented(Other)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import Any, TypeVar
+from typing import Any
 
 from lapwing._parameters import parameters
 from lapwing.classes.volumes import PriorLike
@@ -19,66 +19,15 @@ from lapwing.estimators import (
     EigenfunctionClassifier,
     LapERLSClassifier,
     LapERLSRegressor,
-    _docs,
+    LapSVC,
 )
+from lapwing.estimators._docs import document
 from lapwing.graphs import AnchorGraph
 from lapwing.graphs.base import GraphLike
 from lapwing.losses.base import Loss, UnlabeledLoss
 
-T = TypeVar("T", bound=type)
 
-_ENTRIES = {
-    "client": """
-client : distributed.Client or None, default=None
-    The cluster; None is the current client. It is never pickled with the estimator.
-""",
-    "lazy_transduction_": """
-transduction_ : dask.array.Array of shape (n_samples,)
-    Predicted class of every training point, in the chunks of X, computed when asked for.
-""",
-    "lazy_transduction_by_g_": """
-transduction_ : dask.array.Array of shape (n_samples,)
-    Predicted class of every training point by g, in the chunks of X, computed when asked for.
-""",
-    "lazy_transduction_proba_": """
-transduction_proba_ : dask.array.Array of shape (n_samples, n_classes)
-    Their class probabilities.
-""",
-    "lazy_virtual_labels_": """
-virtual_labels_ : dask.array.Array of shape (n_samples, n_columns)
-    Values of g at the training points.
-""",
-    "named_kernel": """
-kernel : str, default='rbf'
-    Name of a kernel of points.
-""",
-    "neighbor_graph": """
-graph : KNNGraph, AffinityGraph, sparse matrix or None, default=None
-    `KNNGraph` with metric 'euclidean' and weights 'heat' or 'binary', or `AffinityGraph` of a
-    sparse matrix or of a Dask array of sparse row chunks. None is the default of the estimator
-    without Dask.
-""",
-    "landmark_space": """
-space : Landmarks or 'auto', default='auto'
-    Landmarks of f, drawn from a sample; 'auto' is ``Landmarks()``.
-""",
-    "landmark_alpha_": """
-alpha_ : ndarray of shape (n_landmarks, n_columns)
-    Expansion coefficients of f.
-""",
-    "landmark_X_fit_": """
-X_fit_ : ndarray of shape (n_landmarks, n_features)
-    The landmarks.
-""",
-}
-
-
-def document(cls: T) -> T:
-    """Insert the shared entries of parameters and attributes into a docstring."""
-    return _docs.document(cls, _ENTRIES)
-
-
-@document
+@document(AnchorGraphClassifier)
 @parameters
 class DaskAnchorGraphClassifier(DaskClassifier):
     """Classifier by anchor graph regularisation, of points on a Dask cluster.
@@ -88,21 +37,24 @@ class DaskAnchorGraphClassifier(DaskClassifier):
 
     Parameters
     ----------
-    {anchor_graph}
-    {anchor_gamma_I}
+    {graph}
+    {gamma_I}
     {class_mass_normalization}
     {class_prior}
     {unlabeled}
-    {client}
+    client : distributed.Client or None, default=None
+        The cluster; None is the current client. It is never pickled with the estimator.
 
     Attributes
     ----------
     {classes_}
     {unlabeled_}
-    {lazy_transduction_}
-    {lazy_transduction_proba_}
-    {anchor_alpha_}
-    {anchor_intercept_}
+    transduction_ : dask.array.Array of shape (n_samples,)
+        Predicted class of every training point, in the chunks of X, computed when asked for.
+    transduction_proba_ : dask.array.Array of shape (n_samples, n_classes)
+        Their class probabilities.
+    {alpha_}
+    {intercept_}
     {anchors_}
     {objective_}
     {class_prior_}
@@ -131,7 +83,7 @@ class DaskAnchorGraphClassifier(DaskClassifier):
     client: Any = None
 
 
-@document
+@document(EigenfunctionClassifier, DaskAnchorGraphClassifier)
 @parameters
 class DaskEigenfunctionClassifier(DaskClassifier):
     """Classifier by eigenfunctions of the density's smoothness operator, on a Dask cluster.
@@ -142,11 +94,11 @@ class DaskEigenfunctionClassifier(DaskClassifier):
     Parameters
     ----------
     {n_eigenfunctions}
-    {n_directions}
+    {n_components}
     {n_bins}
     {bandwidth}
     {clip}
-    {eigenfunction_lam}
+    {lam}
     {class_weight}
     {class_prior}
     {unlabeled}
@@ -156,10 +108,10 @@ class DaskEigenfunctionClassifier(DaskClassifier):
     ----------
     {classes_}
     {unlabeled_}
-    {lazy_transduction_}
-    {lazy_transduction_proba_}
-    {eigenfunction_alpha_}
-    {constant_}
+    {DaskAnchorGraphClassifier.transduction_}
+    {DaskAnchorGraphClassifier.transduction_proba_}
+    {alpha_}
+    {intercept_}
     {eigenfunctions_}
     {objective_}
     {class_prior_}
@@ -192,7 +144,7 @@ class DaskEigenfunctionClassifier(DaskClassifier):
     client: Any = None
 
 
-@document
+@document(S3VC, LapSVC, DaskAnchorGraphClassifier)
 @parameters
 class DaskS3VC(DaskClassifier):
     """Linear semi-supervised support vector machine, of points on a Dask cluster.
@@ -202,18 +154,18 @@ class DaskS3VC(DaskClassifier):
 
     Parameters
     ----------
-    {s3vc_C}
+    {C}
     {C_star}
     {s3vc_loss}
     unlabeled_loss : UnlabeledLoss or str, default='auto'
         Differentiable loss on unlabelled scores; 'auto' is that of the method.
-    {sharpness}
+    {s}
     method : {'gradient', 'quasi-newton'}, default='gradient'
         As in `S3VC`, whose other methods need a number for each unlabelled point.
     {balance}
-    {balance_intercept}
-    {s3vc_tol}
-    {s3vc_max_iter}
+    {fit_intercept}
+    {tol}
+    {max_iter}
     {class_weight}
     {unlabeled}
     {client}
@@ -222,13 +174,13 @@ class DaskS3VC(DaskClassifier):
     ----------
     {classes_}
     {unlabeled_}
-    {lazy_transduction_}
-    {lazy_transduction_proba_}
+    {DaskAnchorGraphClassifier.transduction_}
+    {DaskAnchorGraphClassifier.transduction_proba_}
     coef_ : ndarray of shape (n_columns, n_features)
         Weights.
     {intercept_}
-    {s3vc_objective_}
-    {n_iter_}
+    {objective_}
+    {LapSVC.n_iter_}
     {status_}
     {n_features_in_}
     {feature_names_in_}
@@ -263,7 +215,7 @@ class DaskS3VC(DaskClassifier):
     client: Any = None
 
 
-@document
+@document(LapERLSClassifier, DaskAnchorGraphClassifier)
 @parameters
 class DaskLapERLSClassifier(DaskClassifier):
     """Laplacian embedded regularised least squares classifier, of points on a Dask cluster.
@@ -274,18 +226,23 @@ class DaskLapERLSClassifier(DaskClassifier):
 
     Parameters
     ----------
-    {named_kernel}
+    kernel : str, default='rbf'
+        Name of a kernel of points.
     {gamma}
     {degree}
     {coef0}
-    {embedded_C}
+    {C}
     {lam}
     {mu}
     n_eigenvectors : int or 'auto', default='auto'
         Number of eigenvectors of the graph's Laplacian that span g.
-    {neighbor_graph}
-    {landmark_space}
-    {embedded_bias}
+    graph : KNNGraph, AffinityGraph, sparse matrix or None, default=None
+        `KNNGraph` with metric 'euclidean' and weights 'heat' or 'binary', or `AffinityGraph` of a
+        sparse matrix or of a Dask array of sparse row chunks. None is the default of the estimator
+        without Dask.
+    space : Landmarks or 'auto', default='auto'
+        Landmarks of f, drawn from a sample; 'auto' is ``Landmarks()``.
+    {fit_intercept}
     {class_weight}
     {class_prior}
     {unlabeled}
@@ -295,17 +252,21 @@ class DaskLapERLSClassifier(DaskClassifier):
     ----------
     {classes_}
     {unlabeled_}
-    {lazy_transduction_by_g_}
-    {lazy_transduction_proba_}
-    {lazy_virtual_labels_}
-    {landmark_alpha_}
+    transduction_ : dask.array.Array of shape (n_samples,)
+        Predicted class of every training point by g, in the chunks of X, computed when asked for.
+    {DaskAnchorGraphClassifier.transduction_proba_}
+    virtual_labels_ : dask.array.Array of shape (n_samples, n_columns)
+        Values of g at the training points.
+    alpha_ : ndarray of shape (n_landmarks, n_columns)
+        Expansion coefficients of f.
     {intercept_}
-    {landmark_X_fit_}
+    X_fit_ : ndarray of shape (n_landmarks, n_features)
+        The landmarks.
     {kernel_}
     {eigenvalues_}
     {objective_}
-    {embedded_optimality_}
-    {embedded_solver_}
+    {optimality_}
+    {solver_}
     {status_}
     {class_prior_}
     {class_offsets_}
@@ -346,7 +307,7 @@ class DaskLapERLSClassifier(DaskClassifier):
         return {**super()._answers(values), "virtual_labels_": lazily(values)}
 
 
-@document
+@document(DaskLapERLSClassifier, LapERLSRegressor)
 @parameters
 class DaskLapERLSRegressor(DaskRegressor):
     """Laplacian embedded regularised least squares regression, of points on a Dask cluster.
@@ -357,34 +318,36 @@ class DaskLapERLSRegressor(DaskRegressor):
 
     Parameters
     ----------
-    {named_kernel}
+    {kernel}
     {gamma}
     {degree}
     {coef0}
-    {embedded_C}
-    {regression_lam}
-    {regression_mu}
+    {C}
+    {LapERLSRegressor.lam}
+    {LapERLSRegressor.mu}
     n_eigenvectors : int, default=100
         Number of eigenvectors of the graph's Laplacian that span g.
-    {neighbor_graph}
-    {landmark_space}
-    {embedded_regression_bias}
+    {graph}
+    {space}
+    {LapERLSRegressor.fit_intercept}
     {client}
 
     Attributes
     ----------
     transduction_ : dask.array.Array of shape (n_samples,)
         Predicted value of every training point by g, in the chunks of X, computed when asked for.
-    {lazy_virtual_labels_}
-    {landmark_alpha_}
+    {virtual_labels_}
+    {alpha_}
     {intercept_}
-    {landmark_X_fit_}
+    {X_fit_}
     {kernel_}
     {eigenvalues_}
     {objective_}
     {left_out_residuals_}
-    {embedded_optimality_}
-    {embedded_solver_}
+    {left_out_coef_}
+    {left_out_intercept_}
+    {optimality_}
+    {solver_}
     {status_}
     {n_features_in_}
     {feature_names_in_}

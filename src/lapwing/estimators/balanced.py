@@ -17,6 +17,8 @@ from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.laperls import LapERLSClassifier
+from lapwing.estimators.lapsvm import LapSVC
 from lapwing.estimators.parameters import check_space_or_auto
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.estimators.updates import Updatable
@@ -104,7 +106,7 @@ class BalancedRefits(Refits[BalancedPrepared, BalancedSolution]):
         return _values(self.estimator._parted(prepared)[0], prepared.problem.X.dtype)
 
 
-@document
+@document(LapERLSClassifier, LapSVC)
 @parameters
 class BalancedGraphClassifier(
     Updatable[BalancedPrepared, BalancedSolution],
@@ -166,8 +168,13 @@ class BalancedGraphClassifier(
     ----------
     {classes_}
     {unlabeled_}
-    {transduction_}
-    {probabilities_}
+    {LapSVC.transduction_}
+    {transduction_proba_}
+    {probability_sharpness_}
+    {probability_spread_}
+    {probability_n_labels_}
+    {left_out_rows_}
+    {left_out_proba_}
     virtual_labels_ : ndarray of shape (n_samples, n_columns)
         Decision values of every row, from which `transduction_` is computed.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
@@ -197,9 +204,9 @@ class BalancedGraphClassifier(
         Weight of the edges between classes, divided by its expected value for a random assignment
         with the same class volumes: 0 if no edge is cut, about 1 if the classes are unrelated to
         the graph.
-    {embedded_alpha_}
-    {embedded_X_fit_}
-    {embedded_basis_}
+    {alpha_}
+    {X_fit_}
+    {basis_}
     {kernel_}
     {coef_}
     {intercept_}
@@ -208,7 +215,7 @@ class BalancedGraphClassifier(
     neighbor_values_ : ndarray of shape (n_points, n_columns)
         Decision values of these points, divided by two. Their weighted mean is added to the
         function, which is fitted to halved values as well.
-    {embedded_affinity_}
+    {affinity_}
     {class_prior_}
     {labeled_}
     {n_features_in_}

@@ -16,6 +16,7 @@ from lapwing._rows import Rows, rows_of
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.lapsvm import LapSVC
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
@@ -81,7 +82,7 @@ def _unscaled(values: Array) -> Array:
     return values
 
 
-@document
+@document(LapSVC)
 @parameters
 class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolution]):
     r"""Classifier by anchor graph regularisation.
@@ -98,9 +99,19 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
 
     Parameters
     ----------
-    {anchor_graph}
-    {anchor_gamma_I}
-    {class_mass_normalization}
+    graph : AnchorGraph or None, default=None
+        Anchors and the weights of points over them. None is ``AnchorGraph()``: k-means centres, a
+        tenth as many as points but between 20 and 1000, with kernel weights over the 3 nearest.
+        Searches over its parameters (``graph__n_anchors``) need an explicit
+        ``graph=AnchorGraph()``.
+    gamma_I : float, default=0.1
+        Weight >= 0 of the smoothness, not divided by the number of points. The authors of the
+        method use 0.01.
+    class_mass_normalization : bool, default=True
+        Whether to divide the membership in a class, (1 + f) / 2 for its decision values f, by its
+        sum over all points connected to labels before the largest is taken. This corrects columns
+        that are too small everywhere; use False if the classes differ in size, as it favours equal
+        sizes.
     {class_prior}
     {unlabeled}
 
@@ -109,10 +120,20 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
     {classes_}
     {unlabeled_}
     {transduction_}
-    {probabilities_}
-    {anchor_alpha_}
-    {anchor_intercept_}
-    {anchors_}
+    {transduction_proba_}
+    {probability_sharpness_}
+    {probability_spread_}
+    {probability_n_labels_}
+    {left_out_rows_}
+    {left_out_proba_}
+    alpha_ : ndarray of shape (n_anchors, n_columns)
+        Values at the anchors, after class mass normalisation if any. The decision value of a point
+        is their mean with its weights.
+    intercept_ : ndarray of shape (n_columns,)
+        Always 0: `alpha_` includes the intercept.
+    anchors_ : Anchors
+        Anchors with a non-zero weight for some training point: ``anchors_.points``, and
+        ``anchors_.rows(X)`` for the weights.
     basis_ : ndarray of shape (n_points,)
         Row numbers in X of the points of the graph; duplicate rows are one point.
     {objective_}
@@ -273,7 +294,7 @@ def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
     return EigenfunctionSum(functions, fit.coef[1:], functions.constant * fit.coef[0])
 
 
-@document
+@document(LapSVC)
 @parameters
 class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, BaselineSolution]):
     r"""Classifier by eigenfunctions of the smoothness operator of a density.
@@ -290,12 +311,25 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
 
     Parameters
     ----------
-    {n_eigenfunctions}
-    {n_directions}
-    {n_bins}
-    {bandwidth}
-    {clip}
-    {eigenfunction_lam}
+    n_eigenfunctions : int or None, default=None
+        Number of eigenfunctions besides the constant. None is 2 per direction, but at most 30: with
+        few labels, more of them cause spikes at the labelled points. Functions with equal
+        eigenvalues are used together or not at all (at most 4 times the requested number).
+    n_components : int, default=64
+        Number of principal directions; fewer if the data have lower rank, more if variances are
+        tied.
+    n_bins : int, default=100
+        Number of bins of each histogram, from 3 to 2000. Each direction requires a dense
+        eigenproblem of this size.
+    bandwidth : float or None, default=None
+        Standard deviation > 0 of the Gaussian affinity between bins, in the units of X. None is 0.2
+        times the standard deviation along the first direction, but at least the width of a bin.
+    clip : float, default=0.025
+        Fraction, less than 1/2, of the points at either end of each direction that are clipped to
+        the range of the bins. New points are clipped to the same range.
+    lam : float, default=100.0
+        Weight > 0 of the labels. The functions have unit norm over the n points, so the weight must
+        be proportional to n for the same smoothness.
     {class_weight}
     {class_prior}
     {unlabeled}
@@ -305,10 +339,19 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
     {classes_}
     {unlabeled_}
     {transduction_}
-    {probabilities_}
-    {eigenfunction_alpha_}
-    {constant_}
-    {eigenfunctions_}
+    {transduction_proba_}
+    {probability_sharpness_}
+    {probability_spread_}
+    {probability_n_labels_}
+    {left_out_rows_}
+    {left_out_proba_}
+    alpha_ : ndarray of shape (n_eigenfunctions, n_columns)
+        Coefficients of the eigenfunctions without the constant.
+    intercept_ : ndarray of shape (n_columns,)
+        Coefficient of the constant function.
+    eigenfunctions_ : Eigenfunctions
+        Eigenfunctions: ``eigenfunctions_.eigenvalues``, ``eigenfunctions_.dimension`` (the
+        direction of each), and ``eigenfunctions_.evaluate(X)`` for their values.
     basis_ : ndarray of shape (n_points,)
         Row numbers in X of the points; duplicate rows are one point.
     {objective_}

@@ -13,6 +13,7 @@ from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared, EmbeddedSolution
+from lapwing.estimators.lapsvm import LapRLSRegressor, LapSVC
 from lapwing.estimators.regressor import GaussianRegressor, SemiSupervisedRegressor
 from lapwing.estimators.updates import Updatable
 from lapwing.graphs.base import GraphLike
@@ -27,7 +28,7 @@ class _SquaredEstimator(EmbeddedEstimator):
         return Squared()
 
 
-@document
+@document(LapSVC)
 @parameters
 class LapERLSClassifier(
     Updatable[EmbeddedPrepared, EmbeddedSolution],
@@ -52,46 +53,88 @@ class LapERLSClassifier(
     {gamma}
     {degree}
     {coef0}
-    {embedded_C}
-    {lam}
-    {mu}
-    {n_eigenvectors}
+    C : float, default=10.0
+        Weight > 0 of the loss between f and g, summed over all points: the larger, the closer the
+        function is to the virtual labels.
+    lam : float, default=1e4
+        Weight lambda > 0 of the squared error of g on labelled points, multiplied by the sample
+        weights.
+    mu : float, default=1e4
+        Weight >= 0 of the smoothness of g on the graph. The default is for L^2 of the default
+        graph; with p = 1 use smaller values (about 100 on MNIST), and with D - W values in inverse
+        proportion to the edge weights.
+    n_eigenvectors : int, 'auto' or None, default='auto'
+        Number of eigenvectors of L, those of the smallest eigenvalues, in whose span g is sought
+        ([1]_, Section III-B); at most n. 'auto' is 50, or two per class if that is more. None does
+        not restrict g: the graph kernel is exact. At least one eigenvector for every class and
+        every component of the graph is needed, and more for finer structure.
     {graph}
-    {embedded_space}
-    {embedded_bias}
-    {embedded_tol}
-    {embedded_max_iter}
+    space : 'auto', space recipe or None, default='auto'
+        Space of f: None is the full kernel, `Landmarks` an expansion over a few points, `Linear`
+        linear functions. 'auto' is the full kernel up to 10000 points (4000 with the
+        epsilon-insensitive loss) and ``Landmarks(1000)`` above.
+    fit_intercept : bool, default=False
+        Whether f has an unregularised bias. The authors of the method use none for classification.
+    tol : float, default=1e-8
+        Tolerance of the conjugate gradient method on the residual relative to the right-hand side.
+        It is used for many points with ``n_eigenvectors=None`` and landmarks or linear functions.
+    max_iter : int, default=20000
+        Maximum number of iterations of the conjugate gradient method.
     {class_weight}
     {class_prior}
     {refine}
     {unlabeled}
-    {memory}
+    memory : str, joblib.Memory or None, default=None
+        Cache of the eigenpairs, so that fits on the same graph with other weights need not compute
+        them again. For points on disk, completed stages of the neighbour search are cached as well,
+        so that an interrupted fit can be resumed.
     {updatable}
 
     Attributes
     ----------
     {classes_}
     {unlabeled_}
-    {embedded_transduction_}
-    {probabilities_}
-    {virtual_labels_}
-    {embedded_alpha_}
+    transduction_ : ndarray of shape (n_samples,)
+        Class of every training point according to g, labelled points included.
+    {transduction_proba_}
+    {probability_sharpness_}
+    {probability_spread_}
+    {probability_n_labels_}
+    {left_out_rows_}
+    {left_out_proba_}
+    virtual_labels_ : ndarray of shape (n_samples, n_columns)
+        Values of g at all training points, from which `transduction_` is computed, including the
+        offsets of a class prior. Rows of weight 0, which are not part of the fit, have the value of
+        f.
+    alpha_ : ndarray of shape (n_basis, n_columns)
+        Expansion coefficients over `X_fit_`; not with linear functions.
     {coef_}
     {intercept_}
-    {embedded_X_fit_}
-    {embedded_basis_}
+    X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+        Points of the expansion: the distinct rows of X with non-zero coefficients, or the
+        landmarks. None if precomputed.
+    basis_ : ndarray
+        Row numbers in X of the points of the expansion; with landmarks and linear functions, of all
+        points of the problem. Duplicate rows are one point.
     {kernel_}
-    {eigenvalues_}
+    eigenvalues_ : ndarray of shape (n_eigenvectors,)
+        Eigenvalues of L, ascending; not with ``n_eigenvectors=None``.
     {objective_}
-    {embedded_optimality_}
-    {embedded_n_iter_}
-    {embedded_solver_}
+    optimality_ : ndarray of shape (n_columns,)
+        Relative residual of the linear system of each column.
+    n_iter_ : int
+        Number of iterations of the solver; 1 for direct solvers.
+    solver_ : str
+        'cholesky' (kernel matrix), 'normal equations' (features) or 'conjugate gradient'.
     {status_}
-    {embedded_affinity_}
+    affinity_ : csr_array of shape (n_points, n_points)
+        Affinity of the graph between the points of the problem: duplicate rows are one point,
+        unless the affinity or the kernel matrix is given, and rows of weight 0 are left out.
     {labeled_}
     {class_prior_}
     {class_offsets_}
-    {refinement_}
+    {refined_}
+    {cut_history_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -146,7 +189,7 @@ class LapERLSClassifier(
     updatable: bool = False
 
 
-@document
+@document(LapERLSClassifier, LapRLSRegressor)
 @parameters
 class LapERLSRegressor(
     GaussianRegressor[EmbeddedPrepared, EmbeddedSolution],
@@ -170,36 +213,51 @@ class LapERLSRegressor(
     {gamma}
     {degree}
     {coef0}
-    {embedded_C}
-    {regression_lam}
-    {regression_mu}
-    {regression_n_eigenvectors}
+    {C}
+    lam : float, default=100.0
+        Weight lambda > 0 of the squared error of g on labelled points, multiplied by the sample
+        weights.
+    mu : float, default=1.0
+        Weight >= 0 of the smoothness of g on the graph. The default is for the default graph, whose
+        Laplacian D - W does not penalise constants. It is smaller than for classifiers, as targets
+        are to be approximated and not only their sign.
+    n_eigenvectors : int or None, default=100
+        Number of eigenvectors of L, those of the smallest eigenvalues, in whose span g is sought
+        ([1]_, Section III-B); at most n. None does not restrict g: the graph kernel is exact, which
+        approximates targets better but takes more time and memory.
     {graph}
-    {embedded_space}
-    {embedded_regression_bias}
-    {embedded_tol}
-    {embedded_max_iter}
+    {space}
+    fit_intercept : bool, default=True
+        Whether f has an unregularised bias.
+    {tol}
+    {max_iter}
     {memory}
     {updatable}
 
     Attributes
     ----------
-    {embedded_transduced_values_}
+    transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Value of g at every training point, labelled points included.
+    estimators_ : list of estimator
+        Fitted estimators of the columns of y, with all other attributes; only if y has several
+        columns. Labels added to one of them change its attributes and `predict` of this model.
     {virtual_labels_}
     {left_out_residuals_}
-    {embedded_alpha_}
+    {left_out_coef_}
+    {left_out_intercept_}
+    {alpha_}
     {coef_}
     {intercept_}
-    {embedded_X_fit_}
-    {embedded_basis_}
+    {X_fit_}
+    {basis_}
     {kernel_}
     {eigenvalues_}
     {objective_}
-    {embedded_optimality_}
-    {embedded_n_iter_}
-    {embedded_solver_}
+    {optimality_}
+    {n_iter_}
+    {solver_}
     {status_}
-    {embedded_affinity_}
+    {affinity_}
     {labeled_}
     {n_features_in_}
     {feature_names_in_}
@@ -260,7 +318,7 @@ class _TubeEstimator(EmbeddedEstimator):
         return EpsilonInsensitive(float(self.epsilon))
 
 
-@document
+@document(LapERLSClassifier, LapERLSRegressor)
 @parameters
 class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector classifier.
@@ -281,7 +339,7 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
     {gamma}
     {degree}
     {coef0}
-    {embedded_C}
+    {C}
     {lam}
     {mu}
     {n_eigenvectors}
@@ -289,10 +347,12 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
         Half width >= 0 of the tube around g in which residuals have no loss (labels are -1 and +1).
         0 is the absolute error; coefficients can be exactly 0 only for epsilon > 0.
     {graph}
-    {embedded_space}
-    {embedded_regression_bias}
-    {tube_tol}
-    {tube_max_iter}
+    {space}
+    {LapERLSRegressor.fit_intercept}
+    tol : float, default=1e-6
+        Tolerance on the duality gap, relative to the objective.
+    max_iter : int, default=200
+        Maximum number of steps of the interior point method for each column.
     {class_weight}
     {class_prior}
     {refine}
@@ -303,26 +363,35 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
     ----------
     {classes_}
     {unlabeled_}
-    {embedded_transduction_}
-    {probabilities_}
+    {transduction_}
+    {transduction_proba_}
+    {probability_sharpness_}
+    {probability_spread_}
+    {probability_n_labels_}
+    {left_out_rows_}
+    {left_out_proba_}
     {virtual_labels_}
-    {embedded_alpha_}
+    {alpha_}
     {coef_}
     {intercept_}
-    {embedded_X_fit_}
-    {embedded_basis_}
+    {X_fit_}
+    {basis_}
     {kernel_}
     {eigenvalues_}
     {objective_}
-    {tube_optimality_}
-    {tube_n_iter_}
-    {tube_solver_}
+    optimality_ : ndarray of shape (n_columns,)
+        Duality gap of each column, relative to the objective.
+    n_iter_ : int
+        Number of iterations of the solver; the largest over the columns.
+    solver_ : str
+        'interior point'.
     {status_}
-    {embedded_affinity_}
+    {affinity_}
     {labeled_}
     {class_prior_}
     {class_offsets_}
-    {refinement_}
+    {refined_}
+    {cut_history_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -376,7 +445,7 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
     memory: Memory | str | None = None
 
 
-@document
+@document(LapESVC, LapERLSRegressor)
 @parameters
 class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector regression.
@@ -397,37 +466,38 @@ class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _Tube
     {gamma}
     {degree}
     {coef0}
-    {embedded_C}
-    {regression_lam}
-    {regression_mu}
-    {regression_n_eigenvectors}
+    {C}
+    {LapERLSRegressor.lam}
+    {LapERLSRegressor.mu}
+    {LapERLSRegressor.n_eigenvectors}
     epsilon : float, default=0.0
         Half width >= 0 of the tube around g in which residuals have no loss, in the units of y. 0
         is the absolute error; coefficients can be exactly 0 only for epsilon > 0.
     {graph}
-    {embedded_space}
-    {embedded_regression_bias}
-    {tube_tol}
-    {tube_max_iter}
+    {space}
+    {fit_intercept}
+    {tol}
+    {max_iter}
     {memory}
 
     Attributes
     ----------
-    {embedded_transduced_values_}
+    {LapERLSRegressor.transduction_}
+    {estimators_}
     {virtual_labels_}
-    {embedded_alpha_}
+    {alpha_}
     {coef_}
     {intercept_}
-    {embedded_X_fit_}
-    {embedded_basis_}
+    {X_fit_}
+    {basis_}
     {kernel_}
     {eigenvalues_}
     {objective_}
-    {tube_optimality_}
-    {tube_n_iter_}
-    {tube_solver_}
+    {optimality_}
+    {n_iter_}
+    {solver_}
     {status_}
-    {embedded_affinity_}
+    {affinity_}
     {labeled_}
     {n_features_in_}
     {feature_names_in_}

@@ -20,6 +20,7 @@ from lapwing.estimators.choice import LONG, SPEED, eigenpair_slack, eigenvectors
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared
 from lapwing.estimators.laperls import LapERLSClassifier
+from lapwing.estimators.manifold_cv import LapRLSClassifierCV
 from lapwing.estimators.path import (
     KernelWidth,
     PathEstimator,
@@ -228,7 +229,7 @@ _MUS = (1e3, 1e4)
 _N_EIGENVECTORS = (25, "auto", 100)
 
 
-@document
+@document(LapERLSClassifier, LapRLSClassifierCV)
 @parameters
 class LapERLSClassifierCV(
     SemiSupervisedClassifier[EmbeddedPathPrepared, PathSolution], EmbeddedPath
@@ -263,14 +264,14 @@ class LapERLSClassifierCV(
         Numbers of eigenvectors to try, in whose span g is sought; each at most n. 'auto' is 50, or
         two per class if that is more.
     {graphs}
-    {embedded_space}
+    {space}
     fit_intercept : bool, default=False
         Whether f has an unregularised bias.
     {class_weight}
     {class_prior}
     {unlabeled}
     {memory}
-    {path_updatable}
+    {LapRLSClassifierCV.updatable}
 
     Attributes
     ----------
@@ -279,14 +280,19 @@ class LapERLSClassifierCV(
     {cv_results_}
     {classes_}
     {unlabeled_}
-    {embedded_transduction_}
-    {probabilities_}
+    {transduction_}
+    {transduction_proba_}
+    {probability_sharpness_}
+    {probability_spread_}
+    {probability_n_labels_}
+    {left_out_rows_}
+    {left_out_proba_}
     {virtual_labels_}
-    {embedded_alpha_}
+    {alpha_}
     {coef_}
     {intercept_}
-    {embedded_X_fit_}
-    {embedded_basis_}
+    {X_fit_}
+    {basis_}
     {kernel_}
     eigenvalues_ : ndarray of shape (n_eigenvectors,)
         Eigenvalues of L, ascending.
@@ -298,7 +304,7 @@ class LapERLSClassifierCV(
     solver_ : str
         'cholesky' (kernel matrix) or 'normal equations' (features).
     {status_}
-    {embedded_affinity_}
+    {affinity_}
     {labeled_}
     {class_prior_}
     {class_offsets_}

@@ -218,7 +218,7 @@ _WIDTHS_OF_VALUES = (0.03, 0.2, 1.0, 4.0)
 _USUAL_WIDTH_OF_VALUES = 0.2
 
 
-@document
+@document(LapSVC)
 @parameters
 class LapRLSClassifierCV(
     SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution], ManifoldPath
@@ -236,31 +236,54 @@ class LapRLSClassifierCV(
     Parameters
     ----------
     {kernel}
-    {gammas}
+    gammas : array-like of float or 'scale', or None, default=None
+        Widths of the kernel to try; 'scale' is 1 / sum_j Var(x_j). None tries 'scale' and four
+        times it. Ignored for kernels without a width.
     {degree}
     {coef0}
     gamma_As : array-like of float, default=(1e-4, 1e-2)
         Weights > 0 of the ambient norm to try.
     gamma_Is : array-like of float, default=(1.0, 1e2)
         Weights >= 0 of the intrinsic norm to try; 0 is without a graph.
-    {graphs}
+    graphs : list of graphs or None, default=None
+        Graphs to try, each as for the parameter `graph` of the plain estimator. None is `KNNGraph`
+        with 5 and 10 neighbours and powers 1 to 3, and with 2 neighbours and powers 1 and 2. Graphs
+        that differ only in the power share the neighbour search.
     {fit_intercept}
-    {path_tol}
-    {path_max_iter}
+    tol : float, default=1e-8
+        Tolerance of libsvm for losses that are not differentiable; its solution is refined
+        afterwards.
+    max_iter : int, default=20000
+        Maximum number of iterations of the solver.
     {class_weight}
     {class_prior}
     {unlabeled}
-    {path_updatable}
+    updatable : bool, default=False
+        Whether to keep the points, the graph and the factorisation of the chosen setting after the
+        fit, so that `add_labels`, `suggest` and `suspicious_labels` work. These keep the selected
+        setting; call `fit` to select again. With the full kernel these are two matrices of n^2
+        numbers.
 
     Attributes
     ----------
-    {best_params_}
-    {best_score_}
-    {cv_results_}
+    best_params_ : dict
+        Selected parameters, by their names in the plain estimator.
+    best_score_ : float
+        Negative leave-one-out squared error of `best_params_`; NaN if no label could be left out.
+    cv_results_ : dict of str to list or ndarray
+        One entry per setting: 'params' and 'param_<name>'; 'left_out_squared_error' (weighted mean
+        over labels and columns; NaN if a setting has no solution); for classifiers 'left_out_error'
+        (weighted fraction of misclassified labels); and 'fit_time' in seconds, with shared work
+        divided among the settings. Empty if no label could be left out.
     {classes_}
     {unlabeled_}
     {transduction_}
-    {probabilities_}
+    {transduction_proba_}
+    {probability_sharpness_}
+    {probability_spread_}
+    {probability_n_labels_}
+    {left_out_rows_}
+    {left_out_proba_}
     {alpha_}
     {coef_}
     {intercept_}
@@ -328,7 +351,7 @@ class LapRLSClassifierCV(
     updatable: bool = False
 
 
-@document
+@document(LapRLSClassifierCV, LapRLSRegressor)
 @parameters
 class LapRLSRegressorCV(
     GaussianRegressor[ManifoldPathPrepared, PathSolution],
@@ -355,21 +378,31 @@ class LapRLSRegressorCV(
         Weights > 0 of the ambient norm to try.
     gamma_Is : array-like of float, default=(0.0, 1e-4, 1e-2, 1.0)
         Weights >= 0 of the intrinsic norm to try; 0 is without a graph.
-    {value_graphs}
+    graphs : list of graphs or None, default=None
+        Graphs to try, each as for the parameter `graph` of the plain estimator. None is `KNNGraph`
+        with 5 neighbours and powers 1 to 3. Graphs that differ only in the power share the
+        neighbour search.
     fit_intercept : bool, default=True
         Whether to add a bias without a penalty of its own. The intrinsic norm includes the bias,
         so a normalised Laplacian, which is not zero on constants, shrinks it.
-    {path_tol}
-    {path_max_iter}
-    {path_updatable}
+    {tol}
+    {max_iter}
+    {updatable}
 
     Attributes
     ----------
     {best_params_}
     {best_score_}
-    {likely_cv_results_}
-    {transduced_values_}
+    cv_results_ : dict of str to list or ndarray
+        One entry per setting: 'params' and 'param_<name>'; 'log_likelihood', the selection
+        criterion; 'left_out_squared_error' (weighted; NaN if a setting has no solution); and
+        'fit_time' in seconds, with shared work divided among the settings. Empty if there is one
+        target only.
+    {LapRLSRegressor.transduction_}
+    {estimators_}
     {left_out_residuals_}
+    {left_out_coef_}
+    {left_out_intercept_}
     {alpha_}
     {coef_}
     {intercept_}
@@ -436,7 +469,7 @@ class LapRLSRegressorCV(
     updatable: bool = False
 
 
-@document
+@document(LapRLSClassifierCV)
 @parameters
 class LapSVCCV(
     SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution],
@@ -465,12 +498,12 @@ class LapSVCCV(
     {graphs}
     {loss}
     {fit_intercept}
-    {path_tol}
-    {path_max_iter}
+    {tol}
+    {max_iter}
     {class_weight}
     {class_prior}
     {unlabeled}
-    {path_updatable}
+    {updatable}
 
     Attributes
     ----------
@@ -480,7 +513,12 @@ class LapSVCCV(
     {classes_}
     {unlabeled_}
     {transduction_}
-    {probabilities_}
+    {transduction_proba_}
+    {probability_sharpness_}
+    {probability_spread_}
+    {probability_n_labels_}
+    {left_out_rows_}
+    {left_out_proba_}
     {alpha_}
     {coef_}
     {intercept_}

@@ -26,6 +26,7 @@ from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG
 from lapwing.estimators.classifier import SemiSupervisedClassifier, check_classes
+from lapwing.estimators.lapsvm import LapSVC
 from lapwing.estimators.prepared import (
     Prepared,
     Refits,
@@ -154,7 +155,7 @@ class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
         return replace(self, estimator=clone(self.estimator).set_params(balance=shares))
 
 
-@document
+@document(LapSVC)
 @parameters
 class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     r"""Semi-supervised (transductive) support vector machine, by low-density separation.
@@ -184,14 +185,29 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         Space of h. None is the full kernel with O(n^2) memory, or for ``kernel='linear'`` the
         features with O(nnz) time per step. `Landmarks` takes O(n r) memory and time per step for r
         landmarks.
-    {s3vc_C}
-    {C_star}
+    C : float, default=100.0
+        Weight > 0 of the losses on labelled points. With the linear kernel it depends on the scale
+        of the features: features that are 1000 times smaller need a million times the weight.
+    C_star : float or None, default=None
+        Weight >= 0 of the losses on unlabelled points; 0 gives a supervised SVM. None is C l / u
+        for l labelled and u unlabelled points.
     {s3vc_loss}
     {unlabeled_loss}
-    {sharpness}
+    s : float, default=3.0
+        Parameter > 0 of the loss exp(-s f^2) on unlabelled points.
     {method}
-    {balance}
-    {balance_intercept}
+    balance : 'labels', float, (float, float), dict or None, default='labels'
+        Constraint on the mean decision value over the unlabelled points (predicted class
+        proportions follow it approximately). 'labels' fixes it to the mean label. A fraction p of
+        ``classes_[1]`` fixes it to 2 p - 1, and a pair of fractions bounds it (two classes only). A
+        dict or pandas Series has the fraction of every class, ``{'a': 0.2, 'b': 0.8}``. Give
+        fractions if labels were drawn in equal numbers from classes of different size; they are
+        always enforced. 'labels' is replaced by an estimate, with a warning, if the unlabelled
+        points contradict it, which takes about ten labels per class to detect (for two classes with
+        four or more labels each there is only a warning); it is not enforced if there are fewer
+        unlabelled points than labels. None imposes no constraint.
+    fit_intercept : bool, default=True
+        Whether to fit a bias with ``balance=None``; otherwise the balance determines it.
     {graph}
     gamma_I : float, default=0.0
         Weight >= 0 of the intrinsic norm, h'L^p h / 2, which is added to the objective to combine
@@ -206,8 +222,11 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     n_init : int, default=1
         Number of starts; all but the first are random. The solution with the lowest objective is
         returned.
-    {s3vc_tol}
-    {s3vc_max_iter}
+    tol : float, default=1e-4
+        Tolerance on the norm of the gradient divided by sqrt(2 objective), and on the violation of
+        margins.
+    max_iter : int, default=20000
+        Maximum number of iterations of L-BFGS in each stage of a method and in the final descent.
     {class_weight}
     {unlabeled}
     random_state : int, RandomState or None, default=None
@@ -218,7 +237,12 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     {classes_}
     {unlabeled_}
     {transduction_}
-    {probabilities_}
+    {transduction_proba_}
+    {probability_sharpness_}
+    {probability_spread_}
+    {probability_n_labels_}
+    {left_out_rows_}
+    {left_out_proba_}
     {alpha_}
     {coef_}
     {intercept_}
@@ -228,7 +252,8 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         Row numbers in X of the points of the problem: the distinct rows except labelled ones of
         weight 0 (all rows if the affinity or kernel matrix is given).
     {kernel_}
-    {s3vc_objective_}
+    objective_ : ndarray of shape (n_columns,)
+        Objective at the solution, without smoothing.
     objectives_ : list of ndarray
         For each column the objective of every start.
     supervised_objective_ : ndarray of shape (n_columns,)

@@ -22,6 +22,7 @@ from lapwing._parameters import parameters
 from lapwing._rows import PointsLike, header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
+from lapwing.estimators.lapsvm import LapSVC
 from lapwing.estimators.prepared import Progress, Shown, Stages
 from lapwing.estimators.template import is_fitted_name, only_labeled
 from lapwing.exceptions import LapwingWarning
@@ -133,7 +134,7 @@ def _weights_of(estimator: BaseEstimator) -> str:
     return "sample_weight"
 
 
-@document
+@document(LapSVC)
 @parameters
 class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
     """Classifier with automatic selection of the method and an estimate of its error.

@@ -14,6 +14,7 @@ from lapwing._arrays import Array
 from lapwing._parameters import FLAG, check, parameters
 from lapwing.classes.labels import as_targets, read_targets
 from lapwing.estimators._docs import document
+from lapwing.estimators.lapsvm import LapRLSRegressor
 from lapwing.estimators.multioutput import (
     SeveralTargets,
     keep_several,
@@ -31,7 +32,7 @@ from lapwing.model_selection.few_label import FewLabelEstimator
 from lapwing.model_selection.relevance_scaler import correct_left_out, optimism_of
 
 
-@document
+@document(LapRLSRegressor)
 @parameters
 class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
     """Regressor with automatic selection of the method and an estimate of its error.
@@ -68,7 +69,8 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         Leave-one-out root mean square error, in the units of y.
     error_interval_ : tuple of float
         Interval that contains the error on other rows with probability 0.9.
-    {transduced_values_}
+    {transduction_}
+    {estimators_}
     {labeled_}
     {n_features_in_}
     {feature_names_in_}
