@@ -1,8 +1,8 @@
 """Nearest neighbours of points on a cluster.
 
-Each block is searched for the rows of all blocks whose nearest lists it owns or, in an exact
-search, for all rows. Candidates and edges stay on the workers; the client gets counts,
-the sum of the lengths, which scales heat weights, and the recall on a sample.
+Each block is searched for neighbours of the rows whose nearest lists include one of its own or, in
+an exact search, of all rows. Candidates and edges stay on the workers; the client receives counts,
+the sum of the lengths, for the scale of heat weights, and the recall on a sample.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from lapwing.linalg import center_of
 _LOGGER = logging.getLogger("lapwing")
 
 _WEIGHTS = ("heat", "binary")
-_WORKING_MEMORY = 64  # MB of distances of scikit-learn
-_KINDS = ("codes", "bytes", "points")  # that lists may hold: 0.5, 1 and 4 bytes a feature
-_LEAST_CODED = 1000  # points of a block below which codes cannot be trained
+_WORKING_MEMORY = 64  # MB of distances in scikit-learn
+_KINDS = ("codes", "bytes", "points")  # contents of lists: 0.5, 1 and 4 bytes per feature
+_LEAST_CODED = 1000  # minimum number of points in a block to train codes
 
 
 class Edges(NamedTuple):
-    """Edges from a block to the nearest points, ties with the k-th one included."""
+    """Edges from a block to the nearest points, including ties with the k-th one."""
 
     rows: Array  # of the block
     columns: Array  # of all points
@@ -57,7 +57,7 @@ def check_recipe(recipe: Any) -> KNNGraph:
     Raises
     ------
     ValueError
-        If they do not.
+        If the recipe is not supported.
     """
     if not isinstance(recipe, KNNGraph):
         raise ValueError(
@@ -86,7 +86,7 @@ def knn_edges(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, Placement, float]
     edges : RowBlocks
         `Edges` of the blocks of the placement.
     placement : Placement
-        Where the points are; only the way back is left of it.
+        Blocks of the points, without the points themselves.
     recall : float
         Recall of the search on a sample.
     """
@@ -114,16 +114,16 @@ def knn_edges(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, Placement, float]
 
 @dataclass(frozen=True, eq=False)
 class _Index:
-    """Search in the points of a block.
+    """Index of the points of a block.
 
     Attributes
     ----------
     origin : ndarray of shape (d,)
         Subtracted from points before an exact search.
     index : NearestNeighbors, faiss.IndexIVF or None
-        None without points.
+        None for a block without points.
     local : ndarray of int32 of shape (n_lists,), or None
-        Number of each list of all in this index, -1 for those of other blocks.
+        Number of each list in this index; -1 for lists of other blocks.
     n : int
         Number of points.
     """
@@ -134,16 +134,16 @@ class _Index:
     n: int
 
     def candidates(self, asked: _Asked, rows: slice, m: int, layout: Layout | None) -> Array:
-        """Find what may be nearest to some of the asked points: (b, m), -1 for none."""
+        """Find candidates (b, m) for the neighbours of some of the asked points; -1 for none."""
         m = min(m, self.n)
         if self.local is None or layout is None:
             with config_context(working_memory=_WORKING_MEMORY):
                 moved = asked.points[rows] - self.origin
                 return np.asarray(self.index.kneighbors(moved, m, return_distance=False))
         assert asked.lists is not None
-        lists = np.append(self.local, -1)[asked.lists[rows]].astype(np.int64)  # the last: none
-        # The own ones first, and no more columns than there are lists, as faiss wants them. All
-        # tasks of a search set the same number: threads share the index.
+        lists = np.append(self.local, -1)[asked.lists[rows]].astype(np.int64)  # index -1: none
+        # Own lists first, and at most as many columns as there are lists, as faiss requires. All
+        # tasks of a search set the same number, as threads share the index.
         width = min(lists.shape[1], self.index.nlist)
         lists = np.take_along_axis(lists, np.argsort(lists < 0, axis=1, kind="stable"), 1)
         lists = np.ascontiguousarray(lists[:, :width])
@@ -153,7 +153,7 @@ class _Index:
 
 
 class _Asked(NamedTuple):
-    """Points of a block whose neighbours are looked for in another one."""
+    """Points of a block whose neighbours are searched in another block."""
 
     rows: Array  # of their block
     points: Array
@@ -161,7 +161,7 @@ class _Asked(NamedTuple):
 
 
 class _Candidates(NamedTuple):
-    """Nearest points found for some rows; -1 and inf for none."""
+    """Nearest points found for some rows; -1 and inf for missing ones."""
 
     rows: Array
     indices: Array
@@ -170,7 +170,7 @@ class _Candidates(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A search of all points, ready to run.
+    """Parameters and indexes of a search for the neighbours of all points.
 
     Attributes
     ----------
@@ -178,9 +178,9 @@ class _Search:
     indexes : RowBlocks of _Index
     k : int
     n_read : int
-        Lists that a point reads.
+        Number of lists read for each point.
     more : int
-        Candidates beyond those of an exact search, of which codes tell the order roughly only.
+        Number of additional candidates, as codes give approximate distances.
     """
 
     placement: Placement
@@ -194,7 +194,7 @@ class _Search:
         return self.k + 1 + SPARE
 
     def recall(self, truth: _Truth, n_read: int) -> float:
-        """Measure the share of the true neighbours that are found in so many lists."""
+        """Measure the fraction of the true neighbours that are found in n_read lists."""
         placed = self.placement.rows
         starts, layout = PerPart(placed.starts[:-1].tolist()), self.placement.layout
         found = placed.collect(
@@ -205,7 +205,7 @@ class _Search:
         return float((best <= truth.farthest * (1 + 5e-5)).mean())  # ties in float32 count
 
     def edges(self) -> RowBlocks:
-        """Search all points, some blocks at a time: `Edges` of each block."""
+        """Search all points, some blocks at a time, and return the `Edges` of each block."""
         placed, n_blocks = self.placement.rows, len(self.placement.rows.parts)
         session, layout = placed.session, self.placement.layout
         starts = placed.starts[:-1].tolist()
@@ -256,17 +256,17 @@ class _Search:
 
 
 class _Truth(NamedTuple):
-    """Sampled rows and their nearest points, found among all: the measure of recall.
+    """Sampled rows and their exact neighbours, to measure the recall.
 
     Attributes
     ----------
     rows : ndarray of int of shape (s,)
-        Their numbers in the order of the blocks.
+        Row numbers in the order of the blocks.
     points : Future of ndarray of shape (s, d)
     farthest : ndarray of shape (s, 1)
         Distances to the k-th nearest points.
     lists : ndarray of int32 of shape (s, k)
-        The lists that hold the nearest points.
+        Lists that contain the nearest points.
     """
 
     rows: Array
@@ -292,10 +292,10 @@ def _true_neighbors(placed: RowBlocks, k: int, seed: int) -> _Truth:
 def _tuned(
     placement: Placement, X: Points, k: int, target_recall: float, seed: int
 ) -> tuple[_Search, float]:
-    """Fill lists, and read as many of them as the recall takes.
+    """Fill lists, and determine the number of lists to read for the target recall.
 
-    Lists of many points hold codes. If these do not reach the recall, they hold a byte for each
-    feature, and then the points, as in memory.
+    Lists of many points contain codes. If the recall is too low, they are filled with one byte per
+    feature, and then with the points, as in memory.
     """
     placed, n_lists, layout = placement.rows, placement.n_lists, placement.layout
     session, (n, d) = placed.session, X.shape
@@ -307,13 +307,13 @@ def _tuned(
         more = 0 if kind == "points" else ann.MORE_CODED * (k + 1)
         speed = _PATIENCE * session.n_threads / 2 * (ann.CODE_SPEED if kind == "codes" else 1)
         most = ann.affordable_lists(n_lists, n, d, speed)
-        # Neighbours that codes miss in twice the lists that hold them are not found in more lists.
+        # Neighbours missed when reading twice the lists that contain them are missed by the codes.
         most = most if kind == "points" else min(most, 2 * holding, n_lists)
         search = _Search(placement, placed.map(_filled, layout, kind, seed), k, more=more)
         read, recall = ann.fewest_lists(partial(search.recall, truth), target_recall, most)
         search = replace(search, n_read=read)
-        # If time is too short to read all of these lists, lists of points, another copy of X, would
-        # find no more neighbours.
+        # If the time is too short to read all of these lists, lists of points, which are another
+        # copy of X, would not find more neighbours.
         if recall >= target_recall or (kind == "bytes" and most < holding):
             break
     level = logging.INFO if recall >= target_recall else logging.WARNING
@@ -323,8 +323,9 @@ def _tuned(
     return search, recall
 
 
-# Time of a search over that of one in memory: a quarter of an hour with two threads. In the time of
-# one in memory 10^7 points read one list each, and the graph fell into a part for each list.
+# Ratio of the maximum time of a search to that in memory: a quarter of an hour with two threads. In
+# the time of a search in memory one list could be read for each of 10^7 points, and the graph had
+# one component for each list.
 _PATIENCE = 4
 _CURE = (
     "Reduce the features first, or use DaskAnchorGraphClassifier or DaskEigenfunctionClassifier, "
@@ -341,7 +342,7 @@ def _exact(placed: PlacedRows) -> _Index:
 
 
 def _filled(placed: PlacedRows, layout: Layout, kind: str, seed: int) -> _Index:
-    """Fill the lists that a block owns; their places are those of all lists."""
+    """Fill the lists of a block; centres are those of all lists."""
     assert placed.lists is not None
     points, lists = placed.points, layout.lists
     if not len(points):
@@ -376,7 +377,7 @@ def _points_at(placed: PlacedRows, at: tuple[Array, Array]) -> Array:
 def _nearest_lengths(
     placed: PlacedRows, start: int, sample: Array, points: Array, k: int
 ) -> tuple[Array, Array]:
-    """Find the true lengths to the nearest points of a block, and the lists that hold them."""
+    """Compute the exact lengths to the nearest points of a block, and the lists of these points."""
     assert placed.lists is not None
     lengths = [np.full((len(points), k), np.inf)]
     lists = [np.zeros((len(points), k), dtype=np.int32)]
@@ -401,7 +402,7 @@ def _nearest_lengths(
 
 
 def _holding(layout: Layout, points: Array, holders: Array, target_recall: float) -> int:
-    """Count the nearest lists that hold that share of the true neighbours."""
+    """Return the number of nearest lists that contain `target_recall` of the true neighbours."""
     order = layout.lists.search(points, len(layout.first))[1]
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.arange(order.shape[1], dtype=order.dtype)[None], axis=1)
@@ -420,7 +421,7 @@ def _found(
     k: int,
     more: int,
 ) -> Array:
-    """Find the lengths to the nearest points of a block that a search finds for the sample."""
+    """Return the lengths from the sample to the nearest points of a block found by the search."""
     asked = _Asked(sample, points, layout.lists.nearest(points, n_read))
     found = _answered(placed, start, index, layout, asked, None, 0, k + 1 + SPARE, more)
     return np.sort(found.lengths, axis=1)
@@ -431,7 +432,7 @@ def _near(placed: PlacedRows, layout: Layout | None, n_read: int) -> Array | Non
 
 
 def _counts_asked(near: Array | None, b: int, layout: Layout | None, n_blocks: int) -> Array:
-    """Count the rows of a block that are asked about in each block."""
+    """Count the rows of a block whose neighbours are searched in each block."""
     if layout is None or near is None:
         return np.full(n_blocks, b)
     return np.array([np.count_nonzero(_asks(near, layout, j)) for j in range(n_blocks)])
@@ -439,13 +440,13 @@ def _counts_asked(near: Array | None, b: int, layout: Layout | None, n_blocks: i
 
 def _asks(near: Array, layout: Layout, block: int) -> Array:
     """Return the mask of the rows that have a list of a block among their nearest."""
-    held = np.zeros(len(layout.first) + 1, dtype=bool)  # the last one is none
+    held = np.zeros(len(layout.first) + 1, dtype=bool)  # the last entry is for missing lists
     held[np.repeat(np.arange(len(layout.parts)), layout.parts)[layout.owner == block]] = True
     return np.asarray(held[near].any(axis=1))
 
 
 def _asked(placed: PlacedRows, near: Array | None, layout: Layout | None, to: int) -> _Asked:
-    """Return the rows of a block that are asked about in another one."""
+    """Return the rows of a block whose neighbours are searched in another block."""
     if layout is None or near is None:
         return _Asked(np.arange(len(placed.points)), placed.points, None)
     rows = np.flatnonzero(_asks(near, layout, to))
@@ -465,7 +466,7 @@ def _answered(
 ) -> _Candidates:
     """Find the nearest points of a block for some points, with exact lengths.
 
-    All rows of a block are asked about in it, with their nearest lists beside them.
+    For rows of the same block `asked` is all of its rows, and `near` their nearest lists.
     """
     if isinstance(asked, PlacedRows):
         asked = _Asked(np.arange(len(asked.points)), asked.points, near)
@@ -479,7 +480,7 @@ def _answered(
             ends = index.candidates(asked, rows, width + more, layout)
             found = _lengths(asked.points[rows], placed.points, ends)
             ends = np.where(ends >= 0, ends + start, -1)
-            # By index, not by distance 0, because duplicates of a point are its neighbours.
+            # By index instead of distance 0, because duplicates of a point are its neighbours.
             own = ends == asked_start + asked.rows[rows][:, None]
             found[own], ends[own] = np.inf, -1
             if found.shape[1] > m:
@@ -537,6 +538,6 @@ def _nearest_edges(rows: Array, indices: Array, lengths: Array, k: int, n: int) 
         np.concatenate([found.indices.ravel(), found.tied[:, 1]]),
         np.concatenate([found.lengths.ravel(), found.lengths[tied, -1]]),
     )
-    # Lists that hold too few points leave a point with fewer neighbours than asked for.
+    # A point has fewer than k neighbours if its lists contain too few points.
     real = np.isfinite(ends.lengths)
     return ends if real.all() else Edges(*(column[real] for column in ends))

@@ -1,8 +1,9 @@
-"""Placement of points near their neighbours: lists by k-means, whole lists to blocks of even size.
+"""Placement of points near their neighbours, in blocks of similar size made of k-means lists.
 
-A point goes to the list of its nearest centre, found by k-means of a sample. Lists are vertices of
-a graph whose edges count the points of the sample that lie between two lists; it is cut into blocks
-where few points lie. The blocks depend on the data, the seed and the number of blocks alone.
+A point is put into the list of its nearest centre, by k-means of a sample. Lists are vertices of a
+graph whose edge weights count the points of the sample between two lists; it is partitioned into
+blocks by cuts with few such points. The blocks depend on the data, the seed and the number of
+blocks only.
 
 Rows are moved by explicit tasks, a piece of each chunk for each block: Dask's peer-to-peer shuffle
 moves frames (through pyarrow) or rechunks arrays along their axes, but does not send each row to a
@@ -39,9 +40,9 @@ from lapwing.graphs.laplacian import near_order
 from lapwing.graphs.search import DIFFERENCE_BYTES
 
 PURPOSE = "KNNGraph of so many points on a cluster"
-_NEXT = 4  # nearest lists of a sample point, which become neighbours of one another
-_PARTS = 4  # a list of more than 1 / _PARTS of a block is split by row numbers
-_SLACK = 0.1  # of a block: distance of a cut from that into even parts, at most
+_NEXT = 4  # nearest lists of a sample point, which become neighbours of each other
+_PARTS = 4  # a list larger than 1 / _PARTS of a block is split by row numbers
+_SLACK = 0.1  # maximum distance of a cut from the balanced one, relative to a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +52,11 @@ class Lists:
     Attributes
     ----------
     centers : ndarray of shape (n_lists, width), float32
-        In the coordinates of `scaled`.
+        Centres of the lists, scaled like points by `scaled`.
     origin : ndarray of shape (d,)
         Mean of the points.
     scale : float
-        Divisor that brings centred points into [-1, 1].
+        Divisor of the centred points, which are then in [-1, 1].
     """
 
     centers: Array
@@ -63,15 +64,15 @@ class Lists:
     scale: float
 
     def scaled(self, points: Array) -> Array:
-        """Return points as faiss takes them: centred, in float32, as wide as codes need."""
+        """Convert points for faiss: centred and scaled float32, padded to the width of codes."""
         some = np.ascontiguousarray((points - self.origin) / self.scale, dtype=np.float32)
         more = self.centers.shape[1] - some.shape[1]
         return np.pad(some, ((0, 0), (0, more))) if more else some
 
     def nearest(self, points: Array, n_lists: int) -> Array:
-        """Find lists near to points: int32 of shape (b, n_lists), the nearest first.
+        """Find the nearest lists of points approximately: int32 (b, n_lists), the nearest first.
 
-        Centres are grouped, and only those of the nearest groups are compared; -1 where these are
+        Centres are grouped, and only those of the nearest groups are compared; -1 if these are
         fewer.
         """
         faiss = load_faiss(PURPOSE)
@@ -82,7 +83,7 @@ class Lists:
         return found
 
     def search(self, points: Array, n_lists: int) -> tuple[Array, Array]:
-        """Find the nearest centres of points among all: squared distances, and numbers."""
+        """Find the nearest centres of points exactly: squared distances, and indices."""
         faiss = load_faiss(PURPOSE)
         quantizer = faiss.IndexFlatL2(self.centers.shape[1])
         quantizer.add(self.centers)
@@ -106,7 +107,7 @@ class Layout(NamedTuple):
     owner : ndarray of shape (n_parts,)
         Block of each part.
     rank : ndarray of shape (n_parts,)
-        Place of each part in the order in which neighbours follow one another.
+        Position of each part in the order in which neighbours are close.
     """
 
     lists: Lists
@@ -130,9 +131,9 @@ class PlacedRows(NamedTuple):
     ----------
     points : ndarray of shape (b, d)
     origins : ndarray of int of shape (b,)
-        Their numbers in the user's order.
+        Row numbers in the user's order.
     lists : ndarray of int32 of shape (b,), or None
-        The list of each, if there are lists.
+        List of each row, if there are lists.
     """
 
     points: Any
@@ -142,14 +143,14 @@ class PlacedRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Points in blocks of their own, and the way back to the user's chunks.
+    """Points in new blocks, with the map back to the user's chunks.
 
     Attributes
     ----------
     rows : RowBlocks of PlacedRows or None
-        None where no points are needed any more.
+        None when the points are not needed any more.
     origins : RowBlocks
-        Numbers of the rows in the user's order, shape (n,) a block.
+        Row numbers in the user's order, one-dimensional for each block.
     chunks : tuple of int
         Sizes of the user's chunks.
     layout : Future of Layout, or None
@@ -164,7 +165,7 @@ class Placement:
     n_lists: int = 0
 
     def without_points(self) -> Placement:
-        """Return the way back alone, so that the workers forget the points."""
+        """Drop the points, so that the workers can free them."""
         return replace(self, rows=None, layout=None)
 
     def back(self, values: RowBlocks) -> RowBlocks:
@@ -173,7 +174,7 @@ class Placement:
 
 
 def in_order(X: Points, n_blocks: int) -> Placement:
-    """Merge neighbouring chunks into at most so many blocks, in the user's order."""
+    """Merge consecutive chunks into at most n_blocks blocks, in the user's order."""
     groups = _groups(X.rows.sizes, n_blocks)
     parts = [[X.rows.parts[i] for i in group] for group in groups]
     starts = [int(X.rows.starts[group[0]]) for group in groups]
@@ -183,14 +184,14 @@ def in_order(X: Points, n_blocks: int) -> Placement:
 
 
 def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
-    """Move points to blocks of about even size, near their neighbours.
+    """Move points to blocks of similar size, near their neighbours.
 
     Parameters
     ----------
     X : Points
     n_blocks : int
     seed : int
-        Of the k-means.
+        Seed of k-means.
 
     Returns
     -------
@@ -213,7 +214,8 @@ def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
     of_groups = [PerPart([[column[i] for i in group] for group in groups]) for column in columns]
     placed: dict[int, Any] = {}
     homes = session.homes(n_blocks)
-    # Pieces of a few blocks at a time, so that a worker holds little beside chunks and blocks.
+    # Pieces of a few blocks at a time, so that a worker needs little memory besides chunks and
+    # blocks.
     for wave in session.waves(n_blocks):
         for i in wave:
             cut = PerPart([list(session.each(_piece, len(groups), *of_groups, i))])
@@ -250,7 +252,7 @@ def _some(block: Array, at: tuple[Array, Array]) -> Array:
 
 
 class _Trained(NamedTuple):
-    """Lists, and how many points of the sample lie between any two."""
+    """Lists, and the number of sample points between any two of them."""
 
     lists: Lists
     between: CSR
@@ -263,12 +265,12 @@ def _trained(pieces: list[Array], origin: Array, scale: float, n_lists: int, see
     lists = replace(lists, centers=centers_of_lists(faiss, lists.scaled(sample), n_lists, seed))
     squared, near = lists.search(sample, min(_NEXT, n_lists))
     first = np.repeat(near[:, 0], near.shape[1] - 1)
-    # 1 on the face between two lists, next to nothing where the other one is far away.
+    # 1 at the boundary between two lists, about 0 if the other list is distant.
     least = np.finfo(np.float32).tiny
     closeness = ((squared[:, :1] + least) / (squared[:, 1:] + least)).ravel().astype(np.float64)
     ends = first, near[:, 1:].ravel()
     counts = sp.csr_array((closeness, ends), shape=(n_lists, n_lists))
-    # Parts of a list, should it be split, are the nearest neighbours of one another.
+    # If a list is split, its parts are the nearest neighbours of each other.
     own = sp.diags_array(np.bincount(near[:, 0], minlength=n_lists).astype(np.float64))
     return _Trained(lists, sp.csr_array(counts + counts.T + own))
 
@@ -282,18 +284,18 @@ def _counts(numbers: Array, n_lists: int) -> Array:
 
 
 def _layout(trained: _Trained, counts: Array, n_blocks: int) -> Layout:
-    """Split large lists, and give the parts to blocks."""
+    """Split large lists, and assign the parts to blocks."""
     most = max(1.0, counts.sum() / n_blocks / _PARTS)
     parts = np.maximum(np.ceil(counts / most), 1).astype(np.int64)
     of_list = np.repeat(np.arange(len(parts)), parts)
     weights = (counts / parts)[of_list]
-    # Parts of a list have the neighbours of their list, and one another.
+    # Parts of a list are neighbours of each other and of the neighbours of the list.
     between = sp.csr_array(trained.between[of_list][:, of_list])
     owner, rank = np.empty(len(of_list), dtype=np.int64), np.empty(len(of_list), dtype=np.int64)
     position = 0
     for block, members in enumerate(_bisected(np.arange(len(of_list)), weights, between, n_blocks)):
         order = members
-        if len(members):  # a block is empty where there are fewer parts of lists
+        if len(members):  # blocks are empty if there are fewer parts of lists
             order = members[near_order(sp.csr_array(between[members][:, members]))]
         owner[members] = block
         rank[order] = position + np.arange(len(order))
@@ -302,14 +304,14 @@ def _layout(trained: _Trained, counts: Array, n_blocks: int) -> Layout:
 
 
 def _bisected(members: Array, weights: Array, between: CSR, n_blocks: int) -> list[Array]:
-    """Cut parts of lists into blocks of even weight, again and again in two."""
+    """Partition parts of lists into blocks of similar weight by recursive bisection."""
     if n_blocks == 1:
         return [members]
     half = n_blocks // 2
     order = members[_smooth_order(sp.csr_array(between[members][:, members]))]
     below = np.cumsum(weights[order])
     block = below[-1] / n_blocks if len(order) else 0.0
-    # Of the cuts near to the place of an even one, the one between which the fewest points lie.
+    # Of the nearly balanced cuts, the one with the fewest points between both sides.
     off = np.abs(below - half * block)
     near = np.flatnonzero(off <= max(_SLACK * block, float(off.min(initial=np.inf))))
     crossing = _crossing(sp.csr_array(between[order][:, order]))
@@ -321,7 +323,7 @@ def _bisected(members: Array, weights: Array, between: CSR, n_blocks: int) -> li
 
 
 def _crossing(between: CSR) -> Array:
-    """Weight of the edges that a cut after each vertex crosses."""
+    """Compute the weight of the edges across a cut after each vertex."""
     upper = sp.coo_array(sp.triu(between, 1))
     change = np.zeros(between.shape[0] + 1)
     np.add.at(change, upper.row, upper.data)
@@ -330,7 +332,7 @@ def _crossing(between: CSR) -> Array:
 
 
 def _smooth_order(between: CSR) -> Array:
-    """Order vertices along the smoothest function of each component, the largest first."""
+    """Order vertices by the smoothest function on each component, the largest component first."""
     n, labels = connected_components(between, directed=False)
     place = np.argsort(np.argsort(-np.bincount(labels), kind="stable"), kind="stable")
     along = np.zeros(len(labels))
@@ -413,7 +415,7 @@ def returned(values: RowBlocks, origins: RowBlocks, chunks: tuple[int, ...]) -> 
 
 
 def _between(values: Array, origins: Array, bounds: tuple[int, int]) -> tuple[Array, Array]:
-    """Return the values of the rows whose numbers lie in a range, and the numbers."""
+    """Return the values of the rows whose numbers are in a range, and the numbers."""
     rows = np.flatnonzero((origins >= bounds[0]) & (origins < bounds[1]))
     return origins[rows], values[rows]
 
@@ -428,14 +430,14 @@ def _in_place(pieces: list[tuple[Array, Array]], bounds: tuple[int, int]) -> Arr
 
 
 def _groups(sizes: tuple[int, ...], n_groups: int) -> list[list[int]]:
-    """Group consecutive chunks into runs of about even size, at least one row each."""
+    """Group consecutive chunks into runs of similar size, with at least one row each."""
     ends = np.cumsum(sizes)
     wanted = np.linspace(0, ends[-1], min(n_groups, len(sizes)) + 1)[1:]
     which = np.searchsorted(wanted, ends - np.asarray(sizes) / 2, side="left")
     groups: list[list[int]] = []
     for i in np.unique(which):
         group = np.flatnonzero(which == i).tolist()
-        # Empty chunks belong to the run before them, or to the first one.
+        # Empty chunks are added to the previous run, or to the first one.
         if groups and (ends[group[-1]] == ends[groups[-1][-1]] or ends[groups[-1][-1]] == 0):
             groups[-1] += group
         else:

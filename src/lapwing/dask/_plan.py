@@ -1,7 +1,7 @@
 """Forecast of a fit by `DaskLapERLSClassifier`: blocks, tasks, traffic and memory.
 
-The formulas are explained in the notes (``docs/notes/cluster.md``). They count the bytes that tasks
-hold and send, and the tasks of each stage.
+The formulas are explained in the notes (``docs/notes/cluster.md``). They give the tasks of each
+stage, and the bytes in memory and between workers.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from lapwing.graphs.ann import LIST_SIZE, count_of_lists
 from lapwing.graphs.chebyshev import block_width
 from lapwing.graphs.search import DIFFERENCE_BYTES
 
-# Largest size of the points of a block: while it is placed, a thread holds it in pieces as well.
+# Maximum size of the points of a block, which is in memory twice per thread during the placement.
 BLOCK_BYTES = 2**29
-_PIECES = 20_000  # most tasks that cut chunks for blocks, some 20 s of the scheduler
-# A process with the library, faiss and what its first tasks load, without points.
+_PIECES = 20_000  # maximum tasks that divide chunks for blocks, about 20 s of the scheduler
+# Memory of a process without points: the library, faiss and the imports of the first tasks.
 _BARE_BYTES = 2.5e8
-# Degrees of the filters of all iterations together: 388 in 8 iterations for 10^5 points on ten
-# sheets, 352 in 6 for 3 10^5. Classes that touch, as of images, take fewer: 88 in 5 for 10^5.
+# Sum of the degrees of the filters over all iterations: 388 in 8 iterations for 10^5 points on ten
+# sheets, 352 in 6 for 3 10^5. For classes that touch, such as images, fewer: 88 in 5 for 10^5.
 _PRODUCTS, _ITERATIONS = 350, 8
-_EDGES = 7  # of a row in both directions, with 5 neighbours: 6.4 for 10^5 points on sheets
-_READ = 4  # lists that a row reads: on sheets, for a recall of 0.995
-# Times 1 - 1 / workers, the share of the chunks of X that Dask copies to idle workers, beside what
-# each stage moves: with two workers none of 2, 4 of 6 and 8 of 20 chunks.
+_EDGES = 7  # per row in both directions, with 5 neighbours: 6.4 for 10^5 points on sheets
+_READ = 4  # lists read for each row: for sheets and a recall of 0.995
+# Multiplied by 1 - 1 / workers, the fraction of the chunks of X that Dask copies to idle workers,
+# in addition to the transfers of the stages: with two workers none of 2, 4 of 6 and 8 of 20 chunks.
 _STOLEN = 0.7
-_SUMS = 12  # normal matrices: 8 that are added to one, and those of the block that is computed
+_SUMS = 12  # normal matrices in memory: 8 that are being added, and those of the present block
 
 
 class Stage(NamedTuple):
@@ -37,9 +37,9 @@ class Stage(NamedTuple):
     name : str
     tasks : int
     moved : float
-        Bytes moved between workers in all.
+        Total bytes moved between workers.
     held : float
-        Bytes of the process of a worker.
+        Memory of a worker process in bytes.
     """
 
     name: str
@@ -49,13 +49,13 @@ class Stage(NamedTuple):
 
 
 def count_of_blocks(n: int, row_bytes: int, n_threads: int) -> int:
-    """Return the number of blocks, equal for each thread, such that none exceeds `BLOCK_BYTES`."""
+    """Return the number of blocks, a multiple of the threads, for at most `BLOCK_BYTES` each."""
     a_thread = -(-n * row_bytes // (BLOCK_BYTES * n_threads))
     return min(max(a_thread, 1) * n_threads, n)
 
 
 def count_of_groups(n_blocks: int) -> int:
-    """Return the largest number of groups of chunks that are cut into pieces for the blocks."""
+    """Return the maximum number of groups of chunks that are divided into pieces for the blocks."""
     return max(n_blocks, _PIECES // n_blocks)
 
 
@@ -68,7 +68,7 @@ class Plan:
     n, d : int
         Points and features.
     workers : int
-        Workers of one thread each.
+        Number of workers, with one thread each.
     itemsize : int
         Bytes of a feature.
     k, r, m : int
@@ -76,10 +76,10 @@ class Plan:
     chunk : int
         Rows of a chunk.
     dimensions : float
-        Of the surface that the points of a cluster fill: 3 for sheets, and as many as there are
-        features for balls. 0 where whole clusters fit into the blocks.
+        Dimension of the surface on which the points of a cluster lie: 3 for sheets, the number of
+        features for balls. 0 if whole clusters fit into the blocks.
     clusters : int
-        Parts of the graph that no edge joins, of even size; as many classes.
+        Number of components of the graph, of equal size; also the number of classes.
     """
 
     n: int
@@ -99,10 +99,10 @@ class Plan:
 
     @property
     def border(self) -> float:
-        """Share of the rows that another block needs.
+        """Fraction of the rows that another block needs.
 
-        A layer of rows at each face of a block: a block of several clusters cuts two of them at
-        most, and one inside a cluster has two faces a dimension.
+        These are a layer of rows at each face of a block: a block with several clusters has faces
+        in at most two of them, and a block inside a cluster has two faces per dimension.
         """
         if self.blocks == 1 or not self.dimensions:
             return 0.0
@@ -122,13 +122,13 @@ class Plan:
         n, g, q, pairs = self.n, self.blocks, self.border, self.neighbors
         chunks, away = -(-n // self.chunk), 1 - 1 / self.workers
         pieces = g * min(chunks, count_of_groups(g))
-        asked = min(1.0, 2 * q)  # share of the rows with a list of another block among the nearest
-        # Bytes of a row. Numbers of lists and columns have 4 bytes, those of rows 8, weights 8.
+        asked = min(1.0, 2 * q)  # fraction of rows with lists of another block among the nearest
+        # Bytes per row. Indices of lists and columns have 4 bytes, those of rows 8, weights 8.
         point, vector = self.d * self.itemsize, self.itemsize
         candidates, edges = (4 + self.itemsize) * (self.k + 9), (8 + self.itemsize) * self.k
         weights, laplacian = 12 * _EDGES + 4, (4 + self.itemsize) * (_EDGES + 1) + 4
-        lists = self.d + 8  # a byte a feature; where bytes cannot tell neighbours, it is the points
-        # With numbers, components, degrees and null vectors. What lists took, malloc keeps.
+        lists = self.d + 8  # one byte per feature; points instead if the recall of bytes is too low
+        # With indices, components, degrees and null vectors. malloc does not free the lists.
         graph = weights + laplacian + 32 + lists
         vectors, values = vector * self.r, 8 * self.clusters
         iterated = self.r - min(self.r, self.clusters)  # the others are null vectors
@@ -143,8 +143,8 @@ class Plan:
                 row=point,
                 fixed=2 * point * self.chunk,
             ),
-            # Chunks and blocks, and the pieces of a block for each thread: its own and those that
-            # other workers wait for. The sample of the k-means goes to one worker.
+            # Chunks and blocks, and for each thread the pieces of its own block and of a block for
+            # other workers. The sample for k-means is sent to one worker.
             self._stage(
                 "placement",
                 tasks=3 * chunks + pieces + 2 * g,
@@ -152,7 +152,7 @@ class Plan:
                 row=2 * point + 20,
                 block=(2 - 1 / self.workers) * point,
             ),
-            # Chunks, blocks and their lists; edges of a block, made of candidates.
+            # Chunks, blocks and their lists; candidates and edges of a block.
             self._stage(
                 "search",
                 tasks=20 * g + 3 * pairs,
@@ -161,7 +161,7 @@ class Plan:
                 block=candidates + 2 * edges,
                 fixed=4 * DIFFERENCE_BYTES,
             ),
-            # Edges one way, weighted, and both ways: those of a block in four copies.
+            # Directed, weighted and symmetrised edges, and four copies of those of a block.
             self._stage(
                 "graph",
                 tasks=5 * g + 2 * pairs,
@@ -169,15 +169,15 @@ class Plan:
                 row=point + lists + 2 * edges + weights,
                 block=4 * weights,
             ),
-            # Vectors before, now and after a step, or in the steps of orthogonalisation, and those
-            # that have converged.
+            # Three vectors of the recurrence, or those of the orthogonalisation, and the converged
+            # vectors.
             self._stage(
                 "eigenpairs",
                 tasks=_PRODUCTS * (g + pairs) * bool(q) + 20 * _ITERATIONS * g,
                 moved=vector * width * q * n * _PRODUCTS,
                 row=point + graph + vector * (3 * width + iterated),
             ),
-            # Pieces for the chunks, of eigenvectors and components. Dask runs some of these short
+            # Pieces of eigenvectors and components for the chunks. Dask runs some of these short
             # tasks on a worker without the block, which is then moved.
             self._stage(
                 "back",
@@ -193,8 +193,8 @@ class Plan:
                 row=point + graph + vectors,
                 fixed=_SUMS * sums,
             ),
-            # Values of each class, made where the features were: two steps of them at a time, and
-            # those that are kept.
+            # Values of each class, computed where the features were: those of two steps, and the
+            # result.
             self._stage(
                 "answers",
                 tasks=12 * chunks,
@@ -213,7 +213,7 @@ class Plan:
         block: float = 0.0,
         fixed: float = 0.0,
     ) -> Stage:
-        """Make a stage from its bytes for each row of a worker, each row of a block, and others."""
+        """Return a stage for given bytes per row of a worker, per row of a block, and others."""
         held = row * self.n / self.workers + block * self.n / self.blocks + fixed
         return Stage(name, tasks, moved, _BARE_BYTES + held)
 
@@ -224,5 +224,5 @@ class Plan:
 
     @property
     def moved(self) -> float:
-        """Bytes between workers in all."""
+        """Total bytes moved between workers."""
         return sum(stage.moved for stage in self.stages())
