@@ -337,7 +337,7 @@ def lazily(values: RowBlocks) -> Any:
 def predictions(model: Any, method: str, X: Any, like: Array) -> Any:
     """Apply a method of a fitted estimator to the chunks of X, as a lazy Dask array.
 
-    The model is one key of the graph: it is sent once, and again if its worker dies.
+    The model is one key of the graph, so that it is sent once, and again if its worker dies.
 
     Parameters
     ----------
@@ -446,7 +446,7 @@ def _each_chunk(session: Session, task: Callable[..., Any], model: Any, X: Any, 
 def _pieces(
     session: Session, y: Any, sizes: list[int]
 ) -> Iterator[tuple[Array | None, list[Any], list[slice]]]:
-    """Yield the rows of each chunk (None: all) that labels are given for, and these labels."""
+    """Yield the rows of each chunk with given labels (None for all rows), and these labels."""
     ends = np.cumsum([0, *sizes])
     if (table := table_of(y, int(ends[-1]))) is None:
         for part in overlaps(session, y, "y", sizes):
@@ -467,7 +467,7 @@ def _labels_of(columns: list[Any], slices: list[slice]) -> Array:
 def _count_right(
     model: Any, chunk: Any, rows: Array | None, columns: list[Any], slices: list[slice]
 ) -> tuple[int, int]:
-    """Count the labelled rows and the right predictions."""
+    """Count the labelled rows and the correct predictions."""
     labels, labeled = read_known(_labels_of(columns, slices), model.unlabeled, model.classes_)
     if not labeled.any():
         return 0, 0
@@ -483,7 +483,7 @@ class _Errors(NamedTuple):
     n : int
         Number of rows.
     mean : float
-        Mean of their targets.
+        Mean of the targets.
     variation : float
         Sum of the squares of the targets around their mean.
     squares : float

@@ -23,12 +23,12 @@ from lapwing.exceptions import DaskWarning
 
 _SAMPLE_BYTES = 2**22  # of a sample of rows
 _PASS_BYTES = 2**22  # of a copy of rows in float64
-_MARKERS = 1000  # largest number of unlabelled entries passed to the checks of labels
+_MARKERS = 1000  # maximum number of unlabelled entries for the checks of labels
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points with their summary of one pass.
+    """Points with a summary computed in one pass.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Points:
         return self.rows[index]
 
     def sample(self, n_rows: int | None = None, random: Any = 0) -> Any:
-        """Draw rows without replacement, in their order; all if there are no more."""
+        """Draw rows without replacement, in ascending order; all rows if there are not more."""
         n, d = self.shape
         if n_rows is None:
             width = d if self.stored is None else 2 * max(1, self.stored // n)
@@ -134,7 +134,7 @@ def read_points(session: Session, X: Any) -> Points:
     _warn_of_chunks(X)
     chunks = session.compute(delayed)
     found = session.gather(session.each(_block_info, len(chunks), PerPart(chunks)))
-    # Another result with the same array would be counted, and written to disk, twice.
+    # A second result with the same array would be counted, and written to disk, twice.
     ready = all(f.ready for f in found)
     blocks = chunks if ready else session.each(_numbers, len(chunks), PerPart(chunks))
     widths = {f.shape[1] for f in found}
@@ -174,7 +174,7 @@ class _BlockInfo(NamedTuple):
     largest: float
     sums: Array
     stored: int | None
-    ready: bool  # whether the chunk is such a block itself
+    ready: bool  # whether the chunk can be used as the block
 
 
 def _numbers(chunk: Any) -> Any:
@@ -184,7 +184,7 @@ def _numbers(chunk: Any) -> Any:
         csr = isinstance(chunk, sp.csr_array)
         block = chunk if csr else sp.csr_array(cast("Any", chunk))
         if not block.has_canonical_format:
-            block = block.copy()  # the chunk is the user's
+            block = block.copy()  # as the chunk belongs to the user
             block.sum_duplicates()
     else:
         with reading_features(chunk):
@@ -266,7 +266,7 @@ class Labels(NamedTuple):
     rows : ndarray of int of shape (l,)
         Row numbers, ascending.
     column : ndarray of shape (l + s,)
-        Their labels, and then s markers of unlabelled rows, for the checks of labels.
+        Labels of these rows, and then s markers of unlabelled rows, for the checks of labels.
     """
 
     rows: Array
@@ -291,8 +291,8 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     ----------
     session : Session
     y : Dask array or series, or array-like, of shape (n,), or table (row, label)
-        The table is a frame of two columns, or a pair of arrays: numbers of rows from 0, and their
-        labels. All other rows are unlabelled.
+        The table is a frame of two columns, or a pair of arrays: row numbers from 0, and labels.
+        All other rows are unlabelled.
     marker : 'auto', number, str or None
         Marker of unlabelled rows.
     n : int
@@ -303,7 +303,7 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     Raises
     ------
     TypeError, ValueError
-        If y is neither, or does not match X.
+        If y has none of these forms, or does not match X.
     """
     if (table := table_of(y, n)) is not None:
         return _of_table(table, marker, n, regression)
@@ -346,9 +346,9 @@ class Overlap(NamedTuple):
     Attributes
     ----------
     columns : list of array-like, or delayed
-        Chunks of the column that overlap with the one of X.
+        Chunks of the column that overlap with the chunk of X.
     slices : list of slice
-        Overlap in each of them.
+        Overlap in each of these chunks.
     """
 
     columns: list[Any]
@@ -368,14 +368,14 @@ def _height(chunk: Any) -> int:
 
 
 def overlaps(session: Session, column: Any, name: str, sizes: Sequence[int]) -> list[Overlap]:
-    """Cut a column by the chunks of X.
+    """Divide a column by the chunks of X.
 
     Parameters
     ----------
     session : Session
     column : Dask array or series, or array-like, of shape (n,)
     name : str
-        What errors call it.
+        Name of the column in errors.
     sizes : sequence of int
         Numbers of rows of the chunks of X.
     """
@@ -493,7 +493,7 @@ class Table(NamedTuple):
     rows : ndarray of int of shape (l,)
         Row numbers, ascending.
     labels : ndarray of shape (l,)
-        Their labels.
+        Labels of these rows.
     """
 
     rows: Array
@@ -506,7 +506,7 @@ def table_of(y: Any, n: int) -> Table | None:
     Raises
     ------
     TypeError, ValueError
-        If y is neither, or the table does not match n rows of X.
+        If y has neither form, or the table does not match n rows of X.
     """
     columns = None if is_collection(y) else _two_columns(y)
     if columns is None:
@@ -555,7 +555,7 @@ def _two_columns(table: Any) -> tuple[Any, Any] | None:
 
 
 def _column(parts: list[Array], markers: list[Any]) -> Array:
-    """Join labels and markers in one array without changing a value."""
+    """Join labels and markers in one array without converting values."""
     values = np.concatenate(parts) if parts else np.empty(0)
     kinds = {type(marker) for marker in markers}
     if values.dtype.kind == "f" and kinds <= {int, float, type(None)}:

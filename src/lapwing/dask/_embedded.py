@@ -1,7 +1,7 @@
 """Laplacian embedded regression on a cluster.
 
-Graph, features and virtual labels stay on the workers. The client solves systems of the size of
-landmarks and eigenvectors together.
+Graph, features and virtual labels stay on the workers. The client solves systems in the landmarks
+and eigenvectors.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _EmbeddedOnCluster(OnCluster):
             )
 
     def _forecast(self, problem: Any) -> None:
-        """Skip the forecast: memory of the client does not grow with the points."""
+        """Skip the forecast, as the memory of the client does not depend on n."""
 
     def _make_laplacian(self: Any, graph: WantedGraph, problem: Any) -> Any:
         recipe = graph.given
@@ -178,7 +178,7 @@ class _ClusterSpace:
         return self.local.function(coef, intercept)
 
     def coordinates(self, X: Any) -> Array:
-        """Phi of some points (q, m), in memory."""
+        """Compute Phi (q, m) of some points, in memory."""
         return self.local.coordinates(X)
 
 
@@ -192,7 +192,7 @@ def _landmarks(recipe: Landmarks, X: Points) -> Array:
 
 
 def _feature_side(problem: EmbeddedObjective) -> FeatureSide:
-    """Make the side of f, with normal equations summed over the blocks."""
+    """Return the side of f, with normal equations summed over the blocks."""
     space, side = cast("_ClusterSpace", problem.space), problem.side
     session = space.X.rows.session
     shared = session.constant((space.kernel, space.basis, space.local.lift))
@@ -213,7 +213,7 @@ def _normal_block(
     m, r = lift.shape[1], basis.shape[1]
     if not len(block):
         return np.zeros((m + r + bias, m + r + bias))
-    features = KernelFeatures(kernel, block, points, lift, most_kept=0)  # summed once
+    features = KernelFeatures(kernel, block, points, lift, most_kept=0)  # used for one sum
     space = MappedSpace(features, lift, _no_function)
     none = np.zeros((r, 1))
     index = np.zeros(0, dtype=np.intp)

@@ -1,7 +1,7 @@
 """Fits of estimators to points on a cluster.
 
-An engine is a subclass of an in-memory estimator, whose code prepares and solves. It overrides the
-reading of X and y, and keeps the predictions of all points on the workers.
+An engine is a subclass of an in-memory estimator, whose code prepares and solves. It overrides how
+X and y are read, and keeps the predictions for all points on the workers.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from lapwing.problem import check_weights
 
 _LOG = logging.getLogger("lapwing")
 
-# Rows whose values class offsets are found from: volumes are met to some 0.2 % of all points.
+# Number of sampled rows for class offsets; volumes then have an error of about 0.2 % of all points.
 _OFFSET_ROWS = 2**17
 
 
 class _LoggedStages:
-    """Stages of a fit that log their times."""
+    """Stages of a fit, with their times in the log."""
 
     @contextmanager
     def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
@@ -89,7 +89,7 @@ class ClusterProblem:
 
     @property
     def observed(self) -> Array:
-        """Row that carries each observation."""
+        """Row of each observation."""
         return self.index
 
     @property
@@ -133,7 +133,7 @@ class OnCluster:
         return values
 
     def _refuse(self) -> None:
-        """Refuse parameters that clusters do not support."""
+        """Raise ValueError for parameters that clusters do not support."""
 
     def _problem(
         self: Any, X: Points, y: Labels, targets: Targets, weights: RowBlocks | None
@@ -167,7 +167,7 @@ class OnCluster:
         return solution.values
 
     def _make_kernel(self: Any, problem: Any) -> Kernel | None:
-        """Make the kernel, with its width from all points and its centre from a sample."""
+        """Return the kernel, with its width from all points and its centre from a sample."""
         if isinstance(self.kernel, str) and self.kernel == "linear":
             return None
         gamma = self.gamma
@@ -182,7 +182,7 @@ class ClassifierOnCluster(OnCluster):
     """Base of engines of classifiers."""
 
     def _offsets(self: Any, values: Any) -> ClassOffsets:
-        """Find the offsets that bring a sample of the values to the class prior."""
+        """Compute the class offsets for the class prior from a sample of the values."""
         n = values.shape[0]
         rows = sample_without_replacement(n, min(n, _OFFSET_ROWS), random_state=0)
         return prior_offsets(values[np.sort(rows)], self.class_prior_)

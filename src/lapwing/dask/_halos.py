@@ -1,8 +1,8 @@
 """Graphs in row blocks with halos: the rows of other blocks that a block has edges to.
 
-A block keeps its edges in two matrices, one between its own rows and one from its border to its
-halo. As the graph is symmetric, each block can tell which of its rows other blocks need. A
-product moves these rows alone, packed once for each neighbouring block.
+A block stores its edges in two matrices, one between its own rows and one from its border to its
+halo. As the graph is symmetric, each block knows which of its rows other blocks need. A product
+moves only these rows, packed once for each neighbouring block.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lapwing.linalg import consecutive_rows
 
 @dataclass(frozen=True, eq=False)
 class GraphRows:
-    """Rows of a symmetric matrix that a block holds.
+    """Rows of a block of a symmetric matrix.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class GraphRows:
     border : ndarray of int of shape (q,)
         Rows with entries to other blocks, ascending.
     far : csr_array of shape (q, h)
-        Their entries to the halo.
+        Entries from the border to the halo.
     halo : ndarray of int of shape (h,)
-        Numbers of the rows of other blocks, ascending, so that those of a block are adjacent.
+        Row numbers of the halo, ascending, so that rows of the same block are adjacent.
     sends : dict of int to ndarray
         Rows of this block that each neighbouring block needs, by its number.
     """
@@ -51,7 +51,7 @@ class GraphRows:
     sends: dict[int, Array]
 
     def __sizeof__(self) -> int:
-        """Count the bytes of the arrays: Dask knows the sizes of sparse matrices, not of arrays."""
+        """Count the bytes of the arrays for Dask, which would ignore those of this class."""
         arrays = [self.border, self.halo, *self.sends.values()]
         for matrix in (self.own, self.far):
             arrays += [matrix.data, matrix.indices, matrix.indptr]
@@ -83,7 +83,7 @@ class HaloMatrix:
         return replace(self, rows=rows)
 
     def halo(self, values: RowBlocks) -> PerPart:
-        """Return the rows of values (n, c) that each block needs of others, as futures."""
+        """Return the rows of values (n, c) that each block needs from others, as futures."""
         n_blocks = len(self.neighbors)
         pairs = [(j, i) for i in range(n_blocks) for j in self.neighbors[i]]
         packed = values.session.each(
@@ -99,7 +99,7 @@ class HaloMatrix:
         return PerPart(found)
 
     def product(self, values: RowBlocks) -> RowBlocks:
-        """Multiply values (n, c) of the points."""
+        """Compute the product with values (n, c) of the points."""
         return self.rows.map(
             multiplied, values, self.halo(values), n_columns=values.n_columns, dtype=values.dtype
         )
@@ -127,11 +127,11 @@ def products(rows: GraphRows, values: Array, packed: list[Array]) -> Any:
         yield some, y
 
 
-_TASK = 4_000_000  # multiplications a slice, as in memory
+_TASK = 4_000_000  # multiplications per slice, as in memory
 
 
 def multiplied(rows: GraphRows, values: Array, packed: list[Array]) -> Array:
-    """Multiply the rows of a block with the values of all points that they need."""
+    """Compute the product of the rows of a block with values of its points and its halo."""
     out = np.empty_like(values)
     for some, y in products(rows, values, packed):
         out[some] = y
@@ -139,14 +139,14 @@ def multiplied(rows: GraphRows, values: Array, packed: list[Array]) -> Array:
 
 
 def affinity_of_edges(edges: RowBlocks, weights: str, *, mutual: bool) -> HaloMatrix:
-    """Weigh edges, and merge those of both directions.
+    """Compute weights of edges, and merge both directions.
 
     Parameters
     ----------
     edges : RowBlocks of Edges
     weights : {'heat', 'binary'}
     mutual : bool
-        Whether only edges that go both ways are kept.
+        Whether to keep only edges in both directions.
     """
     t = None
     if weights == "heat":
@@ -158,19 +158,19 @@ def affinity_of_edges(edges: RowBlocks, weights: str, *, mutual: bool) -> HaloMa
 
 
 def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
-    """Cut a given affinity into blocks.
+    """Divide a given affinity into blocks.
 
     Parameters
     ----------
     W : csr_array of shape (n, n), or dask.array.Array of sparse row chunks
-        A matrix in memory has been checked; it is reordered so that neighbours are near.
+        A matrix in memory has been checked; it is reordered so that neighbours are close.
     X : Points
         The n points.
 
     Raises
     ------
     ValueError
-        If W does not match X, is cut by columns, or is not symmetric, finite and non-negative.
+        If W does not match X, is chunked by columns, or is not symmetric, finite and non-negative.
     """
     session, n = X.rows.session, X.shape[0]
     if is_collection(W):
@@ -225,7 +225,7 @@ def _given(block: Any, starts: Array, place: int) -> _Outgoing:
 
 
 def _exchanged(outgoing: RowBlocks, join: str) -> HaloMatrix:
-    """Merge the entries of both directions: each block gets those that end in it."""
+    """Merge the entries of both directions; each block receives the entries in its columns."""
     session, starts, n_blocks = outgoing.session, outgoing.starts, len(outgoing.parts)
     pairs = [(i, j) for i, found in enumerate(outgoing.collect(_ends)) for j in found]
     mirrored = session.each(
@@ -244,7 +244,7 @@ def _exchanged(outgoing: RowBlocks, join: str) -> HaloMatrix:
 
 
 class _Outgoing(NamedTuple):
-    """Weighted edges of a block: between its rows, and to the rows of each other block."""
+    """Weighted edges of a block: between its rows, and to the rows of every other block."""
 
     own: CSR
     others: dict[int, tuple[Array, Array, Array]]
@@ -313,7 +313,7 @@ def _both_ways(there: CSR, back: CSR, join: str) -> CSR:
 
 
 def _graph_rows(own: CSR, far: CSR, halo: Array, starts: Array) -> GraphRows:
-    """Make the rows of a block from its entries to its own rows and to others, (b, h)."""
+    """Return the rows of a block, given its entries to its own rows and to the halo (b, h)."""
     used = np.unique(far.indices)
     halo, far = halo[used], far[:, used]
     border = np.flatnonzero(np.diff(far.indptr))

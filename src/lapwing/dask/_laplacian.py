@@ -1,7 +1,6 @@
 """Laplacian of a graph on a cluster, and its smallest eigenpairs.
 
-A product moves the rows that blocks need of one another (`HaloMatrix`): during it, a worker holds
-its own values and those of its halo.
+In a product, each block receives the rows of its halo from other blocks (`HaloMatrix`).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from lapwing.graphs.chebyshev import (
 from lapwing.graphs.laplacian import laplacian_matrix, normalized_weights
 from lapwing.graphs.spectral import DENSE_POINTS, eigenvalue_gap, limits_of, warn_eigenpairs
 
-_ROWS = 8192  # rows of a block that are cast at a time
+_ROWS = 8192  # rows of a block that are converted at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +115,7 @@ class Components:
         Component of each point, shape (n, 1).
     sizes : ndarray of shape (n_components,)
     first : ndarray of shape (n_components,)
-        First point of each in the user's order.
+        First point of each component in the user's order.
     """
 
     labels: RowBlocks
@@ -125,7 +124,7 @@ class Components:
 
 
 def _components(laplacian: ClusterLaplacian) -> Components:
-    """Find the components of each block, and join them by the edges between blocks."""
+    """Find the components of each block, and merge them by the edges between blocks."""
     W = laplacian.affinity
     session, n_blocks = W.rows.session, len(W.rows.parts)
     own = W.rows.map(_own_components, n_columns=1, dtype=np.int64)
@@ -219,7 +218,7 @@ def eigenpairs_on_cluster(
     max_iter: int = 100,
     seed: int = 0,
 ) -> Eigenpairs:
-    """Compute the k smallest eigenpairs, their vectors in blocks; see `smallest_eigenpairs`."""
+    """Compute the k smallest eigenpairs, with vectors in blocks, see `smallest_eigenpairs`."""
     n, dtype = laplacian.n_points, np.dtype(laplacian.dtype)
     sizes = laplacian.components.sizes
     zeros = len(sizes)
@@ -258,7 +257,7 @@ def eigenpairs_on_cluster(
 
 
 def _gathered(laplacian: ClusterLaplacian, k: int) -> Eigenpairs:
-    """Compute the eigenpairs of few points at the client."""
+    """Compute the eigenpairs of few points on the client."""
     W = laplacian.affinity.rows
     local = Laplacian.from_affinity(
         whole_matrix(W.session.gather(W.parts)),
@@ -273,7 +272,7 @@ def _gathered(laplacian: ClusterLaplacian, k: int) -> Eigenpairs:
 
 
 def whole_matrix(blocks: list[GraphRows]) -> Any:
-    """Join the rows of all blocks to one matrix."""
+    """Join the rows of all blocks into one matrix."""
     starts = np.cumsum([0, *(rows.own.shape[0] for rows in blocks)])
     joined = []
     for start, rows in zip(starts, blocks, strict=False):
@@ -292,9 +291,9 @@ class _Null:
     Attributes
     ----------
     labels, entries : RowBlocks
-        Component of each point, and its entry of that vector, shape (n, 1).
+        Component of each point, and its entry in the null vector, shape (n, 1).
     place : ndarray of shape (n_components,)
-        Column of each component's vector: the largest component comes first.
+        Column of the null vector of each component; the largest component is first.
     """
 
     labels: RowBlocks
@@ -392,7 +391,7 @@ class _Products:
     def filter(self, p: Filter, X: RowBlocks) -> RowBlocks:
         c, e = self.dtype.type(p.centre), self.dtype.type(p.half)
         matrix = self.laplacian.matrix
-        if not any(matrix.neighbors):  # whole clusters in each block: no messages, one task
+        if not any(matrix.neighbors):  # no edges between blocks: one task without transfers
             return X.map(_all_steps, matrix.rows, c, e, p.degree)
         before, now = X, X.map(_first, matrix.rows, matrix.halo(X), c, e)
         for _ in range(p.degree - 1):
@@ -407,7 +406,7 @@ class _Products:
                 X = X.map(_less, locked, X.session.constant(on_locked.astype(self.dtype)))
             G = np.asarray(X.total(_gram64, X))
             U = whitening(G)
-            if U is None:  # a Householder factorisation would need all rows in one place
+            if U is None:  # Householder QR would need all rows on one worker
                 s, V = sla.eigh(G, check_finite=False)
                 U = V / np.sqrt(np.maximum(s, s[-1] * np.finfo(np.float64).eps * len(s)))
             X = X @ U.astype(self.dtype)
@@ -417,7 +416,7 @@ class _Products:
         Z = self.laplacian.matrix.product(X)
         s, U = ritz(X.total(_gram64, Z))
         turn = X.session.constant(U.astype(self.dtype))
-        # Before X is turned, so that Z need not be turned too: one block of vectors less is held.
+        # Computed before X is multiplied, so that Z need not be, which saves a block of vectors.
         squares = X.total(_residual_squares, Z, turn, s.astype(self.dtype))
         return s, np.sqrt(squares), X.map(_turned, turn)
 
@@ -440,7 +439,7 @@ def _random(labels: Array, seed: Any, width: int, dtype: np.dtype[Any]) -> Array
 
 
 def _first(now: Array, L: GraphRows, packed: list[Array], c: Any, e: Any) -> Array:
-    """T_1 = (c - L) / e T_0."""
+    """Compute T_1 = (c - L) / e T_0."""
     after = np.empty_like(now)
     for rows, y in products(L, now, packed):
         after[rows] = advance(y, now[rows], c, e)
@@ -457,7 +456,7 @@ def _step(
     e: Any,
     after: Array | None = None,
 ) -> Array:
-    """T_{j+1} = 2 (c - L) / e T_j - T_{j-1}, written over `after`, which may be T_{j-1}."""
+    """Compute T_{j+1} = 2 (c - L) / e T_j - T_{j-1} in `after`, which may be T_{j-1}."""
     after = np.empty_like(now) if after is None else after
     for rows, y in products(L, now, packed):
         np.subtract(advance(y, now[rows], c, e), before[rows], out=after[rows])
@@ -465,16 +464,16 @@ def _step(
 
 
 def _all_steps(now: Array, L: GraphRows, c: Any, e: Any, degree: int) -> Array:
-    """T_degree, of a block that needs no other."""
+    """Compute T_degree for a block without a halo."""
     before, now = now, _first(now, L, [], c, e)
     for step in range(degree - 1):
-        # T_0 is the result of another task.
+        # T_0 is the result of another task and must not be overwritten.
         before, now = now, _step(now, L, [], before, c, e, before if step else None)
     return now
 
 
 def _gram64(A: Array, B: Array) -> Array:
-    """Compute A'B in float64; casts of a block alone would take twice its memory."""
+    """Compute A'B in float64, in row blocks, as converting all rows would double the memory."""
     total = np.zeros((A.shape[1], B.shape[1]))
     for rows in row_blocks(len(A), 1, _ROWS):
         total += A[rows].T.astype(np.float64) @ B[rows].astype(np.float64)
@@ -512,7 +511,7 @@ def _arranged(X: Array, order: Array, signs: Array) -> Array:
 
 
 def _signs(X: RowBlocks) -> Array:
-    """Return the signs that make the entry of largest magnitude of each column positive."""
+    """Return the signs for which the entry of largest magnitude of each column is positive."""
     found = np.stack(X.collect(_largest_entries))
     largest = np.take_along_axis(found, np.argmax(np.abs(found), axis=0)[None], 0)[0]
     return np.where(largest < 0, -1.0, 1.0)

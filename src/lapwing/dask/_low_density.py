@@ -1,6 +1,6 @@
 """Linear S3VC on a cluster.
 
-Sums over unlabelled points are computed on the workers, those over labelled points at the client.
+Sums over unlabelled points are computed on the workers, those over labelled points on the client.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from lapwing.spaces.base import Restriction
 from lapwing.spaces.mapped import same_coordinates
 
 _METHODS = ("gradient", "quasi-newton")
-_DOUBLED_BYTES = 2**28  # of features in both float32 and float64, as for points in memory
+_DOUBLED_BYTES = 2**28  # limit of a copy of the features in float64, as for points in memory
 
 
 class LowDensityEngine(ClassifierOnCluster, S3VC):
-    """`S3VC` of linear functions of points on a cluster, one column a class."""
+    """Linear `S3VC` for points on a cluster, with one column per class."""
 
     _holds_prior = False
     _takes_sparse = True
@@ -97,13 +97,13 @@ class _ClusterFeatures(CenteredFeatures):
     Attributes
     ----------
     labeled : CenteredFeatures
-        Those of the labelled points, at the client.
+        Features of the labelled points, on the client.
     points : RowBlocks
-        Those of all points, on the workers.
+        Features of all points, on the workers.
     known : PerPart
         Labelled rows of each block.
     weights : RowBlocks of shape (n, 1) or None
-        Of all points; None for 1.
+        Weights of all points; None for 1.
     """
 
     labeled: CenteredFeatures = field(kw_only=True)
@@ -122,7 +122,7 @@ class _ClusterFeatures(CenteredFeatures):
         return replace(self, labeled=labeled, points=self.points.astype(np.float64))
 
     def in_single(self) -> CenteredFeatures:
-        return self  # points stay in the precision of X
+        return self  # points keep the precision of X
 
     def total(self, task: Any, *others: Any) -> Any:
         """Sum a task of features and labelled rows over the blocks."""
@@ -140,9 +140,9 @@ class _ClusterObjective(LowDensityObjective):
     Attributes
     ----------
     unlabeled_weights : ndarray of shape (1,)
-        C*, which the weight of each unlabelled point is a factor of.
+        C*, to be multiplied by the weight of each unlabelled point.
     smoothing : float
-        Variance in each coordinate of w by which the loss on unlabelled scores is smoothed.
+        Variance, in each coordinate of w, of the smoothing of the loss on unlabelled scores.
     """
 
     smoothing: float = 0.0
@@ -274,7 +274,7 @@ class _ClusterObservations(ClassObservations):
 
     @property
     def center(self) -> Array:
-        """Mean of the unlabelled points, or of the labelled ones if all others weigh nothing."""
+        """Mean of the unlabelled points, or of the labelled ones if all others have weight 0."""
         if self.mass > 0:
             return self.moments[0] / self.mass
         return np.asarray(self.weights @ self.labeled.X / self.weights.sum())
@@ -356,7 +356,7 @@ def _counts_below(
     function: Function,
     scores: Array,
 ) -> tuple[Array, float]:
-    """Weigh the unlabelled points below scores, with half of the ties, and all of them."""
+    """Sum the weights of the unlabelled points below scores, with half of the ties, and of all."""
     f = _centered(block, center).values(function.coef) + function.intercept
     order, others = np.argsort(f, kind="stable"), _others(block, known, weights)
     below = np.concatenate([[0.0], np.cumsum(others[order])])

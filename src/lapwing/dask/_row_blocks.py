@@ -1,7 +1,7 @@
-"""Matrices in row blocks that lie on the workers of a cluster.
+"""Matrices in row blocks on the workers of a cluster.
 
-They support the array operations of the solvers: products with small matrices on the right, small
-products of two of them, sums, and a few rows. Only these small results come to the client.
+They support the array operations that solvers need: products A B with small B, products A'B, sums,
+and selection of a few rows. Only such small results are sent to the client.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RowBlocks:
     parts : tuple of Future
         The blocks.
     sizes : tuple of int
-        Their numbers of rows, which may be 0.
+        Numbers of rows of the blocks, which may be 0.
     n_columns : int
     dtype : dtype
     """
@@ -49,7 +49,7 @@ class RowBlocks:
 
     @cached_property
     def starts(self) -> Array:
-        """First row of each block, and then n."""
+        """First row of each block, followed by n."""
         return np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
 
     def map(
@@ -65,7 +65,7 @@ class RowBlocks:
         ----------
         task : callable (block, *others) -> block
         *others : RowBlocks, PerPart or any
-            Matrices with the same row blocks, values that differ from block to block, or constants.
+            Matrices with the same row blocks, values for each block, or constants.
         n_columns : int, optional
         dtype : dtype, optional
         """
@@ -77,11 +77,11 @@ class RowBlocks:
         )
 
     def total(self, task: Callable[..., Any], *others: Any) -> Any:
-        """Sum the results of a task over the blocks; see `map`."""
+        """Sum the results of a task over the blocks, see `map`."""
         return self.session.total(self._each(task, *others))
 
     def collect(self, task: Callable[..., Any], *others: Any) -> list[Any]:
-        """Apply a task to each block, and fetch the small results; see `map`."""
+        """Apply a task to each block, and fetch the small results, see `map`."""
         return self.session.gather(self._each(task, *others))
 
     def _each(self, task: Callable[..., Any], *others: Any) -> tuple[Any, ...]:
@@ -190,7 +190,7 @@ def _n_not_finite(block: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ColumnsOnCluster:
-    """`lapwing.graphs.order_statistics.Columns` computed from row blocks by a view.
+    """`lapwing.graphs.order_statistics.Columns` that a function computes from row blocks.
 
     Attributes
     ----------

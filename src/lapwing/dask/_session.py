@@ -1,7 +1,7 @@
 """Session of a fit on a cluster: transfers, sums and time limits.
 
-Everything large is the result of tasks, so that the scheduler can recompute it when a worker dies.
-Nothing is scattered, because data of `Client.scatter` are lost with their worker.
+All large data are results of tasks, so that the scheduler can recompute them if a worker dies.
+`Client.scatter` is not used, because its data are lost with their worker.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 from lapwing._host.modules import require
 
-_FAN_IN = 8  # results that one task adds
-PATIENCE = 30.0  # seconds without a running worker, or without a scheduler
-MOST_TASKS = 20_000  # that are submitted before results are waited for
+_FAN_IN = 8  # number of results that one task adds
+PATIENCE = 30.0  # seconds to wait without a running worker or a scheduler
+MOST_TASKS = 20_000  # maximum tasks submitted before waiting for results
 _POLL = 1.0  # seconds between two checks of the cluster
 _PURPOSE = "lapwing.dask"
 
 
 class PerPart(NamedTuple):
-    """Arguments that differ from part to part."""
+    """Arguments with a value for each part."""
 
     values: Sequence[Any]
 
@@ -39,7 +39,7 @@ class Session:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._submitted_tasks = 0  # since the last wait
-        # Tracebacks and cycles hold on to futures, and with them to results on the workers.
+        # Tracebacks and cycles keep futures alive, and with them results on the workers.
         self._futures: weakref.WeakSet[Any] = weakref.WeakSet()
         self._kept: set[Any] = set()
         self._needed = ""
@@ -48,7 +48,7 @@ class Session:
 
     @classmethod
     def of(cls, client: Any) -> Session:
-        """Make the session of a client; None is the current one.
+        """Return a session of a client; None is the current client.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class Session:
         TypeError
             If `client` is not a Dask client.
         ConnectionError, TimeoutError
-            If it is closed, or its cluster has no worker.
+            If the client is closed, or its cluster has no worker.
         """
         if client is None:
             try:
@@ -84,11 +84,11 @@ class Session:
                 future.release()
 
     def keep(self, futures: Iterable[Any]) -> None:
-        """Leave some results on the cluster when all goes well."""
+        """Keep some results on the cluster after the session, unless there is an error."""
         self._kept.update(futures)
 
     def forecast(self, n_bytes: float) -> None:
-        """Record the forecast memory for a thread, for the error if a worker runs out of it."""
+        """Record the forecast memory of a thread, for the error if a worker runs out of memory."""
         self._needed = f" The fit takes about {n_bytes / 1e9:.2g} GB for each thread of a worker."
 
     def compute(self, delayed: list[Any]) -> list[Any]:
@@ -99,19 +99,19 @@ class Session:
 
     @property
     def n_threads(self) -> int:
-        """Threads of all workers, at least one."""
+        """Number of threads of all workers, at least one."""
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers().values()))
 
     def waves(self, n_parts: int) -> list[range]:
-        """Return the numbers of parts in groups, each with a part for each thread at most.
+        """Divide the numbers of parts into groups of at most one part per thread.
 
-        What is done for one group after the other holds the memory of one.
+        Processing the groups one after the other limits memory to that of one group.
         """
         n_waves = -(-n_parts // self.n_threads)
         return [range(start, n_parts, n_waves) for start in range(n_waves)]
 
     def homes(self, n_parts: int) -> list[str | None]:
-        """Return a worker for each part: as many for each thread, and neighbouring ones."""
+        """Return a worker for each part: consecutive parts, the same number for each thread."""
         workers = self._workers().items()
         threads = [name for name, worker in workers for _ in range(int(worker["nthreads"]))]
         if not threads:
@@ -133,7 +133,7 @@ class Session:
         priority: int = 0,
         worker: str | None = None,
     ) -> tuple[Any, ...]:
-        """Submit a task for every part, and return the futures.
+        """Submit a task for each part, and return the futures.
 
         Parameters
         ----------
@@ -142,11 +142,11 @@ class Session:
         n_parts : int
             Number of parts.
         *arguments : PerPart or any
-            Arguments that differ from part to part, or constants.
+            Arguments with a value for each part, or constants.
         priority : int
-            Tasks of higher priority come first.
+            Tasks with higher priority run first.
         worker : str, optional
-            That runs the tasks, if it lives.
+            Worker that runs the tasks, if it is alive.
         """
         if not n_parts:
             return ()
@@ -169,7 +169,7 @@ class Session:
         """
         while len(futures) > 1:
             groups = [list(futures[i : i + _FAN_IN]) for i in range(0, len(futures), _FAN_IN)]
-            # First of all, so that what is added does not pile up.
+            # With priority, so that results to be added do not accumulate.
             futures = self.each(added, len(groups), PerPart(groups), priority=1)
         return self.gather(futures)[0]
 
@@ -191,15 +191,15 @@ class Session:
 
     def wait(self, futures: Sequence[Any]) -> None:
         """Wait for results; errors as in `gather`."""
-        able = time.monotonic()  # when a running worker was last seen
+        able = time.monotonic()  # time when a running worker was last seen
         self._refuse_closed(able)
 
         async def done() -> None:
             with self.client.as_current():
                 await self._distributed.wait(list(futures))
 
-        # Not `distributed.wait` with a timeout: that is an exception, whose traceback holds on to
-        # the variables of all callers until cyclic garbage is collected, and so to their results.
+        # Not `distributed.wait` with a timeout, which raises an exception whose traceback keeps the
+        # variables of all callers, and so results, until cyclic garbage is collected.
         waiting = asyncio.run_coroutine_threadsafe(done(), self.client.loop.asyncio_loop)
         try:
             while not concurrent.futures.wait([waiting], timeout=_POLL).done:
@@ -241,11 +241,11 @@ class Session:
         try:
             return dict(self.client.scheduler_info(n_workers=-1)["workers"])
         except (OSError, TimeoutError, ValueError, AttributeError):
-            return {}  # the status of the client explains it
+            return {}  # the status of the client is reported elsewhere
 
     def _submitted(self, call: Callable[[], Any]) -> Any:
         self._refuse_closed()
-        # Landmarks and their factor are some megabytes, sent once on purpose.
+        # No warning for landmarks and their factor, some megabytes that are sent once.
         with self._dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             try:
                 return call()
@@ -253,7 +253,7 @@ class Session:
                 raise self._explained(error) from error
 
     def _explained(self, error: Exception) -> Exception:
-        """Replace an error of the cluster by one with a remedy; errors of tasks are returned."""
+        """Return an error with a remedy for an error of the cluster; errors of tasks unchanged."""
         name = type(error).__name__
         if name == "KilledWorker":
             return MemoryError(self._out_of_memory(error))
@@ -267,7 +267,7 @@ class Session:
         return error
 
     def _out_of_memory(self, error: Any) -> str:
-        """Return the message: which task workers died on, their memory, and what to do."""
+        """Return a message with the task of workers that died, their memory and a remedy."""
         stage, _, part = str(error.task).partition("-")
         part = part.rpartition("-")[2]
         limit = getattr(error.last_worker, "memory_limit", 0)
@@ -281,12 +281,12 @@ class Session:
 
 
 def same(value: Any) -> Any:
-    """Return the argument: a task that only holds a value."""
+    """Return the argument, as a task for a value."""
     return value
 
 
 def added(parts: list[Any]) -> Any:
-    """Add results in their order; tuples entry by entry."""
+    """Add results in order; tuples entry by entry."""
     first = parts[0]
     if isinstance(first, tuple):
         return tuple(added(list(entries)) for entries in zip(*parts, strict=True))
