@@ -137,7 +137,7 @@ def test_what_does_not_fit_together_is_refused(clusters: tuple[Any, Any], labels
     X = clusters[0]
     with pytest.raises(TypeError, match="SVC is no estimator of lapwing"):
         rows_to_label(X, k=2, model=SVC())
-    with pytest.raises(TypeError, match="DaskLapERLSClassifier is no estimator of lapwing that"):
+    with pytest.raises(TypeError, match="DaskLapERLSClassifier is not a fitted estim"):
         rows_to_label(X, k=2, model=DaskLapERLSClassifier())
     with pytest.raises(NotFittedError):
         rows_to_label(X, k=2, model=S3VC())

@@ -1,14 +1,14 @@
-"""Choosing and judging a model where most rows have no label.
+"""Model selection and evaluation with few labels.
 
 `LabeledKFold`, `LabeledStratifiedKFold`, `LabeledShuffleSplit` and `LeaveOneLabelOut` hold out
-labelled rows only, and keep all unlabelled rows in each training side; scikit-learn's searches and
-scores take them as ``cv``. `labeled_scorer` makes a scorer that leaves unlabelled rows out, and
-`labeled_cross_val_predict` predicts each label by a model fitted without it.
+labelled rows only, and keep all unlabelled rows in each training set; they can be used as ``cv`` of
+scikit-learn's searches and scores. `labeled_scorer` makes a scorer that ignores unlabelled rows,
+and `labeled_cross_val_predict` predicts each label by a model fitted without it.
 
-`leave_one_out` and `reproducibility` say how far an answer can be trusted. They fit an estimator
+`leave_one_out` and `reproducibility` estimate the error of predictions. They fit an estimator
 repeatedly to the same points, which costs little more than one fit for most families. `compare`
-applies both to the families of methods, and says which to use and what to expect of it.
-`rows_to_label` chooses the rows to label next, with a model or before there is any label.
+applies both to the families of methods to select one and to estimate its error. `rows_to_label`
+chooses the rows to label next, with a model or before there is any label.
 """
 
 from lapwing._host.modules import publish as _publish

@@ -1,4 +1,4 @@
-"""Candidates of a comparison, and the class sizes that they know."""
+"""Candidates of a comparison, and their class proportions."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def with_sizes(
         return tuple(candidates)
     balance: Any = dict(zip(labels.classes.tolist(), prior.tolist(), strict=True))
     if isinstance(class_prior, str) and class_prior == "labels":
-        balance = class_prior  # which gives way where the points contradict it
+        balance = class_prior  # 'labels' is replaced if the points contradict it
     return tuple(_with_prior(one, class_prior, balance) for one in candidates)
 
 
@@ -372,8 +372,8 @@ def guessing(n_classes: int, sizes: Array | None = None) -> float:
 def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
     """Return the number of random rows that a label of each class is worth.
 
-    A guess misses a label this many times as often as a random row. In total, labels in proportion
-    to the sizes are worth their number, as are those of equal classes.
+    Guessing is wrong for a label this many times as often as for a random row. The sum is the
+    number of labels if these are proportional to the class sizes, or if the classes are equal.
     """
     if sizes is None:
         return np.ones(n_classes)

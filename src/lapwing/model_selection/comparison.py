@@ -109,12 +109,12 @@ class Comparison:
 
     @property
     def error(self) -> float:
-        """Its estimated share of wrong answers on the unlabelled rows, or error of regression."""
+        """Estimated error rate of it on the unlabelled rows, or error of regression."""
         return self.chosen.error
 
     @property
     def error_interval(self) -> tuple[float, float]:
-        """Interval that holds the error with probability 0.9."""
+        """Interval that contains the error with probability 0.9."""
         return self.chosen.error_interval
 
     @property
@@ -201,20 +201,20 @@ def compare(
     unlabeled: Any = "auto",
     random_state: Any = 0,
 ) -> Comparison:
-    """Compare the families of methods, and say which to use and how far to trust it.
+    """Compare the families of methods, and estimate the error of the best one.
 
     Classification: whether classes are clusters or connected sheets matters more than any
-    parameter, and few labels do not show it by themselves. Each candidate is judged by the labels
-    that it misses when they are left out, one of each class at a time; by the rows that change
-    when labels are drawn from its own answer (`reproducibility`); and by a fit to the labels
-    alone, which contradicts a reproducible but wrong answer more than it would a right one. An
-    answer that loses a class or contradicts its own labels is not chosen. Of the others, the one
-    with the smallest estimated error is chosen, unless that is close to guessing: then the labels
-    alone are used.
+    parameter, and cannot be seen from few labels directly. The error of each candidate is estimated
+    from the labels that it misclassifies when they are left out, one of each class at a time; from
+    the rows that change when labels are drawn from its own predictions (`reproducibility`); and
+    from the contradiction by a supervised fit, which is larger for reproducible but wrong
+    predictions than for right ones. Candidates that lose a class or contradict their own labels are
+    rejected. Of the others, the one with the smallest estimated error is selected, unless that is
+    close to guessing: then the supervised candidate is used.
 
-    Regression: each target is left out in turn, exactly. The best candidate on the labels alone is
-    chosen, unless the error of another one is smaller by 2 % or more; the verdict says whether that
-    is more than one standard error of the difference [1]_.
+    Regression: candidates are compared by exact leave-one-out. The best supervised candidate is
+    selected, unless the error of another one is smaller by 2 % or more; the verdict states whether
+    this is more than one standard error of the difference [1]_.
 
     Parameters
     ----------
@@ -275,8 +275,8 @@ def compare(
     -----
     The estimated error is the mean of a beta distribution. Its prior is given by reproducibility
     and contradiction, with constants from `python -m benchmarks choosing`, and left-out labels are
-    its observations. With one label a class nothing can be left out, and a reproducible answer can
-    be wrong.
+    its observations. With one label per class nothing can be left out, and reproducible predictions
+    can be wrong.
 
     References
     ----------
@@ -573,8 +573,9 @@ def in_order(
 ) -> list[Evidence]:
     """Sort rows by their estimated error; the first is chosen.
 
-    Admitted candidates come first, and ties stay in the order of the candidates. If the best one
-    is close to guessing, the labels alone come first: there is no evidence that other rows help.
+    Admitted candidates come first, and ties stay in the order of the candidates. If the best one is
+    close to guessing, the supervised candidate comes first, as there is no evidence that unlabelled
+    rows help.
     """
     rows = sorted(table, key=lambda row: (not row.admitted, round(row.error, TIE_DIGITS)))
     if finds_nothing(rows[0], n_classes, sizes):
@@ -599,10 +600,10 @@ def _with_agreement(tried: Sequence[TrialResult]) -> list[Evidence]:
     ]
 
 
-# Shares of the error of guessing from which on the verdict says that an answer is hardly better
-# than guessing, and from which on the labels alone are used if enough labels were left out. With
-# 0.7 for both the regret changes by -0.2 to +0.4 points; with 0.9, or without the rule, g241d is
-# six to seven points worse than the labels alone.
+# Fractions of the error of guessing from which the verdict is that a method is hardly better than
+# guessing, and from which the supervised candidate is used if enough labels were left out. With 0.7
+# for both the regret changes by -0.2 to +0.4 points; with 0.9, or without the rule, g241d is six to
+# seven points worse than the labels alone.
 _NEAR_GUESSING = 0.7
 _NOTHING_FOUND = 0.8
 # Six left-out labels, of two classes with three each, are so wrong by chance too often: with 5 here
@@ -613,7 +614,7 @@ _NOTABLE_GAIN = 0.1  # of a refused candidate, for a note
 _SURE = 0.9  # probability from which on a gain is not by chance
 FEW_LEFT_OUT = 5  # with fewer left-out labels most of the estimate is the reproducibility
 TIE_DIGITS = 9  # estimates are equal up to rounding
-# An answer that changes less and misses more of its labels follows something else.
+# Predictions that change less and misclassify more labels may follow other groups than the classes.
 _STABLE, _WRONG = 0.1, 0.3
 
 _FINDINGS = {

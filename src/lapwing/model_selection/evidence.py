@@ -35,15 +35,15 @@ from lapwing.model_selection.probabilities import (
 from lapwing.model_selection.reproducibility import PredictiveCheck, Trial, start
 from lapwing.model_selection.reproducibility import of_trial as reproduce
 
-# An answer that gives a class less than this part of its share has lost it. If two or more labels
-# of the class were given, leaving them out shows a lost class as well, and 0.3 would refuse right
-# answers for classes of 80:20 with equal numbers of labels (regret of half a point with three
-# labels a class). With one label a class, 0.1 would cost a point.
+# A class with less than this fraction of its proportion is lost. If the class has two or more
+# labels, leaving them out reveals a lost class as well, and 0.3 would reject right predictions for
+# classes of 80:20 with equal numbers of labels (regret of half a point with three labels per
+# class). With one label per class, 0.1 would cost a point.
 _SMALLEST_SHARE = 0.1
 _SMALLEST_SHARE_OF_ONE_LABEL = 0.3
-# An answer that contradicts more of its own labels follows something else.
+# Predictions that contradict more of their own labels are rejected.
 _MOST_CONTRADICTED = 0.2
-# A class is rare if so few labels of it have at most this probability with equal shares.
+# A class is rare if so few labels of it have at most this probability with equal proportions.
 _RARE_LEVEL = 0.05
 
 PROBABILITY = 0.9  # of an interval
@@ -86,37 +86,37 @@ class Evidence:
     assumption : str
         Its assumption about the classes, in words.
     error : float
-        Estimated share of wrong answers on the unlabelled rows, weighed by known sizes of the
-        classes. All other figures are means over classes of equal weight.
+        Estimated error rate on the unlabelled rows, weighted by known class proportions. All other
+        figures are means over classes of equal weight.
     error_interval : tuple of float
-        Interval that holds this share with probability 0.9.
+        Interval that contains the error rate with probability 0.9.
     left_out_error : float
-        Share of the left-out labels that the fit without them misses; NaN if there are none. One
-        label of each class is left out at a time; `S3VC` keeps its class shares meanwhile.
+        Error rate on left-out labels of the fits without them; NaN if there are none. One label of
+        each class is left out at a time; `S3VC` keeps its class proportions.
     left_out_standard_error : float
         Standard error of `left_out_error`.
     n_left_out : int
         Number of left-out labels.
     reproducibility : float
-        Share of the rows of a class that change with the labels, see `reproducibility`, as a mean
-        over the classes of the answer; a share of all rows would be small for answers of nearly
-        one class. NaN if no row is unlabelled, and if the candidate misses so many labels that it
-        could not be chosen in any case; its error is then a lower bound.
+        Fraction of the rows of a class that change with the labels, see `reproducibility`, as a
+        mean over the predicted classes; the fraction of all rows would be small if nearly all are
+        in one class. NaN if no row is unlabelled, and if the candidate misclassifies so many labels
+        that it cannot be selected; its error is then a lower bound.
     reproducibility_standard_error : float
         Standard error of `reproducibility`.
     smallest_share : float
-        Share of the smallest class in the answer, times the number of classes.
+        Proportion of the smallest predicted class, times the number of classes.
     fitted : float
-        Share of the given labels, by weight, that the answer repeats.
+        Weighted fraction of the given labels that are predicted.
     objection : str
-        Reason why the candidate cannot be chosen; empty if it can.
+        Reason why the candidate is rejected; empty if it is not.
     seconds : float
         Time of the trial.
     agreement : mapping of str to float
-        Share of the rows on which the answer agrees with that of each other candidate.
+        Fraction of the rows with the same prediction as each other candidate.
     contradiction : float
-        Share of the rows on which the fit to the labels alone contradicts the answer, beyond that
-        expected if the answer were right, as a mean over the classes; at least 0.
+        Fraction of the rows on which the supervised fit contradicts the predictions, beyond that
+        expected if they were right, as a mean over the classes; at least 0.
     """
 
     name: str
@@ -184,12 +184,12 @@ def _percent(share: float) -> str:
 
 
 class TrialEvidence(NamedTuple):
-    """Evidence for the answer of a trial, with the error that follows from it."""
+    """Evidence for the predictions of a trial, with the resulting error estimate."""
 
     left_out: LeftOutRounds
     reproducibility: float  # as in `Evidence`, like the last
     standard_error: float  # of the reproducibility
-    n_missed: Array  # left-out labels of each class that were missed
+    n_missed: Array  # misclassified left-out labels of each class
     n_left_out: Array
     estimate: ErrorEstimate
     contradiction: float
@@ -199,8 +199,8 @@ class TrialResult(NamedTuple):
     """Result of trying a candidate."""
 
     evidence: Evidence
-    codes: Array  # class codes of all rows in its answer, -1 for rows left out of the fit
-    n_missed: Array  # left-out labels of each class that were missed, a mean over the rounds
+    codes: Array  # predicted class codes of all rows, -1 for rows left out of the fit
+    n_missed: Array  # misclassified left-out labels of each class, a mean over the rounds
     n_left_out: Array
     sharpness: Sharpness  # of its scores, relative to that by the prior alone
 
@@ -218,8 +218,8 @@ def try_out(
     """Gather the evidence for a candidate, whose points are prepared once.
 
     If the estimated error would be above the bar even if no row changed, neither reproducibility
-    nor the predictive check is computed. Known sizes of the classes weigh the missed labels, see
-    `lapwing.model_selection.candidates.label_rows`.
+    nor the predictive check is computed. Misclassified labels are weighted by known class
+    proportions, see `lapwing.model_selection.candidates.label_rows`.
     """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
@@ -240,7 +240,7 @@ def try_out(
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
     own_sizes = given_sizes(last_step(candidate.estimator), labels, trial.classes)
     objection = objection_to(shares, counts, fitted, trial.classes, own_sizes)
-    # An answer that loses a class is reproducible however wrong: only left-out labels count then.
+    # Predictions that lose a class are reproducible even if wrong: then only left-out labels count.
     by_labels = estimate_error(math.nan, found.n_missed, found.n_left_out, sizes=sizes)
     estimate = by_labels if objection else found.estimate
     evidence = Evidence(
@@ -271,7 +271,7 @@ def gather(
     against: Callable[[int], float] | None = None,
     sizes: Array | None = None,
 ) -> TrialEvidence:
-    """Leave out labels of a trial, and reproduce its answer.
+    """Leave out labels of a trial, and reproduce its predictions.
 
     Parameters
     ----------
@@ -304,16 +304,16 @@ def gather(
 def objection_to(
     shares: Array, counts: Array, fitted: float, classes: Array, given: Array | None = None
 ) -> str:
-    """Return the reason why an answer must not be chosen; empty if there is none.
+    """Return the reason to reject predictions; empty if there is none.
 
     Parameters
     ----------
     shares : ndarray of shape (n_classes,)
-        Proportions of the classes in the answer.
+        Predicted class proportions.
     counts : ndarray of shape (n_classes,)
         Labels of the classes, by weight. A class with improbably few of them may be rare.
     fitted : float
-        Share of the given labels that the answer repeats.
+        Fraction of the given labels that are predicted.
     classes : ndarray of shape (n_classes,)
     given : ndarray of shape (n_classes,), optional
         Proportions of the classes that the user gave the candidate: a class may be as rare.
@@ -345,7 +345,7 @@ def _leave_out(trial: Trial, effort: Effort) -> LeftOutRounds:
 
 
 def _standard_error(missed: Array) -> float:
-    """Compute the standard error of the share of missed labels."""
+    """Compute the standard error of the error rate on left-out labels."""
     if not len(missed):
         return math.nan
     share = float(missed.mean())
@@ -394,7 +394,7 @@ class Constants(NamedTuple):
 # of two classes, up to 2000 points each, one, three and ten labels a class, in equal numbers and at
 # random (`python -m benchmarks choosing`). Without one of the sets they are 0.15 to 0.18, 5.5 to
 # 7.6 and 0.53 to 0.63. `seen` is 1 by the meaning of reproducibility, the error if the method is
-# right, and so is the weight of the contradiction, also a share of the rows. Rejected: separate
+# right, and so is the weight of the contradiction, also a fraction of the rows. Rejected: separate
 # constants for the labels alone, for sheets and for clusters (the regret falls by a point with
 # three labels a class, and rises by three with ten).
 CONSTANTS = Constants(unseen=0.17, seen=1.0, prior_labels=6.4, of_a_label=0.59)
@@ -404,7 +404,7 @@ _BOUNDS = (0.005, 0.95)  # of the prior mean: that of a beta distribution is ins
 
 
 class ErrorEstimate(NamedTuple):
-    """An error, and the interval that holds it with probability 0.9."""
+    """Error rate, with the interval that contains it with probability 0.9."""
 
     error: float
     low: float
@@ -420,16 +420,16 @@ def estimate_error(
     contradiction: float = 0.0,
     sizes: Array | None = None,
 ) -> ErrorEstimate:
-    """Estimate the share of wrong answers on unlabelled rows.
+    """Estimate the error rate on unlabelled rows.
 
     Parameters
     ----------
     reproducibility : float
-        NaN if no row is unlabelled: the estimate is then by left-out labels alone.
+        Reproducibility; NaN if no row is unlabelled: the estimate is then by left-out labels only.
     n_missed : ndarray of shape (n_classes,)
-        Left-out labels of each class that were missed.
+        Number of misclassified left-out labels of each class.
     n_left_out : ndarray of shape (n_classes,)
-        Left-out labels of each class.
+        Number of left-out labels of each class.
     constants : Constants, default=CONSTANTS
     contradiction : float, default=0.0
         As in `Evidence`.
@@ -442,7 +442,7 @@ def estimate_error(
     """
     alpha, beta = posterior(reproducibility, n_missed, n_left_out, constants, contradiction, sizes)
     tail = (1 - PROBABILITY) / 2
-    # As in Clopper and Pearson's interval, the lower bound is 0 if no left-out label was missed.
+    # As for Clopper and Pearson's interval, the lower bound is 0 without misclassified labels.
     none_missed = n_left_out.sum() > 0 and n_missed.sum() == 0
     return ErrorEstimate(
         alpha / (alpha + beta),
@@ -461,7 +461,7 @@ def posterior(
 ) -> tuple[float, float]:
     """Return the parameters of the beta distribution of the error."""
     n_classes = len(n_left_out)
-    # With known sizes all labels count: rows that one class loses are those that another gains.
+    # With known proportions all labels count: rows that one class loses are gained by another.
     counted = effective_counts(n_left_out) if sizes is None else n_left_out
     rates = n_missed / np.maximum(n_left_out, 1)
     right = float(((label_rows(n_classes, sizes) - rates) * counted).sum())
@@ -470,7 +470,7 @@ def posterior(
     if math.isnan(reproducibility):
         return alpha + 0.5, beta + 0.5  # Jeffreys' prior
     unseen = constants.unseen * (2 / n_classes) ** _CLASSES_POWER
-    # D and C are means over classes of equal weight: convert them to shares of rows.
+    # D and C are means over classes of equal weight: convert them to fractions of rows.
     rows = guessing(n_classes) / guessing(n_classes, sizes)
     mean = (unseen + constants.seen * reproducibility + contradiction) / rows
     mean = min(max(mean, _BOUNDS[0]), _BOUNDS[1])
@@ -479,9 +479,9 @@ def posterior(
 
 
 def effective_counts(n_left_out: Array) -> Array:
-    """Limit the left-out labels of each class that count, to 2 m + 1 with m those of the rarest.
+    """Limit the left-out labels per class to 2 m + 1, where m is the number for the rarest class.
 
-    Labels of a common class say nothing about a rare one. With five labels to one, intervals hold
-    the error in 78 % of the draws without the limit and in 89 % with it.
+    Labels of a common class carry no information about a rare one. With five labels to one,
+    intervals contain the error in 78 % of the draws without the limit and in 89 % with it.
     """
     return np.asarray(np.minimum(n_left_out, 2 * n_left_out.min() + 1))

@@ -51,19 +51,19 @@ def rows_to_label(
 ) -> Array:
     """Choose the rows to label next.
 
-    They are the most informative about all other rows by the graph, and with a model those with
-    uncertain answers. The rows of a batch are chosen together, so that their information does not
-    overlap. Without labels and model they cover the data, so that the first labels reach every part
-    of it.
+    The rows are those most informative about all other rows according to the graph and, with a
+    model, with uncertain predictions. The rows of a batch are chosen together, so that they are not
+    redundant. Without labels and model they cover the data, so that there are labels in every
+    region.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        All rows, labelled or not; with a model those of its fit, in their order, or the kernel
-        matrix of its fit. Points on disk as for `fit`.
+        All rows, labelled or not. With a model, the rows or the kernel matrix of its fit, in the
+        same order. Points on disk are read as by `fit`.
     y : array-like of shape (n_samples,), default=None
-        Labels, of which only the positions count, with the unlabelled marker where there is none.
-        None means those of the model, and without a model none.
+        Labels, with the marker `unlabeled` for unlabelled rows; only their positions are used. None
+        means the labels of the model, or none without a model.
     k : int, default=1
         Number of rows.
     model : estimator of lapwing, Pipeline that ends in one, or FewLabelClassifier, default=None
@@ -78,8 +78,8 @@ def rows_to_label(
     Returns
     -------
     ndarray of int of shape (k,)
-        Unlabelled rows, the most informative first; fewer if no more are unlabelled. Of equal rows
-        the first.
+        Unlabelled rows, the most informative first; fewer if no more are unlabelled. Of duplicate
+        rows only the first is returned.
 
     Raises
     ------
@@ -100,8 +100,8 @@ def rows_to_label(
 
     Notes
     -----
-    The labels of these rows do not show the sizes of the classes. `S3VC` takes class shares from
-    the labels: if you know them, pass ``balance=``.
+    The labels of these rows are not representative of the class proportions, which `S3VC` takes
+    from the labels: pass ``balance=`` if you know them.
 
     For a regression with ``updatable=True`` the rows are those of its `suggest`, by posterior
     variances, unless y or graph is given. Otherwise they are chosen by greedy reduction of the
@@ -232,7 +232,7 @@ def _read(X: Any) -> Any:
 
 
 def _load_for_graph(points: PointData, graph: GraphLike) -> Any:
-    """Read points on disk into memory, unless the graph is made of blocks."""
+    """Read points on disk into memory, unless the graph is built in blocks."""
     if not is_rows(points) or graph_reads_rows(graph):
         return points
     n, d = points.shape
@@ -259,9 +259,9 @@ def _transform_for_last(model: BaseEstimator, X: PointsLike) -> tuple[Any, Any]:
     if not isinstance(model, SemiSupervisedEstimator):
         name = getattr(model, "__name__", type(model).__name__)
         raise TypeError(
-            f"{name} is no estimator of lapwing that knows the rows of its fit. Give a fitted one, "
-            "or a Pipeline that ends in one; of searches give best_estimator_. Without a model "
-            "the rows cover the data."
+            f"{name} is not a fitted estimator of lapwing for points in memory. Give one, or a "
+            "Pipeline that ends in one; of searches give best_estimator_. Without a model the rows "
+            "cover the data."
         )
     check_is_fitted(model)
     return X, model
@@ -270,8 +270,8 @@ def _transform_for_last(model: BaseEstimator, X: PointsLike) -> tuple[Any, Any]:
 def _check_same_rows(points: PointData, model: BaseEstimator) -> None:
     if len(model.labeled_) != points.shape[0]:
         raise ValueError(
-            f"X has {points.shape[0]} rows and the model was fitted to {len(model.labeled_)}. Give "
-            "the rows of the fit."
+            f"X has {points.shape[0]} rows, but the model was fitted to {len(model.labeled_)}. "
+            "Give the rows of the fit."
         )
 
 

@@ -1,10 +1,10 @@
 """Calibration of probabilities by left-out labels, and confident rows.
 
-A fit of `S3VC`, `BalancedGraphClassifier` or `LapESVC` leaves no label out: the sharpness of its
-probabilities is that of scores of such a size on other data. A few fits without a label of each
-class estimate it on the present data. Four such fits change the calibration error on eight sets of
-two classes from 0.19, 0.21 and 0.19 to 0.14, 0.17 and 0.20 with three labels a class, and from
-0.16, 0.17 and 0.11 to 0.10, 0.06 and 0.11 with ten.
+`S3VC`, `BalancedGraphClassifier` and `LapESVC` leave no label out in a fit: the sharpness of their
+probabilities was calibrated on other data by the size of the scores. It can be estimated for the
+present data by a few fits without a label of each class. Four such fits change the calibration
+error on eight sets of two classes from 0.19, 0.21 and 0.19 to 0.14, 0.17 and 0.20 with three labels
+per class, and from 0.16, 0.17 and 0.11 to 0.10, 0.06 and 0.11 with ten.
 """
 
 from __future__ import annotations
@@ -200,13 +200,13 @@ class SureRows:
     sure : ndarray of bool of shape (n_samples,)
         Mask of the confident rows.
     probability : ndarray of shape (n_samples,)
-        Probability that the answer of each row is right; see `sure_rows`.
+        Probability that the prediction of each row is right; see `sure_rows`.
     threshold : float
-        Least `probability` of the confident rows; infinite if there are none.
+        Smallest `probability` of the confident rows; infinite if there are none.
     precision : float
-        Expected share of right answers among the confident rows; NaN if there are none.
+        Expected accuracy on the confident rows; NaN if there are none.
     interval : tuple (float, float)
-        Interval that holds this share with a probability of 90 %; NaN if there are none.
+        Interval that contains this accuracy with probability 0.9; NaN if there are none.
     """
 
     sure: Array = field(repr=False)
@@ -217,11 +217,10 @@ class SureRows:
 
 
 def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99) -> SureRows:
-    """Find the rows with confident answers, which need no inspection.
+    """Find the rows with confident predictions, which need no inspection.
 
-    They are the rows with the most probable answers, as many as possible with an expected share of
-    right answers of at least `precision`. There may be none: few labels are seldom evidence enough
-    for 99 %.
+    These are the rows with the most probable predictions, as many as possible with an expected
+    accuracy of at least `precision`. There may be none, as few labels rarely suffice for 99 %.
 
     Parameters
     ----------
@@ -230,7 +229,7 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows to choose from. None means the unlabelled training rows, by `transduction_proba_`.
     precision : float, default=0.99
-        Expected share of right answers among the confident rows, in (0, 1].
+        Expected accuracy on the confident rows, in (0, 1].
 
     Returns
     -------
@@ -247,7 +246,7 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
     Warns
     -----
     FewLabelsWarning
-        If the fit has left no label out: no row is sure then.
+        If no label was left out in the fit, so that no row is confident.
     SuggestedLabelsWarning
         If most labels of the model are of rows that its `suggest` returned.
 
@@ -257,18 +256,18 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
 
     Notes
     -----
-    The probability of an answer is the mean of `predict_proba` over the sharpness, which is
-    log-normal about `probability_sharpness_` with the spread `probability_spread_`, times 1 - d.
-    Here d is the expected share of rows in clusters that no label has tested: d = (1/2) / (n + 1)
-    after n tests without such an error (Jeffreys). n is `probability_n_labels_`, the number of
-    labels that were left out, less one for each class. So 99 % takes at least 49 labels and one
-    for each class, and 90 % four and one for each class.
+    The probability of a prediction is the mean of `predict_proba` over the sharpness, which is
+    log-normal around `probability_sharpness_` with the spread `probability_spread_`, times 1 - d.
+    Here d is the expected fraction of rows in clusters without a label: d = (1/2) / (n + 1) after n
+    tests without such an error (Jeffreys), where n is `probability_n_labels_`, the number of
+    left-out labels, minus the number of classes. So 99 % takes at least 49 labels plus one for each
+    class, and 90 % four plus one for each class.
 
     `LapSVC`, `LapRLSClassifier`, `LapERLSClassifier` and the baselines leave labels out in each
-    fit. Other estimators do not, and have no confident rows: `calibrate` fits them again.
+    fit. Other estimators do not, and have no confident rows: use `calibrate` for them.
 
-    Inspect a sample of the confident rows before you accept thousands: if the labels were not drawn
-    like the other rows, they are no evidence for these.
+    Inspect a sample of the confident rows before you accept thousands: labels are evidence for the
+    other rows only if they were drawn from the same distribution.
 
     Examples
     --------
@@ -317,7 +316,7 @@ def sharpness_of(model: BaseEstimator) -> Sharpness:
 
 
 def probability_right(shares: Array, sharpness: Sharpness) -> Array:
-    """Compute the probability that the answers of rows with these probabilities are right."""
+    """Compute the probability that predictions with these probabilities are right."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     best = [tempered(shares, np.exp(sharpness.spread * node)).max(axis=1) for node in nodes]
     likely = np.average(best, axis=0, weights=weights)
@@ -325,8 +324,8 @@ def probability_right(shares: Array, sharpness: Sharpness) -> Array:
 
 
 def _unseen(shares: Array, sharpness: Sharpness) -> Any:
-    """Return the distribution of the share of rows in clusters that no label has tested."""
-    # The first label of a class is needed to know it; further labels test it.
+    """Return the distribution of the fraction of rows in clusters without a label."""
+    # The first label of a class defines it; only further labels are tests.
     return beta(0.5, max(0, sharpness.n_labels - shares.shape[1]) + 0.5)
 
 
@@ -360,7 +359,7 @@ class LeftOutRounds(NamedTuple):
     codes : ndarray of shape (l,)
         Classes of the labels.
     missed : ndarray of shape (l,)
-        Share of the rounds without a label that missed it; NaN if it was never left out.
+        Fraction of the rounds without a label that misclassify it; NaN if it was never left out.
     scores : ndarray of shape (r, c)
         Decision values of left-out labels, a row for each round and label.
     scored : ndarray of shape (r,)
@@ -378,7 +377,7 @@ class LeftOutRounds(NamedTuple):
         return np.asarray(~np.isnan(self.missed))
 
     def n_missed(self, n_classes: int) -> Array:
-        """Count the missed labels of each class; one missed in some rounds counts in part."""
+        """Count the misclassified labels of each class; fractional if only in some rounds."""
         return np.bincount(self.codes[self.judged], self.missed[self.judged], n_classes)
 
     def n_left_out(self, n_classes: int) -> Array:
@@ -421,7 +420,7 @@ def make_rounds(codes: Array, possible: Array, key: Array, n_rounds: int, seed: 
 def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOutRounds:
     """Fit without the labels of each round, and predict them.
 
-    The fits keep the class shares of all labels.
+    The fits keep the class proportions of all labels.
     """
     problem = trial.prepared.problem
     codes = predict_codes(problem.targets)

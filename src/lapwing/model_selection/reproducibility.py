@@ -343,7 +343,7 @@ class Trial:
         prior = self.prepared.targets.class_prior
         if prior is None:
             return 0.0
-        # Of the rows, as in a fit: equal rows are one point but several members of a class.
+        # Counted by rows, as in a fit: duplicate rows are one point but several members of a class.
         vertex = self.prepared.problem.vertex
         return prior_offsets(values[vertex[vertex >= 0]], prior).offsets
 
@@ -398,11 +398,11 @@ class PredictiveCheck:
     trial: Trial
 
     def against(self, codes: Array, seed: int) -> float:
-        """Compute by how much the check contradicts an answer, as a share of the rows.
+        """Compute how much the check contradicts predictions, as a fraction of the rows.
 
-        It is the mean over the classes of the share of rows on which the fit to the labels alone
-        differs from the answer, less the mean and one standard deviation of that share where
-        labels are drawn from the answer; at least 0.
+        It is the mean over the classes of the fraction of rows on which the supervised fit differs
+        from the predictions, minus the mean and one standard deviation of this fraction for labels
+        drawn from the predictions; at least 0.
 
         Parameters
         ----------
