@@ -1,9 +1,9 @@
-"""Benchmarks of lapwing: the tables and figures of its source papers, lapwing beside other
-libraries, choosing with few labels, the page to label on, and reading a large table. `all` runs all
-of them, `pages` makes docs/measured from what was measured.
+"""Benchmarks of lapwing: tables and figures of its source papers, comparisons with other libraries,
+choice of a method with few labels, the labelling page, and reading large tables. `all` runs all of
+them, `pages` writes docs/measured from the results.
 
-Every command lists its options with --help. Without the papers' data a benchmark says what is
-missing and how to get it.
+Every command lists its options with --help. If data of the papers are missing, a benchmark reports
+which and how to get them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from benchmarks.shared.output import say
 
 
 class Benchmark(NamedTuple):
-    """A command: its module has ``add_arguments(parser)`` and ``run(arguments) -> int``."""
+    """Command, whose module has ``add_arguments(parser)`` and ``run(arguments) -> int``."""
 
     module: str
     help: str
 
 
-# A new benchmark is one file and one line here.
+# A new benchmark is one file and one entry here.
 BENCHMARKS: dict[str, Benchmark] = {
     "all": Benchmark(
         "benchmarks.everything.command", "All of these, in pieces; a run that was stopped goes on"
@@ -88,7 +88,7 @@ BENCHMARKS: dict[str, Benchmark] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line and run; returns the exit status."""
+    """Parse the command line, run the benchmark, and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="benchmark", metavar="NAME")
     given = sys.argv[1:] if argv is None else argv
-    # One benchmark is asked for as a rule, and the others take seconds to import.
+    # Usually one benchmark is run, and importing the others takes seconds.
     wanted = {name: BENCHMARKS[name] for name in given[:1] if name in BENCHMARKS} or BENCHMARKS
     for name, benchmark in wanted.items():
         module = import_module(benchmark.module)

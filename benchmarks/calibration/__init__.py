@@ -1,1 +1,1 @@
-"""How well probabilities are calibrated with few labels."""
+"""Calibration of probabilities with few labels."""

@@ -1,7 +1,8 @@
-"""Probabilities with 3 and 10 labels a class: calibration error, log loss, and sure rows.
+"""Probabilities with 3 and 10 labels per class: calibration error, log loss, and confident rows.
 
-The constants of lapwing.classes.probabilities were chosen on six sets; the tables are of these and
-of the others. At most 800 points of each set are taken, and labels are drawn in equal numbers.
+The constants of lapwing.classes.probabilities were selected on six data sets; there are tables for
+these and for other sets. At most 800 points of each set are used, and equal numbers of labels are
+drawn from each class.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ SETS: dict[str, Callable[[], Data]] = CHOSEN_ON | OTHERS
 
 
 class Task(NamedTuple):
-    """Points, their classes, and the labels that are known."""
+    """Points, true classes, and known labels."""
 
     X: Any
     truth: NDArray[Any]
@@ -107,7 +108,7 @@ def _methods(task: Task) -> dict[str, Callable[[], tuple[NDArray[Any], Any]]]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks calibration``."""
+    """Add the options of ``python -m benchmarks calibration``."""
     add_run_options(parser, "one draw of labels a set, and no S3VC")
     add_choice(parser, "--sets", SETS, "sets")
     parser.add_argument("--draws", type=int, default=3, help="draws of labels a set (default: 3)")

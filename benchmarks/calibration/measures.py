@@ -1,4 +1,4 @@
-"""What is asked of probabilities: log loss, calibration error, and the sure rows."""
+"""Measures of probabilities: log loss, calibration error, and confident rows."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from lapwing.model_selection import sure_rows
 
 PRECISIONS = (0.9, 0.95, 0.99)
 _BINS = 15
-_LEAST = 1e-15  # a probability of 0 that comes true would make every mean infinite
+_LEAST = 1e-15  # least probability, as 0 for a true class would make the mean infinite
 
 
 def log_loss(shares: NDArray[Any], codes: NDArray[Any]) -> float:
-    """Mean negative logarithm of the probability of the true class."""
+    """Compute the mean negative logarithm of the probability of the true class."""
     mine = np.clip(shares[np.arange(len(codes)), codes], _LEAST, 1)
     return float(-np.log(mine).mean())
 
 
 def calibration_error(shares: NDArray[Any], codes: NDArray[Any], n_bins: int = _BINS) -> float:
-    """Expected calibration error: the largest probability against the share of right answers.
+    """Compute the expected calibration error of the largest probability.
 
-    The mean of their distance over bins of equal width, by the rows in each.
+    It is the mean distance to the fraction of correct predictions over bins of equal width,
+    weighted by the number of rows.
     """
     best, right = shares.max(axis=1), shares.argmax(axis=1) == codes
     bins = np.minimum((best * n_bins).astype(int), n_bins - 1)
@@ -33,7 +34,7 @@ def calibration_error(shares: NDArray[Any], codes: NDArray[Any], n_bins: int = _
 
 
 def taken_over(model: Any, truth: NDArray[Any]) -> dict[str, list[float]]:
-    """For each precision the numbers of rows, sure ones, right ones among them, and expected."""
+    """Count, for each precision, rows, confident rows, and correct and expected ones among them."""
     right = model.transduction_ == truth
     found = {}
     for precision in PRECISIONS:

@@ -1,1 +1,1 @@
-"""Choosing a method with few labels: figures of `compare`, and where its constants come from."""
+"""Choice of a method with few labels: results of `compare`, and the source of its constants."""

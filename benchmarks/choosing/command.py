@@ -1,10 +1,10 @@
-"""Choosing a method with few labels: errors of what `compare` chooses, and of what it estimates.
+"""Choice of a method with few labels: errors of the choice of `compare`, and of its estimates.
 
 Prints the errors of the families, of the choice and of the best family of each set in hindsight;
-the estimates beside the truth; and the constants of `lapwing.model_selection.evidence`, fitted
-again. Each set is judged with constants from sets of other origin. The evidence of each draw is
-kept in the output folder, so that a run that was stopped goes on, and rules can be studied. Draws
-with another ``--size`` that the folder holds take part in the constants: run 600 points first.
+estimated and true errors; and refitted constants of `lapwing.model_selection.evidence`. Constants
+for a set are fitted to sets of other origin. The evidence of each draw is stored in the output
+folder, so that a stopped run can continue, and rules can be studied. Draws in the folder with
+another ``--size`` are used for the constants as well: run 600 points first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _QUICK_SETS = ("g50c", "digit1")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks choosing``."""
+    """Add the options of ``python -m benchmarks choosing``."""
     add_run_options(parser, "two sets, one draw, 200 points: within a minute")
     add_choice(parser, "--sets", SOURCES, "data")
     parser.add_argument("--draws", type=int, default=10, help="draws of labels (default: 10)")
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark; the exit status is 1 if there was nothing to measure."""
+    """Run the benchmark and return the exit status, 1 if there was nothing to measure."""
     began = datetime.now(UTC).isoformat(timespec="seconds")
     folder: Path = arguments.output
     kept = folder / "choosing"
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def cells(records: Sequence[Record]) -> list[tuple[int, str, list[int]]]:
-    """Labels a class, how they were drawn, and the places of such records."""
+    """Return the number of labels per class, the kind of draw, and the indices of such records."""
     found = []
     for per_class in LABELS_A_CLASS:
         for drawing in DRAWINGS:
@@ -113,7 +113,7 @@ def cells(records: Sequence[Record]) -> list[tuple[int, str, list[int]]]:
 
 
 def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
-    """Errors of every candidate and of every rule."""
+    """Return the table of errors of each candidate and each rule."""
     records = _in_order_of(records, found)
     names = list(dict.fromkeys(family(row) for record in records for row in record.rows))
     rows = []
@@ -138,7 +138,7 @@ def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
 
 
 def estimates(found: Sequence[Outcome]) -> Table:
-    """What was said of the error, and what is true."""
+    """Return the table of estimated and true errors."""
     rows = []
     for per_class in LABELS_A_CLASS:
         for drawing in (*DRAWINGS, "both"):
@@ -154,7 +154,7 @@ def estimates(found: Sequence[Outcome]) -> Table:
 
 
 def against_supervised(found: Sequence[Outcome]) -> Table:
-    """How much worse than the labels alone the choice is, on the worst sets."""
+    """Return the table of sets on which the choice is worst compared with supervised learning."""
     rows = []
     for per_class in LABELS_A_CLASS:
         some = [o for o in found if o.task.per_class == per_class]

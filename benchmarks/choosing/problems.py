@@ -1,4 +1,4 @@
-"""Sets, and labels drawn on them."""
+"""Data sets, and draws of labels."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from benchmarks.shared.data import (
 
 UNLABELED = -1
 LABELS_A_CLASS = (1, 3, 10)
-DRAWINGS = ("equal", "random")  # as many labels of every class, or of the rows as they come
+DRAWINGS = ("equal", "random")  # equal numbers of labels per class, or random rows
 
 
 class Source(NamedTuple):
-    """A set, and whose data it shares: it cannot judge what was fitted to its kin."""
+    """Data set, and its origin; constants for it must not be fitted to sets of the same origin."""
 
     load: Callable[[], Data]
     kin: str
 
 
 def _grouped(load: Callable[[], Data], first: int) -> Callable[[], Data]:
-    """Two classes of many: the first ones against the rest."""
+    """Group the classes of a set into two: the first ones against the others."""
 
     def loaded() -> Data:
         data = load()
@@ -45,7 +45,7 @@ def _grouped(load: Callable[[], Data], first: int) -> Callable[[], Data]:
 
 
 def _some(load: Callable[[], Data], classes: tuple[int, ...]) -> Callable[[], Data]:
-    """Some classes of many."""
+    """Select some classes of a set."""
 
     def loaded() -> Data:
         data = load()
@@ -55,7 +55,7 @@ def _some(load: Callable[[], Data], classes: tuple[int, ...]) -> Callable[[], Da
     return loaded
 
 
-# The issue's ten come first; the others are for the constants, which want many kinds of sets.
+# The first ten are reported; the others are for the constants, which need many kinds of sets.
 SOURCES: Mapping[str, Source] = {
     "g50c": Source(load_g50c, "g50c"),
     "pcmac": Source(load_pcmac, "pcmac"),
@@ -81,7 +81,7 @@ SOURCES: Mapping[str, Source] = {
 
 @dataclass(frozen=True)
 class Task:
-    """One draw of labels on one draw of points."""
+    """Draw of labels on a draw of points."""
 
     source: str
     per_class: int
@@ -91,14 +91,14 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Its points, truth and labels."""
+    """Points, true classes and labels of a task."""
 
     data: Data
     y: NDArray[np.int64]
 
 
 def tasks(source: str, n_draws: int, first: int = 0) -> list[Task]:
-    """All of a set. Of one label a class drawn at random nothing else comes but equal numbers."""
+    """Return all tasks of a set; with one label per class, random draws have equal numbers too."""
     return [
         Task(source, per_class, drawing, draw)
         for draw in range(first, first + n_draws)
@@ -109,7 +109,7 @@ def tasks(source: str, n_draws: int, first: int = 0) -> list[Task]:
 
 
 def draw(data: Data, task: Task, size: int, seed: int) -> Drawn:
-    """Points and labels of a task; at least one label of every class."""
+    """Draw the points and labels of a task, with at least one label of each class."""
     rng = np.random.default_rng([seed, task.draw])
     rows = rng.permutation(len(data.y))[:size]
     data = Data(data.X[rows], data.y[rows])

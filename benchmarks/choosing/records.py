@@ -1,4 +1,4 @@
-"""The evidence of every candidate on every draw, kept so that rules can be studied without fits."""
+"""Evidence of each candidate on each draw, stored so that rules can be studied without fits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lapwing.model_selection.reproducibility import fit_predictive_check
 
 @dataclass(frozen=True)
 class Row:
-    """A candidate on a draw.
+    """Candidate on a draw.
 
     Attributes
     ----------
@@ -31,13 +31,13 @@ class Row:
     n_left_out : list of int
         Labels of each class.
     shares : list of float
-        Parts of the classes in the answer.
+        Class proportions of the predictions.
     fitted : float
-        Share of the given labels that the answer repeats.
+        Fraction of the given labels with the same prediction.
     contradiction : float
-        What the labels alone say against the answer.
+        Evidence of the labels against the predictions.
     error : float
-        The true share of wrong answers on the unlabelled points.
+        True error on the unlabelled points.
     seconds : float
     """
 
@@ -67,9 +67,9 @@ class Record:
 
 
 def read(path: Path) -> list[Record]:
-    """Records that a file holds; none if there is no file.
+    """Read the records in a file; none if there is no file.
 
-    Those of earlier versions that lack what is asked today are measured again.
+    Records of earlier versions with missing fields are dropped and measured again.
     """
     asked = {field.name for field in fields(Row)}
     return [
@@ -82,7 +82,7 @@ def read(path: Path) -> list[Record]:
 def gather(
     source: str, folder: Path, *, n_draws: int, size: int, seed: int, first: int = 0
 ) -> list[Record]:
-    """Records of a set; those that an earlier run has left are taken from its file."""
+    """Return the records of a set, with those of earlier runs read from its file."""
     path = folder / f"{source} {size} {seed}.jsonl"
     known = {record.task: record for record in read(path)}
     wanted = tasks(source, n_draws, first)
@@ -98,13 +98,13 @@ def gather(
 
 
 def of_other_sizes(folder: Path, size: int) -> list[Record]:
-    """Records that runs with other numbers of points have left: they take part in the constants."""
+    """Return the records of runs with other numbers of points, which are used for constants."""
     paths = sorted(folder.glob("*.jsonl"))
     return [record for path in paths if path.stem.split()[-2] != str(size) for record in read(path)]
 
 
 def measured(data: Data, task: Task, size: int, seed: int) -> Record:
-    """Try all candidates as `compare` does, and count their errors."""
+    """Fit all candidates like `compare`, and compute their errors."""
     drawn = draw(data, task, size, seed)
     return Record(task, tuple(_rows(drawn, Effort(n_draws=5, max_left_out=16, seed=task.draw))))
 

@@ -1,4 +1,4 @@
-"""What `compare` chooses and says of each draw, by constants that were fitted to other sets."""
+"""Choice and estimates of `compare` for each draw, with constants fitted to other sets."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from lapwing.model_selection.evidence import (
     posterior,
 )
 
-_ROUNDS = 3  # of choosing and fitting to what was chosen
-_BOUNDS = (0.003, 0.99)  # of an error: a beta distribution has no mass at 0 and 1
+_ROUNDS = 3  # of choosing and fitting constants to the choices
+_BOUNDS = (0.003, 0.99)  # bounds of errors, as a beta distribution has no mass at 0 and 1
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was chosen on a draw, what was said of it, and what is true.
+    """Choice on a draw, with estimated and true errors.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Outcome:
         True error of the chosen candidate.
     estimate, low, high : float
     supervised : float
-        True error of the labels alone.
+        True error of supervised learning.
     """
 
     task: Task
@@ -56,29 +56,29 @@ class Outcome:
 
 
 def ordered(record: Record, constants: Constants) -> list[tuple[Row, Evidence]]:
-    """As `compare` orders them."""
+    """Return the rows with their evidence in the order of `compare`."""
     rows = {row.name: row for row in record.rows}
     table = in_order([_evidence(row, constants) for row in record.rows], record.n_classes)
     return [(rows[evidence.name], evidence) for evidence in table]
 
 
 def chosen(record: Record, constants: Constants) -> Row:
-    """As `compare` chooses."""
+    """Return the choice of `compare`."""
     return ordered(record, constants)[0][0]
 
 
 def family(row: Row) -> str:
-    """What tables call a candidate, whichever kernel it has."""
+    """Return the name of a candidate in tables, for any kernel."""
     return "SVM" if row.assumption == LABELS_ALONE else row.name.partition("(")[0]
 
 
 def supervised(record: Record) -> Row:
-    """The row of the labels alone."""
+    """Return the row of supervised learning."""
     return next(row for row in record.rows if row.assumption == LABELS_ALONE)
 
 
 def larger_of_both(record: Record) -> Row:
-    """The rule of the prototype: the larger of reproducibility and leave-one-out."""
+    """Choose by the rule of the prototype: the larger of reproducibility and leave-one-out."""
 
     def size(row: Row) -> tuple[float, float]:
         left_out = sum(row.n_left_out)
@@ -89,7 +89,7 @@ def larger_of_both(record: Record) -> Row:
 
 
 def fitted(records: Sequence[Record]) -> Constants:
-    """The constants of the largest likelihood; a set counts as much as any, however often drawn."""
+    """Fit the constants by maximum likelihood; all sets have equal weight."""
     times = Counter(_cell(record.task) for record in records)
     weights = np.array([1 / times[_cell(record.task)] for record in records])
     constants = CONSTANTS
@@ -100,14 +100,14 @@ def fitted(records: Sequence[Record]) -> Constants:
 
 
 def outcomes(records: Sequence[Record], more: Sequence[Record] = ()) -> list[Outcome]:
-    """Each set judged with constants that no set of its kin has had a part in.
+    """Apply `compare` to each set with constants fitted to sets of other origin.
 
     Parameters
     ----------
     records : sequence of Record
-        What is judged.
+        Records to evaluate.
     more : sequence of Record
-        Of other numbers of points: they take part in the constants.
+        Records with other numbers of points, used for the constants only.
     """
     found = []
     for kin in sorted({SOURCES[record.task.source].kin for record in records}):
@@ -162,7 +162,7 @@ def _evidence(row: Row, constants: Constants) -> Evidence:
 
 
 def _likeliest(rows: Sequence[Row], weights: np.ndarray, start: Constants) -> Constants:
-    """The reproducibility's slope is left as it is, see `lapwing.model_selection.evidence`."""
+    """Fit the constants, except the slope of reproducibility (`model_selection.evidence`)."""
     errors = np.clip([row.error for row in rows], *_BOUNDS)
 
     def constants(parameters: np.ndarray) -> Constants:
@@ -189,11 +189,11 @@ def _posterior(row: Row, constants: Constants) -> tuple[float, float]:
 
 
 def _of_what_changes(row: Row) -> float:
-    """What the estimate takes of it: nothing, of an answer that is not to be chosen."""
+    """Return the reproducibility for the estimate; NaN for predictions with an objection."""
     return math.nan if row.objection else row.reproducibility
 
 
 def mean_over_sets(values: Sequence[float], tasks: Sequence[Task]) -> float:
-    """Mean of the means of the sets."""
+    """Return the mean over sets of the means over draws."""
     sets = np.array([task.source for task in tasks])
     return float(np.mean([np.mean(np.asarray(values)[sets == name]) for name in np.unique(sets)]))

@@ -1,8 +1,8 @@
 """Estimators for clusters on worker processes of this machine: time by stage, memory, traffic.
 
-Points of ten classes are made on the workers. Every line is a fit in a cluster of its own, beside
-what the formulas of `lapwing.dask` forecast and, with --local, the fit in memory of the same points
-in a process of its own. --plan prints the forecast alone.
+Points of ten classes are generated on the workers. Each line is a fit in a separate cluster, with
+the forecast of `lapwing.dask` and, with --local, a fit to the same points in memory in a separate
+process. --plan prints the forecast only.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ METHODS = ("anchors", "eigenfunctions", "landmarks", "s3vc")
 
 @dataclass(frozen=True)
 class Use:
-    """What one fit took.
+    """Time, memory and traffic of a fit.
 
     Attributes
     ----------
     method : str
     kind : str
-        Of points.
+        Kind of points.
     n_points : int
     seconds : float
     processor_seconds : float
-        Of client, scheduler and workers together: what a busy machine does not change.
+        Sum over client, scheduler and workers, which does not depend on the load of the machine.
     stages : dict of str to float
-        Seconds by stage, as the fit logs them.
+        Seconds by stage, from the log of the fit.
     client_bytes : int
-        Peak resident size of the client's process, scheduler included.
+        Peak resident size of the client process, including the scheduler.
     worker_bytes : int
-        Largest peak of the resident size of a worker's process.
+        Largest peak of the resident sizes of worker processes.
     bare_bytes : int
-        Resident size of a worker that has the library and no points.
+        Resident size of a worker with the library and without points.
     busiest : float
-        Share of the busiest worker in the processor seconds of all workers.
+        Fraction of the processor seconds of all workers that the busiest one used.
     peaks : dict of str to int
         Largest resident size of a worker by stage, sampled.
     moved : dict of str to int
         Bytes between workers by stage.
     error : float
-        Of `transduction_`, in %.
+        Error of `transduction_` in %.
     planned : dict of str to (float, float), or None
-        Bytes of a worker and bytes moved by stage, as forecast; None for methods without a graph.
+        Forecast bytes of a worker and bytes moved by stage; None for methods without a graph.
     local : tuple of (float, float), or None
         Processor seconds and error in % of the fit in memory.
     """
@@ -86,7 +86,7 @@ class Use:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of the command."""
     parser.add_argument("--points", type=int, nargs="+", default=[100_000, 300_000, 1_000_000])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--kind", choices=[*KINDS, "images"], default="sheets", help="Of points.")
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     if arguments.plan:
         n, d, workers = (int(float(part)) for part in arguments.plan.split(":"))
         dimensions = 3.0 if arguments.dimensions is None else arguments.dimensions
@@ -160,7 +160,7 @@ def _cells(use: Use) -> list[str]:
 
 
 def _beside_plan(use: Use) -> list[list[str]]:
-    """Cells of each stage: what was measured, and what was forecast."""
+    """Return the table cells of each stage, measured and forecast."""
     assert use.planned is not None
     rows = []
     for stage, (held, moved) in use.planned.items():
@@ -190,7 +190,7 @@ def _forecast(plan: Plan) -> Table:
 
 
 def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
-    """One fit in a cluster of its own."""
+    """Measure a fit in a separate cluster."""
     import dask
     from distributed import Client, LocalCluster, wait
 
@@ -243,20 +243,20 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
 
 
 def _planned(kind: str, n: int, d: int, n_workers: int) -> dict[str, tuple[float, float]]:
-    """Forecast bytes of a worker and bytes moved by stage."""
+    """Forecast the bytes of a worker and the bytes moved by stage."""
     plan = Plan(n, d, n_workers, dimensions=dimensions(kind, n, n_workers))
     return {stage.name: (stage.held, stage.moved) for stage in plan.stages()}
 
 
 def _labelled(truth: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of the first points of each class."""
+    """Return the rows of the first points of each class."""
     return np.sort(
         np.concatenate([np.flatnonzero(truth == c)[:LABELS_A_CLASS] for c in np.unique(truth)])
     )
 
 
 def _in_process(task: Callable[..., T], *arguments: Any) -> T:
-    """Run in a process of its own, whose processor time and memory are its own."""
+    """Run a task in a separate process, to measure its processor time and memory."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(task, *arguments).result()
 
@@ -295,7 +295,7 @@ def _as_bytes(block: NDArray[Any]) -> NDArray[np.int8]:
 
 
 def _warm() -> None:
-    """What a worker loads with its first task is no part of a fit."""
+    """Import the modules of the first tasks, which are not part of a fit."""
     import lapwing.dask  # noqa: F401
 
 

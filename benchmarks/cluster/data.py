@@ -15,11 +15,11 @@ from lapwing.dask._plan import count_of_blocks
 N_FEATURES, N_CLASSES = 64, 10
 CHUNK = 50_000
 N_TERMS, WORDS = 50_000, 50  # of documents
-_TOPIC = 0.3  # share of the words of a document that are of its class
+_TOPIC = 0.3  # fraction of the words of a document that are specific to its class
 
 
 def sheets(start: int, n: int) -> NDArray[np.float32]:
-    """Points of the classes in turn, each on a curved sheet of three dimensions."""
+    """Generate points of the classes in turn, each on a curved three-dimensional sheet."""
     rng, fixed = np.random.default_rng(start // CHUNK + 1), np.random.default_rng(0)
     centers = 3 * fixed.standard_normal((N_CLASSES, N_FEATURES)) / np.sqrt(N_FEATURES)
     planes = fixed.standard_normal((N_CLASSES, 6, N_FEATURES)) / np.sqrt(N_FEATURES)
@@ -32,18 +32,18 @@ def sheets(start: int, n: int) -> NDArray[np.float32]:
 
 
 def blobs(start: int, n: int) -> NDArray[np.float32]:
-    """Points of the classes in turn, each in a ball that fills all directions."""
+    """Generate points of the classes in turn, each in a ball of full dimension."""
     rng, fixed = np.random.default_rng(start // CHUNK + 1), np.random.default_rng(0)
     centers = fixed.standard_normal((N_CLASSES, N_FEATURES), dtype=np.float32)
     return centers[classes(start, n)] + rng.standard_normal((n, N_FEATURES), dtype=np.float32)
 
 
 def documents(start: int, n: int) -> Any:
-    """Counts of words by Zipf's law: of two classes in turn, each with words of its own."""
+    """Generate word counts by Zipf's law for two classes in turn, each with specific words."""
     rng = np.random.default_rng(start // CHUNK + 1)
     law = 1.0 / np.arange(1, N_TERMS + 1)
     words = np.searchsorted(np.cumsum(law / law.sum()), rng.uniform(size=(n, WORDS)))
-    # A word of a topic is the one of the same rank in the half of the words that the class has.
+    # A specific word is the one of the same rank in the half of the words of the class.
     topic = rng.uniform(size=words.shape) < _TOPIC
     words = np.where(topic, words // 2 * 2 + (classes(start, n) % 2)[:, None], words)
     rows = np.repeat(np.arange(n), WORDS)
@@ -53,7 +53,7 @@ def documents(start: int, n: int) -> Any:
 
 
 def classes(start: int, n: int) -> NDArray[np.int64]:
-    """The class of each point."""
+    """Return the class of each point."""
     return (start + np.arange(n)) % N_CLASSES
 
 
@@ -62,12 +62,12 @@ KINDS: dict[str, Callable[[int, int], Any]] = {
     "blobs": blobs,
     "documents": documents,
 }
-"""By name: points from the first number on."""
+"""Functions by kind, which generate points from a first number on."""
 
 
 def points(kind: str, n: int) -> tuple[Any, NDArray[np.int64]]:
-    """Make n points, in memory, and their classes."""
-    if kind == "images":  # whose principal components are those of all
+    """Generate n points, in memory, and their classes."""
+    if kind == "images":  # generated at once, as their principal components are those of all
         return images(n)
     parts = [KINDS[kind](start, min(CHUNK, n - start)) for start in range(0, n, CHUNK)]
     X = sp.vstack(parts, format="csr") if kind == "documents" else np.concatenate(parts)
@@ -75,7 +75,7 @@ def points(kind: str, n: int) -> tuple[Any, NDArray[np.int64]]:
 
 
 def points_on_workers(kind: str, n: int) -> tuple[Any, NDArray[np.int64]]:
-    """Make n points as a Dask array, each chunk on a worker, and their classes."""
+    """Generate n points as a Dask array, with chunks on the workers, and their classes."""
     import dask
     import dask.array as da
 
@@ -92,12 +92,12 @@ def points_on_workers(kind: str, n: int) -> tuple[Any, NDArray[np.int64]]:
 
 
 def truth_of(kind: str, n: int) -> NDArray[np.int64]:
-    """Classes of n points."""
+    """Return the classes of n points."""
     return classes(0, n) % (2 if kind == "documents" else N_CLASSES)
 
 
 def dimensions(kind: str, n: int, n_workers: int) -> float:
-    """Dimensions that the classes fill; 0 if whole classes fit into the blocks."""
+    """Return the dimension of the classes; 0 if whole classes fit into the blocks."""
     n_blocks = count_of_blocks(n, 4 * N_FEATURES, n_workers)
     if kind != "images" and N_CLASSES % n_blocks == 0:
         return 0.0

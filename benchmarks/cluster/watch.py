@@ -16,7 +16,7 @@ from distributed import WorkerPlugin
 
 _PERIOD = 0.02  # seconds between two samples
 _NAME = "lapwing-watch"
-# Modules of the tasks of a stage; names of keys have no underscore at their beginning.
+# Modules of the tasks of a stage; names of keys have no leading underscore.
 _STAGES = {
     "read": ("_data",),
     "placement": ("_placement",),
@@ -28,20 +28,20 @@ _STAGES = {
     "s3vc": ("_low_density",),
     "answers": ("_engine", "_base", "_row_blocks"),
 }
-# Tasks of the way back: eigenvectors, made by the first, leave their blocks only there.
+# Tasks that restore the user's order, the first of which assembles eigenvectors.
 _BACK = ("with_known", "between", "in_place")
-_PRODUCTS = ("packed", "multiplied")  # of halos, in the products of the eigenpairs
-# Tasks of the kernel's width; and constants, the largest of which are the landmarks.
+_PRODUCTS = ("packed", "multiplied")  # products with halos, for eigenpairs
+# Tasks of the kernel width, and constants, of which the landmarks are the largest.
 _FEATURES = ("squares_around", "same")
 
 
 class Watch(WorkerPlugin):
-    """Sample the resident size of a worker, by the task that it runs."""
+    """Plugin that samples the resident size of a worker, by the running task."""
 
     name: ClassVar[str] = _NAME
 
     def setup(self, worker: Any) -> None:
-        """Start to sample."""
+        """Start sampling."""
         self.first = resident_bytes()
         self.peaks: dict[str, int] = defaultdict(int)
         self._worker, self._stop = worker, threading.Event()
@@ -49,7 +49,7 @@ class Watch(WorkerPlugin):
         self._thread.start()
 
     def teardown(self, worker: Any) -> None:
-        """Stop."""
+        """Stop sampling."""
         self._stop.set()
         self._thread.join()
 
@@ -69,7 +69,7 @@ def resident_bytes() -> int:
 
 
 def watch(client: Any) -> int:
-    """Watch all workers; return the resident size of one that has the library and no points."""
+    """Watch all workers; return the resident size of one with the library, without points."""
     client.register_plugin(Watch())
     return max(client.run(_first).values())
 
@@ -84,7 +84,7 @@ def peaks(client: Any) -> dict[str, int]:
 
 
 def traffic(client: Any) -> dict[str, int]:
-    """Return the bytes that workers received of one another, by stage."""
+    """Return the bytes that workers received from each other, by stage."""
     merged: dict[str, int] = defaultdict(int)
     for found in client.run(_received).values():
         for stage, sizes in by_stage(found):
@@ -93,7 +93,7 @@ def traffic(client: Any) -> dict[str, int]:
 
 
 def by_stage(found: Mapping[str, int]) -> Iterable[tuple[str, list[int]]]:
-    """Return numbers by name of task as lists by stage."""
+    """Group numbers by task name into lists by stage."""
     stages: dict[str, list[int]] = defaultdict(list)
     for name, size in found.items():
         stages[stage_of(name)].append(size)
@@ -101,7 +101,7 @@ def by_stage(found: Mapping[str, int]) -> Iterable[tuple[str, list[int]]]:
 
 
 def stage_of(task: str) -> str:
-    """Return the stage of a task by its name."""
+    """Return the stage of a task name."""
     if task in _BACK:
         return "back"
     if task in _PRODUCTS:

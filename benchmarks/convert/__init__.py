@@ -1,1 +1,1 @@
-"""From the papers' public files to the archives that the benchmarks read."""
+"""Conversion of the papers' public files to the archives of the benchmarks."""

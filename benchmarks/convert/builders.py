@@ -1,6 +1,7 @@
-"""The arrays of each archive, made from its public files.
+"""Conversion of public files to the arrays of each archive.
 
-A builder gets the record of its set and the files, a list for each name in `Download.files`.
+The arguments of a builder are the record of its set and a list of files for each name in
+`Download.files`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ FACE_SIZE, OBJECT_SIZE, OBJECT_BLOCK = 19, 128, 4
 
 
 def from_matlab(record: SetRecord, files: Files) -> dict[str, Any]:
-    """X, y and idxLabs, which counts from 1; the splits may be in files of their own."""
+    """Read X, y and idxLabs, which counts from 1; splits may be in separate files."""
     (data,), *others = files
     found = read_matlab(data, "X", "y")
     arrays = _points(found["X"], record) | {"y": _labels(found["y"], data)}
@@ -41,7 +42,7 @@ def from_matlab(record: SetRecord, files: Files) -> dict[str, Any]:
 
 
 def from_idx(record: SetRecord, files: Files) -> dict[str, Any]:
-    """Images and labels of the training part, images and labels of the test part."""
+    """Read images and labels of the training part, and of the test part."""
     images, labels, test_images, test_labels = (read_idx(path) for (path,) in files)
     X = [part.reshape(len(part), -1) for part in (images, test_images)]
     return {
@@ -52,7 +53,7 @@ def from_idx(record: SetRecord, files: Files) -> dict[str, Any]:
 
 
 def from_zip_code(record: SetRecord, files: Files) -> dict[str, Any]:
-    """A line a digit: its label, then its pixels."""
+    """Read lines with the label and the pixels of a digit."""
     parts = [read_numbers(path) for (path,) in files]
     table = np.concatenate(parts)
     y = _labels(table[:, 0], files[0][0])
@@ -60,7 +61,7 @@ def from_zip_code(record: SetRecord, files: Files) -> dict[str, Any]:
 
 
 def from_libsvm(record: SetRecord, files: Files) -> dict[str, Any]:
-    """Training and test part; classes may be counted from 1 there."""
+    """Read training and test part; classes may be counted from 1."""
     parts = [read_libsvm(path, record.n_features) for (path,) in files]
     X, y = (np.concatenate(column) for column in zip(*parts, strict=True))
     n_train = np.int64(len(parts[0][1]))
@@ -68,13 +69,13 @@ def from_libsvm(record: SetRecord, files: Files) -> dict[str, Any]:
 
 
 def from_object_images(record: SetRecord, files: Files) -> dict[str, Any]:
-    """``obj3__14.png`` is view 14 of object 3. Pixels are the means of blocks of 4 x 4."""
+    """Read images and average blocks of 4 x 4; ``obj3__14.png`` is view 14 of object 3."""
     views = sorted((*map(int, re.findall(r"\d+", path.name)[:2]), path) for path in files[0])
     images = read_images([path for *_, path in views], OBJECT_SIZE)
     n, size = len(images), OBJECT_SIZE // OBJECT_BLOCK
     blocks = images.reshape(n, size, OBJECT_BLOCK, size, OBJECT_BLOCK)
     return {
-        # The sums, which are whole numbers.
+        # Sums, as they are integers.
         "X": blocks.sum(axis=(2, 4), dtype=np.uint16).reshape(n, -1),
         "x_scale": np.float64(1 / (255 * OBJECT_BLOCK**2)),
         "y": np.array([number - 1 for number, *_ in views], dtype=np.int16),
@@ -82,7 +83,7 @@ def from_object_images(record: SetRecord, files: Files) -> dict[str, Any]:
 
 
 def from_face_images(record: SetRecord, files: Files) -> dict[str, Any]:
-    """Faces and non-faces of the training part, then of the test part."""
+    """Read faces and non-faces of the training part, and of the test part."""
     parts = [read_images(sorted(paths), FACE_SIZE).reshape(len(paths), -1) for paths in files]
     counts = [len(part) for part in parts]
     return {
@@ -93,7 +94,7 @@ def from_face_images(record: SetRecord, files: Files) -> dict[str, Any]:
 
 
 def label_sets(files: Files) -> dict[str, Any]:
-    """Sets of labelled points, one behind the other."""
+    """Read sets of labelled points, and concatenate them."""
     sets = read_permutations(files[0][0])
     return {
         "idx": np.concatenate(sets).astype(np.int32),
@@ -112,7 +113,7 @@ BUILDERS: dict[str, Callable[[SetRecord, Files], dict[str, Any]]] = {
 
 
 def _points(X: Any, record: SetRecord) -> dict[str, Any]:
-    """float32, which the figures of docs/measured were measured with."""
+    """Convert points to float32, with which the results of docs/measured were measured."""
     if not record.sparse:
         dense = X.toarray() if sp.issparse(X) else np.asarray(X)
         return {"X": dense.astype(np.float32)}
@@ -127,7 +128,7 @@ def _points(X: Any, record: SetRecord) -> dict[str, Any]:
 
 
 def _thousandths(X: NDArray[np.float64]) -> dict[str, Any]:
-    """Whole numbers where all values are whole or have three decimals, as published."""
+    """Convert to integers if all values are integers or have three decimals, as published."""
     if np.array_equal(X, np.rint(X)) and X.min() >= 0 and X.max() <= 255:
         return {"X": X.astype(np.uint8)}
     scaled = np.rint(1000 * X)

@@ -1,7 +1,7 @@
-"""Turn the papers' public files into the archives that the benchmarks read.
+"""Convert the papers' public files to the archives of the benchmarks.
 
-Files are known by their names, folders are searched. Every archive whose files are all there is
-written to the output folder after a check that it is the set.
+Files are identified by name, and folders are searched. Each archive with all files present is
+checked and written to the output folder.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Match:
     archive : Archive
     download : Download
     files : sequence of sequences of Path
-        For each of its names; empty where there is no such file.
+        Files for each name of the download; empty if there are none.
     """
 
     archive: Archive
@@ -51,13 +51,13 @@ class Match:
 
     @property
     def missing(self) -> list[str]:
-        """Names that no file has."""
+        """Names without a file."""
         pairs = zip(self.download.files, self.files, strict=True)
         return [name for name, paths in pairs if not paths]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks convert``."""
+    """Add the options of ``python -m benchmarks convert``."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = how_to_get_all()
     parser.add_argument(
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write what can be made; the exit status is 1 if nothing was, or something was not."""
+    """Write all possible archives; return the exit status, 1 if there were none or errors."""
     folder = output_folder(arguments.output)
     paths = list_files(arguments.sources)
     matches = [match for archive in ARCHIVES if (match := best_match(archive, paths))]
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def output_folder(chosen: Path | None) -> Path:
-    """The folder to write to, made if need be."""
+    """Return the output folder, and create it if necessary."""
     named = os.environ.get(HOME_VARIABLE)
     if chosen is None and not named:
         raise DataError(
@@ -107,7 +107,7 @@ def output_folder(chosen: Path | None) -> Path:
 
 
 def list_files(sources: Sequence[Path]) -> list[Path]:
-    """The files, and those in the folders, each once."""
+    """List the files, and those in folders, without duplicates."""
     found: dict[Path, None] = {}
     for source in sources:
         if not source.exists():
@@ -118,14 +118,14 @@ def list_files(sources: Sequence[Path]) -> list[Path]:
 
 
 def best_match(archive: Archive, paths: Sequence[Path]) -> Match | None:
-    """The first download whose files are all there, else one with some; None without any."""
+    """Return the first download with all files present, or else one with some; None without."""
     matches = [match_files(archive, download, paths) for download in archive.downloads]
     some = [match for match in matches if any(match.files)]
     return next((match for match in some if not match.missing), some[0] if some else None)
 
 
 def match_files(archive: Archive, download: Download, paths: Sequence[Path]) -> Match:
-    """Files by name; upper and lower case and an ending of compression make no difference."""
+    """Match files by name, ignoring case and endings of compression."""
     plain = {path: _plain_name(path) for path in paths}
     files = [
         [path for path, name in plain.items() if name.match(pattern.lower())]
@@ -140,7 +140,7 @@ def _plain_name(path: Path) -> PurePosixPath:
 
 
 def convert(match: Match, folder: Path) -> bool:
-    """Write an archive, or say why not."""
+    """Write an archive, or print the reason if this fails."""
     file = match.archive.file
     try:
         arrays = build(match)
@@ -153,7 +153,7 @@ def convert(match: Match, folder: Path) -> bool:
 
 
 def build(match: Match) -> Mapping[str, Any]:
-    """The arrays of an archive, checked."""
+    """Build and check the arrays of an archive."""
     if match.missing:
         there = next(paths[0].name for paths in match.files if paths)
         raise DataError(f"{there} is there, but not {', '.join(match.missing)}.")
@@ -177,15 +177,15 @@ def _built(match: Match, source: Path) -> Mapping[str, Any]:
     record = RECORD_OF_FILE[match.archive.file]
     try:
         return BUILDERS[match.download.format](record, match.files)
-    # Files that can be read and do not fit together: rows of other lengths, for example.
+    # Files that can be read but do not match, such as rows of different lengths.
     except (ValueError, TypeError) as error:
         raise DataError(f"{source} is not the data set {record.name}: {error}.") from error
 
 
 def write_archive(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Whole or not at all: what is there stays until the new archive is complete."""
+    """Write an archive atomically: an existing one is kept until the new one is complete."""
     try:
-        # Beside its place, for a file is moved at once only within a file system.
+        # In the same folder, as renaming is atomic only within a file system.
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             partial = Path(folder) / path.name
             np.savez_compressed(partial, **arrays)

@@ -1,4 +1,4 @@
-"""Readers of the public files, by format. Whatever is wrong with a file is told by its name."""
+"""Readers of the public files, by format. Errors name the file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _IDX_BYTES = 8  # type code of unsigned bytes
 
 @contextmanager
 def reading(path: Path, what: str) -> Iterator[None]:
-    """Say which file is to blame when something in the block fails."""
+    """Convert errors in the block to errors that name the file."""
     try:
         yield
     except DataError:
         raise
-    # Libraries for files raise all kinds: their own, and those of zlib, struct and pickle.
+    # Libraries raise errors of their own, and those of zlib, struct and pickle.
     except Exception as error:
         raise DataError(
             f"{path} cannot be read as {what} ({error or type(error).__name__}). It may be damaged "
@@ -40,13 +40,13 @@ def reading(path: Path, what: str) -> Iterator[None]:
 
 
 def open_plain(path: Path) -> BinaryIO:
-    """A file, decompressed if its name says that it is compressed."""
+    """Open a file, decompressed according to its name."""
     stream: BinaryIO = COMPRESSED.get(path.suffix.lower(), Path.open)(path, "rb")
     return stream
 
 
 def read_matlab(path: Path, *names: str) -> dict[str, Any]:
-    """Variables of a MATLAB file, up to format 7."""
+    """Read variables of a MATLAB file, up to format 7."""
     with reading(path, "a MATLAB file"), open_plain(path) as file:
         found = scipy.io.loadmat(io.BytesIO(file.read()))
     missing = [name for name in names if name not in found]
@@ -57,7 +57,7 @@ def read_matlab(path: Path, *names: str) -> dict[str, Any]:
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """An array of bytes in the IDX format: two zeros, the type, the shape, the values."""
+    """Read an array of bytes in the IDX format: two zeros, type, shape, values."""
     with reading(path, "an IDX file"), open_plain(path) as file:
         content = file.read()
         zeros, kind, n_axes = int.from_bytes(content[:2]), content[2], content[3]
@@ -71,13 +71,13 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
 
 def read_numbers(path: Path) -> NDArray[np.float64]:
-    """Lines of numbers with blanks between them."""
+    """Read lines of numbers separated by blanks."""
     with reading(path, "lines of numbers"), open_plain(path) as file:
         return np.loadtxt(file, ndmin=2)
 
 
 def read_libsvm(path: Path, n_features: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Dense points and labels of a file in LIBSVM's (svmlight's) format, columns from 1."""
+    """Read dense points and labels in LIBSVM's (svmlight's) format, with columns from 1."""
     with reading(path, "a LIBSVM file"), open_plain(path) as file:
         X, y = sklearn.datasets.load_svmlight_file(
             file, n_features=n_features, zero_based=False, dtype=np.float64
@@ -86,7 +86,7 @@ def read_libsvm(path: Path, n_features: int) -> tuple[NDArray[Any], NDArray[np.f
 
 
 def read_images(paths: Sequence[Path], size: int) -> NDArray[np.uint8]:
-    """Grey square images as (n, size, size)."""
+    """Read square grey images as (n, size, size)."""
     try:
         import PIL.Image  # beside matplotlib, which draws the figures
     except ImportError as error:
@@ -103,7 +103,7 @@ def read_images(paths: Sequence[Path], size: int) -> NDArray[np.uint8]:
 
 
 def read_permutations(path: Path) -> list[NDArray[np.int64]]:
-    """The arrays in the array of objects ``perm`` of an NPZ file."""
+    """Read the arrays in the object array ``perm`` of an NPZ file."""
     with reading(path, "an NPZ file with the array perm"), zipfile.ZipFile(path) as archive:
         with archive.open("perm.npy") as file:
             version = np.lib.format.read_magic(file)
@@ -116,7 +116,7 @@ def read_permutations(path: Path) -> list[NDArray[np.int64]]:
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """NumPy stores objects as a pickle, which may run anything: only arrays are let through."""
+    """Unpickler for NumPy's object arrays that allows arrays only, as pickles can run code."""
 
     ALLOWED = frozenset(
         {

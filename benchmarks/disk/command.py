@@ -1,10 +1,9 @@
 """Fits to points on disk under a hard limit of memory: time, peak, and passes over the file.
 
-Curved sheets of three dimensions in 64 are written to a .npy file in blocks, and every method is
-fitted in a process of its own. A guard looks at its resident memory fifty times a second and ends
-it beyond the limit, as a container would; what the system grants beyond (address space, cached
-files) is not counted. The bytes that the process has read are counted by the system: over the size
-of the file they are passes.
+Curved three-dimensional sheets in 64 dimensions are written to a .npy file in blocks, and each
+method is fitted in a separate process. A guard checks its resident memory fifty times a second and
+ends it above the limit, like a container; address space and cached files are not counted. The
+number of passes is the number of bytes read, as counted by the system, over the size of the file.
 """
 
 from __future__ import annotations
@@ -35,23 +34,23 @@ METHODS = ("eigenfunctions", "anchors", "s3vc", "laprls", "laperls")
 
 @dataclass(frozen=True)
 class DiskUse:
-    """What one fit and prediction took.
+    """Time, memory and passes of a fit and a prediction.
 
     Attributes
     ----------
     method : str
     n_points : int
     limit_bytes : int
-        Of resident memory.
+        Limit of resident memory.
     fit_seconds, predict_seconds : float
     fit_cpu_seconds : float
-        Of all threads: what the fit would take alone on one core.
+        Sum over all threads, the time on one core.
     peak_bytes : int
         Largest resident size.
     fit_passes, predict_passes : float
-        Bytes read by the bytes of the file.
+        Bytes read over the size of the file.
     error : float
-        Of the predictions, in %.
+        Error of the predictions in %.
     """
 
     method: str
@@ -67,7 +66,7 @@ class DiskUse:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks disk``."""
+    """Add the options of ``python -m benchmarks disk``."""
     parser.add_argument("--points", type=float, default=1e6)
     parser.add_argument(
         "--limit", type=float, default=1.2, help="GB of memory that a process may take"
@@ -82,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     n = QUICK_POINTS if arguments.quick else int(arguments.points)
     uses = []
     with tempfile.TemporaryDirectory() as made:
@@ -129,7 +128,7 @@ def _cells(use: DiskUse) -> list[str]:
 
 
 def write_sheets(path: Path, n: int, seed: int = 0) -> None:
-    """Write curved sheets, a class each, as float32; classes follow one another row by row."""
+    """Write curved sheets, one per class, as float32; rows cycle through the classes."""
     rng = np.random.default_rng(seed)
     frames = rng.standard_normal((N_CLASSES, 5, N_FEATURES)) / 4
     places = rng.standard_normal((N_CLASSES, N_FEATURES)) / 4
@@ -147,12 +146,12 @@ def write_sheets(path: Path, n: int, seed: int = 0) -> None:
 
 
 def classes_of(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The true classes of rows of the file."""
+    """Return the true classes of rows of the file."""
     return rows % N_CLASSES
 
 
 def make(method: str, memory: str | None) -> Any:
-    """The estimator of a method."""
+    """Create the estimator of a method."""
     from lapwing import (
         S3VC,
         AnchorGraphClassifier,
@@ -174,7 +173,7 @@ def make(method: str, memory: str | None) -> Any:
 
 
 def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
-    """Fit and predict in this process, which is limited first."""
+    """Fit and predict in this process, after setting the limit."""
     import warnings
 
     import lapwing  # noqa: F401 - a library's own reading is none of the fit's
@@ -214,7 +213,7 @@ def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
 
 
 def guard(limit: int) -> None:
-    """End this process when its resident memory exceeds the limit, and let forecasts know it."""
+    """End this process when its resident memory exceeds the limit, and set it for forecasts."""
     os.environ["LAPWING_MEMORY_LIMIT"] = str(limit - resident_bytes("VmRSS"))
 
     def watch() -> None:
