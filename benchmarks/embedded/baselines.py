@@ -29,14 +29,14 @@ RATIOS = (1e-2, 1e2)  # of gamma_I to gamma_A
 
 
 def choose_anchors(X: Any, counts: Sequence[int] = ANCHORS) -> dict[int, Any]:
-    """Centres of k-means, once a set: they do not depend on the labels."""
+    """Compute k-means centres of a set, which do not depend on the labels."""
     return {count: AnchorGraph(count).weigh(X)[0].points for count in counts}
 
 
 def run_baselines(
     ground: Ground, y: Labels, n_draws: int, anchors: Mapping[int, Any]
 ) -> tuple[dict[str, list[float]], dict[str, Any]]:
-    """Errors on the unlabelled points of the first draws, and the models of the last of them."""
+    """Compute errors on the unlabelled points of the first draws, and models of the last draw."""
     X, found, models = ground.data.X, {}, {}
     draws = ground.draws[:n_draws]
     for name, candidates in _candidates(ground, anchors).items():
@@ -64,7 +64,7 @@ def _fit(make: Callable[[], Any], X: Any, marked: Labels, one: Draw, name: str) 
 def _candidates(
     ground: Ground, chosen: Mapping[int, Any]
 ) -> Mapping[str, Sequence[Callable[[], Any]]]:
-    """What the validation points choose from; a few settings where each is a fit to all points."""
+    """Return the candidates for validation; few, if each is a fit to all points."""
     gamma = paper_gamma(ground.data.X)
     graph = AffinityGraph(ground.affinity)
 
@@ -92,7 +92,7 @@ def _candidates(
 
 
 def predict_seconds(model: Any, X: Any) -> tuple[Labels, float]:
-    """Predictions and the seconds they took."""
+    """Return predictions and their time in seconds."""
     start = time.perf_counter()
     predicted = model.predict(X)
     return predicted, time.perf_counter() - start

@@ -1,9 +1,9 @@
 """The experiments of the embedded-regression paper (Section V), and its scaling.
 
 Prints Tables II to IV with the paper's figures in brackets, MNIST with ten classes, time and peak
-memory against the number of points, and the expectations that a run is judged by; writes the same
-as Markdown, everything measured as JSON, and Figures 1 to 4 as PNG. Data sets that are not at hand
-are skipped, and the run says how to get them.
+memory against the number of points, and whether expectations are met; writes the same as Markdown,
+all measurements as JSON, and Figures 1 to 4 as PNG. Missing data sets are skipped, and the run
+reports how to get them.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from benchmarks.shared.output import say, step, write_results
 
 QUICK_SPLITS, QUICK_SETS = 2, ("usps",)
 SECTIONS = ("small", "large", "digits", "moons", "scaling", "searches")
-DIGITS = ("images", "pixels")  # kinds of points that are made of MNIST
+DIGITS = ("images", "pixels")  # kinds of points generated from MNIST
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks embedded``."""
+    """Add the options of ``python -m benchmarks embedded``."""
     add_run_options(
         parser, f"two moons, and {QUICK_SPLITS} splits of {' and '.join(QUICK_SETS)} of Table II"
     )
@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark; the exit status is 1 if nothing could be run."""
+    """Run the benchmark and return the exit status, 1 if nothing could be run."""
     folder: Path = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
     sections = arguments.tables or (("small", "moons") if arguments.quick else SECTIONS)
@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def small_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
-    """Table II and Figure 2."""
+    """Run Table II and Figure 2."""
     for name in QUICK_SETS if arguments.quick else SMALL_SETS:
         data = shelf.take(SMALL_SETS[name].title, partial(load_ssl, name))
         if data is None:
@@ -139,7 +139,7 @@ def small_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> No
 
 
 def large_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
-    """Tables III and IV, Figures 3 and 4."""
+    """Run Tables III and IV, and Figures 3 and 4."""
     for name in arguments.sources:
         source = SOURCES[name]
         data = shelf.take(", ".join(task.title for task in source.tasks), source.load)
@@ -206,7 +206,7 @@ def _outside(
 
 
 def digits_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
-    """MNIST with ten classes."""
+    """Run MNIST with ten classes."""
     data = shelf.take("MNIST, ten classes", load_mnist)
     if data is None:
         return
@@ -220,13 +220,13 @@ def digits_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> N
 
 
 def moons_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
-    """Figure 1."""
+    """Run Figure 1."""
     with step("Figure 1"):
         found.moons = figures.run_planes(seed=arguments.seed)
 
 
 def scaling_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
-    """Time and memory, a process each."""
+    """Measure time and memory, each in a separate process."""
     for points in arguments.points:
         if _at_hand(points, shelf):
             with step(f"scaling, {points}"):
@@ -234,7 +234,7 @@ def scaling_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> 
 
 
 def searches_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
-    """Searches for neighbours, a process each."""
+    """Measure searches for neighbours, each in a separate process."""
     for points in arguments.search_points:
         for name in SEARCHES if _at_hand(points, shelf) else ():
             with step(f"search, {points}, {name}"):
@@ -242,7 +242,7 @@ def searches_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) ->
 
 
 def _at_hand(points: str, shelf: Shelf) -> bool:
-    """Whether points can be made; loaded only to see that the process that measures can."""
+    """Return whether the data of points are available to the process that measures."""
     kind = points.split(":")[0]
     return kind not in DIGITS or shelf.take(f"points of kind {kind}", load_mnist) is not None
 
@@ -258,7 +258,7 @@ _RUN: dict[str, Callable[[Run, argparse.Namespace, Shelf], None]] = {
 
 
 def draw_figures(found: Run, folder: Path) -> None:
-    """Figures of what ran."""
+    """Draw the figures of the sections that ran."""
     drawn = []
     if found.moons is not None:
         drawn.append(figures.draw_planes(found.moons, folder))

@@ -1,7 +1,7 @@
-"""MNIST, 70,000 points and ten classes: one and five labels a class, class volumes known.
+"""MNIST, 70,000 points and ten classes, with one and five labels per class and known volumes.
 
-The published label sets of Poisson learning, lapwing's defaults, and the volumes of the classes
-brought to their true ones.
+Uses the published label sets of Poisson learning, lapwing's defaults, and class offsets for the
+true volumes.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from lapwing.kernels import scale_gamma
 Array = NDArray[Any]
 LabelSets = Mapping[int, Sequence[NDArray[np.int64]]]
 LABELS = (1, 5)
-N_EV = (DEFAULT_N_EV,)  # 100 give 12.9 and 4.2 % where 50 give 12.9 and 4.0 % (ten label sets)
+N_EV = (DEFAULT_N_EV,)  # errors with 100: 12.9 and 4.2 %, with 50: 12.9 and 4.0 % (ten label sets)
 
 
 @dataclass(frozen=True)
 class DigitsResult:
-    """Errors (%) on the unlabelled points, one a label set.
+    """Errors (%) on the unlabelled points for each label set.
 
     Attributes
     ----------
     n_points : int
     errors : mapping
-        By 'labels n_ev answer' with the answers 'g', 'g prior', 'f' and 'f prior'.
+        By 'labels n_ev answer', where the answer is 'g', 'g prior', 'f' or 'f prior'.
     same : mapping
-        Points (%) that the library's estimator with `class_prior` puts into another class than g
-        with the prior does here, on the first label set.
+        Points (%) for which the library's estimator with `class_prior` and g with the prior here
+        predict different classes, on the first label set.
     """
 
     n_points: int
@@ -55,19 +55,19 @@ class DigitsResult:
 
 
 def read_all_label_sets(y: NDArray[np.int64]) -> LabelSets:
-    """The published label sets, by their number of labels a class."""
+    """Read the published label sets, by the number of labels per class."""
     return {count: read_label_sets(y, count) for count in LABELS}
 
 
 def prepare_digits(data: Data) -> Ground:
-    """lapwing's default graph and landmarks for all 70,000 digits, with enough eigenvectors."""
+    """Compute the default graph and landmarks of all 70,000 digits, with enough eigenvectors."""
     data = Data(data.X / np.float32(255), data.y)
     recipe = Recipe(search_graph(5, data.X, power=2), max(N_EV), scale_gamma(data.X), N_LANDMARKS)
     return prepare_ground(data, recipe, ())
 
 
 def run_digits(ground: Ground, label_sets: LabelSets, n_sets: int) -> DigitsResult:
-    """The first label sets of each size, with and without the prior."""
+    """Run the first label sets of each size, with and without the prior."""
     y = ground.data.y
     result = DigitsResult(len(y))
     for count in LABELS:
@@ -86,7 +86,7 @@ def run_digits(ground: Ground, label_sets: LabelSets, n_sets: int) -> DigitsResu
 
 
 def predictions(embedding: Embedding, y: Array, labeled: Array, n_ev: int) -> dict[str, Array]:
-    """Classes by g and by f, with and without the true class volumes."""
+    """Predict classes by g and by f, with and without the true class volumes."""
     targets = 2.0 * (y[labeled, None] == np.arange(10)) - 1
     fit = squared_fit(embedding, DEFAULTS.C, [embedding.side(labeled, targets, DEFAULTS, n_ev)])
     volumes = np.bincount(y)

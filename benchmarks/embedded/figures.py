@@ -23,15 +23,15 @@ N_POINTS = 400
 
 
 class Plane(NamedTuple):
-    """A decision function on two moons.
+    """Decision function on two moons.
 
     Attributes
     ----------
     title : str
     values : ndarray
-        On the grid.
+        Values on the grid.
     error : float
-        In %, on all points.
+        Error in % on all points.
     """
 
     title: str
@@ -40,7 +40,7 @@ class Plane(NamedTuple):
 
 
 class Planes(NamedTuple):
-    """Figure 1: the points, a map and the decision functions on it."""
+    """Figure 1: points, grid and decision functions on the grid."""
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -49,10 +49,9 @@ class Planes(NamedTuple):
 
 
 def run_planes(n_points: int = N_POINTS, seed: int = 0) -> Planes:
-    """LapESVC on two moons with one label a class, against mu and the number of eigenvectors.
+    """Fit LapESVC to two moons with one label per class, for some mu and numbers of eigenvectors.
 
-    n_ev = 400 is taken at its word, as all eigenvectors. mu = 0 leaves g free where there is no
-    label.
+    n_ev = 400 means all eigenvectors. With mu = 0, g is not determined at unlabelled points.
     """
     X, y, truth = make_two_moons(n_points, random_state=seed, return_truth=True)
     grid = tuple(np.linspace(X[:, j].min() - 0.4, X[:, j].max() + 0.4, 100) for j in range(2))
@@ -76,7 +75,7 @@ def run_planes(n_points: int = N_POINTS, seed: int = 0) -> Planes:
 
 
 def draw_planes(moons: Planes, folder: Path) -> Path:
-    """Figure 1."""
+    """Draw Figure 1."""
     figure, axes = new_figure(2, 2, 3.6, 2.6)
     x, y = moons.grid
     for ax, plane in zip(axes.ravel(), moons.planes, strict=True):
@@ -94,7 +93,7 @@ def draw_planes(moons: Planes, folder: Path) -> Path:
 
 
 def draw_small(results: Sequence[SmallResult], folder: Path) -> Path:
-    """Figure 2: errors against the number of eigenvectors."""
+    """Draw Figure 2: errors against the number of eigenvectors."""
     figure, axes = new_figure(-(-len(results) // 3), min(3, len(results)), 3.2, 2.6)
     for ax in axes.ravel()[len(results) :]:
         ax.remove()
@@ -105,7 +104,7 @@ def draw_small(results: Sequence[SmallResult], folder: Path) -> Path:
 
 
 def draw_large(results: Sequence[LargeResult], folder: Path) -> Path:
-    """Figure 3: errors and seconds of a fit against the number of eigenvectors."""
+    """Draw Figure 3: errors and seconds of a fit against the number of eigenvectors."""
     figure, axes = new_figure(2, len(results), 3.2, 2.4)
     for (above, below), result in zip(axes.T, results, strict=True):
         curves = {name: row for name, row in result.curves.items() if name != "seconds"}
@@ -118,7 +117,7 @@ def draw_large(results: Sequence[LargeResult], folder: Path) -> Path:
 
 
 def draw_sizes(sizes: Mapping[str, Sequence[float]], folder: Path) -> Path:
-    """Figure 4: error outside and seconds of a fit against the number of unlabelled points."""
+    """Draw Figure 4: test error and seconds of a fit against the number of unlabelled points."""
     figure, axes = new_figure(1, 2, 3.6, 2.6)
     for ax, name, label in zip(
         axes[0], ("error", "seconds"), ("error outside (%)", "seconds of a fit"), strict=True

@@ -1,14 +1,15 @@
-r"""Embedded regression at many settings: the function side is diagonalised once.
+r"""Embedded regression for many settings, with one diagonalisation of the function side.
 
 With coordinates T of the points, K = T T' and T'T = diag(s), and eigenvectors Phi of the
-Laplacian, the function that follows virtual labels g = Phi z in the squared loss is w = D A z,
-D = C / (1 + C s) and A = T'Phi. So z solves systems of the size of n_ev,
+Laplacian, the function that is fitted to virtual labels g = Phi z by squared loss is w = D A z,
+D = C / (1 + C s) and A = T'Phi. So z solves systems of order n_ev,
 
 .. math:: (C (\Phi^T \Phi - A^T D A) + S) z = \bar\Phi^T \Lambda y, \qquad
     S = \bar\Phi^T \Lambda \bar\Phi + \mu \bar\Sigma^p,
 
 and a grid over C, lambda, mu, n_ev and draws of labels costs little more than one fit. Graphs,
-eigenpairs and landmarks are the library's; a run compares one setting a set with its estimators.
+eigenpairs and landmarks are from the library; a run compares one setting per set with its
+estimators.
 """
 
 from __future__ import annotations
@@ -43,19 +44,19 @@ class Tuning(NamedTuple):
 WEIGHT_VALUES = (1e-2, 1e-1, 1.0, 10.0, 1e2, 1e4, 1e6)
 LAMBDAS = (1e2, 1e4, 1e6)
 GRID = tuple(Tuning(C, lam, mu) for C in WEIGHT_VALUES for lam in LAMBDAS for mu in WEIGHT_VALUES)
-# Of lapwing's classifiers.
+# Defaults of lapwing's classifiers.
 DEFAULTS, DEFAULT_N_EV = Tuning(10.0, 1e4, 1e4), 50
 
 
 class GridSide(NamedTuple):
-    """The graph's and the labels' part of a problem: 1/2 z'S z - h'z, for g = eigenvectors z."""
+    """Terms of the graph and the labels in a problem: 1/2 z'S z - h'z, for g = eigenvectors z."""
 
     curvature: Array  # (r, r) S
     pull: Array  # (r, c) h
 
 
 class GridFit(NamedTuple):
-    """Functions and virtual labels, one pair a column."""
+    """Functions and virtual labels, one pair per column."""
 
     coef: Array  # (m, c): f = T coef + intercept
     intercept: Array  # (c,)
@@ -64,25 +65,25 @@ class GridFit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Points as functions and as a graph see them.
+    """Coordinates of the points in the function space, and eigenvectors of their graph.
 
     Attributes
     ----------
     coordinates : ndarray of shape (n, m)
         T, with K = T T' and orthogonal columns.
     spectrum : ndarray of shape (m,)
-        Their squared lengths.
+        Squared lengths of the columns of T.
     eigenvectors : ndarray of shape (n, r)
     overlap : ndarray of shape (m, r)
         T' eigenvectors.
     gram : ndarray of shape (r, r)
-        The identity, but for the rounding of float32 eigenvectors.
+        Identity up to the rounding of float32 eigenvectors.
     penalties : ndarray of shape (r,)
         Eigenvalues of L^p.
     space : Space or None
-        Of the landmarks, for new points.
+        Space of the landmarks, for new points.
     turn : ndarray of shape (m, m) or None
-        T to the coordinates of the space.
+        Map from T to the coordinates of the space.
     """
 
     coordinates: Array
@@ -97,47 +98,47 @@ class Embedding:
     def side(
         self, index: Array, targets: Array, tuning: Tuning, n_ev: int | None = None
     ) -> GridSide:
-        """The graph's part of the problem for one set of labels, targets of shape (l, c)."""
+        """Compute the graph side for one set of labels, with targets of shape (l, c)."""
         rows = self.eigenvectors[index, :n_ev].astype(np.float64)
         weighted = rows.T * tuning.lam
-        # Rounding below zero is clipped (errata E8).
+        # Negative values, due to rounding, are set to 0 (errata E8).
         penalties = np.maximum(tuning.mu * self.penalties[:n_ev], 0.0)
         return GridSide(weighted @ rows + np.diag(penalties), weighted @ targets)
 
     def values(self, fit: GridFit, rows: Any = slice(None)) -> Array:
-        """The functions f of a fit at some points."""
+        """Compute the functions f of a fit at some points."""
         return np.asarray(self.coordinates[rows] @ fit.coef.astype(self.coordinates.dtype)) + (
             fit.intercept
         )
 
     def virtual(self, fit: GridFit, rows: Any = slice(None)) -> Array:
-        """The virtual labels g at some points."""
+        """Compute the virtual labels g at some points."""
         return np.asarray(self.eigenvectors[rows, : len(fit.graph_coef)] @ fit.graph_coef)
 
     def predict(self, X: Any, fit: GridFit) -> Array:
-        """The functions f at new points."""
+        """Compute the functions f at new points."""
         assert self.space is not None
         assert self.turn is not None
         return self.space.function(self.turn @ fit.coef, fit.intercept)(X)
 
     def function_weights(self, C: float) -> Array:
-        """D, a number for each coordinate."""
+        """Compute the diagonal D (m,)."""
         return np.asarray(C / (1 + C * self.spectrum))
 
     def residual_form(self, C: float, n_ev: int) -> Array:
-        """The quadratic form in z that is left of the loss and the norm of f."""
+        """Compute the quadratic form in z after elimination of f."""
         A = self.overlap[:, :n_ev]
         form = C * (self.gram[:n_ev, :n_ev] - A.T @ (self.function_weights(C)[:, None] * A))
         return np.asarray((form + form.T) / 2)
 
 
 def paper_gamma(X: Any) -> float:
-    """The paper's rho, n^2 / sum_ij |x_i - x_j|^2 (errata E2)."""
+    """Compute the paper's rho, n^2 / sum_ij |x_i - x_j|^2 (errata E2)."""
     return scale_gamma(X) / 2
 
 
 def full_embedding(K: Array, pairs: Eigenpairs, power: int) -> Embedding:
-    """Functions over all points, from their kernel matrix."""
+    """Return the embedding of functions over all points, from their kernel matrix."""
     values, vectors = sla.eigh(K, check_finite=False)
     spectrum = np.maximum(values, 0)
     T = vectors * np.sqrt(spectrum)
@@ -148,7 +149,7 @@ def full_embedding(K: Array, pairs: Eigenpairs, power: int) -> Embedding:
 def landmark_embedding(
     kernel: Kernel, X: Any, pairs: Eigenpairs, power: int, n_landmarks: int = 1000
 ) -> Embedding:
-    """Functions over the landmarks that the library's estimators draw."""
+    """Return the embedding of functions over the landmarks that the estimators draw."""
     space = Landmarks(n_landmarks).space(kernel, X)
     stored = space.stored()
     m = stored.n_coef
@@ -175,7 +176,7 @@ def landmark_embedding(
 
 
 def squared_fit(embedding: Embedding, C: float, sides: Sequence[GridSide]) -> GridFit:
-    """LapERLS for graph sides of as many eigenvectors each; their columns one after the other."""
+    """Fit LapERLS for graph sides with equal numbers of eigenvectors; columns in this order."""
     z = np.linalg.solve(_systems(embedding, C, sides), np.stack([side.pull for side in sides]))
     return _fit_of(embedding, C, np.concatenate(z, axis=1))
 
@@ -193,10 +194,10 @@ def _fit_of(embedding: Embedding, C: float, z: Array) -> GridFit:
 def left_out(
     embedding: Embedding, tuning: Tuning, index: Array, targets: Array, n_ev: int | None = None
 ) -> tuple[Array, Array]:
-    """f and g at every labelled point, fitted without its label: LapERLS in closed form.
+    """Compute f and g at each labelled point without its label, by LapERLS in closed form.
 
-    Leaving out the i-th label takes lambda phi_i phi_i' from the system and lambda phi_i y_i from
-    its right-hand side; the change is a multiple of H^-1 phi_i (Sherman and Morrison).
+    Leaving out the i-th label subtracts lambda phi_i phi_i' from the system and lambda phi_i y_i
+    from its right-hand side; the change is a multiple of H^-1 phi_i (Sherman and Morrison).
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """Table III and Figure 3: FACEMIT, MNIST and extended USPS, with few labels.
 
-Section V-C1: ten draws of ten labelled points a class and 1000 validation points, parameters of
-the least mean error on the validation points, errors on all other points. The paper chooses on
-small problems of labelled and validation points only, for time; here the validation points
-are among the unlabelled points of the large problem, of which all settings are computed anyway.
-So one graph, one set of eigenpairs and one set of landmarks serve all draws.
+Section V-C1: ten draws of ten labelled points per class and 1000 validation points, parameters with
+the least mean error on the validation points, errors on all other points. To save time, the paper
+selects parameters on small problems of labelled and validation points only; here the validation
+points are among the unlabelled points of the large problem, for which all settings are computed
+anyway. So all draws use the same graph, eigenpairs and landmarks.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ Array = NDArray[Any]
 Targets = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 LABELS_A_CLASS, N_VALIDATION = 10, 1000
 N_LANDMARKS = 1000  # lapwing's default; the paper's functions are expansions over all points
-# Edges are searched for in so many principal components: a tenth of the time.
+# Number of principal components for the neighbour search, which takes a tenth of the time.
 N_COMPONENTS = 50
-# LapESVR takes the setting of LapERLS, C at most this, on so many draws: a column takes seconds
-# where that of LapERLS takes a millisecond.
+# LapESVR uses the setting of LapERLS, with this limit of C, on this number of draws, as a column
+# takes seconds instead of a millisecond for LapERLS.
 TUBE_LIMIT, TUBE_DRAWS = 10.0, 3
 CHECK_POINTS, CHECK_LANDMARKS = 4000, 200
 LARGE_N_EV = (4, 8, 10, 20, 30, 50, 100)  # Figure 3
 
 
 class BinaryTask(NamedTuple):
-    """A problem of two classes."""
+    """Problem with two classes."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class BinaryTask(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A set of Table I with the problems made of it; points are drawn by its own classes."""
+    """Set of Table I with its binary problems; points are drawn by its original classes."""
 
     name: str
     load: Callable[[], Data]
@@ -66,7 +66,7 @@ class Source(NamedTuple):
 
 
 def load_mnist_training() -> Data:
-    """The first 60,000 digits, pixels in [0, 1]."""
+    """Load the first 60,000 digits, with pixels in [0, 1]."""
     data = load_mnist()
     return Data(data.X[:60_000] / np.float32(255), data.y[:60_000])
 
@@ -101,7 +101,7 @@ class Draw(NamedTuple):
 
 
 def draw_rows(y: NDArray[np.int64], seed: int, number: int) -> Draw:
-    """Ten points of every class, 1000 of the others, and the rest."""
+    """Draw ten points of each class, 1000 of the others, and return the rest."""
     rng = np.random.default_rng([seed, number])
     labeled = np.concatenate(
         [rng.choice(np.flatnonzero(y == c), LABELS_A_CLASS, replace=False) for c in np.unique(y)]
@@ -111,7 +111,7 @@ def draw_rows(y: NDArray[np.int64], seed: int, number: int) -> Draw:
 
 
 class Recipe(NamedTuple):
-    """A graph and a function space."""
+    """Graph and function space."""
 
     graph: KNNGraph
     n_ev: int
@@ -120,7 +120,7 @@ class Recipe(NamedTuple):
 
 
 def search_graph(n_neighbors: int, X: Any, power: int = 1) -> KNNGraph:
-    """The graph recipe for points of many features."""
+    """Return the graph recipe for points with many features."""
     reduced = N_COMPONENTS if min(X.shape) > N_COMPONENTS else None
     return KNNGraph(n_neighbors, power=power, n_components=reduced)
 
@@ -128,19 +128,19 @@ def search_graph(n_neighbors: int, X: Any, power: int = 1) -> KNNGraph:
 def paper_recipe(
     source: Source, X: Any, *, curves: bool = False, n_landmarks: int = N_LANDMARKS
 ) -> Recipe:
-    """Table I and Section V."""
+    """Return the recipe of Table I and Section V."""
     n_ev = max(LARGE_N_EV) if curves else source.n_ev
     return Recipe(search_graph(source.n_neighbors, X), n_ev, paper_gamma(X), n_landmarks)
 
 
 def default_recipe(X: Any) -> Recipe:
-    """lapwing's classifiers as they come (for more than three features)."""
+    """Return the defaults of lapwing's classifiers (for more than three features)."""
     return Recipe(search_graph(5, X, power=2), DEFAULT_N_EV, scale_gamma(X), N_LANDMARKS)
 
 
 @dataclass(frozen=True)
 class Ground:
-    """What all draws of a source share.
+    """Data, graph and embedding that all draws of a source share.
 
     Attributes
     ----------
@@ -160,21 +160,21 @@ class Ground:
 
 @dataclass(frozen=True)
 class LargeResult:
-    """What was measured on one task.
+    """Results of one task.
 
     Attributes
     ----------
     task : Task
     n_points : int
     errors : mapping of str to list of float
-        Error (%) on the unlabelled points, one a draw, for 'method answer choice'.
+        Error (%) on the unlabelled points for each draw, by 'method answer choice'.
     chosen : mapping of str to Tuning
     fits : mapping of str to GridFit
-        Columns are draws; by 'method choice', at the setting chosen for f.
+        Fits by 'method choice', at the setting selected for f; columns are draws.
     curves : mapping of str to list of float
         Mean errors against `SHOWN_N_EV`, and seconds of one fit of the library ('seconds').
     agreement : mapping of str to Agreement
-        With the library's estimators, LapESVR on a part of the points.
+        Agreement with the library's estimators, for LapESVR on a part of the points.
     """
 
     task: BinaryTask
@@ -187,7 +187,7 @@ class LargeResult:
 
 
 def prepare_ground(data: Data, recipe: Recipe, draws: Sequence[Draw]) -> Ground:
-    """Graph, eigenpairs and landmarks."""
+    """Compute graph, eigenpairs and landmarks."""
     affinity = recipe.graph.affinity(data.X)
     laplacian = Laplacian.from_affinity(affinity, dtype=data.X.dtype)
     pairs = smallest_eigenpairs(laplacian, recipe.n_ev)
@@ -197,7 +197,7 @@ def prepare_ground(data: Data, recipe: Recipe, draws: Sequence[Draw]) -> Ground:
 
 
 def run_task(source: Source, task: BinaryTask, ground: Ground, *, checked: bool) -> LargeResult:
-    """Both methods with parameters chosen on the validation points; compared with the library."""
+    """Run both methods, select parameters on validation points, and compare with the library."""
     y = task.targets(ground.data.y)
     result = LargeResult(task, len(y))
     grid = validation_errors(ground, y, "laperls", GRID, source.n_ev)
@@ -230,7 +230,7 @@ def run_task(source: Source, task: BinaryTask, ground: Ground, *, checked: bool)
 
 
 def add_defaults(result: LargeResult, preset: Ground) -> None:
-    """LapERLS with lapwing's defaults."""
+    """Add LapERLS with lapwing's defaults."""
     y = result.task.targets(preset.data.y)
     fit = fit_draws("laperls", preset, y, [DEFAULTS], preset.recipe.n_ev)
     for answer, row in errors(preset, y, fit).items():
@@ -239,7 +239,7 @@ def add_defaults(result: LargeResult, preset: Ground) -> None:
 
 
 def add_curves(result: LargeResult, ground: Ground, *, timed: bool) -> None:
-    """Figure 3: LapERLS at the chosen setting against the number of eigenvectors."""
+    """Add Figure 3: LapERLS at the selected setting against the number of eigenvectors."""
     y = result.task.targets(ground.data.y)
     for answer in "fg":
         tuning = result.chosen[f"laperls {answer}"]
@@ -257,7 +257,7 @@ def add_curves(result: LargeResult, ground: Ground, *, timed: bool) -> None:
 def validation_errors(
     ground: Ground, y: NDArray[np.int64], method: str, grid: Sequence[Tuning], n_ev: int
 ) -> dict[str, Array]:
-    """Errors on the validation points, (n_draws, len(grid)) for f and g."""
+    """Compute errors on the validation points, (n_draws, len(grid)) for f and g."""
     shape = (len(ground.draws), len(grid))
     found = {"f": np.empty(shape), "g": np.empty(shape)}
     for C in WEIGHT_VALUES:
@@ -277,7 +277,7 @@ def validation_errors(
 def fit_draws(
     method: str, ground: Ground, y: NDArray[np.int64], grid: Sequence[Tuning], n_ev: int
 ) -> GridFit:
-    """Settings of one C on every draw: a column each, draw by draw."""
+    """Fit all settings with one C to all draws, one column for each, draw by draw."""
     sides = [
         ground.embedding.side(one.labeled, 2.0 * y[one.labeled, None] - 1, tuning, n_ev)
         for one in ground.draws
@@ -287,7 +287,7 @@ def fit_draws(
 
 
 def errors(ground: Ground, y: NDArray[np.int64], fit: GridFit) -> dict[str, list[float]]:
-    """Error (%) of f and g on the unlabelled points of every draw."""
+    """Compute the error (%) of f and g on the unlabelled points of each draw."""
     found = {}
     for answer, values in _answers(ground.embedding, fit, slice(None)).items():
         wrong = (values >= 0) != (y[:, None] == 1)
@@ -302,7 +302,7 @@ def _answers(embedding: Embedding, fit: GridFit, rows: Any) -> dict[str, Array]:
 
 
 def _part(ground: Ground, n_ev: int) -> Ground:
-    """The first points as a problem of their own, with a draw of its own."""
+    """Return a problem with the first points only, with a separate draw."""
     data = Data(ground.data.X[:CHECK_POINTS], ground.data.y[:CHECK_POINTS])
     recipe = ground.recipe._replace(n_landmarks=CHECK_LANDMARKS, n_ev=n_ev)
     labeled = np.random.default_rng(0).permutation(CHECK_POINTS)[:100]
@@ -313,7 +313,7 @@ def _part(ground: Ground, n_ev: int) -> Ground:
 def _agreement(
     method: str, ground: Ground, y: NDArray[np.int64], tuning: Tuning, n_ev: int
 ) -> Agreement:
-    """The library's estimator on the first draw against the grid."""
+    """Compare the library's estimator with the grid on the first draw."""
     theirs, _ = _library(method, ground, y, tuning, n_ev, ground.recipe.n_landmarks)
     fit = fit_draws(method, ground, y, [tuning], n_ev)
     return Agreement.of(ground.embedding.values(fit)[:, 0], theirs)

@@ -1,4 +1,4 @@
-"""The solvers of the grids beside lapwing's estimators, and how well they agree."""
+"""Comparison of the grid solvers with lapwing's estimators."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ESTIMATORS: dict[str, Any] = {"laperls": LapERLSClassifier, "lapesvr": LapESVC}
 
 
 class Agreement(NamedTuple):
-    """Two decision functions on the same points.
+    """Agreement of two decision functions on the same points.
 
     Attributes
     ----------
     difference : float
-        Largest difference over the root mean square.
+        Largest difference relative to the root mean square.
     signs : float
-        Points (%) that they give to different classes.
+        Points (%) with different classes.
     """
 
     difference: float
@@ -47,10 +47,10 @@ class Agreement(NamedTuple):
 
 
 def library_fit(estimator: Any, X: Any, y: Array) -> tuple[Any, float]:
-    """A fitted estimator and the seconds it took; warnings that belong to the data are silent."""
+    """Fit an estimator, return it and the seconds; expected warnings are ignored."""
     with warnings.catch_warnings():
-        # Graphs of five neighbours have components without a label, and the paper's parameters
-        # include some that put all points into one class.
+        # Graphs of five neighbours have components without a label, and some of the paper's
+        # parameters assign all points to one class.
         warnings.simplefilter("ignore", LapwingWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         start = time.perf_counter()
@@ -61,7 +61,7 @@ def library_fit(estimator: Any, X: Any, y: Array) -> tuple[Any, float]:
 def library_values(
     method: str, X: Any, y: Array, tuning: Tuning, **options: Any
 ) -> tuple[Array, float]:
-    """Decision values of the library's estimator on its training points, and seconds of the fit."""
+    """Return the decision values of an estimator on its training points, and the seconds."""
     estimator = ESTIMATORS[method](**tuning._asdict(), **options)
     model, seconds = library_fit(estimator, X, y)
     return np.asarray(model.decision_function(X)), seconds

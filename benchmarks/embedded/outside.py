@@ -1,4 +1,4 @@
-"""Table IV and Figure 4: extended USPS, predictions for the 266,079 points of the training part."""
+"""Table IV and Figure 4: extended USPS, predictions for 266,079 points of the training part."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from benchmarks.shared.data import Data, extended_usps_training
 from lapwing import Landmarks, LapERLSClassifier
 
 UNLABELED_COUNTS = (500, 2000, 8000, 30_000, 75_363)  # Figure 4: unlabelled points
-EVERY = 13  # of the points outside in Figure 4; no divisor of the 121 offsets
+EVERY = 13  # every 13th point outside is used in Figure 4; not a divisor of the 121 offsets
 
 
 @dataclass(frozen=True)
 class OutsideResult:
-    """Errors and times outside the sample.
+    """Errors and times for points outside the sample.
 
     Attributes
     ----------
     n_points : int
     errors : mapping of str to list of float
-        Error (%), one a draw (one only for baselines).
+        Error (%) of each draw (a single one for baselines).
     seconds : mapping of str to float
-        Of one model's prediction, a point.
+        Seconds of a prediction per point.
     """
 
     n_points: int
@@ -42,7 +42,7 @@ class OutsideResult:
 def run_outside(
     ground: Ground, fits: Mapping[str, tuple[Ground, GridFit]], models: Mapping[str, Any]
 ) -> OutsideResult:
-    """All fits of the embedded regressions and one model a baseline, block by block."""
+    """Evaluate all fits of embedded regression and one model per baseline, block by block."""
     wrong: dict[str, Any] = dict.fromkeys((*fits, *models), 0)
     seconds = dict.fromkeys(wrong, 0.0)
     n_points = 0
@@ -67,7 +67,7 @@ def run_outside(
 def run_sizes(
     ground: Ground, tuning: Tuning, n_ev: int, n_draws: int, sizes: Sequence[int] = UNLABELED_COUNTS
 ) -> dict[str, list[float]]:
-    """Figure 4: mean error outside and seconds of a fit against the number of unlabelled points."""
+    """Compute Figure 4: mean error outside and seconds of a fit by number of unlabelled points."""
     X, y = ground.data.X, ground.data.y
     blocks = [(block.X[::EVERY], block.y[::EVERY]) for block in extended_usps_training()]
     outside = Data(np.vstack([b for b, _ in blocks]), np.concatenate([b for _, b in blocks]))
@@ -96,5 +96,5 @@ def run_sizes(
 
 
 def n_outside(y: NDArray[np.int64]) -> int:
-    """Number of points outside that `run_sizes` looks at, of so many."""
+    """Return the number of points outside that `run_sizes` uses."""
     return -(-len(y) // EVERY)

@@ -1,4 +1,4 @@
-"""What the embedded-regression paper prints: Tables I to IV."""
+"""Results in the embedded-regression paper: Tables I to IV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of the embedded-regression benchmark, and what is expected of it."""
+"""Tables and expectations of the embedded-regression benchmark."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from benchmarks.shared.checks import Check, judged, limits_table
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
 
-# At most, on 2 cores (errors in %).
+# Upper limits, on 2 cores (errors in %).
 SMALL_LIMITS = {"laperls": 27.9, "lapesvr": 28.1}
 TASK_LIMITS = {"mnist1": (5.4, 4.0), "mnist2": (6.0, 3.5), "usps": (0.41, None)}
 OUTSIDE_LIMIT = 0.31
 DIGIT_LIMITS = {1: 11.0, 5: 4.5}
-# Seconds and GB of a fit on two cores without other work.
+# Seconds and GB of a fit on two idle cores.
 USE_LIMITS = {
     "sheets:200000": (15.0, 3.0),
     "images:200000": (25.0, 3.0),
@@ -34,11 +34,11 @@ USE_LIMITS = {
     "sheets:1000000": (150.0, 3.0),
     "images:1000000": (240.0, 3.0),
 }
-EXACT_LIMIT = 0.2  # points of error beside an exact search
+EXACT_LIMIT = 0.2  # percentage points above the error with an exact search
 AGREEMENT_LIMITS = {"laperls": (1e-3, 0.1), "lapesvr": (0.1, 1.0)}
-N_DRAWS, N_LABEL_SETS = 10, 100  # that the expectations are about
+N_DRAWS, N_LABEL_SETS = 10, 100  # numbers to which the expectations refer
 
-# Why an expectation is missed, from measurements.
+# Reasons for missed expectations, from measurements.
 _ONE_DRAW = (
     "one draw of ten has 6.5 %, the others 0.6 to 1.4. Nine tenths of its wrong points are ones "
     "moved 3 or 4 pixels to the right: none of its ten labelled ones is there, they are at 0, 1, 2 "
@@ -83,7 +83,7 @@ CHOICES = {
 
 @dataclass
 class Run:
-    """What a run measured; None or empty for what it left out."""
+    """Results of a run; None or empty for sections that were left out."""
 
     small: list[SmallResult] = field(default_factory=list)
     large: list[LargeResult] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Run:
 
 
 def all_tables(run: Run) -> list[Table]:
-    """The tables of what ran."""
+    """Return the tables of all sections that ran."""
     tables = []
     if run.small:
         tables.append(table2(run.small))
@@ -132,13 +132,13 @@ def _name(key: str) -> str:
 
 
 def _paper_row(known: Mapping[str, Mapping[str, Stat]], key: str) -> Mapping[str, Stat]:
-    """The paper's figures beside f as the paper tuned it; none beside other answers."""
+    """Return the paper's results for f tuned as in the paper, and none otherwise."""
     method, *rest = key.split(" ", 2)
     return known.get(method, {}) if not rest or rest in (["f", "tuned"], ["f", "validated"]) else {}
 
 
 def table2(results: Sequence[SmallResult]) -> Table:
-    """Errors on the six sets, and their mean."""
+    """Return the table of errors on the six sets, and their mean."""
     rows, keys = [], list(dict.fromkeys(key for result in results for key in result.errors))
     for key in [*keys, *(name for name in paper.SMALL if name not in keys and " " not in name)]:
         if key in ("laperls", "lapesvr"):
@@ -171,7 +171,7 @@ def _mean_cell(results: Sequence[SmallResult], key: str, known: Mapping[str, Sta
 
 
 def table3(results: Sequence[LargeResult]) -> Table:
-    """Errors on the large sets."""
+    """Return the table of errors on the large sets."""
     keys = dict.fromkeys(key for result in results for key in result.errors)
     rows = []
     for key in [*keys, *(k for k in ("anchor5000", "plapsvm") if k not in keys)]:
@@ -197,7 +197,7 @@ def table3(results: Sequence[LargeResult]) -> Table:
 
 
 def figure3(results: Sequence[LargeResult]) -> Table:
-    """Errors and seconds against the number of eigenvectors."""
+    """Return the table of errors and seconds by number of eigenvectors."""
     rows = [
         [result.task.title, name, *(f"{value:.2f}" for value in row)]
         for result in results
@@ -209,7 +209,7 @@ def figure3(results: Sequence[LargeResult]) -> Table:
 
 
 def table4(result: OutsideResult) -> Table:
-    """Errors and times outside the sample."""
+    """Return the table of errors and times outside the sample."""
     rows = []
     for name, rates in result.errors.items():
         method, _, choice = name.partition(" ")
@@ -226,7 +226,7 @@ def table4(result: OutsideResult) -> Table:
 
 
 def digits(result: DigitsResult) -> Table:
-    """Ten classes, class volumes known."""
+    """Return the table for ten classes with known class volumes."""
     rows = [
         [str(count), str(n_ev), answer, str(len(rates)), Stat.of(rates).show()]
         for key, rates in result.errors.items()
@@ -238,7 +238,7 @@ def digits(result: DigitsResult) -> Table:
 
 
 def scaling(uses: Sequence[Use]) -> Table:
-    """Time by stage, each beside its limit where it has one, and peak memory."""
+    """Return the table of times by stage, with the lower limit if there is one, and memory."""
     rows = []
     for use in uses:
         stages = [f"{use.seconds[name]:.1f}" for name in STAGES]
@@ -283,7 +283,7 @@ def _ratio(use: Use, stage: str, limit: str) -> str:
 
 
 def searches(found: Sequence[tuple[str, Search]]) -> Table:
-    """Searches side by side."""
+    """Return the table of searches."""
     rows = [
         [
             points,
@@ -303,7 +303,7 @@ def searches(found: Sequence[tuple[str, Search]]) -> Table:
 
 
 def check_all(run: Run) -> list[Check]:
-    """All expectations that the run can decide."""
+    """Return the checks of all expectations that the run covers."""
     checks = [*_small(run.small), *_agreements(run)]
     for result in run.large:
         checks += _large(result)
@@ -335,7 +335,7 @@ def _at_most(
 
 
 def _large(result: LargeResult) -> list[Check]:
-    """f and g with Table I's graph and validated parameters, and with lapwing's defaults."""
+    """Check f and g with the graph of Table I and validated parameters, and with defaults."""
     checks = []
     for answer, limit in zip("fg", TASK_LIMITS.get(result.task.name, ()), strict=False):
         known = paper.LARGE["lapesvr"][result.task.name] if answer == "f" else None

@@ -1,12 +1,11 @@
-"""Time and peak memory of LapERLSClassifier().fit, stage by stage, in a process of its own.
+"""Time and peak memory of LapERLSClassifier().fit by stage, in a separate process.
 
-``python -m benchmarks.embedded.scaling KIND:POINTS`` is that process, KIND of `KINDS`; it prints
-one line of JSON. ``KIND:POINTS:exact`` searches all neighbours.
+``python -m benchmarks.embedded.scaling KIND:POINTS`` is that process, with a KIND in `KINDS`; it
+prints one line of JSON. ``KIND:POINTS:exact`` uses an exact search.
 
-Machines differ and are shared, so two stages are set beside their limits in the same run: the graph
-beside a search of faiss's lists alone, of codes or of points as the fit took them, ready made and
-read as far as the recall takes; the Gram sums beside the matrix products that they cannot do
-without.
+As machines differ and are shared, two stages are compared with lower limits in the same run: the
+graph with a search in filled lists of faiss, with the contents and the number of lists of the fit,
+and the Gram sums with the matrix products that they require.
 """
 
 from __future__ import annotations
@@ -38,32 +37,32 @@ POINT_SETS = (
 )
 LABELS_A_CLASS = 10
 STAGES = ("graph", "eigenpairs", "landmarks", "features", "solve")
-N_NEIGHBORS, N_LANDMARKS, N_EIGENVECTORS = 5, 1000, 50  # of the estimator's defaults
-_ROWS = 20_000  # on which the products are timed
+N_NEIGHBORS, N_LANDMARKS, N_EIGENVECTORS = 5, 1000, 50  # defaults of the estimator
+_ROWS = 20_000  # for timing the products
 
 
 @dataclass(frozen=True)
 class Use:
-    """What one run took.
+    """Time, memory and errors of a run.
 
     Attributes
     ----------
     points : str
-        'kind:number', with ':exact' where all neighbours were searched.
+        'kind:number', with ':exact' for an exact search.
     n_points : int
     seconds : dict
-        By `STAGES`, of the whole 'fit' and of 'predict'.
+        By `STAGES`, and of the whole 'fit' and of 'predict'.
     limits : dict
-        Seconds of the 'search' alone and of the 'products' alone.
+        Seconds of the 'search' and of the 'products' without other work.
     peak_bytes : int
-        Largest resident size of the process in the fit, interpreter and points included, what made
-        the points left out.
+        Largest resident size of the process during the fit, including interpreter and points, but
+        not the generation of the points.
     errors : dict
-        Of the virtual labels 'g' and of the predictions 'f', in %.
+        Errors of the virtual labels 'g' and of the predictions 'f', in %.
     recall : float
-        Of the neighbours.
+        Recall of the neighbours.
     load : float
-        Processes that wanted to run on the machine, in the mean of the last minute of the fit.
+        Load average of the machine in the last minute of the fit.
     """
 
     points: str
@@ -81,12 +80,12 @@ class Use:
 
 
 def measure_scaling(points: str) -> Use:
-    """Run the measurement in a fresh process."""
+    """Run the measurement in a new process."""
     return Use(**run_alone("benchmarks.embedded.scaling", points))
 
 
 class _Clock:
-    """A callback that adds up the seconds of the stages of a fit."""
+    """Callback that sums the seconds of the stages of a fit."""
 
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(STAGES, 0.0)
@@ -107,7 +106,7 @@ class _Clock:
 
 
 def run_here(points: str) -> Use:
-    """One fit with the defaults; then the limits."""
+    """Measure a fit with the defaults, and the limits."""
     from lapwing import KNNGraph, LapERLSClassifier
 
     kind, number, *exact = points.split(":")
@@ -136,7 +135,7 @@ def run_here(points: str) -> Use:
 
 
 def _seconds_of_products(X: NDArray[np.float32]) -> float:
-    """The products of Gram sums: points with landmarks in float32, the sums in float64."""
+    """Time the products of Gram sums: points with landmarks in float32, sums in float64."""
     n, rows = len(X), X[:_ROWS]
     landmarks = np.ascontiguousarray(X[:N_LANDMARKS].T)
     values = np.random.default_rng(0).standard_normal((len(rows), N_LANDMARKS + N_EIGENVECTORS))

@@ -1,9 +1,9 @@
 """Searches for neighbours by faiss side by side: inverted lists, of points or of codes, HNSW and
 NN-descent.
 
-Each is built on the points and asked for the neighbours of all of them, read as far as a recall
-takes. ``python -m benchmarks.embedded.searches KIND:POINTS NAME`` measures one in a process of its
-own and prints one line of JSON.
+Each is built for the points and searched for the neighbours of all points, with the least effort
+for a given recall. ``python -m benchmarks.embedded.searches KIND:POINTS NAME`` measures one of them
+in a separate process and prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ Points = NDArray[np.float32]
 SEARCH_POINTS = ("images:200000",)
 RECALL, N_NEIGHBORS = 0.95, 5
 _SAMPLE, _TIMED = 512, 20_000
-_LISTS = 39  # points a list that faiss wants to train on
+_LISTS = 39  # training points per list that faiss requires
 
 
 @dataclass(frozen=True)
 class Search:
-    """What a search took.
+    """Time, memory and recall of a search.
 
     Attributes
     ----------
     name, setting : str
     recall : float
-        On a sample of the points.
+        Recall on a sample of the points.
     build, search : float
-        Seconds; the search of all points from that of some of them.
+        Seconds; the search is timed on some points and extrapolated to all.
     peak_bytes : int
-        Of the process.
+        Peak memory of the process.
     """
 
     name: str
@@ -56,12 +56,12 @@ class Search:
 
 
 def measure_search(points: str, name: str) -> Search:
-    """Run the measurement in a fresh process."""
+    """Run the measurement in a new process."""
     return Search(**run_alone("benchmarks.embedded.searches", points, name))
 
 
 def search_codes(X: Points, k: int, recall: float) -> Search:
-    """Lists of codes of four bits, three times as many candidates: what `KNNGraph` does."""
+    """Search lists of four-bit codes with three times as many candidates, like `KNNGraph`."""
     import faiss
 
     d, n_lists = X.shape[1], int(2 * len(X) ** 0.5)
@@ -82,7 +82,7 @@ def search_codes(X: Points, k: int, recall: float) -> Search:
 
 
 def search_lists(X: Points, k: int, recall: float) -> Search:
-    """Inverted lists of the points themselves."""
+    """Search inverted lists of the points themselves."""
     import faiss
 
     d, n_lists = X.shape[1], int(2 * len(X) ** 0.5)
@@ -100,7 +100,7 @@ def search_lists(X: Points, k: int, recall: float) -> Search:
 
 
 def search_hnsw(X: Points, k: int, recall: float) -> Search:
-    """A hierarchical graph, 16 links a point."""
+    """Search a hierarchical graph with 16 links per point."""
     import faiss
 
     index = faiss.IndexHNSWFlat(X.shape[1], 16)
@@ -116,7 +116,7 @@ def search_hnsw(X: Points, k: int, recall: float) -> Search:
 
 
 def search_descent(X: Points, k: int, recall: float) -> Search:
-    """NN-descent: the neighbours are those of the graph that it ends with, no search follows."""
+    """Compute a graph by NN-descent, whose neighbours are the result without a search."""
     import faiss
 
     sample = _sampled_rows(len(X), _SAMPLE)
@@ -147,7 +147,7 @@ SEARCHES: dict[str, Callable[[Points, int, float], Search]] = {
 
 
 def _steps(first: int) -> Iterable[int]:
-    """Numbers that grow by an eighth."""
+    """Yield numbers that grow by an eighth."""
     number = first
     while number < 4096:
         yield number
@@ -163,7 +163,7 @@ def _sample(X: Points, number: int) -> Points:
 
 
 def _truth(X: Points, rows: NDArray[np.int64], k: int) -> NDArray[np.float32]:
-    """The k-th squared length of each of the rows, with room for rounding."""
+    """Compute the k-th squared length for each row, with a tolerance for rounding."""
     import faiss
 
     lengths, _ = faiss.knn(X[rows], X, k + 1)
@@ -181,13 +181,13 @@ def _measured(
     read: Callable[[int], None],
     steps: Iterable[int],
 ) -> Search:
-    """The least that is read for a recall, and the time of that."""
+    """Find the least effort for a recall, and its time."""
     sample = _sampled_rows(len(X), _SAMPLE)
     truth, reached = _truth(X, sample, k), 0.0
     for number in steps:
         read(number)
         lengths, _ = index.search(X[sample], k + 1)
-        # The point itself is found first and is no neighbour.
+        # The first point found is the point itself.
         reached = float((lengths[:, 1:] <= truth).mean())
         if reached >= recall:
             break
@@ -199,7 +199,7 @@ def _measured(
 
 
 def run_here(points: str, name: str) -> Search:
-    """One search."""
+    """Run one search."""
     kind, number = points.split(":")
     X, _ = KINDS[kind](int(number))
     return SEARCHES[name](X, N_NEIGHBORS, RECALL)

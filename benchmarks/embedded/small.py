@@ -1,8 +1,8 @@
 """Table II and Figure 2: six sets of 1500 points, twelve splits, ten labels.
 
-Every setting of the paper's grid on every split. As the paper did, the setting with the least mean
-error on the unlabelled points is shown; beside it what needs no test labels: the setting that
-errs least on the labelled points when each is left out (split by split), and lapwing's defaults.
+Each setting of the paper's grid is fitted to each split. As in the paper, results are shown for the
+setting with the least mean error on the unlabelled points, and also for settings that do not use
+test labels: those with the least leave-one-out error for each split, and lapwing's defaults.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SMALL_N_EV = (1, 2, 4, 8, 16, 32, 64, 100, 200, 400, 1000)  # Figure 2
 
 
 class SmallSet(NamedTuple):
-    """A set of Table I with its number of eigenvectors (Section V-B)."""
+    """Set of Table I with its number of eigenvectors (Section V-B)."""
 
     name: str
     title: str
@@ -65,20 +65,21 @@ SMALL_SETS: dict[str, SmallSet] = {
 
 @dataclass(frozen=True)
 class SmallResult:
-    """What was measured on one set.
+    """Results of one set.
 
     Attributes
     ----------
     name : str
     errors : mapping of str to list of float
-        Error (%) on the unlabelled points, a split, for 'method answer choice' such as
+        Error (%) on the unlabelled points for each split, by 'method answer choice', such as
         'laperls f tuned'.
     chosen : mapping of str to Tuning
         Settings tuned on the test labels.
     curves : mapping of str to list of float
         Mean errors against the number of eigenvectors `SHOWN_N_EV`; empty without figures.
     agreement : mapping of str to Agreement
-        Of the grid with the library's estimators, on the first split at the tuned setting.
+        Agreement of the grid with the library's estimators, on the first split at the tuned
+        setting.
     """
 
     name: str
@@ -92,7 +93,7 @@ class SmallResult:
 
 
 class SmallGround(NamedTuple):
-    """A set, its labelled rows a split, and the embedding of its points."""
+    """Set, labelled rows of each split, and embedding of the points."""
 
     data: Data
     splits: Sequence[NDArray[np.int64]]
@@ -106,7 +107,7 @@ class SmallGround(NamedTuple):
         return self.embedding.side(labeled, self.targets(labeled), tuning, n_ev)
 
     def errors(self, values: Array, labeled: Array) -> Array:
-        """Error (%) of each column on the points without a label."""
+        """Compute the error (%) of each column on the unlabelled points."""
         left = np.delete(np.arange(len(self.data.y)), labeled)
         wrong = (values[left] >= 0) != (self.data.y[left, None] == 1)
         return np.asarray(100 * wrong.mean(axis=0))
@@ -115,7 +116,7 @@ class SmallGround(NamedTuple):
 def run_set(
     known: SmallSet, data: Data, n_splits: int | None = None, *, curves: bool = False
 ) -> SmallResult:
-    """Everything on one set."""
+    """Run all methods on one set."""
     splits = data.splits[:n_splits]
     graph = KNNGraph(known.n_neighbors, power=known.power)
     n_ev = max(known.n_ev, max(SMALL_N_EV) if curves else 0)
@@ -148,7 +149,7 @@ def run_set(
 def prepare_small(
     data: Data, splits: Sequence[NDArray[np.int64]], graph: KNNGraph, gamma: float, n_ev: int
 ) -> SmallGround:
-    """Kernel, graph and eigenpairs of a set."""
+    """Compute kernel, graph and eigenpairs of a set."""
     affinity = graph.affinity(data.X)
     pairs = smallest_eigenpairs(Laplacian.from_affinity(affinity), n_ev)
     K = np.asarray(make_kernel("rbf", data.X, gamma=gamma).gram(data.X))
@@ -156,7 +157,7 @@ def prepare_small(
 
 
 def grid_errors(points: SmallGround, solve: GridSolver, n_ev: int) -> dict[str, Array]:
-    """Errors of f and g on every split at every setting, (n_splits, len(GRID))."""
+    """Compute errors of f and g for each split and setting, (n_splits, len(GRID))."""
     shape = (len(points.splits), len(GRID))
     found = {"f": np.empty(shape), "g": np.empty(shape)}
     for C in WEIGHT_VALUES:
@@ -174,7 +175,7 @@ def grid_errors(points: SmallGround, solve: GridSolver, n_ev: int) -> dict[str, 
 def _fixed(
     points: SmallGround, solve: GridSolver, tuning: Tuning, n_ev: int | None
 ) -> dict[str, list[float]]:
-    """Errors of f and g a split at one setting."""
+    """Compute errors of f and g for each split at one setting."""
     sides = [points.side(rows, tuning, n_ev) for rows in points.splits]
     fit = solve(points.embedding, tuning.C, sides)
     answers = {"f": points.embedding.values(fit), "g": points.embedding.virtual(fit)}
@@ -188,7 +189,7 @@ def _fixed(
 
 
 def _without_labels(points: SmallGround, n_ev: int) -> dict[str, list[int]]:
-    """The setting of least left-out error, a split, of f and of g: wrong signs, then squares."""
+    """Select the setting of least left-out error per split for f and g: by signs, then squares."""
     found: dict[str, list[int]] = {"f": [], "g": []}
     for labeled in points.splits:
         y = points.targets(labeled)
@@ -203,7 +204,7 @@ def _without_labels(points: SmallGround, n_ev: int) -> dict[str, list[int]]:
 
 
 def _supervised(data: Data, splits: Sequence[NDArray[np.int64]]) -> dict[str, list[float]]:
-    """SVMs on the labels, C tuned on the test labels as the paper did."""
+    """Fit SVMs to the labels, with C tuned on the test labels as in the paper."""
     found = {}
     for name, kernel in (("svm_linear", "linear"), ("svm", "rbf")):
         rates = np.empty((len(splits), len(WEIGHT_VALUES)))
@@ -220,7 +221,7 @@ def _supervised(data: Data, splits: Sequence[NDArray[np.int64]]) -> dict[str, li
 def _agreement(
     points: SmallGround, known: SmallSet, chosen: Mapping[str, Tuning]
 ) -> dict[str, Agreement]:
-    """The library's estimators against the grid, first split, setting tuned for f."""
+    """Compare the estimators with the grid on the first split, at the setting tuned for f."""
     labeled = points.splits[0]
     y = mask_labels(points.data.y, labeled_indices=labeled)
     found = {}

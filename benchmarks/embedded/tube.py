@@ -1,12 +1,13 @@
-r"""LapESVR at many settings: the alternating direction method of multipliers on its dual.
+r"""LapESVR for many settings, by the alternating direction method of multipliers on its dual.
 
 .. math:: \min_\alpha \tfrac12 \alpha^T (K + \Phi S^{-1} \Phi^T) \alpha - \tilde y^T \alpha
     \quad \text{s.t.} \quad \mathbf 1^T \alpha = 0, \; |\alpha_i| \le C
 
-((18) with (25)-(27), epsilon = 0 and the signs of errata E4). One step solves the problem with a
-ridge for all columns by products with one n x n or n x m matrix, and clips. No inverse of S is
-taken, which may be singular (errata E8). It is as exact as a grid of errors needs; the library's
-own interior point method takes 10 to 30 factorisations for each of the thousands of settings.
+((18) with (25)-(27), epsilon = 0 and the signs of errata E4). A step solves the problem with a
+ridge for all columns by products with one n x n or n x m matrix, and clips. S, which may be
+singular (errata E8), is not inverted. The accuracy is sufficient for a grid of errors; the
+library's interior point method would take 10 to 30 factorisations for each of thousands of
+settings.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ N_ITER, CHECK, RELAX = 300, 20, 1.6
 def tube_fit(
     embedding: Embedding, C: float, sides: Sequence[GridSide], tol: float = 1e-3
 ) -> GridFit:
-    """LapESVR of two classes (epsilon = 0, with a bias) for several graph sides, a column each.
+    """Fit LapESVR (epsilon = 0, with a bias) for several graph sides, one column each.
 
     Parameters
     ----------
     embedding : Embedding
     C : float
     sides : sequence of GridSide
-        Of one column and of as many eigenvectors each.
+        With one column each, and equal numbers of eigenvectors.
     tol : float, default=1e-3
-        Stops when f has moved by no more in 20 steps, relative to f.
+        Stops when the relative change of f in 20 steps is at most this.
     """
     r = len(sides[0].pull)
     n, J = embedding.coordinates.shape[0], len(sides)
@@ -103,7 +104,7 @@ class _Ridge:
         return x + self._reached @ y.astype(np.float32), y
 
     def coordinates(self, v: Array, y: Array) -> Array:
-        """T'x, not by x, most of which cancels."""
+        """Compute T'x without x, most of which would cancel."""
         right = (v + self._basis @ y).astype(self._T.dtype)
         return np.asarray(self._weights[:, None] * (self._T.T @ right))
 
