@@ -18,7 +18,7 @@ from lapwing._app import choosing, effort, forecast
 from lapwing._app import requests as fit_requests
 from lapwing._app.effort import EffortLimits, EffortPlan, Rounds
 from lapwing._app.fitting import LEVELS
-from lapwing._app.forecast import FitSize, Speed
+from lapwing._app.forecast import FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
@@ -385,15 +385,6 @@ def test_a_candidate_is_tried_with_the_rounds_of_the_plan(
     assert set(left_out.values()) == {2}  # all are judged by the same labels
 
 
-def test_what_is_compared_does_not_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = FitSize(4000, 50, 1, 20)
-    seen = set()
-    for speed in (1e9, 1e12):
-        monkeypatch.setattr(forecast, "machine_speed", lambda speed=speed: Speed(speed, speed))
-        seen.add(effort.affordable(size, EffortLimits()))
-    assert len(seen) == 1
-
-
 def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
     size = FitSize(1000, 10, 1, 10)
     auto = METHODS[AUTO].forecast(size)
@@ -422,7 +413,7 @@ def test_a_long_comparison_is_announced(
     blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main("compare", "t.csv", *FIT)[2] == ""
-    monkeypatch.setattr(forecast, "machine_speed", lambda: Speed(1e4, 1e4))
+    monkeypatch.setattr(forecast, "SPEED", (1e4, 1e4))
     err = main("compare", "t.csv", *FIT)[2]
     assert err.startswith("warning: Comparing methods on t.csv will take about ")
 

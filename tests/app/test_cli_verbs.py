@@ -681,7 +681,7 @@ def test_info_counts_components_without_a_label(main: Main, tmp_path: Path) -> N
 
 
 def test_the_forecast_grows_as_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
+    monkeypatch.setattr(forecast, "SPEED", (1e10, 1e10))
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
     small, large = (forecast.forecast_manifold(FitSize(n, 10)) for n in (1000, 5000))
     assert (small.solver, small.memory, large.memory) == ("dual", 24_000_000, 600_000_000)
@@ -698,7 +698,7 @@ def test_the_forecast_grows_as_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_every_forecast_grows_with_points_and_features(
     monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
+    monkeypatch.setattr(forecast, "SPEED", (1e10, 1e10))
     sizes = [FitSize(1000, 10), FitSize(3000, 10), FitSize(1000, 400)]
     small, many, wide = (COMMAND_METHODS[method].forecast(size) for size in sizes)
     assert many.seconds > small.seconds
@@ -757,7 +757,7 @@ def test_forecasts_of_embedded_regression_turn_where_the_estimator_does(method: 
 def test_the_forecast_of_columns_is_the_rule_that_the_estimators_warn_by(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(forecast, "machine_speed", lambda: (4e10, 1e10))
+    monkeypatch.setattr(forecast, "SPEED", (4e10, 1e10))
     forecast_of = COMMAND_METHODS["lapesvc"].forecast
     for n, m in ((1200, 1200), (70_000, 1000)):
         few, many = (forecast_of(FitSize(n, 10, columns)).seconds for columns in (10, 300))
@@ -804,7 +804,7 @@ def test_the_forecast_of_a_partition_counts_what_the_fit_asks_for() -> None:
 
 
 def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
+    monkeypatch.setattr(forecast, "SPEED", (1e10, 1e10))
     small, large = (forecast.forecast_low_density(FitSize(n, 10)) for n in (1000, 4000))
     assert (small.solver, small.memory, large.memory) == ("lbfgs", 24_000_000, 384_000_000)
     assert large.seconds > 10 * small.seconds

@@ -1,8 +1,4 @@
-"""Budget of a comparison of methods: the evidence that its time allows.
-
-Times are those of a reference machine, so that the same table gives the same predictions on all
-machines.
-"""
+"""Budget of a comparison of methods: the evidence that its time allows."""
 
 from __future__ import annotations
 
@@ -11,10 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from lapwing._app.forecast import (
-    REFERENCE,
     FitSize,
     Forecast,
-    Speed,
     forecast_balanced,
     forecast_embedded_squared,
     forecast_low_density,
@@ -22,7 +16,7 @@ from lapwing._app.forecast import (
 )
 from lapwing.model_selection import evidence
 
-# Seconds of the reference machine, for methods that are fitted again. Volumes have a larger budget:
+# Seconds, for methods that are fitted again. Volumes have a larger budget:
 # with ten or thirty classes they help most, and no faster method replaces them. From some sixty
 # classes on they exceed it too.
 BUDGET, VOLUMES_BUDGET = 10.0, 40.0
@@ -31,7 +25,7 @@ _STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows, as fine as the forecast
 _FEW_DRAWS, _FEW_LEFT_OUT = 2, 6  # the least evidence; verdicts want five left-out labels
 _AT_ONCE = 4  # fits of a method that leaves out all labels in closed form
 _MATRIX = 12_000  # rows beyond which no method holds an n x n matrix
-_Forecaster: TypeAlias = Callable[[FitSize, Speed | None], Forecast]
+_Forecaster: TypeAlias = Callable[[FitSize], Forecast]
 
 
 @dataclass(frozen=True)
@@ -110,24 +104,22 @@ def _longest(
         Rounds(few, effort.max_left_out),
         Rounds(few, min(effort.max_left_out, _FEW_LEFT_OUT)),
     ):
-        if _seconds(forecast, size, rows, rounds, REFERENCE) <= budget:
+        if _seconds(forecast, size, rows, rounds) <= budget:
             return rounds
     return None
 
 
-def _forecast_volumes(size: FitSize, speed: Speed | None = None) -> Forecast:
+def _forecast_volumes(size: FitSize) -> Forecast:
     """Forecast BalancedGraphClassifier, which is not compared with two classes."""
-    return forecast_balanced(size, speed) if size.n_columns > 1 else Forecast(0, 0.0, "")
+    return forecast_balanced(size) if size.n_columns > 1 else Forecast(0, 0.0, "")
 
 
-def _seconds(
-    forecast: _Forecaster, size: FitSize, rows: int, rounds: Rounds, speed: Speed | None
-) -> float:
+def _seconds(forecast: _Forecaster, size: FitSize, rows: int, rounds: Rounds) -> float:
     # A round leaves out one label of each class.
     n_classes = max(2, size.n_columns)
     n_rounds = -(-min(rounds.max_left_out, size.n_labels) // n_classes)
     n_draws = evidence.Effort(*rounds, 0).of_refits(n_classes).n_draws
-    return (1 + n_draws + n_rounds) * forecast(_used(size, rows), speed).seconds
+    return (1 + n_draws + n_rounds) * forecast(_used(size, rows)).seconds
 
 
 def forecast_comparison(
@@ -158,7 +150,7 @@ def forecast_comparison(
     refitted = ((forecast_low_density, plan.clusters), (_forecast_volumes, plan.volumes))
     for forecast, rounds in refitted:
         if rounds is not None:
-            seconds += _seconds(forecast, size, plan.rows, rounds, None)
+            seconds += _seconds(forecast, size, plan.rows, rounds)
     last = [forecast_embedded_squared(size)]
     last += [_forecast_volumes(size)] if plan.volumes is not None else []
     if size.n <= _MATRIX:

@@ -1,17 +1,14 @@
 """Forecast of the memory and time of a fit.
 
 A forecast is a function of the `FitSize` of a fit. Its constants were measured on single threads of
-two machines: times are right within a factor of about three, memory within one and a half.
+two machines, and are those of an ordinary one: times are right within a factor of about three
+there, memory within one and a half.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +30,6 @@ _PATH_GRAPHS = 3  # searches of the default grid of LapERLS
 _PATH_SYSTEMS = 0.5  # seconds of its linear systems in the eigenvectors
 _LBFGS_STEPS = 1000  # per column, over all stages
 _STEP = 1.5e-5  # seconds of overhead per step
-_PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
 _BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 1800
 _BALANCED_CLASS = 0.08  # seconds of overhead per class: pairs of classes are cut in Python
@@ -43,16 +39,9 @@ _FLAT_OPERATIONS, _CODES = 1e12, 20.0
 _BLOCKS = 200e6  # bytes of row blocks and searches, whatever the number of points
 
 
-class Speed(NamedTuple):
-    """Operations per second of matrix products, and bytes per second of matrix times vector."""
-
-    operations: float
-    traffic: float
-
-
-# An ordinary machine. Decisions by time use this one, so that the same table gives the same
-# predictions on all machines.
-REFERENCE = Speed(5e10, 4e10)
+# Operations of matrix products a second, and bytes a second of a matrix times a vector, of an
+# ordinary machine: the same table gives the same comparison, and so the same predictions, on all.
+SPEED = 5e10, 4e10
 
 
 @dataclass(frozen=True)
@@ -100,7 +89,7 @@ class Forecast:
     memory : int
         Bytes at the peak, besides the table.
     seconds : float
-        Time on this machine.
+        Time on an ordinary machine.
     solver : str
         ``solver_`` of the fitted estimator.
     """
@@ -108,25 +97,6 @@ class Forecast:
     memory: int
     seconds: float
     solver: str
-
-
-@cache
-def machine_speed() -> Speed:
-    """Measure the speed of this machine in some milliseconds."""
-    rng = np.random.default_rng(0)
-    small, wide = rng.standard_normal((_PROBE, _PROBE)), np.ones((_WIDE_PROBE, _WIDE_PROBE))
-    vector = np.ones(_WIDE_PROBE)
-    products = _fastest(lambda: small @ small)
-    return Speed(2.0 * _PROBE**3 / products, wide.nbytes / _fastest(lambda: wide @ vector))
-
-
-def _fastest(work: Callable[[], object]) -> float:
-    best = float("inf")
-    for _ in range(4):  # the first starts threads
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
 
 
 def _neighbors(size: FitSize) -> float:
@@ -154,7 +124,7 @@ def forecast_manifold(size: FitSize, *, kinks: bool = False) -> Forecast:
         Kernel and neighbours are n^2 d operations each, a factorisation n^3; the kernel matrix is
         held once for conjugate gradient and three times, in float64, for a factorisation.
     """
-    speed, bandwidth = machine_speed()
+    speed, bandwidth = SPEED
     n = size.n
     choice = choose_for_kernel_matrix(n, size.n_labels)
     if size.n_labels >= n:  # stopping needs predictions of unlabelled points
@@ -186,21 +156,19 @@ def forecast_manifold_path(size: FitSize) -> Forecast:
         One fit by a factorisation, and half a factorisation for each width, graph and ratio of the
         weights; four n x n matrices in float64.
     """
-    speed, _ = machine_speed()
+    speed, _ = SPEED
     n = size.n
     one = forecast_manifold(size, kinks=True)
     return Forecast(int(4.2 * 8 * n * n), one.seconds + _PATH_FACTORS * n**3 / 3 / speed, "dual")
 
 
-def forecast_low_density(size: FitSize, speed: Speed | None = None) -> Forecast:
+def forecast_low_density(size: FitSize) -> Forecast:
     """Forecast a fit of S3VC with the full kernel.
 
     Parameters
     ----------
     size : FitSize
         Size of the fit.
-    speed : Speed, default=None
-        Speed of the machine; None means this one.
 
     Returns
     -------
@@ -211,15 +179,15 @@ def forecast_low_density(size: FitSize, speed: Speed | None = None) -> Forecast:
         with the seconds by which the estimator announces long fits; memory holds the kernel matrix
         of all points and one pair for each thread.
     """
-    operations, traffic = machine_speed() if speed is None else speed
+    speed, traffic = SPEED
     n, c = size.n, size.n_columns
-    one = 2.0 * n * n * (size.width + 20) / operations  # the kernel matrix, or predictions
+    one = 2.0 * n * n * (size.width + 20) / speed  # the kernel matrix, or predictions
     if pairs_of_classes("auto", c):
         pair = (2.0 * n / c) ** 2 * (size.itemsize + 16)
         seconds = 0.05 + 2 * one + seconds_of_pairs(n, c)
         return Forecast(int(size.itemsize * n * n + available_threads() * pair), seconds, "lbfgs")
     steps = _LBFGS_STEPS * (_STEP + 2 * size.itemsize * n * n / traffic)
-    seconds = 0.05 + 2 * one + n**3 / operations + c * steps
+    seconds = 0.05 + 2 * one + n**3 / speed + c * steps
     return Forecast(int(n * n * (size.itemsize + 16)), seconds, "lbfgs")
 
 
@@ -237,7 +205,7 @@ def forecast_embedded_squared(size: FitSize) -> Forecast:
         Four n x n matrices and one factorisation for all columns up to the number of points from
         which landmarks are the default; row blocks and sums beyond.
     """
-    speed, _ = machine_speed()
+    speed, _ = SPEED
     n = size.n
     if n <= matrix_points(Squared()) and not size.in_blocks:
         return Forecast(int(4.2 * 8 * n * n), _graph_side(size) + 2.0 * n**3 / speed, "cholesky")
@@ -286,7 +254,7 @@ def forecast_embedded_tube(size: FitSize) -> Forecast:
         the estimators announce long fits; threads share the machine's speed, and each holds
         matrices of its own.
     """
-    speed, _ = machine_speed()
+    speed, _ = SPEED
     n, c = size.n, size.n_columns
     full = n <= matrix_points(EpsilonInsensitive())
     m, rank = n if full else _LANDMARKS, min(n, eigenvectors_wanted(c))
@@ -298,7 +266,7 @@ def forecast_embedded_tube(size: FitSize) -> Forecast:
 
 def _graph_side(size: FitSize) -> float:
     """Return the seconds of the neighbours and of the graph's eigenpairs."""
-    speed, _ = machine_speed()
+    speed, _ = SPEED
     return 0.02 + (_neighbors(size) + 6e6 * size.n) / speed
 
 
@@ -321,7 +289,7 @@ def forecast_anchors(size: FitSize) -> Forecast:
         Ten rounds of k-means on up to 50 points per anchor, the distances of all points to the
         anchors, and a system of the anchors. Anchors are dense even if the points are sparse.
     """
-    speed, _ = machine_speed()
+    speed, _ = SPEED
     n, p = size.n, size.n_features
     m = min(n, int(np.clip(n // 10, 20, 1000)))
     drawn = min(n, 50 * m)
@@ -334,15 +302,13 @@ def forecast_anchors(size: FitSize) -> Forecast:
     return Forecast(int(memory), 0.02 + operations / speed, "least squares")
 
 
-def forecast_balanced(size: FitSize, speed: Speed | None = None) -> Forecast:
+def forecast_balanced(size: FitSize) -> Forecast:
     """Forecast a fit of the balanced flow with its default graph and landmarks.
 
     Parameters
     ----------
     size : FitSize
         Size of the fit.
-    speed : Speed, default=None
-        Speed of the machine; None means this one.
 
     Returns
     -------
@@ -350,7 +316,7 @@ def forecast_balanced(size: FitSize, speed: Speed | None = None) -> Forecast:
         The neighbours, some 1800 sparse products with a column for each class if volumes are not
         known (two thirds of them if known), and a regression on the landmarks.
     """
-    a_second, _ = machine_speed() if speed is None else speed
+    speed, _ = SPEED
     n, c = size.n, max(2, size.n_columns)
     m = min(n, _BALANCED_LANDMARKS)
     # Some 40 operations per entry: sparse products are bound by memory, and take half of the time.
@@ -360,7 +326,7 @@ def forecast_balanced(size: FitSize, speed: Speed | None = None) -> Forecast:
     blocks = min(_BLOCKS, 16.0 * n * n)
     shares = size.itemsize * share_arrays(n, c, exact=False) * n * c
     memory = blocks + shares + 8.0 * n * (60 + 2 * size.width) + 24.0 * m * m
-    seconds = 0.1 + _BALANCED_CLASS * c + operations / a_second
+    seconds = 0.1 + _BALANCED_CLASS * c + operations / speed
     return Forecast(int(memory), seconds, "flow")
 
 
@@ -377,7 +343,7 @@ def forecast_eigenfunctions(size: FitSize) -> Forecast:
     Forecast
         Principal directions, and a histogram along each one.
     """
-    speed, _ = machine_speed()
+    speed, _ = SPEED
     n, p = size.n, size.n_features
     q, narrow = min(64, n, p), min(p, _COVARIANCE_FEATURES)
     operations = 8.0 * n * size.width * narrow + 4.0 * narrow**3 + 3000.0 * n * q
