@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
@@ -39,7 +39,7 @@ _SHAPES = (
 _SHAPE_OF = (0, 1, 2, 3, 0, 3, 1, 2, 1, 2)
 _TURNS = 4
 _STAR = "m0 -9.5l2.8 6 6.4 .8-4.7 4.5 1.2 6.4-5.7-3.2-5.7 3.2 1.2-6.4-4.7-4.5 6.4-.8z"
-_HEIGHT = 250
+_WIDTH, _HEIGHT = 560, 250  # of plots
 _NAMES_WRITTEN = 15  # of more the names would hide the points; the legend has them all
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78, 18, 18, 52
 TIP_HEIGHT = 68
@@ -354,77 +354,112 @@ def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, floor(high / step + 1e-9) + 1)]
 
 
-class _Frame:
-    """Plot area with its scales."""
+class _Plot:
+    """Plot with its axes, to which marks are added in the units of the data.
 
-    def __init__(self, width: int, height: int, xs: tuple[float, float], ys: tuple[float, float]):
-        self.width, self.height = width, height
+    Parameters
+    ----------
+    xs, ys : tuple of float
+        Ends of the axes.
+    x_title, y_title : str
+        Titles of the axes.
+    x_ticks : int
+        How many ticks, about.
+    y_ticks : sequence of (float, str)
+        Ticks of the vertical axis, with their texts; by default round numbers.
+    height : int
+        Of the plot, without tooltips.
+    """
+
+    def __init__(
+        self,
+        xs: tuple[float, float],
+        ys: tuple[float, float],
+        x_title: str,
+        y_title: str,
+        *,
+        x_ticks: int = 6,
+        y_ticks: Sequence[tuple[float, str]] = (),
+        height: int = _HEIGHT,
+    ) -> None:
+        self.height = height
         self.x0, self.x1 = xs
         self.y0, self.y1 = ys
+        right, bottom = _WIDTH - _RIGHT, height - _BOTTOM
+        self.body = []
+        for value, text in y_ticks or [(v, tick(v)) for v in _ticks(*ys, 5)]:
+            at = self.y(value)
+            self.mark("grid", f"M{_LEFT} {at:g}H{right}")
+            self.body.append(
+                f'<text class="tick y" x="{_LEFT - 8}" y="{at + 4:g}">{escape(text)}</text>'
+            )
+        for value in _ticks(*xs, x_ticks):
+            self.body.append(
+                f'<text class="tick x" x="{self.x(value):g}" y="{bottom + 18}">{tick(value)}</text>'
+            )
+        self.mark("axis", f"M{_LEFT} {bottom}H{right}")
+        middle = (_LEFT + right) / 2
+        self.body.append(
+            f'<text class="axis-title" x="{middle:g}" y="{height - 6}">{escape(x_title)}'
+            f'</text><text class="axis-title" transform="translate(13 {(_TOP + bottom) / 2:g}) '
+            f'rotate(-90)">{escape(y_title)}</text>'
+        )
 
     def x(self, value: float) -> float:
         share = (value - self.x0) / ((self.x1 - self.x0) or 1.0)
-        return round(_LEFT + share * (self.width - _LEFT - _RIGHT), 1)
+        return round(_LEFT + share * (_WIDTH - _LEFT - _RIGHT), 1)
 
     def y(self, value: float) -> float:
         share = (value - self.y0) / ((self.y1 - self.y0) or 1.0)
         return round(self.height - _BOTTOM - share * (self.height - _TOP - _BOTTOM), 1)
 
-    def axes(
-        self, x_title: str, y_title: str, x_ticks: list[float], y_ticks: list[tuple[float, str]]
-    ) -> list[str]:
-        right, bottom = self.width - _RIGHT, self.height - _BOTTOM
-        body = []
-        for value, text in y_ticks:
-            at = self.y(value)
-            body.append(f'<path class="grid" d="M{_LEFT} {at:g}H{right}"/>')
-            body.append(
-                f'<text class="tick y" x="{_LEFT - 8}" y="{at + 4:g}">{escape(text)}</text>'
-            )
-        for value in x_ticks:
-            body.append(
-                f'<text class="tick x" x="{self.x(value):g}" y="{bottom + 18}">{tick(value)}</text>'
-            )
-        body.append(f'<path class="axis" d="M{_LEFT} {bottom}H{right}"/>')
-        middle = (_LEFT + right) / 2
-        body.append(
-            f'<text class="axis-title" x="{middle:g}" y="{self.height - 6}">{escape(x_title)}'
-            f'</text><text class="axis-title" transform="translate(13 {(_TOP + bottom) / 2:g}) '
-            f'rotate(-90)">{escape(y_title)}</text>'
-        )
-        return body
+    def at(self, x: float, y: float) -> str:
+        """Return the place of a point in a path."""
+        return f"{self.x(x):g} {self.y(y):g}"
+
+    def mark(self, look: str, path: str) -> None:
+        """Add a path."""
+        self.body.append(f'<path class="{look}" d="{path}"/>')
+
+    def diagonal(self, look: str) -> None:
+        """Add the line on which both coordinates are equal."""
+        self.mark(look, f"M{self.at(self.x0, self.y0)}L{self.at(self.x1, self.y1)}")
+
+    def strokes(self, look: str, lines: Iterable[tuple[float, float, float]]) -> None:
+        """Add vertical strokes: place, lower and upper end."""
+        found = (f"M{self.at(x, low)}V{self.y(high):g}" for x, low, high in lines)
+        self.mark(look, "".join(found))
+
+    def draw(self, ident: str, title: str, text: str) -> str:
+        return _picture(ident, _WIDTH, self.height, title, text, self.body, "plot")
 
 
 def draw_bars(
     ident: str, shape: dict[str, Any], *, x_title: str, y_title: str, title: str, text: str
 ) -> str:
     """Draw a histogram; two series as shares, the first as an outline over the second."""
-    width, height = 560, _HEIGHT
-    series = [[v / max(1, sum(s)) for v in s] if len(shape["series"]) > 1 else list(s)
-              for s in shape["series"]]  # fmt: skip
+    as_share = len(shape["series"]) > 1
+    series = [[v / max(1, sum(s)) if as_share else v for v in s] for s in shape["series"]]
     low, high = float(shape["low"]), float(shape["high"])
     top = max(max(s) for s in series) or 1
-    frame = _Frame(width, height, (low, high), (0.0, float(top)))
-    as_share = len(series) > 1
     ticks = [(v, f"{100 * v:g} %" if as_share else tick(v)) for v in _ticks(0, top, 4)]
-    body = frame.axes(x_title, y_title, _ticks(low, high, 6), ticks)
+    plot = _Plot((low, high), (0.0, float(top)), x_title, y_title, y_ticks=ticks)
     step = (high - low) / len(series[-1])
-    floor_y = frame.y(0)
+    floor_y = plot.y(0)
     for j, value in enumerate(series[-1]):
         if value:
-            left, right = frame.x(low + j * step), frame.x(low + (j + 1) * step)
+            left, right = plot.x(low + j * step), plot.x(low + (j + 1) * step)
             gap = 0.5 if right - left > 4 else 0
-            at = min(frame.y(value), floor_y - 1.5)  # a single row among many can be seen
-            body.append(
+            at = min(plot.y(value), floor_y - 1.5)  # a single row among many can be seen
+            plot.body.append(
                 f'<rect class="bar" x="{left + gap:g}" y="{at:g}" '
                 f'width="{right - left - 2 * gap:.4g}" height="{floor_y - at:.4g}"/>'
             )
     if as_share:
-        path = f"M{frame.x(low):g} {floor_y:g}"
-        for j, value in enumerate(series[0]):
-            path += f"V{frame.y(value):g}H{frame.x(low + (j + 1) * step):g}"
-        body.append(f'<path class="outline" d="{path}V{floor_y:g}"/>')
-    return _picture(ident, width, height, title, text, body, "plot")
+        steps = enumerate(series[0], start=1)
+        path = "".join(f"V{plot.y(v):g}H{plot.x(low + j * step):g}" for j, v in steps)
+        plot.mark("outline", f"M{plot.at(low, 0)}{path}V{floor_y:g}")
+    return plot.draw(ident, title, text)
 
 
 def draw_scatter(
@@ -438,49 +473,31 @@ def draw_scatter(
     text: str,
 ) -> str:
     """Draw predictions over true numbers, with the identity line and intervals if given."""
-    width, height = 560, 420
     ends = [end for band in bands for end in band]
     low, high = min(*x, *y, *ends), max(*x, *y, *ends)
     if not high > low:
         low, high = low - 0.5, high + 0.5
-    frame = _Frame(width, height, (low, high), (low, high))
-    ticks = _ticks(low, high, 5)
-    body = frame.axes("true", "predicted", ticks, [(v, tick(v)) for v in ticks])
-    line = f"M{frame.x(low):g} {frame.y(low):g}L{frame.x(high):g} {frame.y(high):g}"
+    plot = _Plot((low, high), (low, high), "true", "predicted", x_ticks=5, height=420)
     if bands:
-        strokes = zip(x, bands, strict=True)
-        path = "".join(
-            f"M{frame.x(a):g} {frame.y(lo):g}V{frame.y(hi):g}" for a, (lo, hi) in strokes
-        )
-        body.append(f'<path class="band" d="{path}"/>')
-    body.append(f'<path class="outline" d="{line}"/>')
-    strip = _Tips(width, height)
+        plot.strokes("band", ((a, lo, hi) for a, (lo, hi) in zip(x, bands, strict=True)))
+    plot.diagonal("outline")
+    strip = _Tips(_WIDTH, plot.height)
     for a, b, tip in zip(x, y, tips, strict=True):
-        mark = f"M{frame.x(a):g} {frame.y(b):g}{_shape(0, 3)}"
-        body.append(strip.wrap(tip, "pt k0 p1", f'<path d="{mark}"/>'))
-    body.append(strip.hint())
-    return _picture(ident, width, height + TIP_HEIGHT, title, text, body, "plot tips", "group")
+        dot = f'<path d="M{plot.at(a, b)}{_shape(0, 3)}"/>'
+        plot.body.append(strip.wrap(tip, "pt k0 p1", dot))
+    body, tall = [*plot.body, strip.hint()], plot.height + TIP_HEIGHT
+    return _picture(ident, _WIDTH, tall, title, text, body, "plot tips", "group")
 
 
 def draw_calibration(ident: str, groups: Sequence[dict[str, Any]], *, title: str, text: str) -> str:
     """Draw shares of right answers over their probabilities, with intervals and the diagonal."""
-    width, height = 560, 360
     low = floor(10 * min(min(g["low"], g["probability"]) for g in groups)) / 10
-    frame = _Frame(width, height, (low, 1.0), (low, 1.0))
-    ticks = _ticks(low, 1.0, 5)
-    body = frame.axes("probability", "share right", ticks, [(v, tick(v)) for v in ticks])
-    line = f"M{frame.x(low):g} {frame.y(low):g}L{frame.x(1):g} {frame.y(1):g}"
-    body.append(f'<path class="grid" d="{line}"/>')
-    for g in groups:
-        x = frame.x(g["probability"])
-        body.append(
-            f'<path class="trace" d="M{x:g} {frame.y(g["low"]):g}V{frame.y(g["high"]):g}"/>'
-        )
-    dots = "".join(
-        f"M{frame.x(g['probability']):g} {frame.y(g['right']):g}{_shape(0, 5)}" for g in groups
-    )
-    body.append(f'<path class="k0" d="{dots}"/>')
-    return _picture(ident, width, height, title, text, body, "plot")
+    plot = _Plot((low, 1.0), (low, 1.0), "probability", "share right", x_ticks=5, height=360)
+    plot.diagonal("grid")
+    plot.strokes("trace", ((g["probability"], g["low"], g["high"]) for g in groups))
+    dots = (f"M{plot.at(g['probability'], g['right'])}{_shape(0, 5)}" for g in groups)
+    plot.mark("k0", "".join(dots))
+    return plot.draw(ident, title, text)
 
 
 def draw_history(ident: str, values: Sequence[float | None], *, name: str, n_iter: int) -> str:
@@ -488,17 +505,13 @@ def draw_history(ident: str, values: Sequence[float | None], *, name: str, n_ite
     kept = [(i, log10(v)) for i, v in enumerate(values) if v is not None and v > 0]
     if len(kept) < 2:
         return ""
-    width, height = 560, _HEIGHT
     scale = n_iter / max(1, len(values) - 1)
     low, high = floor(min(v for _, v in kept)), ceil(max(v for _, v in kept))
     high = max(high, low + 1)
-    frame = _Frame(width, height, (0.0, float(max(1, n_iter))), (low, high))
-    step = max(1, (high - low) // 5)
-    ticks = [(float(k), f"1e{k}") for k in range(low, high + 1, step)]
-    body = frame.axes("iteration", name, _ticks(0, max(1, n_iter), 6), ticks)
-    path = "L".join(f"{frame.x(i * scale):g} {frame.y(v):g}" for i, v in kept)
-    body.append(f'<path class="trace" d="M{path}"/>')
+    ticks = [(float(k), f"1e{k}") for k in range(low, high + 1, max(1, (high - low) // 5))]
+    plot = _Plot((0.0, float(max(1, n_iter))), (low, high), "iteration", name, y_ticks=ticks)
+    plot.mark("trace", "M" + "L".join(plot.at(i * scale, v) for i, v in kept))
     text = (
         f"From {number(10 ** kept[0][1])} at the start to {number(10 ** kept[-1][1])} at the end."
     )
-    return _picture(ident, width, height, f"{name} an iteration", text, body, "plot")
+    return plot.draw(ident, f"{name} an iteration", text)
