@@ -14,17 +14,20 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from lapwing._host.modules import require
 from lapwing._label.finding import Wish
 from lapwing._label.journal import JournalError
 from lapwing._label.model import QUEUED
-from lapwing._label.session import CLOSED, Event, Session
+from lapwing._label.session import CLOSED, Event, Receipt, Session
 from lapwing._label.words import RequestError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+Handler: TypeAlias = "Callable[[Request], Awaitable[Any]]"
+Question = Callable[[Session, Mapping[str, str]], Any]
 
 _LOG = logging.getLogger("lapwing")
 _BODY = 8 * 2**20  # 200,000 rows are 1.4 MB
@@ -47,6 +50,12 @@ _STATIC = {
 _LIST = re.compile(r"\d{1,9}(?:,\d{1,9})*")
 _MOST_NAMED = 200
 _MOST_LETTERS = 200  # of search words
+
+
+_UNMATCHED = {
+    404: "There is nothing at this address.",
+    405: "This address is not asked in this way.",
+}
 
 
 class Export(NamedTuple):
@@ -95,28 +104,25 @@ def application(
         routes=[
             routing.Route("/", handlers.page),
             routing.Route("/static/{name}", handlers.static),
-            routing.Route("/api/state", handlers.state),
+            *(
+                routing.Route(f"/api/{name}", handlers.answer(ask))
+                for name, ask in QUESTIONS.items()
+            ),
             routing.Route("/api/map/{key}", handlers.map),
             routing.Route("/api/colours", handlers.colours),
-            routing.Route("/api/rows", handlers.rows),
-            routing.Route("/api/find", handlers.find),
             routing.Route("/api/image/{row}", handlers.image),
-            routing.Route("/api/suggest", handlers.suggest),
             routing.Route("/api/events", handlers.events),
             routing.Route("/api/export/{name}", handlers.export),
-            routing.Route("/api/batch", handlers.batch, methods=["POST"]),
-            routing.Route("/api/undo", handlers.undo, methods=["POST"]),
-            routing.Route("/api/classes", handlers.classes, methods=["POST"]),
-            routing.Route("/api/drop", handlers.drop, methods=["POST"]),
-            routing.Route("/api/mark", handlers.mark, methods=["POST"]),
-            routing.Route("/api/target", handlers.target, methods=["POST"]),
-            routing.Route("/api/rename", handlers.rename, methods=["POST"]),
+            *(
+                routing.Route(f"/api/{name}", handlers.act(action), methods=["POST"])
+                for name, action in ACTIONS.items()
+            ),
         ],
         exception_handlers={
             RequestError: handlers.refused,
             JournalError: handlers.not_written,
-            404: handlers.nothing_here,
-            405: handlers.wrong_method,
+            404: handlers.unmatched,
+            405: handlers.unmatched,
             Exception: handlers.defect,
         },
     )
@@ -145,8 +151,23 @@ class _Handlers:
     async def static(self, request: Request) -> Any:
         return await self._file(request.path_params["name"])
 
-    async def state(self, request: Request) -> Any:
-        return self._json(await self._call(self._session.state))
+    def answer(self, ask: Question) -> Handler:
+        """Return the handler of a question."""
+
+        async def handle(request: Request) -> Any:
+            return self._json(await self._call(ask, self._session, request.query_params))
+
+        return handle
+
+    def act(self, action: Action) -> Handler:
+        """Return the handler of an action."""
+
+        async def handle(request: Request) -> Any:
+            message = read_json(await _body(request), action.members)
+            done = await self._call(action.call, self._session, message)
+            return self._json({"version": done} if isinstance(done, int) else done._asdict())
+
+        return handle
 
     async def map(self, request: Request) -> Any:
         return self._binary(await self._call(self._session.map, request.path_params["key"]))
@@ -155,25 +176,10 @@ class _Handlers:
         version, learnt, content = await self._call(self._session.colours)
         return self._binary(content, {"x-version": str(version), "x-model-version": str(learnt)})
 
-    async def rows(self, request: Request) -> Any:
-        rows = whole_text(request.query_params.get("ids", ""), "ids")
-        return self._json(await self._call(self._session.rows, rows))
-
-    async def find(self, request: Request) -> Any:
-        asked = request.query_params
-        words = asked.get("words", "")[:_MOST_LETTERS]
-        wish = Wish(words, asked.get("class"), asked.get("by", "either"), asked.get("state", ""))
-        return self._json(await self._call(self._session.find, wish))
-
     async def image(self, request: Request) -> Any:
         row = whole(request.path_params["row"], "The row")
         kind, content = await self._call(self._session.image, row)
         return self._responses.Response(content, media_type=kind)
-
-    async def suggest(self, request: Request) -> Any:
-        k = whole(request.query_params.get("k", str(QUEUED)), "k")
-        skipped = whole_text(request.query_params.get("skip", ""), "skip")
-        return self._json(await self._call(self._session.suggest, k, skipped))
 
     async def export(self, request: Request) -> Any:
         make = self._exports.get(request.path_params["name"])
@@ -185,57 +191,6 @@ class _Handlers:
             raise RequestError(str(error) or "There is not enough memory.", 409) from None
         named = {"content-disposition": f'attachment; filename="{found.name}"'}
         return self._responses.Response(found.content, headers=named, media_type=found.kind)
-
-    async def batch(self, request: Request) -> Any:
-        kinds: dict[str, type] = {"rows": list, "label": str, "take": str, "model": int}
-        message = read_json(await _body(request), kinds)
-        rows = read_rows(message.get("rows"))
-        if "take" in message:
-            if message["take"] != "model" or "label" in message:
-                raise RequestError('The message has either a "label", or "take": "model".')
-            receipt = await self._call(self._session.take, rows, message.get("model"))
-        elif "label" in message and "model" not in message:
-            receipt = await self._call(self._session.give, rows, message["label"])
-        else:
-            raise RequestError('The message has either a "label", or "take": "model".')
-        return self._json(receipt._asdict())
-
-    async def undo(self, request: Request) -> Any:
-        message = read_json(await _body(request), {"batch": int})
-        receipt = await self._call(self._session.undo, message.get("batch"))
-        return self._json(receipt._asdict())
-
-    async def classes(self, request: Request) -> Any:
-        message = read_json(await _body(request), {"name": str})
-        version = await self._call(self._session.add_class, message.get("name"))
-        return self._json({"version": version})
-
-    async def drop(self, request: Request) -> Any:
-        message = read_json(await _body(request), {"class": str, "into": str})
-        name = message.get("class")
-        if name is None:
-            raise RequestError('The message must say which "class" to delete.')
-        receipt = await self._call(self._session.drop_class, name, message.get("into"))
-        return self._json(receipt._asdict())
-
-    async def mark(self, request: Request) -> Any:
-        message = read_json(await _body(request), {"rows": list, "mark": str, "on": bool})
-        rows, kind = read_rows(message.get("rows")), message.get("mark") or ""
-        on = bool(message.get("on", True))
-        return self._json({"version": await self._call(self._session.mark, rows, kind, on)})
-
-    async def target(self, request: Request) -> Any:
-        message = read_json(await _body(request), {"percent": str})
-        target = read_target(message.get("percent"))
-        return self._json({"version": await self._call(self._session.aim, target)})
-
-    async def rename(self, request: Request) -> Any:
-        message = read_json(await _body(request), {"from": str, "to": str})
-        before = message.get("from")
-        if before is None:
-            raise RequestError('The message must say which class ("from") gets which name ("to").')
-        receipt = await self._call(self._session.rename_class, before, message.get("to"))
-        return self._json(receipt._asdict())
 
     async def events(self, request: Request) -> Any:
         if self._n_streams >= _STREAMS:
@@ -250,11 +205,8 @@ class _Handlers:
     async def not_written(self, request: Request, error: JournalError) -> Any:
         return self._error(str(error), 507)
 
-    async def nothing_here(self, request: Request, error: Exception) -> Any:
-        return self._error("There is nothing at this address.", 404)
-
-    async def wrong_method(self, request: Request, error: Exception) -> Any:
-        return self._error("This address is not asked in this way.", 405)
+    async def unmatched(self, request: Request, error: Any) -> Any:
+        return self._error(_UNMATCHED[error.status_code], error.status_code)
 
     async def defect(self, request: Request, error: Exception) -> Any:
         _LOG.error("the page to label on: %s", error, exc_info=error)
@@ -280,7 +232,7 @@ class _Handlers:
         else:
             file = resources.files("lapwing._label").joinpath("page", name)
         if kind is None or not file.is_file():
-            raise RequestError("There is nothing at this address.", 404)
+            raise RequestError(_UNMATCHED[404], 404)
         return self._responses.Response(file.read_bytes(), headers={"content-type": kind})
 
     async def _stream(self) -> AsyncIterator[str]:
@@ -445,6 +397,80 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(text)
 
 
+def _suggest(session: Session, asked: Mapping[str, str]) -> list[int]:
+    k = whole(asked.get("k", str(QUEUED)), "k")
+    return session.suggest(k, whole_text(asked.get("skip", ""), "skip"))
+
+
+def _find(session: Session, asked: Mapping[str, str]) -> list[int]:
+    words = asked.get("words", "")[:_MOST_LETTERS]
+    wish = Wish(words, asked.get("class"), asked.get("by", "either"), asked.get("state", ""))
+    return session.find(wish)
+
+
+# By the last part of their address: questions that are answered as JSON.
+QUESTIONS: Mapping[str, Question] = {
+    "state": lambda session, asked: session.state(),
+    "rows": lambda session, asked: session.rows(whole_text(asked.get("ids", ""), "ids")),
+    "find": _find,
+    "suggest": _suggest,
+}
+
+
+class Action(NamedTuple):
+    """Action of the page.
+
+    Attributes
+    ----------
+    members : mapping of str to type
+        Members that its message can have.
+    call : callable
+        From the session and the message to a receipt, or to the version.
+    """
+
+    members: Mapping[str, type]
+    call: Callable[[Session, Any], Receipt | int]
+
+
+def _label(session: Session, message: Mapping[str, Any]) -> Receipt:
+    rows = read_rows(message.get("rows"))
+    if message.get("take") == "model" and "label" not in message:
+        return session.take(rows, message.get("model"))
+    if "label" in message and message.keys().isdisjoint(("take", "model")):
+        return session.give(rows, message["label"])
+    raise RequestError('The message has either a "label", or "take": "model".')
+
+
+def _mark(session: Session, message: Mapping[str, Any]) -> int:
+    rows, kind = read_rows(message.get("rows")), message.get("mark") or ""
+    return session.mark(rows, kind, bool(message.get("on", True)))
+
+
+def _class_of(message: Mapping[str, Any], member: str) -> str:
+    name: str | None = message.get(member)
+    if name is None:
+        raise RequestError(f'The message must say which class: "{member}".')
+    return name
+
+
+ACTIONS: Mapping[str, Action] = {
+    "batch": Action({"rows": list, "label": str, "take": str, "model": int}, _label),
+    "undo": Action({"batch": int}, lambda session, m: session.undo(m.get("batch"))),
+    "classes": Action({"name": str}, lambda session, m: session.add_class(m.get("name"))),
+    "drop": Action(
+        {"class": str, "into": str},
+        lambda session, m: session.drop_class(_class_of(m, "class"), m.get("into")),
+    ),
+    "mark": Action({"rows": list, "mark": str, "on": bool}, _mark),
+    "target": Action(
+        {"percent": str}, lambda session, m: session.aim(read_target(m.get("percent")))
+    ),
+    "rename": Action(
+        {"from": str, "to": str},
+        lambda session, m: session.rename_class(_class_of(m, "from"), m.get("to")),
+    ),
+}
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -467,6 +493,7 @@ HEADERS = {
 # Any port, as users of other machines connect through a tunnel with another port.
 _HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?", re.IGNORECASE)
 _METHODS = ("GET", "HEAD", "POST")
+_LOOKED_AT = ("host", "origin", "content-type", "sec-fetch-site", "sec-fetch-mode")
 
 
 class Guard:
@@ -481,6 +508,8 @@ class Guard:
     def __init__(self, application: Application, token: str) -> None:
         self._application = application
         self._token = token.encode("ascii")
+        self._headers = require("starlette.datastructures", extra="label", purpose="The page")
+        self._responses = require("starlette.responses", extra="label", purpose="The page")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject a request, or pass it to the application."""
@@ -489,26 +518,26 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = {name.lower() for name, _ in message.get("headers", ())}
-                more = [
-                    (name.encode("ascii"), value.encode("ascii"))
-                    for name, value in HEADERS.items()
-                    if name.encode("ascii") not in own
-                ]
-                message = {**message, "headers": [*message.get("headers", ()), *more]}
+                headers = self._headers.MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         objection = self._objection(scope)
         if objection is not None:
-            await _refuse(guarded, *objection)
+            status, words = objection
+            # What was sent along is not read: the connection is of no more use.
+            close = {"connection": "close"}
+            refusal = self._responses.JSONResponse({"error": words}, status, close)
+            await refusal(scope, receive, guarded)
             return
         inner = {**scope, "path": "/" + scope["path"].lstrip("/").partition("/")[2]}
         inner["raw_path"] = inner["path"].encode("utf-8", "surrogateescape")
         await self._application(inner, receive, guarded)
 
     def _objection(self, scope: Scope) -> tuple[int, str] | None:
-        headers = _headers(scope)
-        if headers is None:
+        headers = self._headers.Headers(scope=scope)
+        if any(len(headers.getlist(name)) > 1 for name in _LOOKED_AT):
             return 400, "A header is given twice."
         host = headers.get("host", "")
         if not _HOST.fullmatch(host):
@@ -524,7 +553,7 @@ class Guard:
         return _strange_origin(scope["method"], host, headers)
 
 
-def _strange_origin(method: str, host: str, headers: dict[str, str]) -> tuple[int, str] | None:
+def _strange_origin(method: str, host: str, headers: Mapping[str, str]) -> tuple[int, str] | None:
     elsewhere = 403, "Another page has sent this request. Only the page itself may."
     origin = headers.get("origin")
     if origin is not None and origin.lower() != f"http://{host}".lower():
@@ -539,29 +568,3 @@ def _strange_origin(method: str, host: str, headers: dict[str, str]) -> tuple[in
         # For JSON from other sites browsers send a preflight request, which is not answered.
         return 415, "The message must be JSON, with the Content-Type application/json."
     return None
-
-
-def _headers(scope: Scope) -> dict[str, str] | None:
-    """Return the relevant headers; None if one of them is duplicated."""
-    looked_at = ("host", "origin", "content-type", "sec-fetch-site", "sec-fetch-mode")
-    found: dict[str, str] = {}
-    for raw, value in scope["headers"]:
-        name = raw.decode("latin-1").lower()
-        if name not in looked_at:
-            continue
-        if name in found:
-            return None
-        found[name] = value.decode("latin-1")
-    return found
-
-
-async def _refuse(send: Send, status: int, words: str) -> None:
-    body = json.dumps({"error": words}).encode("utf-8")
-    headers = [
-        (b"content-type", b"application/json; charset=utf-8"),
-        (b"content-length", str(len(body)).encode("ascii")),
-        # The body is not read, so the connection cannot be used again.
-        (b"connection", b"close"),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
