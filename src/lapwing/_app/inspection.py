@@ -42,7 +42,7 @@ from lapwing._tables.preprocessing import (
     scaling,
 )
 from lapwing._tables.reading import read_raw
-from lapwing._tables.tables import label_rows
+from lapwing._tables.tables import complete_labels
 from lapwing.graphs import KNNGraph
 from lapwing.graphs.registry import default_metric
 
@@ -92,7 +92,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     label = _suggest_label(raw.cells) if raw.labels is None else None
     text = None
     if raw.labels is not None:
-        raw = label_rows(raw, request.read_options)
+        raw = complete_labels(raw, request.read_options)
         text = np.asarray(raw.labels)
         warn_of_quantities(text[text != ""], f"{request.source}: the label column")
     given = text

@@ -64,7 +64,7 @@ def read_alike(paths: Sequence[Path], selection: Selection) -> RawTable:
 def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
     """Read the files of a fit without checks, and concatenate their rows.
 
-    Labels of files of answers are merged later, see `lapwing._tables.tables.label_rows`.
+    Labels of files of answers are merged later, see `lapwing._tables.tables.complete_labels`.
 
     Raises
     ------

@@ -293,7 +293,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         undecided = options.regression is None
         if undecided:
             options = replace(options, regression=_are_numbers(raw, options))
-        raw = label_rows(raw, options, ids if ids.size else None)
+        raw = complete_labels(raw, options, ids if ids.size else None)
         if not options.regression and raw.labels is not None:
             refuse_free_text(raw.labels[raw.labels != ""], what)
         coded = _code(raw, options, what)
@@ -512,7 +512,9 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     )
 
 
-def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = None) -> RawTable:
+def complete_labels(
+    raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = None
+) -> RawTable:
     """Replace markers of "no label" by blanks, and merge the labels of files of answers.
 
     Parameters
