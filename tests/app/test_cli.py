@@ -320,10 +320,9 @@ def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path, number: 
 @POSIX
 def test_a_terminal_sees_progress_and_standard_output_stays_clean(table: Path, out: Path) -> None:
     reader, writer = os.openpty()
-    at_once = (
-        "import sys, lapwing._app.console as c; c.DELAY = 0.0; from lapwing._app.cli import main; "
-    )
-    command = [sys.executable, "-c", at_once + "sys.exit(main())"]
+    at_once = "import sys, lapwing._host.terminal as t; t.DELAY = 0.0; "
+    run = "from lapwing._app.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", at_once + run]
     command += ["fit", str(table), "--label", "kind", "--id", "flower", "--predictions", str(out)]
     command += ["--method", "auto", "--set", "n_draws=1", "--set", "max_left_out=0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer) as process:

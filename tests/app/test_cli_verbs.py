@@ -33,6 +33,7 @@ from lapwing._app.forecast import FitSize
 from lapwing._app.methods import COMMAND_METHODS, find_method
 from lapwing._app.requests import DEFAULT_METHOD, FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
+from lapwing._host import terminal
 from lapwing._tables.encoders import Features
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
@@ -937,24 +938,32 @@ def test_progress_names_stages_only_when_slow(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with console.StageDisplay(quiet=False).stage("Reading"):
+    with console.StageLine("Reading"):
         pass
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(console, "DELAY", 0.0)
-    shown = console.StageDisplay(quiet=False)
+    monkeypatch.setattr(terminal, "DELAY", 0.0)
     X, y = make_blobs(400, 2, centers=2, random_state=0)
-    with shown.stage("LapSVC", forecast=30.0) as stage:
-        labels = np.where(np.arange(400) < 20, y, -1)
-        model = LapSVC(solver="pcg", tol=1e-2).set_callbacks(stage).fit(X, labels)
-    assert model.n_iter_ >= 1
-    assert not console.StageDisplay(quiet=True).shown
+    labels = np.where(np.arange(400) < 20, y, -1)
+    model = LapSVC(solver="pcg", tol=1e-2)
+    for quiet in (False, True):
+        with console.StageLine("LapSVC", quiet, forecast=30.0) as stage:
+            model.set_callbacks(*stage.callbacks).fit(X, labels)
+            assert (", iteration" in stage._part) is not quiet
+        told = capsys.readouterr().err
+        assert ("LapSVC: " in told and " s left)" in told) is not quiet
+        assert bool(told) is not quiet
 
 
-def test_progress_names_the_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_names_the_candidate_and_counts_its_steps(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    shown = console.StageDisplay(quiet=False)
-    with shown.stage("Comparing methods") as stage, stage.stage("S3VC()"):
-        assert stage._bars.tasks[0].description == "Comparing methods: S3VC()"
+    monkeypatch.setattr(terminal, "DELAY", 0.0)
+    with console.StageLine("Comparing methods") as line, line.stage("S3VC()", 3) as tick:
+        tick(dict)
+        tick(dict)
+        assert line._part == "S3VC(), 2 of 3"
+    assert "Comparing methods: S3VC()" in capsys.readouterr().err
 
 
 def test_standardised_as_scikit_learn_does(main: Main, tmp_path: Path) -> None:

@@ -102,15 +102,17 @@ def test_one_display_at_a_time(screen: Screen) -> None:
         outer.show("")
         inner.show("part")
     assert "inner" not in screen.getvalue()
-    token = showing.set(True)  # as the command line does, whether it shows bars or is quiet
-    try:
-        before = screen.getvalue()
-        with StatusLine("inner") as inner:
-            inner.show("part")
-        assert screen.getvalue() == before
-    finally:
-        showing.reset(token)
-    assert not showing.get()
+    before = screen.getvalue()
+    with StatusLine("outer", quiet=True), StatusLine("inner") as inner:
+        inner.show("part")
+    assert screen.getvalue() == before
+    assert showing.get() is None
+
+
+def test_a_line_forecasts_what_is_left(screen: Screen) -> None:
+    with StatusLine("Comparing", forecast=30.0) as line:
+        line.show("S3VC()")
+        assert screen.line == "Comparing: S3VC(), 0 s (about 30 s left)"
 
 
 def test_other_threads_show_nothing(screen: Screen) -> None:

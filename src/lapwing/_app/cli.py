@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lapwing._host.modules import require
-from lapwing._host.terminal import harmless
+from lapwing._host.terminal import harmless, showing
 
 _DONE, _DEFECT, _WRONG, _INTERRUPTED = 0, 1, 2, 130
 _DEBUG_VARIABLE = "LAPWING_DEBUG"
@@ -107,6 +107,9 @@ def _describe(error: Exception) -> str:
 
 
 def _print_line(kind: str, message: str) -> None:
+    line = showing.get()
+    if line is not None:
+        line.erase()
     # Messages quote what a file holds, and a terminal would act on an escape sequence.
     print(f"{kind}: {harmless(' '.join(message.split()))}", file=sys.stderr)
 

@@ -9,18 +9,15 @@ from __future__ import annotations
 import json
 import re
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count as count_from
 from typing import Any
 
 import numpy as np
 import rich.box
 from rich.console import Console
-from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
 from rich.table import Table as Grid
-from rich.text import Text
 
 from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
@@ -29,7 +26,7 @@ from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.predicting import Answered
 from lapwing._app.requests import LabelRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
-from lapwing._host.terminal import DELAY, harmless, showing
+from lapwing._host.terminal import StatusLine, harmless
 from lapwing._label.session import Session
 from lapwing._report.findings import (
     choice_table,
@@ -51,88 +48,23 @@ _SETTINGS_SHOWN = 5
 _WRITTEN = {"onnx": "ONNX model", "next": "Rows to label next"}
 
 
-class _Remaining(ProgressColumn):
-    """Forecast of the remaining time, until it has passed."""
+class StageLine(StatusLine):
+    """Line of progress of a stage of a verb; as a callback, it names the parts of a fit."""
 
-    def render(self, task: Any) -> Text:
-        left = (task.fields.get("forecast") or 0.0) - (task.elapsed or 0.0)
-        return Text(f"about {left:.0f} s left" if left >= 1 else "")
-
-
-class StageDisplay:
-    """Progress bars on standard error if it is a terminal, shown after two seconds.
-
-    Parameters
-    ----------
-    quiet : bool
-        Whether to show no bars.
-    """
-
-    def __init__(self, quiet: bool) -> None:
-        self.shown = not quiet and sys.stderr.isatty()
-
-    @contextmanager
-    def stage(self, name: str, forecast: float | None = None) -> Iterator[_Stage]:
-        """Show a stage of the work, with the forecast of its seconds if known."""
-        token = showing.set(True)  # what is called has no line of its own, with --quiet neither
-        try:
-            with self._bars(name, forecast) as stage:
-                yield stage
-        finally:
-            showing.reset(token)
-
-    @contextmanager
-    def _bars(self, name: str, forecast: float | None) -> Iterator[_Stage]:
-        if not self.shown:
-            yield _Stage(None, 0, name)
-            return
-        bars = Bars(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TimeElapsedColumn(),
-            _Remaining(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        task = bars.add_task(harmless(name), total=None, forecast=forecast)
-        lock, done = threading.Lock(), threading.Event()
-
-        def show() -> None:
-            with lock:
-                if not done.is_set():
-                    bars.start()
-
-        timer = threading.Timer(DELAY, show)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield _Stage(bars, task, name)
-        finally:
-            timer.cancel()
-            with lock:
-                done.set()
-            bars.stop()
-
-
-class _Stage:
-    """Stage of the work; as a callback, it shows the stages of a fit."""
-
-    def __init__(self, bars: Bars | None, task: Any, name: str) -> None:
-        self._bars, self._task, self._name = bars, task, name
-        self._steps = 0
+    @property
+    def callbacks(self) -> list[object]:
+        """The line for `set_callbacks` of an estimator, if it is shown."""
+        return [self] if self._painter is not None else []
 
     @contextmanager
     def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
         """Show a part of the work, such as the current candidate."""
-        bars, task = self._bars, self._task
-        if bars is None:
-            yield lambda attributes: False
-            return
-        title = harmless(f"{self._name}: {name}")
-        bars.update(task, description=title, total=max_steps or None, completed=0)
+        self.show(name)
+        steps = count_from(1)
 
         def tick(attributes: Any) -> bool:
-            bars.advance(task)
+            # Shown by the next repainting: there may be thousands of steps a second.
+            self._part = f"{name}, {next(steps)} of {max_steps}" if max_steps else name
             return False
 
         yield tick
@@ -145,17 +77,13 @@ class _Stage:
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Show the stage's name."""
-        if self._bars is None or context.parent is None or context.task_name == "iteration":
-            return
-        self._steps = 0
-        title = f"{self._name}: {context.task_name}"
-        self._bars.update(self._task, description=title, total=context.max_subtasks or None)
+        if context.parent is not None and context.task_name != "iteration":
+            self.show(context.task_name)
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Count the iterations."""
-        if self._bars is not None and context.task_name == "iteration":
-            self._steps += 1
-            self._bars.update(self._task, completed=self._steps)
+        if context.task_name == "iteration":
+            self._part = f"{context.parent.task_name}, iteration {context.task_id + 1}"
 
 
 def describe_labelling(session: Session, request: LabelRequest) -> str:

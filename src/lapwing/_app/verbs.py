@@ -28,7 +28,7 @@ from lapwing._app import (
     workflow,
 )
 from lapwing._app.choosing import forecast_seconds, name_stage
-from lapwing._app.console import StageDisplay, json_text, say
+from lapwing._app.console import StageLine, json_text, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
 from lapwing._app.options import PANELS, SAY, Outputs, TableRequest, flag_of, option_of
@@ -195,20 +195,16 @@ def fit(request: FitRequest) -> None:
 def fit_table(request: FitRequest) -> None:
     """Fit, write the files, and print the summary."""
     request.outputs.check(request.inputs)
-    shown = StageDisplay(request.quiet)
-    with shown.stage(f"Reading {request.source}"):
+    with StageLine(f"Reading {request.source}", request.quiet):
         table = reading.read(request)
-    with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
-        outcome = fitting.fit(
-            table, request, callbacks=[stage] if shown.shown else [], progress=stage
-        )
+    with StageLine(name_stage(request), request.quiet, forecast_seconds(table, request)) as stage:
+        outcome = fitting.fit(table, request, callbacks=stage.callbacks, progress=stage)
     figures = None
     if not is_rows(table.X):  # of points on disk there is no report
-        with shown.stage("Looking at the answers"):
+        with StageLine("Looking at the answers", request.quiet):
             figures = collect(outcome)
     conclude(
         request,
-        shown,
         lambda: workflow.summary(outcome, figures),
         lambda: console.describe_fit(outcome, figures),
         lambda: workflow.write_outputs(outcome, figures),
@@ -217,7 +213,6 @@ def fit_table(request: FitRequest) -> None:
 
 def conclude(
     request: TableRequest,
-    shown: StageDisplay,
     summary: Callable[[], dict[str, Any]],
     description: Callable[[], str],
     write: Callable[[], None] = lambda: None,
@@ -228,7 +223,7 @@ def conclude(
         text = json_text(summary() | {"written": request.outputs.named()})
     elif not request.quiet:
         text = description()
-    with shown.stage("Writing"):
+    with StageLine("Writing", request.quiet):
         write()
     typer.echo(text, nl=False)
 
@@ -254,14 +249,14 @@ def compare(request: CompareRequest) -> None:
     answers change with the labels. No model is kept: the output ends with the command that fits it.
     """
     request.outputs.check(request.inputs)
-    shown = StageDisplay(request.quiet)
-    with shown.stage(f"Reading {request.source}"):
+    with StageLine(f"Reading {request.source}", request.quiet):
         table = reading.read(request)
-    with shown.stage("Comparing methods", choosing.warn_if_long(table, request)) as stage:
+    with StageLine(
+        "Comparing methods", request.quiet, choosing.warn_if_long(table, request)
+    ) as stage:
         compared = choosing.compare_methods(table, request, stage)
     conclude(
         request,
-        shown,
         lambda: workflow.comparison_summary(compared),
         lambda: console.describe_comparison(compared),
         lambda: workflow.write_comparison(compared),
@@ -280,16 +275,12 @@ def suggest(request: SuggestRequest) -> None:
     the rows cover the table.
     """
     request.outputs.check(request.inputs)
-    shown = StageDisplay(request.quiet)
-    with shown.stage(f"Reading {request.source}"):
+    with StageLine(f"Reading {request.source}", request.quiet):
         table = reading.read(request)
-    with shown.stage(name_stage(request), forecast_seconds(table, request)) as stage:
-        found = suggesting.suggest(
-            table, request, callbacks=[stage] if shown.shown else [], progress=stage
-        )
+    with StageLine(name_stage(request), request.quiet, forecast_seconds(table, request)) as stage:
+        found = suggesting.suggest(table, request, callbacks=stage.callbacks, progress=stage)
     conclude(
         request,
-        shown,
         lambda: workflow.suggestion_summary(found),
         lambda: console.describe_suggestion(found),
         lambda: workflow.write_suggested(found),
@@ -308,10 +299,9 @@ def label(request: LabelRequest) -> None:
     The page is for you alone: nobody else on the network can open it. Every label is saved at
     once, beside the table. Press Ctrl-C to end; the same command goes on where you were.
     """
-    shown = StageDisplay(request.quiet)
-    with shown.stage(f"Reading {request.source}"):
+    with StageLine(f"Reading {request.source}", request.quiet):
         table = reading.read(request)
-    with shown.stage("Making points") as stage:
+    with StageLine("Making points", request.quiet) as stage:
         server = labelling.start(table, request, stage)
     with server:
         # The user needs the address, even with --quiet.
@@ -334,23 +324,21 @@ def label(request: LabelRequest) -> None:
 def predict(request: PredictRequest) -> None:
     """Predict the rows of a table with a model. Without --predictions, print them as CSV."""
     request.outputs.check(request.inputs)
-    shown = StageDisplay(request.quiet)
-    with shown.stage(f"Reading {request.model}"):
+    with StageLine(f"Reading {request.model}", request.quiet):
         loaded = predicting.load(request.model)
     if predicting.in_batches(request):
-        with shown.stage("Predicting"):
+        with StageLine("Predicting", request.quiet):
             answered = predicting.predict_in_batches(loaded, request)
         if request.predictions is not None:
             conclude(
                 request,
-                shown,
                 lambda: _predicted(request, answered.n_rows, answered.counts),
                 lambda: console.describe_answered(answered, request),
             )
         return
-    with shown.stage(f"Reading {request.source}"):
+    with StageLine(f"Reading {request.source}", request.quiet):
         table = predicting.read_for(loaded, request)
-    with shown.stage("Predicting") as stage:
+    with StageLine("Predicting", request.quiet) as stage:
         rows = predicting.answer(loaded, table, request, stage)
         rows = workflow.beside_columns(rows, table, request.predictions)
     notation: dict[str, Any] = {
@@ -363,7 +351,6 @@ def predict(request: PredictRequest) -> None:
         return
     conclude(
         request,
-        shown,
         lambda: _predicted(request, int(rows.label.size), workflow.class_counts(rows)),
         lambda: console.describe_predictions(rows, loaded.info, request),
         lambda: write_predictions(rows, path, **notation),
@@ -405,7 +392,7 @@ def report(
 )
 def info(request: InfoRequest) -> None:
     """Show what a table holds, and how much memory and time a fit will need."""
-    with StageDisplay(quiet=False).stage(f"Looking at {request.source}"):
+    with StageLine(f"Looking at {request.source}"):
         found = inspect(request)
     typer.echo(json_text(found) if request.as_json else console.describe_info(found), nl=False)
 
@@ -424,11 +411,10 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed for the draws.")] = 0,
 ) -> None:
     """Compare LapSVC with a supervised SVM and LabelSpreading on handwritten digits."""
-    if output.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"cannot write {output}: the extension must be .png, .pdf or .svg.")
-    check_writable(output)
-    shown = StageDisplay(quiet=False)
-    with shown.stage("Fitting three methods"):
+    if out.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ValueError(f"cannot write {out}: the extension must be .png, .pdf or .svg.")
+    check_writable(out)
+    with StageLine("Fitting three methods"):
         result = run_demo(labels_per_class, draws, seed)
     typer.echo(console.describe_demo(result), nl=False)
     try:
@@ -437,8 +423,8 @@ def demo(
         # The comparison has been printed; the picture is optional.
         say(f"No picture: {missing}")
         return
-    with shown.stage("Drawing the picture"):
+    with StageLine("Drawing the picture"):
         figure = draw_demo(result)
-        with atomic_write(output) as temporary:
-            figure.savefig(temporary, format=output.suffix[1:].lower(), dpi=150)
-    say(f"Picture: {output.resolve()}")
+        with atomic_write(out) as temporary:
+            figure.savefig(temporary, format=out.suffix[1:].lower(), dpi=150)
+    say(f"Picture: {out.resolve()}")

@@ -14,8 +14,8 @@ from typing import Self
 DELAY = 2.0
 _REPAINT = 1.0  # seconds, as the line counts them
 
-# Whether a caller shows progress already, or has disabled it.
-showing: ContextVar[bool] = ContextVar("showing", default=False)
+# The line of a caller, which shows progress already, or has disabled it.
+showing: ContextVar[StatusLine | None] = ContextVar("showing", default=None)
 
 
 def harmless(text: str) -> str:
@@ -54,30 +54,41 @@ class StatusLine:
     ----------
     title : str
         Name of the work.
+    quiet : bool, default=False
+        Whether to show nothing, and nothing of the work within either.
+    forecast : float, default=None
+        Seconds that the work will probably take; None if not known.
     """
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, quiet: bool = False, forecast: float | None = None) -> None:
         self._title, self._part, self._width = title, "", 0
+        self._quiet, self._forecast = quiet, forecast or 0.0
         self._lock, self._done = threading.Lock(), threading.Event()
         self._painter: threading.Thread | None = None
-        self._token: Token[bool] | None = None
+        self._token: Token[StatusLine | None] | None = None
         self._begun = 0.0
 
     def __enter__(self) -> Self:
         main = threading.current_thread() is threading.main_thread()
-        if main and not showing.get() and is_watched():
-            self._token = showing.set(True)
+        if main and showing.get() is None:
+            self._token = showing.set(self)
+        if self._token is not None and not self._quiet and is_watched():
             self._begun = time.monotonic()
             self._painter = threading.Thread(target=self._repaint, daemon=True)
             self._painter.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._painter is None or self._token is None:
+        if self._token is not None:
+            showing.reset(self._token)
+        if self._painter is None:
             return
-        showing.reset(self._token)
         self._done.set()
         self._painter.join()
+        self.erase()
+
+    def erase(self) -> None:
+        """Clear the line for other output, until it is painted again."""
         if self._width:
             self._write("")
 
@@ -95,7 +106,9 @@ class StatusLine:
 
     def _paint(self) -> None:
         text = f"{self._title}: {self._part}" if self._part else self._title
-        seconds = f", {time.monotonic() - self._begun:.0f} s"
+        passed = time.monotonic() - self._begun
+        left = self._forecast - passed
+        seconds = f", {passed:.0f} s" + (f" (about {left:.0f} s left)" if left >= 1 else "")
         room = max(0, shutil.get_terminal_size().columns - 1 - len(seconds))
         self._write(harmless(text)[:room] + seconds)
 
