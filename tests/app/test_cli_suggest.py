@@ -175,7 +175,7 @@ def test_equal_rows_are_asked_for_once(main: Main) -> None:
 def test_numbers_to_predict_begin_without_one_too(main: Main) -> None:
     rows, _ = table()
     write("t.csv", rows)
-    options = ("--label", "y", "--id", "name", "--method", "laprls-regressor", "--out")
+    options = ("--label", "y", "--id", "name", "--out")  # the method is that of the labels
     code, said, _ = main("suggest", "t.csv", *options, "n.csv", "-k", 3)
     assert code == 0
     assert "There is no label yet: the rows cover the table\n" in said
@@ -185,6 +185,7 @@ def test_numbers_to_predict_begin_without_one_too(main: Main) -> None:
     write("n.csv", found)
     found = asked(main("suggest", "t.csv", "n.csv", *options, "n-2.csv", "-k", 3, "--json"))
     assert (found["labeled"], found["chosen_by"]) == (3, "variance")
+    assert found["method"] == "laprls-regressor"
     assert not {row["name"] for row in read("n.csv")} & set(found["suggested"])
 
 

@@ -198,7 +198,7 @@ def test_a_named_pipe_is_read_to_its_end(home: Path, main: Main, tmp_path: Path)
 def test_the_report_of_a_model_is_the_one_of_the_fit(
     home: Path, tmp_path: Path, main: Main
 ) -> None:
-    code, said, err = main("report", home / "m.lapwing", "--output", tmp_path / "again.html")
+    code, said, err = main("report", home / "m.lapwing", "--out", tmp_path / "again.html")
     assert (code, err) == (0, "")
     assert "again.html" in said
     page = (tmp_path / "again.html").read_bytes()
@@ -1240,7 +1240,20 @@ def test_a_terminal_gets_no_control_character_in_predictions() -> None:
 @pytest.mark.parametrize("option", ["--label", "--seed", "--method", "--predictions", "--truth"])
 def test_an_option_of_one_value_given_twice(main: Main, option: str) -> None:
     twice = (option, "1", f"{option}=2")
-    refused(main("fit", "none.csv", *twice), f"{option} is given 2 times; give it once")
+    cure = "run the command for each" if option == "--label" else "Give it once"
+    told = (f"{option} is given 2 times. ", cure, "(see lapwing fit --help)")
+    refused(main("fit", "none.csv", *twice), *told)
+
+
+def test_a_table_breaks_no_heading_in_a_narrow_terminal() -> None:
+    text = console._Text()
+    text._console.width = 40
+    grid = console._grid("class", "rows", "share", "labelled", "sure", "to check")
+    grid.add_row("Barolo", "50", "28.1\u00a0%", "3", "0", "47")
+    text.grid(grid)
+    words = str(text).split()
+    assert {"class", "rows", "share", "labelled", "sure", "to", "check"} <= set(words)
+    assert max(map(len, str(text).splitlines())) <= 40
 
 
 def test_options_of_several_values_and_flags_may_be_repeated(home: Path, main: Main) -> None:

@@ -138,9 +138,20 @@ class _Text:
             self.line(text)
 
     def grid(self, grid: Grid) -> None:
-        """Add a table."""
+        """Add a table; one that is wider than the terminal is set closely, and breaks no word."""
+        for column in grid.columns:
+            words = [word for cell in (column.header, *column.cells) for word in str(cell).split(" ")]
+            column.min_width = max(map(len, words))
+        unlimited = self._console.options.update(width=10_000)
+        if self._console.measure(grid, options=unlimited).minimum > self._console.width:
+            grid.padding, grid.show_edge = 0, False
+            for column in grid.columns[1:]:
+                column.width = column.min_width
+        room = self._console.width
+        self._console.width = max(room, self._console.measure(grid, options=unlimited).minimum)
         with self._console.capture() as captured:
             self._console.print(grid)
+        self._console.width = room
         self._parts.append(captured.get())
 
     def __str__(self) -> str:
@@ -226,13 +237,7 @@ def describe_suggestion(suggested: Suggestion) -> str:
     them = "the row" if n == 1 else f"the {count(n)} rows"
     text.line(f"{request.out}: {them} to label next, the most informative first")
     if not suggested.fitted:
-        missing = (
-            "label"
-            if request.chosen.regression
-            else "label of a second class"
-            if labels
-            else "label"
-        )
+        missing = "label" if table.numeric else "label of a second class" if labels else "label"
         text.line(f"There is no {missing} yet: the rows cover the table")
     elif request.automatic:
         text.line(f"By the predictions of {suggested.name}, chosen as by lapwing fit")

@@ -434,7 +434,7 @@ class LearningRequest(LabeledRequest):
     """Options of the verbs that fit a method to a table.
 
     `method` may be the name of an estimator, which is replaced by that of its method; empty means
-    the default of the verb.
+    the default of the verb, or where that depends on the labels, that it is still to be decided.
     """
 
     method: str = option(
@@ -456,7 +456,8 @@ class LearningRequest(LabeledRequest):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "method", find_method(self.method or self._usual_method())[0])
+        named = self.method or self._usual_method()
+        object.__setattr__(self, "method", find_method(named)[0] if named else "")
         super().__post_init__()
         self.parameters  # noqa: B018 - raises before a file is read
 
@@ -475,7 +476,8 @@ class LearningRequest(LabeledRequest):
     @property
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
-        regression = None if self.automatic else self.chosen.regression
+        undecided = self.automatic or not self.method
+        regression = None if undecided else self.chosen.regression
         return replace(super().read_options, regression=regression)
 
     @cached_property
@@ -486,7 +488,7 @@ class LearningRequest(LabeledRequest):
     @property
     def chosen(self) -> CommandMethod:
         """The method."""
-        return find_method(self.method)[1]
+        return find_method(self.method or METHOD_OF_SETTINGS)[1]
 
 
 def following(path: Path) -> Path:

@@ -36,6 +36,7 @@ from lapwing._tables.words import shorten
 DEFAULT_METHOD = AUTO
 
 _REPORT = Path("report.html")
+_OF_NUMBERS = "laprls-regressor"  # the method of lapwing suggest for numbers
 
 # Options of both fit and predict.
 _PROBABILITIES: dict[str, Any] = {
@@ -205,9 +206,13 @@ def fit_command(request: LabeledRequest, method: str, settings: Sequence[str] = 
 
 def advice_of(request: LabeledRequest) -> LabelAdvice:
     """Return the commands that messages about the labels of a table advise."""
-    return LabelAdvice(
-        request.command_without, lambda method: f"run: {fit_command(request, method)}"
-    )
+
+    def with_method(method: str) -> str:
+        if isinstance(request, SuggestRequest):
+            return f"run: {replace(request, method=method).full_command}"
+        return f"run: {fit_command(request, method)}"
+
+    return LabelAdvice(request.command_without, with_method)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,7 +324,8 @@ class SuggestRequest(LearningRequest):
 
     method: str = option(
         "",
-        help="The method that is fitted; auto chooses, as fit does. Default: lapsvc.",
+        help="The method that is fitted; auto chooses, as fit does. Default: lapsvc, and "
+        f"{_OF_NUMBERS} for numbers.",
         panel=LEARN,
         complete=complete_method,
         leads=True,
@@ -337,6 +343,14 @@ class SuggestRequest(LearningRequest):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_suffix("--out", self.out, SHEET_FORMATS)
+
+    def _usual_method(self) -> str:
+        return METHOD_OF_SETTINGS if self.settings else ""
+
+    def decided(self, *, numeric: bool) -> SuggestRequest:
+        """Return the request with a method for such labels, if it names none."""
+        usual = _OF_NUMBERS if numeric else METHOD_OF_SETTINGS
+        return self if self.method else replace(self, method=usual)
 
     @property
     def read_options(self) -> ReadOptions:

@@ -88,10 +88,10 @@ def suggest(
     if table.labeled.all():
         raise ValueError(f"{table.source}: every row has a label. There is none to label next.")
     start = time.perf_counter()
+    asked, request = request, request.decided(numeric=table.numeric)
     before = points_of(table, request, progress)
-    regression = table.numeric if request.automatic else request.chosen.regression
     known = len(np.unique(table.y[table.labeled]))
-    fitted, name, by = known >= (1 if regression else 2), request.method, "graph"
+    fitted, name, by = known >= (1 if table.numeric else 2), request.method, "graph"
     if fitted:
         chosen = choose(table, request, before.points, progress)
         before = chosen.scaled(before, table)
@@ -106,7 +106,7 @@ def suggest(
             table.labeled,
             request.n_rows,
             _graph_of(request, before.points),
-            regression=regression,
+            regression=table.numeric,
         )
     if not len(rows):
         raise ValueError(
@@ -114,7 +114,7 @@ def suggest(
             "to label next."
         )
     seconds = time.perf_counter() - start
-    return Suggestion(request, table, rows, name, fitted, by, before.words, seconds)
+    return Suggestion(asked, table, rows, name, fitted, by, before.words, seconds)
 
 
 def _graph_of(request: SuggestRequest, points: Any) -> Any:

@@ -62,6 +62,13 @@ app = typer.Typer(
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 
+# What to do instead of repeating an option.
+_ONCE = {
+    "--label": "A fit has one target: run the command for each, and leave the other columns of "
+    "labels out with --drop."
+}
+
+
 class Command(TyperCommand):
     """Command that refuses a repeated option of a single value, of which click takes the last."""
 
@@ -70,7 +77,9 @@ class Command(TyperCommand):
         given: list[Any] = [option for option in found if option.nargs == 1]
         for option, count in Counter(given).items():
             if count > 1 and not (option.multiple or option.is_flag):
-                raise UsageError(f"{option.opts[0]} is given {count} times; give it once.")
+                flag = option.opts[0]
+                cure = _ONCE.get(flag, "Give it once.")
+                raise UsageError(f"{flag} is given {count} times. {cure}", ctx)
         return super().parse_args(ctx, args)
 
 
@@ -159,7 +168,8 @@ def run(argv: Sequence[str] | None) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except UsageError as error:
-        raise ValueError(f"{error.format_message()} (see lapwing --help)") from None
+        verb = error.ctx.command_path if error.ctx is not None else "lapwing"
+        raise ValueError(f"{error.format_message()} (see {verb} --help)") from None
     if code == 130:  # typer's exit code of Ctrl-C
         raise KeyboardInterrupt
     return int(code or 0)
@@ -277,7 +287,8 @@ def suggest(request: SuggestRequest) -> None:
     request.outputs.check(request.inputs)
     with StageLine(f"Reading {request.source}", request.quiet):
         table = reading.read(request)
-    with StageLine(name_stage(request), request.quiet, forecast_seconds(table, request)) as stage:
+    decided = request.decided(numeric=table.numeric)
+    with StageLine(name_stage(decided), request.quiet, forecast_seconds(table, decided)) as stage:
         found = suggesting.suggest(table, request, callbacks=stage.callbacks, progress=stage)
     conclude(
         request,
@@ -363,12 +374,14 @@ def _predicted(
     return {"source": request.source, "rows": n_rows, "predicted": predicted}
 
 
-@app.command(cls=Command, epilog="Example: [bold]lapwing report m.lapwing --output report.html[/]")
+@app.command(cls=Command, epilog="Example: [bold]lapwing report m.lapwing --out report.html[/]")
 def report(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
-    output: Annotated[
+    out: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The page. Default: MODEL with the extension .html."),
+        typer.Option(
+            *("--out", "--output", "-o"), help="The page. Default: MODEL with the extension .html."
+        ),
     ] = None,
     quiet: Annotated[
         bool,
@@ -376,7 +389,7 @@ def report(
     ] = False,
 ) -> None:
     """Write the report of a model as one self-contained HTML page."""
-    target = model.with_suffix(".html") if output is None else output
+    target = model.with_suffix(".html") if out is None else out
     Outputs(report=target).check((model,))
     page = workflow.render_report(predicting.load(model), model)
     with atomic_write(target) as temporary:
@@ -399,9 +412,10 @@ def info(request: InfoRequest) -> None:
 
 @app.command(cls=Command)
 def demo(
-    output: Annotated[Path, typer.Option(help="The picture to write (.png, .pdf or .svg).")] = Path(
-        "lapwing-demo.png"
-    ),
+    out: Annotated[
+        Path,
+        typer.Option("--out", "--output", help="The picture to write (.png, .pdf or .svg)."),
+    ] = Path("lapwing-demo.png"),
     labels_per_class: Annotated[
         int, typer.Option(min=1, max=100, help="How many labels each of the ten digits gets.")
     ] = 3,
