@@ -140,7 +140,7 @@ class _Text:
     def grid(self, grid: Grid) -> None:
         """Add a table; one that is wider than the terminal is set closely, and breaks no word."""
         for column in grid.columns:
-            words = [word for cell in (column.header, *column.cells) for word in str(cell).split(" ")]
+            words = " ".join(map(str, (column.header, *column.cells))).split(" ")
             column.min_width = max(map(len, words))
         unlimited = self._console.options.update(width=10_000)
         if self._console.measure(grid, options=unlimited).minimum > self._console.width:

@@ -135,7 +135,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
 
 
 def why_unreadable(error: Exception) -> str:
-    """Explain an error of ``np.load``, without a full stop.
+    """Explain an error of ``np.load`` or of another parser in a line without a full stop.
 
     NumPy treats files without its magic bytes as pickles, and advises to load them, which can
     execute code in the file.
@@ -143,14 +143,14 @@ def why_unreadable(error: Exception) -> str:
     Parameters
     ----------
     error : Exception
-        Error of ``np.load``.
+        Error of the parser.
 
     Returns
     -------
     str
         The reason.
     """
-    text = str(error).rstrip(".")
+    text = " ".join(str(error).split())[:160].rstrip(".")
     if "Python objects" in text or "Object arrays" in text:
         return "it holds Python objects, and not numbers or texts"
     if "pickle" in text:

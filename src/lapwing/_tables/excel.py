@@ -14,7 +14,7 @@ from lapwing._host.modules import require
 from lapwing._tables.cells import as_text, cells_of_values, text_of
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.options import Dialect
-from lapwing._tables.source import Source
+from lapwing._tables.source import Source, readable
 from lapwing._words import quoted
 
 _LOOK = 30  # rows in which the column names are searched
@@ -73,10 +73,9 @@ def _open(source: Source) -> Any:
     # Checked by the headers, as a small file may unpack to more than the memory.
     require_memory(_unpacked(content), f"Reading {source}", "Save the sheet as CSV or Parquet.")
     content.seek(0)
-    try:
-        return calamine.CalamineWorkbook.from_filelike(content)
-    except Exception as error:  # errors of zip, XML and both formats have no common class
-        raise ValueError(f"{source} is not a readable spreadsheet: {_brief(error)}.") from None
+    with readable(source, "spreadsheet"):
+        book = calamine.CalamineWorkbook.from_filelike(content)
+    return book
 
 
 def _unpacked(content: io.BytesIO) -> int:
@@ -104,10 +103,8 @@ def _choose_sheet(book: Any, wanted: str | None, source: Source) -> tuple[str, l
 
 
 def _rows(book: Any, sheet: str, source: Source) -> list[Row]:
-    try:
+    with readable(source, "spreadsheet"):
         rows: list[Row] = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
-    except Exception as error:  # as above
-        raise ValueError(f"{source} is not a readable spreadsheet: {_brief(error)}.") from None
     return rows
 
 
@@ -120,7 +117,3 @@ def _find_names(rows: Sequence[Row]) -> int | None:
     look = look[: first + _LOOK]
     typical = sorted(count for count in look if count)[sum(map(bool, look)) // 2]
     return next(row for row, count in enumerate(look) if 2 * count > typical)
-
-
-def _brief(error: Exception) -> str:
-    return " ".join(str(error).split())[:160].rstrip(".")

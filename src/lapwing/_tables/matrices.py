@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 from lapwing._arrays import Matrix, is_sparse
-from lapwing._host.files import why_unreadable
 from lapwing._host.memory import require_memory
 from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
-from lapwing._tables.source import Source, open_source
+from lapwing._tables.source import Source, open_source, readable
 from lapwing._words import listed, visible
 
 # Name of the first entry of the lines of an svmlight file, which has no name there.
@@ -66,11 +65,8 @@ def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
 
 
 def _load_svmlight(source: Source) -> tuple[Any, NDArray[Any]]:
-    with source.open() as opened:
-        try:
-            X, y = load_svmlight_file(opened, dtype=np.float64, zero_based=True)
-        except Exception as error:  # the parser has no common error class
-            raise ValueError(f"{source} is not a readable svmlight file: {error}") from None
+    with source.open() as opened, readable(source, "svmlight file"):
+        X, y = load_svmlight_file(opened, dtype=np.float64, zero_based=True)
     return X.tocsr(), y
 
 
@@ -134,11 +130,8 @@ def _index(name: str, where: str) -> int:
 
 def read_matrix_market(source: Source, selection: Selection) -> RawTable:
     """Read a Matrix Market file, dense or sparse; labels are in another file."""
-    with source.open() as opened:
-        try:
-            X = scipy.io.mmread(opened)
-        except Exception as error:  # the parser has no common error class
-            raise ValueError(f"{source} is not a readable Matrix Market file: {error}") from None
+    with source.open() as opened, readable(source, "Matrix Market file"):
+        X = scipy.io.mmread(opened)
     if X.dtype.kind not in "fiub":
         raise ValueError(f"{source} holds {X.dtype}, but the features must be real numbers.")
     if not is_sparse(X):
@@ -183,12 +176,8 @@ def read_labels(path: Path, n: int) -> tuple[NDArray[Any], str]:
     with open_source(path) as source, source.open() as opened:
         marker = ""
         if source.suffix == ".npy":
-            try:
+            with readable(source, "NPY file"):
                 values = np.load(opened, allow_pickle=False)
-            except Exception as error:
-                raise ValueError(
-                    f"{source} is not a readable NPY file: {why_unreadable(error)}"
-                ) from None
             if not isinstance(values, np.ndarray) or values.ndim != 1:
                 raise ValueError(f"{source} must hold one array with one label for each row.")
             labels = array_text(values, str(source))
@@ -244,15 +233,10 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
 
 def read_npy(source: Source, selection: Selection) -> RawTable:
     """Read an NPY file, a table of numbers; labels are in another file."""
-    with source.open() as opened:
-        try:
-            X = np.load(opened, allow_pickle=False)
-        except Exception as error:  # as for archives; also object arrays, which may contain code
-            raise ValueError(
-                f"{source} is not a readable NPY file: {why_unreadable(error)}"
-            ) from None
-        if not isinstance(X, np.ndarray):
-            raise ValueError(f"{source} is an archive of arrays: give it the extension .npz.")
+    with source.open() as opened, readable(source, "NPY file"):
+        X = np.load(opened, allow_pickle=False)
+    if not isinstance(X, np.ndarray):
+        raise ValueError(f"{source} is an archive of arrays: give it the extension .npz.")
     X = _check_points(X, "the array", source)
     return take_columns(X, numbered(X.shape[1]), selection, source)
 
@@ -316,12 +300,8 @@ def usual_marker(labels: NDArray[Any]) -> str:
 def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
     # Opened here, as np.load leaves the file open when it fails.
     with source.open() as opened:
-        try:
+        with readable(source, "NPZ file"):
             archive = np.load(opened, allow_pickle=False)
-        except Exception as error:  # damaged archives fail in the ways of zip, zlib, struct, NumPy
-            raise ValueError(
-                f"{source} is not a readable NPZ file: {why_unreadable(error)}"
-            ) from None
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise ValueError(f"{source} is a single array; an NPZ file with 'X' and 'y' is needed.")
         with archive:
@@ -346,16 +326,19 @@ def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
 
 
 def _array(archive: Any, name: str, source: Source) -> NDArray[Any]:
-    try:
-        array: NDArray[Any] = archive[name]
-    except Exception as error:  # as above
-        if "allow_pickle" in str(error):
-            raise ValueError(
-                f"{source}: the array {name!r} holds Python objects, which are stored as code that "
-                f"would run when it is read. Save it as text, with '' for none: "
-                f"{name}=np.array(['' if v is None else str(v) for v in {name}])."
-            ) from None
-        raise ValueError(f"{source} is not a readable NPZ file: {why_unreadable(error)}") from None
+    array: NDArray[Any] | None = None
+    with readable(source, "NPZ file"):
+        try:
+            array = archive[name]
+        except ValueError as error:
+            if "allow_pickle" not in str(error):
+                raise
+    if array is None:
+        raise ValueError(
+            f"{source}: the array {name!r} holds Python objects, which are stored as code that "
+            f"would run when it is read. Save it as text, with '' for none: "
+            f"{name}=np.array(['' if v is None else str(v) for v in {name}])."
+        )
     return array
 
 

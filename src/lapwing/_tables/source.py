@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
+from lapwing._host.files import why_unreadable
+
 STANDARD_INPUT = "-"
 _SIGNATURES = (
     (b"PAR1", ".parquet"),
@@ -75,6 +77,26 @@ class Source:
             return nullcontext(self.spooled)
         assert self.path is not None
         return self.path.open("rb")
+
+
+@contextmanager
+def readable(source: Source, what: str) -> Iterator[None]:
+    """Report errors of a parser as those of a file that is no `what`.
+
+    Parsers fail in the ways of texts, zip, zlib, XML and NumPy, whose errors have no common class.
+
+    Raises
+    ------
+    ValueError
+        For any error of the block but a lack of memory.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        reason = why_unreadable(error)
+        raise ValueError(f"{source} is not a readable {what}: {reason}.") from None
 
 
 @contextmanager
