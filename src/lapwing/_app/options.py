@@ -1,6 +1,7 @@
 """Options of the verbs, each declared once as a field of a frozen request.
 
-A field declares type, default, help, panel and limits of its option. `lapwing._app.verbs` makes
+A field declares type, default, panel and limits of its option; its help is its description in the
+docstring of the class. `lapwing._app.verbs` makes
 the parameters of the command line from the fields, `TableRequest.command` writes the options back
 as a command, and everything else takes the request. Groups of options are shared by inheritance.
 """
@@ -13,6 +14,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -47,8 +49,6 @@ class Option:
 
     Attributes
     ----------
-    help : str
-        Text of the help.
     panel : str
         One of `PANELS`.
     argument : bool
@@ -70,7 +70,6 @@ class Option:
         Whether the help lists it first in its panel.
     """
 
-    help: str
     panel: str = ""
     argument: bool = False
     flag: str | None = None
@@ -83,7 +82,7 @@ class Option:
 
 
 def option(default: Any = MISSING, /, **how: Any) -> Any:
-    """Declare a field as an option of the command line; see `Option`."""
+    """Declare a field as an option of the command line; see `Option` and `helps`."""
     return field(default=default, metadata={"option": Option(**how)})
 
 
@@ -96,6 +95,20 @@ def option_of(one: Field[Any]) -> Option:
 def flag_of(one: Field[Any]) -> str:
     """Return the long flag of a field."""
     return option_of(one).flag or f"--{one.name.replace('_', '-')}"
+
+
+_DESCRIBED = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
+
+
+def helps(request: type) -> dict[str, str]:
+    """Return the help of each field: its description in the docstring of its class."""
+    known = {"formats": FORMATS, "methods": METHODS, "encoders": PACKAGES}
+    words = {name: ", ".join(values) for name, values in known.items()}
+    return {
+        name: " ".join(text.split()).format_map(words)
+        for base in reversed(request.__mro__)
+        for name, text in _DESCRIBED.findall(cleandoc(base.__doc__ or ""))
+    }
 
 
 @dataclass(frozen=True)
@@ -177,42 +190,41 @@ def complete_setting(incomplete: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class TableRequest:
-    """Options of all verbs that read a table."""
+    """Options of all verbs that read a table.
+
+    Attributes
+    ----------
+    data : tuple of Path
+        The table: {formats}, or - for standard input. Several files are one table.
+    id : str or None
+        Column that names the rows. Default: the rows are numbered from 1.
+    decimal : str
+        Decimal mark: auto (found for each column), . or ,
+    sheet : str or None
+        Sheet of a spreadsheet. Default: the first that is not empty.
+    skip_lines : int or None
+        Lines above the names of the columns, in a CSV file. Default: found.
+    separator : str
+        Separator of a CSV file: auto (detected), a comma, a semicolon, | or tab.
+    quiet : bool
+        Show no progress and no summary.
+    as_json : bool
+        Print the summary as one JSON object.
+    """
 
     verb: ClassVar[str]
 
-    data: tuple[Path, ...] = option(
-        help=f"The table: {', '.join(FORMATS)}, or - for standard input. Several files are one "
-        "table.",
-        argument=True,
-        metavar="DATA...",
-    )
-    id: str | None = option(
-        None, help="Column that names the rows. Default: the rows are numbered from 1.", panel=TABLE
-    )
-    decimal: str = option(
-        "auto", help="Decimal mark: auto (found for each column), . or ,", panel=TABLE
-    )
-    sheet: str | None = option(
-        None, help="Sheet of a spreadsheet. Default: the first that is not empty.", panel=TABLE
-    )
-    skip_lines: int | None = option(
-        None,
-        help="Lines above the names of the columns, in a CSV file. Default: found.",
-        panel=TABLE,
-        limits=(0, None),
-    )
-    separator: str = option(
-        "auto",
-        help="Separator of a CSV file: auto (detected), a comma, a semicolon, | or tab.",
-        panel=TABLE,
-    )
-    quiet: bool = option(
-        False, help="Show no progress and no summary.", panel=SAY, short="-q", side=True
-    )
-    as_json: bool = option(
-        False, help="Print the summary as one JSON object.", panel=SAY, flag="--json", side=True
-    )
+    data: tuple[Path, ...] = option(argument=True, metavar="DATA...")
+    id: str | None = option(None, panel=TABLE)
+    decimal: str = option("auto", panel=TABLE)
+    sheet: str | None = option(None, panel=TABLE)
+    skip_lines: int | None = option(None, panel=TABLE, limits=(0, None))
+    separator: str = option("auto", panel=TABLE)
+    quiet: bool = option(False, panel=SAY, short="-q", side=True)
+    as_json: bool = option(False, panel=SAY, flag="--json", side=True)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be done, before a file is read."""
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> Self:
@@ -277,94 +289,68 @@ class TableRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class LabeledRequest(TableRequest):
-    """Options of the verbs whose table has labels."""
+    """Options of the verbs whose table has labels.
 
-    label: str | None = option(
-        None,
-        help="Column with the labels. An empty cell means: no label.",
-        panel=TABLE,
-        leads=True,
-    )
-    labels_file: Path | None = option(
-        None,
-        help="File with the labels, if they are in no column: one label a line, or an .npy array.",
-        panel=TABLE,
-        flag="--labels",
-        leads=True,
-    )
-    features: tuple[str, ...] = option(
-        (),
-        help="Columns to use, with commas between them. May be repeated. Default: all others.",
-        panel=TABLE,
-    )
-    drop: tuple[str, ...] = option(
-        (),
-        help="Columns to leave out, with commas between them. May be repeated.",
-        panel=TABLE,
-    )
-    keep: tuple[str, ...] = option(
-        (),
-        help="Columns to use that would be left out, with commas between them. May be repeated.",
-        panel=TABLE,
-    )
-    text: tuple[str, ...] = option(
-        (),
-        help="Columns of free text, with commas between them. May be repeated. Their words are "
-        "learnt from. Default: found.",
-        panel=TABLE,
-    )
-    unlabeled: tuple[str, ...] = option(
-        (),
-        help="A value of the label column that means: no label. May be repeated.",
-        panel=TABLE,
-        metavar="VALUE",
-    )
-    strict: bool = option(
-        False,
-        help="Read the table as it stands. No column is left out. Anything that is not plainly a "
-        "number or a text with few values is an error.",
-        panel=TABLE,
-    )
-    dates: str = option(
-        "auto",
-        help="What comes first in a date that can be read both ways: auto, day or month.",
-        panel=TABLE,
-    )
-    scale: str = option(
-        "auto",
-        help="Standardise the columns: auto (if their scales differ widely), standard or none.",
-        panel=LEARN,
-    )
-    seed: int = option(0, help="Seed for everything random.", panel=LEARN, limits=(0, None))
+    Attributes
+    ----------
+    label : str or None
+        Column with the labels. An empty cell means: no label.
+    labels_file : Path or None
+        File with the labels, if they are in no column: one label a line, or an .npy array.
+    features : tuple of str
+        Columns to use, with commas between them. May be repeated. Default: all others.
+    drop : tuple of str
+        Columns to leave out, with commas between them. May be repeated.
+    keep : tuple of str
+        Columns to use that would be left out, with commas between them. May be repeated.
+    text : tuple of str
+        Columns of free text, with commas between them. May be repeated. Their words are
+        learnt from. Default: found.
+    unlabeled : tuple of str
+        A value of the label column that means: no label. May be repeated.
+    strict : bool
+        Read the table as it stands. No column is left out. Anything that is not plainly a
+        number or a text with few values is an error.
+    dates : str
+        What comes first in a date that can be read both ways: auto, day or month.
+    scale : str
+        Standardise the columns: auto (if their scales differ widely), standard or none.
+    seed : int
+        Seed for everything random.
+    impute : str
+        What a missing number becomes: the median, the mean, or none (an error). auto is the
+        median, and none with --strict.
+    weight : tuple of str
+        How much a column of free text counts beside the other columns, such as notes=0.5.
+        May be repeated. Default: 1.
+    encoder : str or None
+        What makes vectors of free text in place of word counts: module:function (from a list of
+        texts to an array), a folder of sentence-transformers, or {encoders}.
+    image : str or None
+        Column with the file names of pictures, from the folder of the table, of which
+        --encoder makes vectors.
+    """
 
-    impute: str = option(
-        "auto",
-        help="What a missing number becomes: the median, the mean, or none (an error). auto is "
-        "the median, and none with --strict.",
-        panel=LEARN,
-    )
-    weight: tuple[str, ...] = option(
-        (),
-        help="How much a column of free text counts beside the other columns, such as notes=0.5. "
-        "May be repeated. Default: 1.",
-        panel=LEARN,
-        metavar="COLUMN=WEIGHT",
-    )
+    label: str | None = option(None, panel=TABLE, leads=True)
+    labels_file: Path | None = option(None, panel=TABLE, flag="--labels", leads=True)
+    features: tuple[str, ...] = option((), panel=TABLE)
+    drop: tuple[str, ...] = option((), panel=TABLE)
+    keep: tuple[str, ...] = option((), panel=TABLE)
+    text: tuple[str, ...] = option((), panel=TABLE)
+    unlabeled: tuple[str, ...] = option((), panel=TABLE, metavar="VALUE")
+    strict: bool = option(False, panel=TABLE)
+    dates: str = option("auto", panel=TABLE)
+    scale: str = option("auto", panel=LEARN)
+    seed: int = option(0, panel=LEARN, limits=(0, None))
 
-    encoder: str | None = option(
-        None,
-        help="What makes vectors of free text in place of word counts: module:function (from a "
-        f"list of texts to an array), a folder of sentence-transformers, or {', '.join(PACKAGES)}.",
-        panel=LEARN,
-    )
-    image: str | None = option(
-        None,
-        help="Column with the file names of pictures, from the folder of the table, of which "
-        "--encoder makes vectors.",
-        panel=TABLE,
-    )
+    impute: str = option("auto", panel=LEARN)
+    weight: tuple[str, ...] = option((), panel=LEARN, metavar="COLUMN=WEIGHT")
+
+    encoder: str | None = option(None, panel=LEARN)
+    image: str | None = option(None, panel=TABLE)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_choice("--scale", self.scale, SCALES)
         _check_choice("--impute", self.impute, IMPUTES)
         self.read_options, self.weights  # noqa: B018 - raise before a file is read
@@ -435,24 +421,19 @@ class LearningRequest(LabeledRequest):
 
     `method` may be the name of an estimator, which is replaced by that of its method; empty means
     the default of the verb, or where that depends on the labels, that it is still to be decided.
+
+    Attributes
+    ----------
+    method : str
+        One of {methods}. Default: auto, and lapsvc with --set.
+    settings : tuple of str
+        A parameter of the method, such as gamma_I=1, graph.n_neighbors=15 or
+        class_prior=a:0.2,b:0.8. May be repeated.
     """
 
-    method: str = option(
-        "",
-        help=f"One of {', '.join(METHODS)}. Default: auto, and lapsvc with --set.",
-        panel=LEARN,
-        complete=complete_method,
-        leads=True,
-    )
+    method: str = option("", panel=LEARN, complete=complete_method, leads=True)
     settings: tuple[str, ...] = option(
-        (),
-        help="A parameter of the method, such as gamma_I=1, graph.n_neighbors=15 or "
-        "class_prior=a:0.2,b:0.8. May be repeated.",
-        panel=LEARN,
-        flag="--set",
-        metavar="NAME=VALUE",
-        complete=complete_setting,
-        leads=True,
+        (), panel=LEARN, flag="--set", metavar="NAME=VALUE", complete=complete_setting, leads=True
     )
 
     def __post_init__(self) -> None:

@@ -38,76 +38,76 @@ DEFAULT_METHOD = AUTO
 _REPORT = Path("report.html")
 _OF_NUMBERS = "laprls-regressor"  # the method of lapwing suggest for numbers
 
-# Options of both fit and predict.
-_PROBABILITIES: dict[str, Any] = {
-    "help": "Write the probability of each class too, not only that of the answer.",
-    "panel": WRITE,
-}
-_WITH_COLUMNS: dict[str, Any] = {
-    "help": "Write the columns of the table too, as they stand in it, behind the answers.",
-    "panel": WRITE,
-}
-_PREDICTIONS: dict[str, Any] = {
-    "help": "File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, "
-    "scores, margin, was_labeled.",
-    "panel": WRITE,
-    "side": True,
-}
-
 
 @dataclass(frozen=True, kw_only=True)
-class FitRequest(LearningRequest):
-    """Options of ``lapwing fit``."""
+class AnswersRequest(TableRequest):
+    """Options of the verbs that write predictions.
 
-    verb = "fit"
+    Attributes
+    ----------
+    probabilities : bool
+        Write the probability of each class too, not only that of the answer.
+    with_columns : bool
+        Write the columns of the table too, as they stand in it, behind the answers.
+    predictions : Path or None
+        File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, scores,
+        margin, was_labeled.
+    """
 
-    truth: str | None = option(
-        None,
-        help="Column with known answers, to count errors. The method does not learn from it.",
-        panel=TABLE,
-    )
-    layout: tuple[str, ...] = option(
-        (),
-        help="Column for the report's map. Give it twice, for x and y. Default: principal "
-        "components.",
-        panel=TABLE,
-        flag="--map",
-    )
-    probabilities: bool = option(False, **_PROBABILITIES)
-    with_columns: bool = option(False, **_WITH_COLUMNS)
-    cluster: str | None = option(
-        None,
-        help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786.",
-        panel=LEARN,
-        metavar="ADDRESS",
-    )
-    workers: int | None = option(
-        None, help="Fit on so many processes of this machine.", panel=LEARN, limits=(1, None)
-    )
-    predictions: Path | None = option(None, **_PREDICTIONS)
-    model: Path | None = option(
-        None,
-        help="File for the model, for lapwing predict and lapwing report.",
-        panel=WRITE,
-        side=True,
-    )
-    report: Path | None = option(None, help="File for the report, .html.", panel=WRITE, side=True)
-    onnx: Path | None = option(
-        None, help="File for the model as ONNX, .onnx.", panel=WRITE, side=True
-    )
-    next_rows: Path | None = option(
-        None,
-        help="File for the ten rows to label next, .csv, .xlsx or .parquet. Fill in its label "
-        "column, and give it behind DATA.",
-        panel=WRITE,
-        flag="--next",
-        side=True,
-    )
+    probabilities: bool = option(False, panel=WRITE)
+    with_columns: bool = option(False, panel=WRITE)
+    predictions: Path | None = option(None, panel=WRITE, side=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.with_columns:
             check_with_columns(self.predictions)
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """Options of reading the table."""
+        return replace(super().read_options, whole=self.with_columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitRequest(LearningRequest, AnswersRequest):
+    """Options of ``lapwing fit``.
+
+    Attributes
+    ----------
+    truth : str or None
+        Column with known answers, to count errors. The method does not learn from it.
+    layout : tuple of str
+        Column for the report's map. Give it twice, for x and y. Default: principal
+        components.
+    cluster : str or None
+        Fit on the Dask cluster of this scheduler, such as tcp://host:8786.
+    workers : int or None
+        Fit on so many processes of this machine.
+    model : Path or None
+        File for the model, for lapwing predict and lapwing report.
+    report : Path or None
+        File for the report, .html.
+    onnx : Path or None
+        File for the model as ONNX, .onnx.
+    next_rows : Path or None
+        File for the ten rows to label next, .csv, .xlsx or .parquet. Fill in its label
+        column, and give it behind DATA.
+    """
+
+    verb = "fit"
+
+    truth: str | None = option(None, panel=TABLE)
+    layout: tuple[str, ...] = option((), panel=TABLE, flag="--map")
+    cluster: str | None = option(None, panel=LEARN, metavar="ADDRESS")
+    workers: int | None = option(None, panel=LEARN, limits=(1, None))
+    model: Path | None = option(None, panel=WRITE, side=True)
+    report: Path | None = option(None, panel=WRITE, side=True)
+    onnx: Path | None = option(None, panel=WRITE, side=True)
+    next_rows: Path | None = option(None, panel=WRITE, flag="--next", side=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._check_cluster()
         self.check_method(self.chosen, self.parameters)
 
@@ -148,12 +148,6 @@ class FitRequest(LearningRequest):
         lack = method.lacks_onnx(parameters)
         if self.onnx is not None and lack:
             raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {lack}.")
-
-    @property
-    def read_options(self) -> ReadOptions:
-        """Options of reading the table."""
-        whole = self.with_columns and self.predictions is not None
-        return replace(super().read_options, whole=whole)
 
     @property
     def outputs(self) -> Outputs:
@@ -217,18 +211,18 @@ def advice_of(request: LabeledRequest) -> LabelAdvice:
 
 @dataclass(frozen=True, kw_only=True)
 class TuneRequest(FitRequest):
-    """Options of ``lapwing tune``, a fit with a method that chooses its own parameters."""
+    """Options of ``lapwing tune``, a fit with a method that chooses its own parameters.
+
+    Attributes
+    ----------
+    method : str
+        One of lapsvc, laprls, laperls, laprls-regressor. Default: by the labels and the
+        number of rows.
+    """
 
     verb = "tune"
 
-    method: str = option(
-        "",
-        help="One of lapsvc, laprls, laperls, laprls-regressor. Default: by the labels and the "
-        "number of rows.",
-        panel=LEARN,
-        complete=complete_method,
-        leads=True,
-    )
+    method: str = option("", panel=LEARN, complete=complete_method, leads=True)
 
     def __post_init__(self) -> None:
         if self.method:
@@ -249,20 +243,20 @@ class TuneRequest(FitRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareRequest(LabeledRequest):
-    """Options of ``lapwing compare``."""
+    """Options of ``lapwing compare``.
+
+    Attributes
+    ----------
+    max_rows : int
+        Most rows to compare on. Of more, all labelled ones are taken and others drawn.
+    out : Path or None
+        File for the table of methods, .csv, .json or .html.
+    """
 
     verb = "compare"
 
-    max_rows: int = option(
-        EffortLimits.max_samples,
-        help="Most rows to compare on. Of more, all labelled ones are taken and others drawn.",
-        panel=LEARN,
-        flag="--rows",
-        limits=(2, None),
-    )
-    out: Path | None = option(
-        None, help="File for the table of methods, .csv, .json or .html.", panel=WRITE, side=True
-    )
+    max_rows: int = option(EffortLimits.max_samples, panel=LEARN, flag="--rows", limits=(2, None))
+    out: Path | None = option(None, panel=WRITE, side=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -287,13 +281,17 @@ class CompareRequest(LabeledRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class InfoRequest(LabeledRequest):
-    """Options of ``lapwing info``."""
+    """Options of ``lapwing info``.
+
+    Attributes
+    ----------
+    n_neighbors : int
+        Neighbours of a row in the graph that is looked at.
+    """
 
     verb = "info"
 
-    n_neighbors: int = option(
-        5, help="Neighbours of a row in the graph that is looked at.", limits=(1, None)
-    )
+    n_neighbors: int = option(5, limits=(1, None))
 
     def fit_command(
         self, label: str | None, row_id: str | None, markers: tuple[str, ...] = ()
@@ -318,27 +316,25 @@ class InfoRequest(LabeledRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class SuggestRequest(LearningRequest):
-    """Options of ``lapwing suggest``."""
+    """Options of ``lapwing suggest``.
+
+    Attributes
+    ----------
+    method : str
+        The method that is fitted; auto chooses, as fit does. Default: lapsvc, and laprls-regressor
+        for numbers.
+    n_rows : int
+        How many rows.
+    out : Path
+        File for the rows to label next, .csv, .xlsx or .parquet. Fill in its label column,
+        and give it behind DATA.
+    """
 
     verb = "suggest"
 
-    method: str = option(
-        "",
-        help="The method that is fitted; auto chooses, as fit does. Default: lapsvc, and "
-        f"{_OF_NUMBERS} for numbers.",
-        panel=LEARN,
-        complete=complete_method,
-        leads=True,
-    )
-    n_rows: int = option(
-        10, help="How many rows.", panel=WRITE, flag="--rows", short="-k", limits=(1, None)
-    )
-    out: Path = option(
-        help="File for the rows to label next, .csv, .xlsx or .parquet. Fill in its label column, "
-        "and give it behind DATA.",
-        panel=WRITE,
-        side=True,
-    )
+    method: str = option("", panel=LEARN, complete=complete_method, leads=True)
+    n_rows: int = option(10, panel=WRITE, flag="--rows", short="-k", limits=(1, None))
+    out: Path = option(panel=WRITE, side=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -377,77 +373,56 @@ class SuggestRequest(LearningRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelRequest(LearningRequest):
-    """Options of ``lapwing label``."""
+    """Options of ``lapwing label``.
+
+    Attributes
+    ----------
+    label : str or None
+        Column of the labels, if there is one: rows may have labels already. It also names
+        the labels that you give.
+    method : str
+        One of {methods}.
+    text : tuple of str
+        Columns of free text, with commas between them. May be repeated. The page shows
+        them, and their words are learnt from unless --drop names them too. Default: found.
+    image : str or None
+        Column with the file name of a picture (PNG, JPEG, GIF, WebP), from the folder of
+        the table. It is learnt from if there is an --encoder.
+    layout : tuple of str
+        Column for the map. Give it twice, for x and y.
+    classes : tuple of str
+        Names of the classes, with commas between them. May be repeated. You can also type
+        them in the page.
+    target : float or None
+        Percent of wrong answers at which you want to stop: the page says when they are
+        reached. Default: none; the page has a field for it.
+    check_every : int
+        One in so many of the rows that the page asks is drawn at random. The error is
+        estimated from these alone.
+    random_labels : bool
+        The labels of the table are of rows drawn at random: they tell of the error too.
+    journal : Path or None
+        File that keeps the labels. Default: the name of the table and .labels.jsonl.
+    port : int
+        Port of the page. Default: any free one.
+    no_browser : bool
+        Do not open the browser.
+    """
 
     verb = "label"
 
-    label: str | None = option(
-        None,
-        help="Column of the labels, if there is one: rows may have labels already. It also names "
-        "the labels that you give.",
-        panel=TABLE,
-        leads=True,
-    )
-    method: str = option(
-        "laperls",
-        help=f"One of {', '.join(METHODS)}.",
-        panel=LEARN,
-        complete=complete_method,
-        leads=True,
-    )
-    text: tuple[str, ...] = option(
-        (),
-        help="Columns of free text, with commas between them. May be repeated. The page shows "
-        "them, and their words are learnt from unless --drop names them too. Default: found.",
-        panel=TABLE,
-    )
-    image: str | None = option(
-        None,
-        help="Column with the file name of a picture (PNG, JPEG, GIF, WebP), from the folder of "
-        "the table. It is learnt from if there is an --encoder.",
-        panel=TABLE,
-    )
-    layout: tuple[str, ...] = option(
-        (), help="Column for the map. Give it twice, for x and y.", panel=TABLE, flag="--map"
-    )
-    classes: tuple[str, ...] = option(
-        (),
-        help="Names of the classes, with commas between them. May be repeated. You can also type "
-        "them in the page.",
-        panel=TABLE,
-    )
-    target: float | None = option(
-        None,
-        help="Percent of wrong answers at which you want to stop: the page says when they are "
-        "reached. Default: none; the page has a field for it.",
-        panel=LEARN,
-        limits=(0.1, 50),
-    )
-    check_every: int = option(
-        5,
-        help="One in so many of the rows that the page asks is drawn at random. The error is "
-        "estimated from these alone.",
-        panel=LEARN,
-        limits=(1, None),
-    )
-    random_labels: bool = option(
-        False,
-        help="The labels of the table are of rows drawn at random: they tell of the error too.",
-        panel=LEARN,
-    )
-    journal: Path | None = option(
-        None,
-        help="File that keeps the labels. Default: the name of the table and .labels.jsonl.",
-        panel=WRITE,
-    )
-    port: int = option(
-        0,
-        help="Port of the page. Default: any free one.",
-        panel=SAY,
-        limits=(0, 65535),
-        side=True,
-    )
-    no_browser: bool = option(False, help="Do not open the browser.", panel=SAY, side=True)
+    label: str | None = option(None, panel=TABLE, leads=True)
+    method: str = option("laperls", panel=LEARN, complete=complete_method, leads=True)
+    text: tuple[str, ...] = option((), panel=TABLE)
+    image: str | None = option(None, panel=TABLE)
+    layout: tuple[str, ...] = option((), panel=TABLE, flag="--map")
+    classes: tuple[str, ...] = option((), panel=TABLE)
+    target: float | None = option(None, panel=LEARN, limits=(0.1, 50))
+    check_every: int = option(5, panel=LEARN, limits=(1, None))
+    random_labels: bool = option(False, panel=LEARN)
+    journal: Path | None = option(None, panel=WRITE)
+    port: int = option(0, panel=SAY, limits=(0, 65535), side=True)
+    no_browser: bool = option(False, panel=SAY, side=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -527,35 +502,30 @@ class LabelRequest(LearningRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictRequest(TableRequest):
-    """Options of ``lapwing predict``."""
+class PredictRequest(AnswersRequest):
+    """Options of ``lapwing predict``.
+
+    Attributes
+    ----------
+    model : Path
+        A file of lapwing fit --model.
+    encoder : str or None
+        The encoder of the fit, if it had one. A model file brings no code, and only tells
+        its name.
+    """
 
     verb = "predict"
 
-    model: Path = option(help="A file of lapwing fit --model.", argument=True, metavar="MODEL")
-    probabilities: bool = option(False, **_PROBABILITIES)
-    with_columns: bool = option(False, **_WITH_COLUMNS)
-    predictions: Path | None = option(None, **_PREDICTIONS)
+    model: Path = option(argument=True, metavar="MODEL")
 
-    encoder: str | None = option(
-        None,
-        help="The encoder of the fit, if it had one. A model file brings no code, and only tells "
-        "its name.",
-        panel=LEARN,
-    )
+    encoder: str | None = option(None, panel=LEARN)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.encoder is not None:
             check_encoder(self.encoder)
         if self.as_json and self.predictions is None:
             raise ValueError("--json needs --predictions: standard output can be one of both.")
-        if self.with_columns:
-            check_with_columns(self.predictions)
-
-    @property
-    def read_options(self) -> ReadOptions:
-        """Options of reading the table."""
-        return replace(super().read_options, whole=self.with_columns)
 
     @property
     def inputs(self) -> tuple[Path, ...]:

@@ -31,7 +31,7 @@ from lapwing._app.choosing import forecast_seconds, name_stage
 from lapwing._app.console import StageLine, json_text, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
-from lapwing._app.options import PANELS, SAY, Outputs, TableRequest, flag_of, option_of
+from lapwing._app.options import PANELS, SAY, Outputs, TableRequest, flag_of, helps, option_of
 from lapwing._app.requests import (
     CompareRequest,
     FitRequest,
@@ -97,12 +97,12 @@ def verb(
     without : collection of str
         Fields that this verb does not offer.
     """
-    hints = get_type_hints(request)
+    hints, told = get_type_hints(request), helps(request)
     shown = [one for one in fields(request) if one.name not in without]
     # Arguments first, DATA after MODEL; then by panel, because typer shows panels in the order of
     # their options.
     shown.sort(key=_place)
-    signature = Signature([_parameter(one, hints[one.name]) for one in shown])
+    signature = Signature([_parameter(one, hints[one.name], told[one.name]) for one in shown])
 
     def register(function: Callable[[R], None]) -> Callable[[R], None]:
         def command(**options: Any) -> None:
@@ -121,16 +121,16 @@ def _place(one: Field[Any]) -> tuple[bool, bool, int, bool]:
     return not how.argument, one.name == "data", PANELS.index(how.panel), not how.leads
 
 
-def _parameter(one: Field[Any], hint: Any) -> Parameter:
+def _parameter(one: Field[Any], hint: Any, told: str) -> Parameter:
     """Declare a field to typer: tuples as lists, and empty defaults as None."""
     how = option_of(one)
     least, most = how.limits
     if how.argument:
-        declared = typer.Argument(metavar=how.metavar, help=how.help)
+        declared = typer.Argument(metavar=how.metavar, help=told)
     else:
         declared = typer.Option(
             *filter(None, (flag_of(one), how.short)),
-            help=how.help,
+            help=told,
             metavar=how.metavar,
             min=least,
             max=most,
