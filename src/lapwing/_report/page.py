@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,7 +27,7 @@ from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._report import text
 from lapwing._report.association import ColumnParts
-from lapwing._report.drawings import draw_all
+from lapwing._report.drawings import draw_rows, draw_truth, draw_twin
 from lapwing._report.findings import (
     choice_table,
     describe_choice,
@@ -43,7 +43,15 @@ from lapwing._report.findings import (
 )
 from lapwing._report.record import FitRecord, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, histogram, row_columns
-from lapwing._report.svg import choose_rows, draw_sign, place, sign_of
+from lapwing._report.svg import (
+    choose_rows,
+    draw_bars,
+    draw_calibration,
+    draw_history,
+    draw_sign,
+    place,
+    sign_of,
+)
 from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_text, plural
 from lapwing._report.words import class_words, words_of
 from lapwing._tables.tables import Table
@@ -285,17 +293,13 @@ def render(data: ReportData) -> str:
     """
     jinja2 = require("jinja2", extra="report", purpose="The report")
     try:
-        markup = jinja2.utils.markupsafe.Markup
-        drawings = {name: markup(drawing) for name, drawing in draw_all(data).items()}
         words = {"estimate": estimate_words(data.choice)}
         if data.kind == "classification":
             words |= {
                 "sure_words": sure_words(data.volumes),
                 "trust_words": trust_words(data.volumes["trust"]),
             }
-        page: str = (
-            _templates().get_template("page.html").render(asdict(data) | words, draw=drawings)
-        )
+        page: str = _templates().get_template("page.html").render(asdict(data) | words)
     except (TypeError, KeyError, IndexError, AttributeError, jinja2.UndefinedError) as error:
         # The figures may come from a damaged file.
         raise ValueError(f"the figures of the report are damaged: {error}") from error
@@ -336,10 +340,15 @@ def _templates() -> Any:
     )
     found.filters |= {"count": text.count, "number": text.number, "percent": text.percent}
     found.filters["share"] = lambda share: f"{100 * float(share):.2f}"
-    markup = jinja2.utils.markupsafe.Markup
+
+    def drawn(draw: Callable[..., str]) -> Callable[..., Any]:
+        return lambda *args, **named: jinja2.utils.markupsafe.Markup(draw(*args, **named))
+
+    pictures = (draw_rows, draw_twin, draw_truth, draw_bars, draw_calibration, draw_history)
+    found.globals |= {draw.__name__: drawn(draw) for draw in pictures}
     found.globals |= {
         "plural": text.plural,
-        "sign": lambda code: markup(draw_sign(*sign_of(int(code)))),
+        "sign": drawn(lambda code: draw_sign(*sign_of(int(code)))),
         "choice_table": choice_table,
         "choice_row": words_of_row,
     }
