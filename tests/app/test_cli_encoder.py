@@ -173,7 +173,7 @@ def test_pictures_are_learnt_from_by_their_vectors(main: Main) -> None:
     [
         (("--image", "file"), "--image file: name what makes vectors of the pictures"),
         (("--encoder", "nothing"), "--encoder nothing: there is no such folder"),
-        (("--encoder", "features:none"), "features has no 'none'"),
+        (("--encoder", "features:none"), "module 'features' has no attribute 'none'"),
         (("--drop", "note,file", *ENCODER), "has no column of free text for --encoder"),
         ((*ENCODER, "--onnx", "m.onnx"), "an ONNX file cannot hold the encoder"),
         (("--image", "y", *ENCODER), "the --image column 'y' has another role already"),

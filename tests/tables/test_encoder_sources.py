@@ -79,8 +79,8 @@ def test_functions_are_taken_as_they_are() -> None:
     ("given", "message"),
     [
         ("features:number", "is a int, not a function"),
-        ("features:nothing", "features has no 'nothing'"),
-        ("features:Model.decode", "features has no 'Model.decode'"),
+        ("features:nothing", "module 'features' has no attribute 'nothing'"),
+        ("features:Model.decode", "has no attribute 'decode'"),
         ("broken:f", "importing broken fails: ZeroDivisionError: division by zero"),
         ("needy:f", "no module 'not_there_at_all' in the working folder or where"),
         ("nothing", "no such folder, nor a package of that name"),

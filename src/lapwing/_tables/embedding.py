@@ -17,6 +17,7 @@ from hashlib import blake2b, file_digest
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -285,24 +286,16 @@ class Embedder:
 
     def _checked(self, given: object, places: Sequence[int], column: str) -> Vectors:
         """Return the vectors as an array, and check that there is one for each text."""
-        n, wanted = len(places), f"Return an array of shape ({len(places)}, d) of numbers"
-        if is_sparse(given):
-            raise ValueError(f"{self._named} gives a sparse matrix. {wanted}: its toarray().")
+        n = len(places)
         try:
-            array = np.asarray(given)
-        except Exception as error:  # for ragged lists, or tensors with gradients or on a GPU
-            raise ValueError(
-                f"{self._named} gives a {type(given).__name__} that is no array "
-                f"({describe_error(error)}). {wanted} for {n} texts."
-            ) from error
-        if array.ndim != 2 or array.shape[0] != n or not array.shape[1]:
-            raise ValueError(
-                f"{self._named} gives an array of shape {array.shape} for {n} texts. {wanted}."
-            )
+            array = None if is_sparse(given) else np.asarray(given)
+        except Exception:  # for ragged lists, or tensors with gradients or on a GPU
+            array = None
+        if array is None or array.ndim != 2 or array.shape[0] != n or not array.size:
+            shape = f"a {type(given).__name__}" if array is None else f"shape {array.shape}"
+            raise ValueError(self._not_vectors(shape, n))
         if array.dtype.kind not in "fiub":
-            raise ValueError(
-                f"{self._named} gives values of the type {array.dtype}, not numbers. {wanted}."
-            )
+            raise ValueError(self._not_vectors(f"type {array.dtype}", n))
         narrow = array.dtype.kind == "f" and array.dtype.itemsize < np.dtype(float).itemsize
         array = array.astype(np.float32 if narrow else np.float64)
         wrong = np.flatnonzero(~(np.abs(array) < _LARGEST).all(axis=1))
@@ -312,6 +305,12 @@ class Embedder:
                 f"{places[wrong[0]]} of {column!r}. Give smaller ones, or leave the text empty."
             )
         return array
+
+    def _not_vectors(self, what: str, n: int) -> str:
+        return (
+            f"{self._named} gives no array of numbers of shape ({n}, d) for {n} texts: {what}. "
+            "Return one, each text's vector in its row."
+        )
 
 
 def store_beside(path: Path, encoder: Encoder) -> VectorStore | None:
@@ -400,25 +399,21 @@ def find_encoder(given: object, *, here: bool = False) -> Encoder:
 
 
 def _function(given: str, here: bool) -> Callable[..., Any]:
-    module_name, _, path = given.partition(":")
+    module_name = given.partition(":")[0]
     if here and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that it does not hide installed modules
     try:
-        found: Any = import_module(module_name)
+        found: Callable[..., Any] = resolve_name(given)
     except ModuleNotFoundError as error:
         missing = error.name or module_name
         where = " in the working folder or" * here
         raise ValueError(
             f"--encoder {given}: there is no module {missing!r}{where} where Python looks."
         ) from None
-    except Exception as error:  # anything that the import of the module raises
+    except Exception as error:  # anything that the import raises, or a missing name
         raise ValueError(
             f"--encoder {given}: importing {module_name} fails: {describe_error(error)}."
         ) from error
-    for name in path.split("."):
-        if not hasattr(found, name):
-            raise ValueError(f"--encoder {given}: {module_name} has no {path!r}.")
-        found = getattr(found, name)
     if not callable(found):
         raise ValueError(
             f"--encoder {given} is a {type(found).__name__}, not a function of a list of texts."

@@ -27,8 +27,19 @@ _SHARES = ("%", "‰")
 NUMERIC, CATEGORICAL, TEXT, ENCODED = "numeric", "categorical", "text", "encoded"
 
 
+class _OneFeature:
+    """Reading of a column that becomes one feature of the same name."""
+
+    column: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return (self.column,)
+
+
 @dataclass(frozen=True)
-class NumberReading:
+class NumberReading(_OneFeature):
     """Numbers, as written or in one unit.
 
     Attributes
@@ -45,11 +56,6 @@ class NumberReading:
     column: str
     decimal: str = "."
     unit: str = ""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return (self.column,)
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Return the features, with NaN for missing ones, and the cells that are not numbers."""
@@ -166,7 +172,7 @@ class DateReading:
 
 
 @dataclass(frozen=True)
-class TextReading:
+class TextReading(_OneFeature):
     """Text with few distinct values, which is one-hot encoded later.
 
     Attributes
@@ -183,11 +189,6 @@ class TextReading:
     column: str
     values: tuple[str, ...] = ()
     missing: str | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return (self.column,)
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Return the feature; no cell is invalid."""
@@ -209,15 +210,8 @@ class TextReading:
         return "text, one-hot encoded"
 
 
-class _WholeTexts:
+class _WholeTexts(_OneFeature):
     """Reading of a column whose cells remain texts."""
-
-    column: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return (self.column,)
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Return the texts, empty for missing ones; no cell is invalid."""
