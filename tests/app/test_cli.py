@@ -195,7 +195,11 @@ WRONG: dict[str, tuple[str | bytes | None, list[str], tuple[str, ...]]] = {
         ["--strict"],
         ("'z' holds text in 1 row", "row 3: 'five'"),
     ),
-    "text": (GOOD + "q,w,\nr,s,\nt,u,\n", ["--strict"], ("'x', 'z' are not numeric", "--drop 'x'")),
+    "text": (
+        GOOD + "q,w,\nr,s,\nt,u,\n",
+        ["--strict"],
+        ("'x' cannot be used: not numeric", "--drop z"),
+    ),
     "missing": (
         GOOD.replace("5", ""),
         ["--strict"],

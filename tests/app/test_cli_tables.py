@@ -144,8 +144,8 @@ def test_strict_tells_everything_at_once(main: Main, tmp_path: Path) -> None:
     code, out, err = main("fit", table, "--label", "y", "--strict")
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
-    assert "3 errors. (1) column 'u' holds text in 1 row" in err
-    assert "(2) 'name' is not numeric" in err
+    assert "3 errors. (1) column 'name' cannot be used: not numeric" in err
+    assert "(2) column 'u' holds text in 1 row" in err
     assert "(3) missing values in 'v' (1)" in err
     code, _, err = main("fit", table, "--label", "y", "-q")
     assert (code, err.count("every row has a label")) == (0, 1)

@@ -236,9 +236,9 @@ def test_strict_names_all_errors_at_once(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="errors") as caught:
         read(path, strict=True, missing=False, id="id")
     said = str(caught.value)
-    assert said.startswith(f"{path}: 4 errors. (1) column 'u' holds text in 2")
+    assert said.startswith(f"{path}: 4 errors. (1) column 'name' cannot be used: not numeric")
     for part in (
-        *("the first is row 4: 'x'", "(2) 'name' is not numeric"),
+        *("(2) column 'u' holds text in 2", "the first is row 4: 'x'"),
         *("(3) infinite values in 'v' (1)", "(4) id column 'id' does not tell rows apart"),
     ):
         assert part in said

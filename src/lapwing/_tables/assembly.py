@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import is_
 from typing import Any
 
@@ -25,7 +26,6 @@ from lapwing._tables.encoders import (
 )
 from lapwing._tables.frames import side_by_side
 from lapwing._tables.inference import (
-    MAX_VALUES,
     ReadingDefaults,
     Unusable,
     date_evidence,
@@ -59,24 +59,18 @@ def encode(raw: RawTable, selection: Selection, where: str, like: object = None)
     if raw.is_matrix:
         return _of_matrix(raw)
     options, names = selection.options, list(raw.cells)
-    texts = selection.free_texts(names)
-    if options.strict:
-        inferred = [
-            infer_strictly(name, cells, is_text=name in texts) for name, cells in raw.cells.items()
-        ]
-        unusable = [one for one in inferred if isinstance(one, Unusable)]
-        readings = [one for one in inferred if not isinstance(one, Unusable)]
-        readings, unencoded = _encoded(readings, options, where)
-        errors = [*_strict_errors(unusable, where, raw.places), *unencoded]
-        return _assemble(raw, readings, [], errors, where, like, strict=True)
-    defaults, words = defaults_of(raw, options), missing_words(strict=False)
-    inferred = [
-        infer_leniently(name, cells, defaults, is_text=name in texts)
-        for name, cells in raw.cells.items()
-    ]
-    readings, left_out, errors = _choose_columns(inferred, selection.insisted(names), where)
+    texts, insisted = selection.free_texts(names), selection.insisted(names)
+    defaults = ReadingDefaults() if options.strict else defaults_of(raw, options)
+    infer: Callable[..., Reading | Unusable] = partial(infer_leniently, defaults=defaults)
+    infer = infer_strictly if options.strict else infer
+    inferred = [infer(name, cells, is_text=name in texts) for name, cells in raw.cells.items()]
+    readings, left_out, errors = _choose_columns(inferred, insisted, where, raw.places)
     readings, unencoded = _encoded(readings, options, where)
-    features = _assemble(raw, readings, left_out, errors + unencoded, where, like, strict=False)
+    errors += unencoded
+    features = _assemble(raw, readings, left_out, errors, where, like, strict=options.strict)
+    if options.strict:
+        return features
+    words = missing_words(strict=False)
     doubts = {
         reading.column: doubt_of(reading, raw.cells[reading.column].without(words))
         for reading in readings
@@ -166,7 +160,10 @@ def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
 
 
 def _choose_columns(
-    inferred: Sequence[Reading | Unusable], insisted: frozenset[str], where: str
+    inferred: Sequence[Reading | Unusable],
+    insisted: frozenset[str],
+    where: str,
+    places: NDArray[np.int64] | None,
 ) -> tuple[list[Reading], list[Unusable], list[str]]:
     """Divide columns into those used, those left out, and errors for columns the user requires."""
     readings: list[Reading] = []
@@ -175,6 +172,8 @@ def _choose_columns(
     for one in inferred:
         if not isinstance(one, Unusable):
             readings.append(one)
+        elif one.bad is not None:
+            input_errors.append(text_error(one.column, one.bad, where, places))
         elif one.column not in insisted and not one.refused:
             left_out.append(one)
         elif one.forced is not None and one.column in insisted:
@@ -260,33 +259,6 @@ def _note(one: _Read, places: NDArray[np.int64] | None) -> ColumnNote:
         )
     plain = len(words) == 1 and reading == NumberReading(reading.column)
     return ColumnNote(one.reading.column, True, "; ".join(words), plain)
-
-
-def _strict_errors(
-    unusable: Sequence[Unusable], where: str, places: NDArray[np.int64] | None
-) -> list[str]:
-    input_errors = []
-    for one in unusable:
-        name = one.column
-        if one.bad is not None:
-            input_errors.append(text_error(name, one.bad, where, places))
-        elif not one.n_values:
-            input_errors.append(
-                f"{where}: column {name!r} {one.reason}. Write it as numbers, or leave it out with "
-                f"--drop {name}."
-            )
-    many = [one for one in unusable if one.n_values]
-    if many:
-        names = [one.column for one in many]
-        verb = "is not numeric" if len(names) == 1 else "are not numeric"
-        drops = " ".join(f"--drop {name!r}" for name in names[:8])
-        input_errors.append(
-            f"{where}: {quoted(names)} {verb} (the first row of {names[0]!r} holds "
-            f"{shorten(many[0].first)!r}) and not few-valued: text is one-hot encoded for up to "
-            f"{MAX_VALUES} values, each in two rows or more on average. Leave out with {drops}, "
-            f"name the rows with --id, or write as numbers."
-        )
-    return input_errors
 
 
 def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[str]:

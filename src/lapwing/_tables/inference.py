@@ -77,10 +77,6 @@ class Unusable:
         Cells that are not numbers.
     refused : str
         Advice, if the column is an error unless the user drops it.
-    n_values : int
-        Number of values of a text with too many.
-    first : str
-        First value of such a text.
     """
 
     column: str
@@ -88,8 +84,6 @@ class Unusable:
     forced: Reading | None = None
     bad: BadCells | None = None
     refused: str = ""
-    n_values: int = 0
-    first: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,8 +185,8 @@ def infer_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading
     """Distinguish numbers, categories and declared free text; all else is unusable."""
     cells = cells.without(MISSING_WORDS)
     if cells.type_name:
-        reason = f"has the type {cells.type_name}, which is neither a number nor text"
-        return Unusable(name, reason)
+        reason = f"of the type {cells.type_name}, which is neither a number nor text"
+        return Unusable(name, reason, refused="Write it as numbers")
     if is_text:
         return _free_text(name, cells)
     known = {text: _plain(text) is not None for text in set(cells.texts.tolist())}
@@ -202,12 +196,15 @@ def infer_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading
     first = int(np.argmax(wrong))
     bad = BadCells(int(wrong.sum()), int(cells.rows[first]), str(cells.texts[first]))
     if 2 * bad.count < cells.n_filled:
-        rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
-        return Unusable(name, f"holds text in {rows}", bad=bad)
+        return Unusable(name, "holds text", bad=bad)
     values = [text for text in cells.spelled() if text is not None]
     n_values = len(set(values))
     if n_values > min(MAX_VALUES, cells.numbers.size // 2):
-        return Unusable(name, f"has {n_values} values of text", n_values=n_values, first=values[0])
+        reason = (
+            f"not numeric, but {n_values} values of text, such as {shorten(values[0])!r}; up to "
+            f"{MAX_VALUES} are one-hot encoded, each in two rows or more on average"
+        )
+        return Unusable(name, reason, refused="Name the rows with --id, write it as numbers")
     return TextReading(name)
 
 
