@@ -12,8 +12,8 @@ from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.reading import embedder_beside, load_encoder
 from lapwing._app.requests import PredictRequest
 from lapwing._app.workflow import beside_columns
-from lapwing._host.modules import require
 from lapwing._host.warn import warn
+from lapwing._rows.parquet import height_of
 from lapwing._tables.encoders import NUMERIC, EncodedReading, Encoding
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.predictions import BATCH_FORMATS, Predictions, written_in_batches
@@ -162,7 +162,7 @@ def in_batches(request: PredictRequest) -> bool:
     readable = all(path.suffix.lower() == ".parquet" and path.is_file() for path in request.data)
     out = request.predictions
     writable = out is None or out.suffix.lower() in BATCH_FORMATS
-    return readable and writable and sum(map(_height, request.data)) > _ROWS
+    return readable and writable and sum(map(height_of, request.data)) > _ROWS
 
 
 def predict_in_batches(loaded: Model, request: PredictRequest) -> Answered:
@@ -195,14 +195,6 @@ def predict_in_batches(loaded: Model, request: PredictRequest) -> Answered:
 
 def _batches(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int, int]]:
     for path in paths:
-        height = _height(path)
+        height = height_of(path)
         for start in range(0, height, _ROWS):
             yield path, start, min(_ROWS, height - start)
-
-
-def _height(path: Path) -> int:
-    pl = require("polars", extra="cli", purpose=f"reading {path}")
-    try:
-        return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        return 0  # the error is raised where the file is read

@@ -14,7 +14,7 @@ A format is one file in this folder and one entry in `lapwing._rows.registry`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -98,6 +98,28 @@ def blocks_of(
         return
     for rows in row_blocks(X.shape[0], bytes_per_row, budget):
         yield rows, X[rows]
+
+
+def cut_to_blocks(pieces: Iterable[Array], n_rows: int) -> Iterator[tuple[slice, Array]]:
+    """Cut consecutive pieces of rows to blocks of exactly n_rows rows, but for the last one."""
+    begin = 0
+    rest: Array | None = None
+    for piece in pieces:
+        at = 0
+        if rest is not None:  # the first block begins with the rest of the piece before
+            at = n_rows - len(rest)
+            rest = np.concatenate([rest, piece[:at]])
+            if len(rest) < n_rows:
+                continue
+            yield slice(begin, begin + n_rows), rest
+            begin, rest = begin + n_rows, None
+        while len(piece) - at >= n_rows:
+            yield slice(begin, begin + n_rows), piece[at : at + n_rows]
+            begin, at = begin + n_rows, at + n_rows
+        if at < len(piece):
+            rest = piece[at:].copy()
+    if rest is not None:
+        yield slice(begin, begin + len(rest)), rest
 
 
 def all_of(X: Rows) -> Array:
@@ -338,19 +360,12 @@ class PickedRows(IndexedRows):
                 rows = slice(start, min(start + n_rows, len(self.index)))
                 yield rows, self.source.take(self.index[rows])
             return
-        kept = [np.empty((0, self.shape[1]), dtype=self.dtype)]
-        held = begin = 0
-        for rows, block in self.source.blocks(n_rows):
-            low, high = np.searchsorted(self.index, [rows.start, rows.stop])
-            kept.append(block[self.index[low:high] - rows.start])
-            held += high - low
-            while held >= n_rows:  # repeated rows may fill several blocks
-                gathered = np.concatenate(kept)
-                yield slice(begin, begin + n_rows), gathered[:n_rows]
-                begin += n_rows
-                kept, held = [gathered[n_rows:].copy()], held - n_rows
-        if held:
-            yield slice(begin, begin + held), np.concatenate(kept)
+        yield from cut_to_blocks(map(self._picked, self.source.blocks(n_rows)), n_rows)
+
+    def _picked(self, read: tuple[slice, Array]) -> Array:
+        rows, block = read
+        low, high = np.searchsorted(self.index, [rows.start, rows.stop])
+        return np.asarray(block[self.index[low:high] - rows.start])
 
     def take(self, index: Array) -> Array:
         return self.source.take(self.index[index])

@@ -53,7 +53,7 @@ class ParquetRows(StoredRows):
                 self._check_same_columns(path, schema)
         single = all(schema[column] == pl.Float32 for schema in schemas for column in self.columns)
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        heights = [_height(path, pl) for path in self.paths]
+        heights = [height_of(path) for path in self.paths]
         self.starts = [0, *accumulate(heights)]
         self.shape = (self.starts[-1], len(self.columns))
         if 0 in self.shape:
@@ -105,7 +105,15 @@ class ParquetRows(StoredRows):
             )
 
 
-def _height(path: Path, pl: ModuleType) -> int:
+def height_of(path: Path) -> int:
+    """Return the number of rows of a Parquet file.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    pl = require("polars", extra="disk", purpose=f"reading {path}")
     return int(_collected(path, pl.scan_parquet(path, glob=False).select(pl.len()), pl).item())
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from lapwing._arrays import Array
-from lapwing._rows.base import IndexedRows
+from lapwing._rows.base import IndexedRows, cut_to_blocks
 from lapwing.exceptions import DataChangedError
 
 READ_BYTES = 2**25  # 32 MB, read at a time
@@ -115,28 +115,9 @@ class StoredRows(IndexedRows, ABC):
     def blocks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:
         n, height = self.shape[0], self._height
         self.files.check()
-        rest = np.empty((0, self.shape[1]), dtype=self.dtype)
-        begin = 0
-        for start in range(0, n, height):
-            read = self._read_all(start, min(start + height, n))
-            # The first block begins with the rest of the previous chunk.
-            at = 0
-            if len(rest):
-                at = min(n_rows - len(rest), len(read))
-                rest = np.concatenate([rest, read[:at]])
-                if len(rest) < n_rows and start + height < n:
-                    continue
-                yield slice(begin, begin + len(rest)), rest
-                begin += len(rest)
-                rest = rest[:0]
-            while at < len(read):
-                block = read[at : at + n_rows]
-                if len(block) < n_rows and start + height < n:
-                    rest = block.copy()
-                    break
-                yield slice(begin, begin + len(block)), block
-                begin += len(block)
-                at += len(block)
+        starts = range(0, n, height)
+        pieces = (self._read_all(start, min(start + height, n)) for start in starts)
+        yield from cut_to_blocks(pieces, n_rows)
         self.files.check()
 
     def take(self, index: Array) -> Array:
