@@ -26,6 +26,7 @@ from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.predicting import Answered
 from lapwing._app.requests import LabelRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
+from lapwing._app.workflow import class_counts
 from lapwing._host.terminal import StatusLine, harmless
 from lapwing._label.session import Session
 from lapwing._report.findings import (
@@ -160,19 +161,57 @@ class _Text:
 
 def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
     """Describe the results of a fit, the next step, and the files written."""
+    text, table = _Text(), outcome.table
+    text.line(_size_of(table))
+    if figures is None:  # the features stayed on disk
+        _add_counts(text, class_counts(outcome.predictions))
+    else:
+        _add_answers(text, outcome, figures)
+        text.line(f"Next: {figures.fitted['next']}")
+        text.line()
+        _add_choice(text, figures.choice)
+        _add_path(text, figures.path, numbers=figures.kind != "classification")
+    columns = plural(len(table.feature_names), "column")
+    scaling = _capitalized(outcome.scaling)
+    text.line(f"{outcome.fitted_by.name}, {columns}, {outcome.seconds:.1f} s. {scaling}.")
     if figures is None:
-        return _describe_block_fit(outcome)
-    text, fitted, truth = _Text(), figures.fitted, figures.truth
-    n_free = fitted["n"] - fitted["n_labeled"]
-    text.line(_size_of(outcome.table))
+        text.line("The features stayed in their files and were read in blocks.")
+    text.lines(summary_lines(table.notes, table.remarks))
+    written = outcome.request.outputs.named()
+    for what, path in written.items():
+        text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
+    if outcome.origin.plain_command:
+        text.line("To fit the same without choosing again:")
+        text.line(f"  {outcome.origin.plain_command}")
+    if "next" in written and not table.labeled.all():
+        if outcome.next_rows is not None and not len(outcome.next_rows):
+            text.line(
+                "All rows without a label are equal to labelled rows: there is none to label next"
+            )
+        else:
+            assert table.keys is not None
+            text.line(
+                f"Fill in the column {table.keys.label!r} of {written['next']}, save it, and run:"
+            )
+            text.line(f"  {outcome.request.next_command}")
+    if not written:
+        text.line(
+            "Nothing was written: add --predictions out.csv, --model m.lapwing or --report r.html"
+        )
+    return str(text)
+
+
+def _add_answers(text: _Text, outcome: Outcome, figures: ReportData) -> None:
+    """Add the classes or the numbers of all rows, and how far to trust them."""
+    compared = bool(figures.choice.get("methods"))
     if figures.kind == "classification":
         _add_classes(text, figures.volumes)
-        if n_free:
+        if not outcome.table.labeled.all():
             text.line(sure_words(figures.volumes))
             text.line(trust_words(figures.volumes["trust"]))
-            if fitted["margin_note"]:
-                text.line(fitted["margin_note"])
-            if figures.choice.get("methods"):
+            if figures.fitted["margin_note"]:
+                text.line(figures.fitted["margin_note"])
+            if compared:
                 text.line(estimate_words(figures.choice))
     else:
         found = figures.volumes["rows"]
@@ -180,7 +219,7 @@ def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
             f"Numbers from {number(found['min'])} to {number(found['max'])}, "
             f"median {number(found['median'])}"
         )
-        if figures.choice.get("methods"):
+        if compared:
             text.line(estimate_words(figures.choice))
         if figures.path.get("off") is not None:
             text.line(
@@ -194,37 +233,14 @@ def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
                 "Nine of ten true values are expected between low and high, by labels left out in "
                 f"turn; the median width of these intervals is {width}."
             )
-    if truth:
-        text.line(_errors(truth))
-    text.line(f"Next: {fitted['next']}")
-    text.line()
-    _add_choice(text, figures.choice)
-    _add_path(text, figures.path, numbers=figures.kind != "classification")
-    columns = plural(fitted["n_features"], "column")
-    scaling = _capitalized(outcome.scaling)
-    text.line(f"{fitted['estimator']}, {columns}, {outcome.seconds:.1f} s. {scaling}.")
-    text.lines(summary_lines(outcome.table.notes, outcome.table.remarks))
-    written = outcome.request.outputs.named()
-    for what, path in written.items():
-        text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
-    if outcome.origin.plain_command:
-        text.line("To fit the same without choosing again:")
-        text.line(f"  {outcome.origin.plain_command}")
-    none_informs = outcome.next_rows is not None and not len(outcome.next_rows)
-    if "next" in written and n_free and none_informs:
-        text.line(
-            "All rows without a label are equal to labelled rows: there is none to label next"
-        )
-    elif "next" in written and n_free:
-        keys = outcome.table.keys
-        assert keys is not None
-        text.line(f"Fill in the column {keys.label!r} of {written['next']}, save it, and run:")
-        text.line(f"  {outcome.request.next_command}")
-    if not written:
-        text.line(
-            "Nothing was written: add --predictions out.csv, --model m.lapwing or --report r.html"
-        )
-    return str(text)
+    if figures.truth:
+        text.line(_errors(figures.truth))
+
+
+def _add_counts(text: _Text, counts: Mapping[str, int] | None) -> None:
+    """Add the number of rows of each class."""
+    for name, n in (counts or {}).items():
+        text.line(f"  {name}: {count(n)}")
 
 
 def describe_suggestion(suggested: Suggestion) -> str:
@@ -273,8 +289,7 @@ def describe_answered(answered: Answered, request: PredictRequest) -> str:
     """Describe predictions for rows that were read in batches."""
     text = _Text()
     text.line(f"{request.source}: {plural(answered.n_rows, 'row')}")
-    for name, n in (answered.counts or {}).items():
-        text.line(f"  {name}: {count(n)}")
+    _add_counts(text, answered.counts)
     text.line(f"Predictions are in {request.predictions}")
     return str(text)
 
@@ -282,23 +297,6 @@ def describe_answered(answered: Answered, request: PredictRequest) -> str:
 def _size_of(table: Table) -> str:
     labels = count(int(np.count_nonzero(table.labeled)))
     return f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label"
-
-
-def _describe_block_fit(outcome: Outcome) -> str:
-    """Describe the results of a fit whose points stayed on disk."""
-    text, table = _Text(), outcome.table
-    text.line(_size_of(table))
-    text.line(
-        f"{outcome.fitted_by.name} in {outcome.seconds:.1f} s. The features stayed in their "
-        "files and were read in blocks."
-    )
-    text.line(f"{_capitalized(outcome.scaling)}.")
-    rows = outcome.predictions
-    for name in () if rows.classes is None else rows.classes:
-        text.line(f"  {name}: {count(int(np.count_nonzero(rows.label == name)))}")
-    for name, path in outcome.request.outputs.named().items():
-        text.line(f"{name.capitalize()}: {path}")
-    return str(text)
 
 
 def describe_comparison(compared: Compared) -> str:
