@@ -17,10 +17,12 @@ from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.options import flag_of, helps
 from lapwing._app.requests import (
     CompareRequest,
+    DemoRequest,
     FitRequest,
     InfoRequest,
     LabelRequest,
     PredictRequest,
+    ReportRequest,
     SuggestRequest,
     TuneRequest,
 )
@@ -108,9 +110,9 @@ def test_outputs_are_no_part_of_the_command(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_every_field_is_an_option_of_its_verb() -> None:
-    kinds = {"fit": FitRequest, "info": InfoRequest, "suggest": SuggestRequest}
+    kinds: dict[str, Any] = {"fit": FitRequest, "info": InfoRequest, "suggest": SuggestRequest}
     kinds |= {"predict": PredictRequest, "compare": CompareRequest, "tune": TuneRequest}
-    kinds |= {"label": LabelRequest}
+    kinds |= {"label": LabelRequest, "report": ReportRequest, "demo": DemoRequest}
     # `info` has no progress to be quiet about; `label` prints no summary.
     without = {"info": {"quiet"}, "label": {"as_json"}}
     commands = typer.main.get_command(app).commands

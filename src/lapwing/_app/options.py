@@ -57,6 +57,8 @@ class Option:
         Flag; None derives it from the field's name.
     short : str or None
         Short flag.
+    alias : str or None
+        Another flag of the same meaning.
     metavar : str or None
         Placeholder of the value in the help.
     limits : tuple of number or None
@@ -74,6 +76,7 @@ class Option:
     argument: bool = False
     flag: str | None = None
     short: str | None = None
+    alias: str | None = None
     metavar: str | None = None
     limits: tuple[float | None, float | None] = (None, None)
     complete: Callable[[str], list[str]] | None = None
@@ -189,7 +192,26 @@ def complete_setting(incomplete: str) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableRequest:
+class Request:
+    """Options of a verb."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be done, before a file is read."""
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any]) -> Self:
+        """Make the request from the values of typer: lists, and None for options not given."""
+        frozen: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in options.items()
+        }
+        defaults = {f.name: f.default for f in fields(cls)}
+        given = {k: v for k, v in frozen.items() if not (v is None and defaults[k] is not None)}
+        return cls(**given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRequest(Request):
     """Options of all verbs that read a table.
 
     Attributes
@@ -222,20 +244,6 @@ class TableRequest:
     separator: str = option("auto", panel=TABLE)
     quiet: bool = option(False, panel=SAY, short="-q", side=True)
     as_json: bool = option(False, panel=SAY, flag="--json", side=True)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be done, before a file is read."""
-
-    @classmethod
-    def read(cls, options: Mapping[str, Any]) -> Self:
-        """Make the request from the values of typer: lists, and None for options not given."""
-        frozen: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in options.items()
-        }
-        defaults = {f.name: f.default for f in fields(cls)}
-        given = {k: v for k, v in frozen.items() if not (v is None and defaults[k] is not None)}
-        return cls(**given)
 
     @property
     def source(self) -> str:

@@ -18,6 +18,7 @@ from lapwing._app.options import (
     LabeledRequest,
     LearningRequest,
     Outputs,
+    Request,
     TableRequest,
     check_suffix,
     check_with_columns,
@@ -256,7 +257,7 @@ class CompareRequest(LabeledRequest):
     verb = "compare"
 
     max_rows: int = option(EffortLimits.max_samples, panel=LEARN, flag="--rows", limits=(2, None))
-    out: Path | None = option(None, panel=WRITE, side=True)
+    out: Path | None = option(None, panel=WRITE, short="-o", alias="--output", side=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -334,7 +335,7 @@ class SuggestRequest(LearningRequest):
 
     method: str = option("", panel=LEARN, complete=complete_method, leads=True)
     n_rows: int = option(10, panel=WRITE, flag="--rows", short="-k", limits=(1, None))
-    out: Path = option(panel=WRITE, side=True)
+    out: Path = option(panel=WRITE, short="-o", alias="--output", side=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -536,3 +537,48 @@ class PredictRequest(AnswersRequest):
     def outputs(self) -> Outputs:
         """Files to write."""
         return Outputs(self.predictions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest(Request):
+    """Options of ``lapwing report``.
+
+    Attributes
+    ----------
+    model : Path
+        A file of lapwing fit --model.
+    out : Path or None
+        The page. Default: MODEL with the extension .html.
+    quiet : bool
+        Show no summary.
+    """
+
+    model: Path = option(argument=True, metavar="MODEL")
+    out: Path | None = option(None, short="-o", alias="--output")
+    quiet: bool = option(False, panel=SAY, short="-q")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoRequest(Request):
+    """Options of ``lapwing demo``.
+
+    Attributes
+    ----------
+    out : Path
+        The picture to write (.png, .pdf or .svg).
+    labels_per_class : int
+        How many labels each of the ten digits gets.
+    draws : int
+        How many times the labels are drawn; errors are averaged.
+    seed : int
+        Seed for the draws.
+    """
+
+    out: Path = option(Path("lapwing-demo.png"), short="-o", alias="--output")
+    labels_per_class: int = option(3, limits=(1, 100))
+    draws: int = option(5, limits=(1, None))
+    seed: int = option(0, limits=(0, None))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_suffix("--out", self.out, (".png", ".pdf", ".svg"))

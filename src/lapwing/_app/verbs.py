@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import cache
 from inspect import Parameter, Signature
-from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
@@ -31,13 +30,23 @@ from lapwing._app.choosing import forecast_seconds, name_stage
 from lapwing._app.console import StageLine, json_text, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
-from lapwing._app.options import PANELS, SAY, Outputs, TableRequest, flag_of, helps, option_of
+from lapwing._app.options import (
+    PANELS,
+    Outputs,
+    Request,
+    TableRequest,
+    flag_of,
+    helps,
+    option_of,
+)
 from lapwing._app.requests import (
     CompareRequest,
+    DemoRequest,
     FitRequest,
     InfoRequest,
     LabelRequest,
     PredictRequest,
+    ReportRequest,
     SuggestRequest,
     TuneRequest,
 )
@@ -48,7 +57,7 @@ from lapwing._rows import is_rows
 from lapwing._tables.predictions import print_predictions, write_predictions
 from lapwing._version import __version__
 
-R = TypeVar("R", bound=TableRequest)
+R = TypeVar("R", bound=Request)
 
 app = typer.Typer(
     name="lapwing",
@@ -84,7 +93,7 @@ class Command(TyperCommand):
 
 
 def verb(
-    request: type[R], *, epilog: str, without: Collection[str] = ()
+    request: type[R], *, epilog: str | None = None, without: Collection[str] = ()
 ) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
     """Register a function of a request as a verb of the same name.
 
@@ -92,7 +101,7 @@ def verb(
     ----------
     request : type
         Its fields are the options (`lapwing._app.options.option`).
-    epilog : str
+    epilog : str or None
         Examples at the end of the help.
     without : collection of str
         Fields that this verb does not offer.
@@ -129,7 +138,7 @@ def _parameter(one: Field[Any], hint: Any, told: str) -> Parameter:
         declared = typer.Argument(metavar=how.metavar, help=told)
     else:
         declared = typer.Option(
-            *filter(None, (flag_of(one), how.short)),
+            *filter(None, (flag_of(one), how.alias, how.short)),
             help=told,
             metavar=how.metavar,
             min=least,
@@ -374,27 +383,16 @@ def _predicted(
     return {"source": request.source, "rows": n_rows, "predicted": predicted}
 
 
-@app.command(cls=Command, epilog="Example: [bold]lapwing report m.lapwing --out report.html[/]")
-def report(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            *("--out", "--output", "-o"), help="The page. Default: MODEL with the extension .html."
-        ),
-    ] = None,
-    quiet: Annotated[
-        bool,
-        typer.Option("--quiet", "-q", help="Show no summary.", rich_help_panel=SAY),
-    ] = False,
-) -> None:
+@verb(ReportRequest, epilog="Example: [bold]lapwing report m.lapwing --out report.html[/]")
+def report(request: ReportRequest) -> None:
     """Write the report of a model as one self-contained HTML page."""
-    target = model.with_suffix(".html") if out is None else out
+    model = request.model
+    target = model.with_suffix(".html") if request.out is None else request.out
     Outputs(report=target).check((model,))
     page = workflow.render_report(predicting.load(model), model)
     with atomic_write(target) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
-    if not quiet:
+    if not request.quiet:
         say(f"Report: {target}")
 
 
@@ -410,26 +408,13 @@ def info(request: InfoRequest) -> None:
     typer.echo(json_text(found) if request.as_json else console.describe_info(found), nl=False)
 
 
-@app.command(cls=Command)
-def demo(
-    out: Annotated[
-        Path,
-        typer.Option("--out", "--output", help="The picture to write (.png, .pdf or .svg)."),
-    ] = Path("lapwing-demo.png"),
-    labels_per_class: Annotated[
-        int, typer.Option(min=1, max=100, help="How many labels each of the ten digits gets.")
-    ] = 3,
-    draws: Annotated[
-        int, typer.Option(min=1, help="How many times the labels are drawn; errors are averaged.")
-    ] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Seed for the draws.")] = 0,
-) -> None:
+@verb(DemoRequest)
+def demo(request: DemoRequest) -> None:
     """Compare LapSVC with a supervised SVM and LabelSpreading on handwritten digits."""
-    if out.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"cannot write {out}: the extension must be .png, .pdf or .svg.")
+    out = request.out
     check_writable(out)
     with StageLine("Fitting three methods"):
-        result = run_demo(labels_per_class, draws, seed)
+        result = run_demo(request.labels_per_class, request.draws, request.seed)
     typer.echo(console.describe_demo(result), nl=False)
     try:
         require("matplotlib", extra="plot", purpose="The picture")
