@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import re
 import secrets
 import socket
@@ -220,18 +219,13 @@ def _listen(port: int) -> socket.socket:
     OSError
         If the port is in use.
     """
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        if os.name == "posix":  # elsewhere it would let two servers have one port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((_HOST, port))
+        return socket.create_server((_HOST, port))
     except (OSError, OverflowError):
-        listener.close()
         raise OSError(
             f"Port {port} of {_HOST} is not available: another program uses it, or you have no "
             "permission. Leave out --port, or choose another one."
         ) from None
-    return listener
 
 
 def labels_csv(session: Session) -> Export:
