@@ -1,1 +1,1 @@
-"""All benchmarks, piece by piece."""
+"""All benchmarks, in pieces."""

@@ -1,9 +1,9 @@
 """All benchmarks, in pieces of at most 50 minutes each, or all of them in a quarter of an hour.
 
-A piece is one command in a process of its own, and its result one JSON file. Finished pieces are
-not run again; the same command goes on after a run that was stopped. `--list` shows every piece,
-what there is of it, and how long it takes. `python -m benchmarks pages --take` makes the pages of
-docs/measured from the results.
+A piece is one command in a separate process, and its result is one JSON file. Finished pieces are
+not run again, so that the same command continues a stopped run. `--list` shows all pieces, their
+states and their times. `python -m benchmarks pages --take` writes the pages of docs/measured from
+the results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.shared.tables import Table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks all``."""
+    """Add the options of ``python -m benchmarks all``."""
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="pieces or whole benchmarks (default: all)"
     )
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run what is not done; the exit status is 1 if a piece has no result."""
+    """Run unfinished pieces; return the exit status, 1 if a piece has no result."""
     known = QUICK if arguments.quick else PIECES
     unknown = set(arguments.names) - {name for piece in known for name in (piece.name, piece.suite)}
     if unknown:
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 def run_all(
     pieces: Pieces, chosen: Sequence[Piece], minutes: float | None, *, again: bool = False
 ) -> int:
-    """Run pieces one after the other; those that fail do not stop the others."""
+    """Run pieces one after the other, continuing after failures."""
     begun, failed, left = time.perf_counter(), [], []
     if again:
         for piece in chosen:
@@ -91,7 +91,7 @@ def run_all(
 
 
 def listed(standings: Sequence[Standing]) -> Table:
-    """Pieces, their states and their minutes."""
+    """Return the table of pieces, their states and their minutes."""
     rows = [
         [
             s.piece.name,

@@ -1,8 +1,8 @@
-"""Pieces in processes of their own, and what they left in a folder.
+"""Pieces in separate processes, and their results in a folder.
 
-A piece that is finished has a file NAME.json, written whole: what the benchmark measured, with its
-run, the name of the piece and its command. Until then all it has is a folder NAME, from which those
-benchmarks go on that keep what they have done.
+A finished piece has a file NAME.json, written atomically, with the results of the benchmark, its
+run, the name of the piece and its command. An unfinished piece has only a folder NAME, from which
+benchmarks that store intermediate results continue.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Start = Callable[[Sequence[str]], int]
 
 
 class State(Enum):
-    """Where a piece stands."""
+    """State of a piece."""
 
     DONE = "done"
     BEGUN = "begun"
@@ -37,16 +37,16 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Standing:
-    """A piece and what there is of it.
+    """Piece with its state.
 
     Attributes
     ----------
     piece : Piece
     state : State
     date : str
-        Of the result.
+        Date of the result.
     minutes : float or None
-        That it took.
+        Minutes of the run.
     """
 
     piece: Piece
@@ -56,19 +56,19 @@ class Standing:
 
     @property
     def forecast(self) -> float:
-        """Minutes that it will take: those that it took here, or the table's."""
+        """Return the expected minutes: those of the last run here, or those of the table."""
         return self.piece.minutes if self.minutes is None else self.minutes
 
 
 class Pieces:
-    """The pieces of a folder."""
+    """Pieces of a folder."""
 
     def __init__(self, folder: Path, start: Start | None = None) -> None:
         self._folder = folder.resolve()
         self._start = _benchmark if start is None else start
 
     def standing(self, piece: Piece) -> Standing:
-        """What there is of a piece."""
+        """Return the state of a piece."""
         content = self._result(piece)
         if content is None:
             begun = (self._folder / piece.name).is_dir()
@@ -77,15 +77,15 @@ class Pieces:
         return Standing(piece, state, content["run"]["date"], content["minutes"])
 
     def forget(self, piece: Piece) -> None:
-        """Remove what there is of a piece."""
+        """Remove the results of a piece."""
         self._path(piece).unlink(missing_ok=True)
         shutil.rmtree(self._folder / piece.name, ignore_errors=True)
 
     def run(self, piece: Piece) -> bool:
-        """Run a piece, going on with what a stopped run has left; whether it has a result now.
+        """Run a piece, or continue a stopped run; return whether it has a result.
 
-        The status of the benchmark is not asked: most fail where an expectation is missed, and
-        that is a result too.
+        The exit status of the benchmark is ignored, as most benchmarks fail if an expectation is
+        missed, which is a result too.
         """
         if self.standing(piece).state is State.OTHER:
             self.forget(piece)
@@ -112,7 +112,7 @@ class Pieces:
 
 
 def _benchmark(arguments: Sequence[str]) -> int:
-    """Tables go into files; progress goes where this process has it."""
+    """Run a benchmark with its tables in files and its progress on this process's output."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
         [sys.executable, "-m", "benchmarks", *arguments],

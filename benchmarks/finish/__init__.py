@@ -1,1 +1,1 @@
-"""When the page to label on says that one can stop, and whether it is right."""
+"""Stopping rule of the labelling page, and whether it is correct."""

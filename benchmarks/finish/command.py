@@ -1,14 +1,13 @@
-"""The finish line of the page to label on: the error when it says stop, and the labels it takes.
+"""Stopping rule of the labelling page: the error when it stops, and the number of labels.
 
-A user who knows the answers labels the rows that the page asks: suggested ones, with check rows
-drawn at random among them. When the page says that the target is reached, the true error on the
-rows without a label is noted. Beside it stands the same user with random rows alone, who stops by
-the same rule. The target is 5 %, or what a set allows: half as much again as the error with as many
-random labels as a run may have.
+A simulated user, who knows the true classes, labels the rows that the page selects: suggested rows,
+and random check rows among them. When the page reports that the target is reached, the true error
+on the unlabelled rows is recorded. For comparison, a user who labels random rows only stops by the
+same rule. The target is 5 %, but at least 1.5 times the error with the maximum number of random
+labels.
 
-The second table compares two ways to count the check rows that the model misses: by the present
-model without the label of each, which is what the page does, and by the answers that were given
-before the labels came.
+The second table compares two ways to count misclassified check rows: by the present model without
+the label of each row, as on the page, and by the predictions made before the labels were known.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ from lapwing._label.learner import Answers, Estimate, Learner, PointGraph
 from lapwing._label.session import Checks, check_places, looks_done
 from lapwing.model_selection.stopping import rows_needed
 
-MOST = 800  # points: a label costs n^2 of a user, and there are eighty users of up to 200 labels
+MOST = 800  # points, as a label costs n^2, and there are eighty users with up to 200 labels
 MOST_LABELS = 200
 CHECK_EVERY = 5
-TARGET = 0.05  # the least
-SLACK = 1.5  # of a target over the error with all labels that a run may have
-AT_LABELS = (40, 80, 120)  # of the second table
-ENOUGH = 0.85  # of the runs are to be right
+TARGET = 0.05  # smallest target
+SLACK = 1.5  # ratio of the target to the error with the maximum number of labels
+AT_LABELS = (40, 80, 120)  # numbers of labels in the second table
+ENOUGH = 0.85  # required fraction of correct runs
 
 
 class Stop(NamedTuple):
-    """A run, when the page says stop; no error and no labels where it never did."""
+    """Result of a run when the page stops; None if it does not stop."""
 
     n_labels: int | None
     n_checks: int | None
@@ -52,7 +51,7 @@ class Stop(NamedTuple):
 
 
 class Course(NamedTuple):
-    """Shares of a run at some numbers of labels: missed by each way to count, and the truth."""
+    """Estimated errors of a run at some number of labels, by both counts, and the true error."""
 
     n_labels: int
     left_out: float
@@ -61,7 +60,7 @@ class Course(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks finish``."""
+    """Add the options of ``python -m benchmarks finish``."""
     parser.add_argument("--quick", action="store_true", help="one set, two runs")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
     parser.add_argument("--sets", nargs="*", default=None)
@@ -70,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; fails if the page says stop too early in more runs than it may."""
+    """Measure and print the results; fail if too many runs stop too early."""
     sets = arguments.sets or (("wine",) if arguments.quick else FINISH_SETS)
     runs = min(arguments.runs, 2) if arguments.quick else arguments.runs
     rows: list[tuple[str, ...]] = []
@@ -79,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     right, n_stops = 0, 0
     for name in sets:
         with step(name), warnings.catch_warnings(), single_blas_thread():
-            warnings.simplefilter("ignore")  # of components without a label, say
+            warnings.simplefilter("ignore")  # such as of components without a label
             simulation = Simulation.of(*points_of(name), arguments.target)
             target = simulation.target
             asked = [simulation.course(seed) for seed in range(runs)]
@@ -115,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def points_of(name: str) -> tuple[Any, Any]:
-    """Points, and classes from 0."""
+    """Load points, and classes from 0."""
     if name == "digits":
         X, truth = load_digits(return_X_y=True)
         rows = np.sort(np.random.default_rng(0).permutation(len(truth))[:MOST])
@@ -129,7 +128,7 @@ def points_of(name: str) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Users of one set; its graph and factorisations are made once for all of them."""
+    """Simulated users of one set, with a shared graph and factorisation."""
 
     truth: Any
     target: float
@@ -138,7 +137,7 @@ class Simulation:
 
     @classmethod
     def of(cls, X: Any, truth: Any, target: float | None) -> Simulation:
-        """Make what the users share; without a target choose what the set allows."""
+        """Compute what the users share; None computes the target from the set."""
         learner = Learner(LapERLSClassifier(), X, len(np.unique(truth)))
         graph, _ = learner.prepare()
         if target is None:
@@ -147,9 +146,10 @@ class Simulation:
         return cls(truth, float(target), learner, graph)
 
     def course(self, seed: int, check_every: int = CHECK_EVERY) -> tuple[Stop, list[Course]]:
-        """One user, who answers a row at a time."""
+        """Simulate one user, who labels one row at a time."""
         truth, target = self.truth, self.target
-        # Rows that are drawn at random do not depend on the answers: no stop, no need of a model.
+        # Random rows do not depend on the labels, so that no model is needed before a stop is
+        # possible.
         first = rows_needed(target, 0) if check_every == 1 else 0
         order = np.random.default_rng(seed).permutation(len(truth))
         codes = np.full(len(truth), NO_CODE, dtype=np.int32)
@@ -180,7 +180,7 @@ class Simulation:
 
 
 def _random_error(learner: Learner, truth: Any, seed: int) -> float:
-    """The error with all labels that a run may have, drawn at random."""
+    """Compute the error with the maximum number of labels, drawn at random."""
     n = min(MOST_LABELS, len(truth) - 20)
     rows = np.random.default_rng(seed).permutation(len(truth))[:n]
     codes = np.full(len(truth), NO_CODE, dtype=np.int32)

@@ -1,1 +1,1 @@
-"""Labels that come later: which rows to ask for, and what an update costs."""
+"""Labels added after a fit: selection of rows, and time of updates."""

@@ -1,11 +1,11 @@
-"""Which rows to label next, and what a label costs: errors along the labels, times of updates.
+"""Selection of rows to label, and time of updates.
 
-The first table starts with one label a class and asks for five rows at a time, by three rules:
-random rows, the rows whose two largest decision values are closest, and `suggest`. It has the mean
-error on the unlabelled points over all label numbers, and the last one. The second fits `S3VC`
-again for each five rows, on the sets of two classes, and asks `rows_to_label`. The third starts
-without any label, and counts the classes that the first rows show. The last one compares
-`add_labels` with a fit.
+The first table starts with one label per class and adds labels of five rows at a time, selected by
+three rules: random rows, rows whose two largest decision values are closest, and `suggest`. It has
+the mean over all numbers of labels of the error on the unlabelled points, and the last error. The
+second table fits `S3VC` again for each five rows of `rows_to_label`, on sets with two classes. The
+third starts without labels, and counts the classes among the first rows. The last table compares
+the times of `add_labels` and of a fit.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from lapwing.model_selection import rows_to_label
 MOST = 1500
 BATCH = 5
 FEW_CLASSES = 5
-BUDGET_FEW, BUDGET_MANY = 40, 60  # rows asked for, beside those of the start
-AGAIN_BUDGET, AGAIN_MOST = 20, 800  # rows asked for, and points, where a fit is done again
+BUDGET_FEW, BUDGET_MANY = 40, 60  # labelled rows besides the initial ones
+AGAIN_BUDGET, AGAIN_MOST = 20, 800  # labelled rows, and points, with repeated fits
 RANDOM = 200  # draws of first rows
-LIMIT = 0.1  # seconds of one more label at 20,000 points
+LIMIT = 0.1  # maximum seconds for one more label with 20,000 points
 
 Rule = Callable[[LapRLSClassifier, Any, np.random.Generator], Any]
 
 
 class Course(NamedTuple):
-    """Errors of one rule on one set, percent; means over the draws of the start."""
+    """Errors of one rule on one set in percent, averaged over initial draws."""
 
     name: str
     rule: str
@@ -54,7 +54,7 @@ AGAIN = {
 
 
 class First(NamedTuple):
-    """Classes that the first rows show, by `rows_to_label` and drawn at random in the mean."""
+    """Number of classes among the first rows of `rows_to_label`, and the mean for random rows."""
 
     name: str
     classes: int
@@ -73,12 +73,12 @@ class Update(NamedTuple):
 
 
 def by_chance(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
-    """Any unlabelled rows."""
+    """Select random unlabelled rows."""
     return rng.choice(np.flatnonzero(~model.labeled_), BATCH, replace=False)
 
 
 def by_margin(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
-    """The unlabelled rows about which the model is least sure."""
+    """Select the least confident unlabelled rows."""
     values = model.decision_function(X)
     if values.ndim == 1:
         margin = np.abs(values)
@@ -89,7 +89,7 @@ def by_margin(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
 
 
 def by_suggestion(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
-    """What the library suggests."""
+    """Select rows by `suggest`."""
     return model.suggest(BATCH)
 
 
@@ -97,7 +97,7 @@ RULES: dict[str, Rule] = {"random": by_chance, "least sure": by_margin, "suggest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks labelling``."""
+    """Add the options of ``python -m benchmarks labelling``."""
     parser.add_argument("--quick", action="store_true", help="two sets, two draws, fewer points")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
     parser.add_argument("--sets", nargs="*", default=None, help="sets of all tables but the last")
@@ -105,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; fails if suggestions are no better than chance, or an update is slow."""
+    """Measure and print the results; fail if suggestions are no better than chance, or slow."""
     sets = arguments.sets or (SETS[:2] if arguments.quick else SETS)
     draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
     courses: list[Course] = []
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def measure_courses(name: str, draws: int) -> list[Course]:
-    """All rules on one set."""
+    """Run all rules on one set."""
     X, truth = sampled(name, MOST)
     return [
         _course(name, label, [course_of(X, truth, rule, draw) for draw in range(draws)])
@@ -145,7 +145,7 @@ def measure_courses(name: str, draws: int) -> list[Course]:
 
 
 def course_of(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
-    """Errors on the unlabelled points after each batch."""
+    """Compute the errors on the unlabelled points after each batch."""
     rng = np.random.default_rng(seed)
     classes = np.unique(truth)
     budget = BUDGET_FEW if len(classes) < FEW_CLASSES else BUDGET_MANY
@@ -154,7 +154,7 @@ def course_of(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
     y[first] = truth[first]
     errors = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of components without a label, say
+        warnings.simplefilter("ignore")  # such as of components without a label
         model = LapRLSClassifier(updatable=True).fit(X, y)
         for _ in range(budget // BATCH):
             rows = rule(model, X, rng)
@@ -165,7 +165,7 @@ def course_of(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
 
 
 def measure_again(name: str, draws: int) -> list[Course]:
-    """All rules of `AGAIN` on a set of two classes; nothing on others."""
+    """Run all rules of `AGAIN` on a set with two classes; return nothing for other sets."""
     X, truth = sampled(name, AGAIN_MOST)
     if len(np.unique(truth)) > 2:
         return []
@@ -177,14 +177,14 @@ def measure_again(name: str, draws: int) -> list[Course]:
 
 
 def again_of(X: Any, truth: Any, kernel: str, rule: Callable[..., Any], seed: int) -> list[float]:
-    """Errors of `S3VC` on the unlabelled points after each batch."""
+    """Compute the errors of `S3VC` on the unlabelled points after each batch."""
     rng = np.random.default_rng(seed)
     first = draw_covering(np.arange(len(truth)), truth, 2, rng)
     y = np.full(len(truth), UNLABELED)
     y[first] = truth[first]
     errors = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a balance that few labels contradict, say
+        warnings.simplefilter("ignore")  # such as of a balance that few labels contradict
         model = S3VC(kernel).fit(X, y)
         for _ in range(AGAIN_BUDGET // BATCH):
             rows = rule(X, y, model, rng)
@@ -195,7 +195,7 @@ def again_of(X: Any, truth: Any, kernel: str, rule: Callable[..., Any], seed: in
 
 
 def measure_first(name: str) -> list[First]:
-    """Classes among as many rows as there are classes, and among twice as many."""
+    """Count classes among as many rows as there are classes, and among twice as many."""
     X, truth = sampled(name, MOST)
     rng = np.random.default_rng(0)
     found = []
@@ -207,7 +207,7 @@ def measure_first(name: str) -> list[First]:
 
 
 def measure_updates(n: int) -> list[Update]:
-    """One more label after a fit, the median of five; embedded regression at the largest size."""
+    """Time one more label after a fit, as the median of five; LapERLS for the largest size."""
     rng = np.random.default_rng(0)
     found = []
     for name, estimator, size in (
@@ -231,7 +231,7 @@ def measure_updates(n: int) -> list[Update]:
 
 
 def _course(name: str, rule: str, errors: list[list[float]]) -> Course:
-    """Means over draws of the errors after each batch."""
+    """Average the errors after each batch over draws."""
     mean = np.mean(errors, axis=0)
     return Course(name, rule, 100 * float(mean.mean()), 100 * float(mean[-1]))
 

@@ -1,8 +1,8 @@
-"""The experiments of the LapSVM paper (Section 6), with its protocol and its parameters.
+"""Experiments of the LapSVM paper (Section 6), with its protocol and parameters.
 
-Prints Tables 2 to 7, ours with the paper's figure in brackets, and the expectations that a run is
-judged by; writes the same as Markdown, everything measured as JSON, and Figures 3 to 14 as PNG.
-Data sets that are not at hand are skipped, and the run says how to get them.
+Prints Tables 2 to 7, our results with those of the paper in brackets, and whether expectations are
+met; writes the same as Markdown, all measurements as JSON, and Figures 3 to 14 as PNG. Missing data
+sets are skipped, and the run reports how to get them.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from benchmarks.shared.references import lu_seconds, products_seconds
 from benchmarks.shared.stats import Stat
 
 QUICK_SPLITS = 2
-# Minutes each: not part of a quick run unless asked for by name.
+# Sets that take minutes: part of a quick run only if given by name.
 LARGE_SETS = frozenset({"mnist3vs8", "facemit"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks lapsvm``."""
+    """Add the options of ``python -m benchmarks lapsvm``."""
     add_run_options(
         parser, f"{QUICK_SPLITS} splits a set; large sets and peak memory only if named"
     )
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark; the exit status is 1 if not one of the data sets is at hand."""
+    """Run the benchmark and return the exit status, 1 if no data set is available."""
     names = arguments.sets or [n for n in PROBLEMS if not (arguments.quick and n in LARGE_SETS)]
     folder: Path = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,13 +126,13 @@ def run_problem(
     *,
     figures_wanted: bool,
 ) -> tuple[SetResult, Descent | None]:
-    """All methods on splits of a problem, and the mean descent of PCG on them."""
+    """Run all methods on splits of a problem, and average the descents of PCG."""
     outcomes: dict[str, list[MethodRun]] = {}
     references: dict[str, list[float]] = {}
     descents: list[Descent] = []
     for number, split in enumerate(splits, start=1):
         first = number == 1
-        # The large sets take minutes a descent: their figures show the first split.
+        # A descent on a large set takes minutes, so that its figures show the first split only.
         drawn = figures_wanted and (first or problem.name not in LARGE_SETS)
         with step(f"{problem.title}: split {number} of {len(splits)}"):
             setting = prepare_setting(problem, data, split) if drawn or number not in kept else None
@@ -154,17 +154,17 @@ def run_problem(
 
 
 def run_split(setting: Setting, methods: Sequence[str]) -> SplitRun:
-    """Some methods on one split."""
+    """Run some methods on one split."""
     known = WEIGHTS[setting.problem.name]
     outcomes = {
         name: run_method(METHODS[name], setting, known[METHODS[name].weights]) for name in methods
     }
-    # Right after the fits they are compared with: a machine's speed drifts.
+    # Right after the fits for comparison, as the speed of a machine changes with time.
     return SplitRun(outcomes, reference_times(setting, outcomes))
 
 
 def warm_up() -> None:
-    """Pay for late imports and for waking the threads before anything is timed."""
+    """Import late modules and start threads before times are measured."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 50)
     data = Data(rng.standard_normal((100, 2)) + 4.0 * y[:, None], y)
@@ -175,7 +175,7 @@ def warm_up() -> None:
 
 
 def methods_of(problem: Problem, *, first: bool) -> list[str]:
-    """Methods that the paper gives parameters for, on the first or on another split."""
+    """Return the methods with parameters in the paper, for the first or another split."""
     precise = first and problem.dtype == "float64"
     quick = not first and problem.name in LARGE_SETS
     return [
@@ -188,13 +188,13 @@ def methods_of(problem: Problem, *, first: bool) -> list[str]:
 
 
 def figure_weights(problem: Problem) -> NormWeights:
-    """Figures 5 to 14 have the parameters selected for Newton (Section 6.4)."""
+    """Return the parameters of Figures 5 to 14, those selected for Newton (Section 6.4)."""
     known = WEIGHTS[problem.name]
     return known.get("newton", known["stability"])
 
 
 def reference_times(setting: Setting, outcomes: Mapping[str, MethodRun]) -> dict[str, float]:
-    """Seconds of what the expectations compare with, in the same run."""
+    """Measure the reference times of the expectations, in seconds."""
     if setting.problem.name == "uspst":
         return {"lu": lu_seconds(setting.n_train)}
     if setting.problem.name == "mnist3vs8":
@@ -203,7 +203,7 @@ def reference_times(setting: Setting, outcomes: Mapping[str, MethodRun]) -> dict
 
 
 def over_seeds(problem: Problem, data: Data, n_seeds: int) -> list[float]:
-    """Mean error on U of the exact solution for seeds 0, 1, ..."""
+    """Compute the mean error on U of the exact solution for seeds 0, 1, ..."""
     with step(f"{problem.title}: {n_seeds} seeds"):
         return [mean_exact_error(problem, data, seed) for seed in range(n_seeds)]
 
@@ -215,7 +215,7 @@ def write(
     means: Mapping[str, Sequence[float]],
     drawings: Mapping[str, Sequence[float]],
 ) -> None:
-    """Print the tables, and keep them and the raw figures."""
+    """Print the tables, and write them and the raw results."""
     checks = check_all(results, memory)
     tables = [*all_tables(results), limits_table(checks, NOTES)]
     if means:
@@ -233,7 +233,7 @@ def write(
 
 
 def draw_figures(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent]) -> None:
-    """Figures 3 to 14."""
+    """Draw Figures 3 to 14."""
     with step("figures"):
         drawn = figures.draw_moons(run_moons(), folder)
         for result in results:
@@ -247,9 +247,9 @@ def draw_figures(folder: Path, results: Sequence[SetResult], descents: dict[str,
 
 
 def horizontal_line(result: SetResult, descent: Descent) -> tuple[dict[str, float], str]:
-    """Errors of the optimum on the splits of the curves.
+    """Return the errors of the optimum on the splits of the curves, and its name.
 
-    Where Newton cannot go it is the last PCG iteration, as in the paper's Figure 12.
+    If Newton's method is not possible, it is the last PCG iteration, as in Figure 12 of the paper.
     """
     if "newton" not in result.outcomes:
         last = {part: float(curve[-1]) for part, curve in descent.errors.items()}

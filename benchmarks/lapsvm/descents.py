@@ -1,7 +1,7 @@
-"""What PCG does iteration by iteration: the data of Figures 5 to 14.
+"""Iterations of PCG: the data of Figures 5 to 14.
 
-The solvers are called without an estimator, which does not keep the stopping values of all
-iterations. No other module of this benchmark knows the inside of lapwing.
+The solvers are called directly, as estimators do not store the stopping values of all iterations.
+No other module of this benchmark uses private modules of lapwing.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ VALUES = {
 
 @dataclass(frozen=True)
 class Descent:
-    """One descent.
+    """Errors and stopping values along a descent.
 
     Attributes
     ----------
     errors : mapping of str to ndarray of shape (n_iter,)
         Error rates in % on L, U, V and T after iterations 1, 2, ...
     values : mapping of str to ndarray of shape (n_iter,)
-        `VALUES` before each iteration, over their values at the start; the means over the
+        `VALUES` before each iteration, relative to those at the start, averaged over the
         one-vs-rest columns.
     """
 
@@ -55,10 +55,10 @@ class Descent:
 def lapsvm_objective(
     K: NDArray[Any], affinity: Any, power: int, codes: NDArray[np.int64], weights: NormWeights
 ) -> Objective:
-    """LapSVM's objective on a kernel matrix whose first rows are the labelled points.
+    """Return LapSVM's objective on a kernel matrix whose first rows are the labelled points.
 
-    The solver is called without an estimator because the stopping values of all iterations are
-    wanted, which an estimator does not keep.
+    The solver is called directly because estimators do not store the stopping values of all
+    iterations.
     """
     n_classes = int(codes.max()) + 1
     laplacian = Laplacian.from_affinity(affinity, normalized=True, power=power, dtype=K.dtype)
@@ -74,21 +74,22 @@ def lapsvm_objective(
 
 
 def classes_of(scores: NDArray[Any]) -> NDArray[np.int64]:
-    """Class codes of decision values (n, c); zero is positive (errata X5)."""
+    """Return class codes of decision values (n, c); zero is positive (errata X5)."""
     return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.int64)
 
 
 def follow(
     objective: Objective, n_iter: int, look: Callable[[int, NDArray[Any], NDArray[Any]], None]
 ) -> Mapping[str, Sequence[NDArray[np.float64]]]:
-    """Run PCG from zero, show each iterate to `look`, and return the history of `VALUES`.
+    """Run PCG from zero, call `look` with each iterate, and return the history of `VALUES`.
 
     Parameters
     ----------
     objective : Objective
     n_iter : int
     look : function
-        Of the iteration's number, its values (n, c) on the points and its coefficients.
+        Called with the number of the iteration, the values (n, c) on the points, and the
+        coefficients.
     """
 
     numbers = count(1)
@@ -98,18 +99,18 @@ def follow(
         look(next(numbers), state.values, state.coef)
         return False
 
-    # A tolerance no arithmetic reaches: the figures show all iterations asked for.
+    # The tolerance is never reached, so that all requested iterations are run.
     return pcg(objective, ManifoldSettings(tol=0.0, max_iter=n_iter, on_iteration=watch)).history
 
 
 def optimum(objective: Objective) -> NDArray[Any]:
-    """Coefficients of the exact solution."""
+    """Compute the coefficients of the exact solution."""
     coef: NDArray[Any] = newton(objective).state.coef
     return coef
 
 
 def descend(setting: Setting, weights: NormWeights, n_iter: int) -> Descent:
-    """Run PCG from zero for `n_iter` iterations and measure it after each."""
+    """Run PCG from zero for `n_iter` iterations, and measure errors after each."""
     objective = lapsvm_objective(
         setting.K,
         setting.affinity,
@@ -136,7 +137,7 @@ def _relative(history: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def mean_descent(descents: Sequence[Descent]) -> Descent:
-    """Mean over splits, curves that ended early continued at their last value."""
+    """Average descents over splits; shorter curves are continued with their last value."""
     n_iter = max(descent.errors["U"].size for descent in descents)
 
     def mean(curves: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

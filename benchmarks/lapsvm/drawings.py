@@ -1,8 +1,8 @@
-"""COIL20 with its forty labels drawn in several ways.
+"""COIL20 with several ways to draw its forty labels.
 
-The paper has "at least one example per class" among the labelled points, and does not say how that
-was brought about. With forty labels for twenty objects it decides: the graph of two neighbours
-falls into components, and an object without a label in each of them is lost.
+The paper has "at least one example per class" among the labelled points, and does not say how this
+was achieved. With forty labels for twenty objects it is decisive: the graph of two neighbours has
+many components, and components without a label are misclassified.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SEEDS = 3
 def draw_until_covering(
     pool: IndexArray, labels: NDArray[np.int64], size: int, rng: np.random.Generator
 ) -> IndexArray:
-    """Points at random, all of them drawn again until every class is there: one try in twenty."""
+    """Draw random points repeatedly until every class is present, about twenty times."""
     n_classes = np.unique(labels[pool]).size
     while True:
         drawn = rng.choice(pool, size, replace=False)
@@ -44,7 +44,7 @@ DRAWINGS: dict[str, Drawing] = {
 
 
 def errors_by_drawing(problem: Problem, data: Data) -> dict[str, list[float]]:
-    """Error on U in % of the exact solution on every split of some seeds."""
+    """Compute the error on U in % of the exact solution on each split, for some seeds."""
     weights = paper.WEIGHTS[problem.name]["newton"]
     found: dict[str, list[float]] = {}
     for name, drawing in DRAWINGS.items():
@@ -57,7 +57,7 @@ def errors_by_drawing(problem: Problem, data: Data) -> dict[str, list[float]]:
 
 
 def drawings_table(errors: Mapping[str, Sequence[float]]) -> Table:
-    """Beside the paper's figure."""
+    """Return the table with the result of the paper."""
     known = paper.ERRORS["coil20"]["newton"].U.show()
     rows = [
         [name, str(len(values)), f"{Stat.of(values).show()} [{known}]"]

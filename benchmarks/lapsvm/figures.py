@@ -1,4 +1,4 @@
-"""Figures 3 to 14 of the LapSVM paper, from data that `moons` and `descents` computed."""
+"""Figures 3 to 14 of the LapSVM paper, from the data of `moons` and `descents`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STYLES = {"objective": "-", "gradient": "--", "preconditioned": "-.", "mixed": "
 
 
 def draw_moons(moons: Moons, folder: Path) -> list[Path]:
-    """Figure 3: the boundary on the way and at the optimum. Figure 4: stopping values."""
+    """Draw Figure 3, the boundary during iterations and at the optimum, and Figure 4."""
     figure, axes = new_figure(2, 3, 3.4, 2.5)
     flat = axes.ravel()
     for ax in flat:
@@ -53,18 +53,18 @@ def _draw_points(ax: Any, moons: Moons) -> None:
 def draw_errors(
     name: str, title: str, descent: Descent, exact: Mapping[str, float], label: str, folder: Path
 ) -> Path:
-    """Figures 5 to 12: errors on L, U, V and T against the iteration, the optimum as a line.
+    """Draw Figures 5 to 12: errors on L, U, V and T by iteration, with the optimum as a line.
 
     Parameters
     ----------
     name, title : str
-        Of the problem.
+        Name and title of the problem.
     descent : Descent
         Mean over splits.
     exact : mapping of str to float
-        Error rates of the exact solution, mean over the same splits.
+        Mean error rates of the exact solution over the same splits.
     label : str
-        What found the exact solution.
+        Name of the solver of the exact solution.
     folder : Path
     """
     figure, axes = new_figure(1, 4, 2.6, 2.4, sharey=True)
@@ -74,14 +74,14 @@ def draw_errors(
         ax.axhline(exact[part], color="black", linestyle="--", label=f"{label} ({part})")
         ax.set_xlabel("t")
         ax.legend(fontsize=7)
-    # The first iterations are far off; four times the optimum's errors show what follows.
+    # Limited to four times the errors of the optimum, as those of the first iterations are large.
     axes[0, 0].set(ylabel="Error Rate (%)", ylim=(0, max(10.0, 4 * max(exact.values()))))
     figure.suptitle(title, fontsize=10)
     return save(figure, folder, f"figure{ERROR_FIGURES[name]:02d}_{name}")
 
 
 def draw_values(descents: Mapping[str, Descent], folder: Path) -> Path:
-    """Figures 13 and 14: the stopping values of all sets against the iteration."""
+    """Draw Figures 13 and 14: the stopping values of all sets by iteration."""
     columns = min(2, len(descents))
     rows = -(-len(descents) // columns)
     figure, axes = new_figure(rows, columns, 4.6, 3.0)
@@ -94,7 +94,7 @@ def draw_values(descents: Mapping[str, Descent], folder: Path) -> Path:
 
 
 def settled_at(descent: Descent, within: float = 1.0) -> int:
-    """First iteration from which all errors stay within some points of their last values."""
+    """Return the first iteration after which all errors are near their last values."""
     unsettled = [
         np.flatnonzero(np.abs(curve - curve[-1]) > within) for curve in descent.errors.values()
     ]
@@ -103,7 +103,7 @@ def settled_at(descent: Descent, within: float = 1.0) -> int:
 
 def _draw_values(ax: Any, values: Mapping[str, Any], vertical: int) -> None:
     for name, label in VALUES.items():
-        # Values are recorded before an iteration, so the first is that of t = 0.
+        # Values are recorded before an iteration, so the first one is for t = 0.
         ax.semilogy(np.arange(values[name].size), values[name], STYLES[name], label=label)
     ax.axvline(vertical, color="0.5", linewidth=1)
     ax.set(xlabel="t", ylabel="Normalized Values")

@@ -1,7 +1,7 @@
-"""What is expected of the LapSVM benchmark, and whether a run met it.
+"""Expectations of the LapSVM benchmark, and whether a run meets them.
 
-Errors and memory are judged as they stand, times only by ratios within one run: a factorisation
-or products of the same size on the same machine are measured next to the fits.
+Errors and memory have absolute limits, and times have limits relative to a factorisation or
+products of the same size, measured in the same run.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from benchmarks.lapsvm.report import SetResult
 from benchmarks.shared.checks import Check, judged
 from benchmarks.shared.stats import Stat
 
-# The paper's mean error on U plus its standard error, LapSVM solved exactly.
+# The paper's mean error on U plus its standard error, for the exact solution of LapSVM.
 ERROR_LIMITS: dict[str, float] = {
     "g50c": 6.6, "coil20b": 8.8, "pcmac": 9.9, "uspstb": 9.4, "coil20": 11.2, "uspst": 15.9,
     "mnist3vs8": 2.3,
 }  # fmt: skip
-OFFICIAL = frozenset({"mnist3vs8", "facemit"})  # with a test part: three splits, else twelve
+OFFICIAL = frozenset({"mnist3vs8", "facemit"})  # with a test part and three splits, not twelve
 LOSS_LIMIT = 0.3
 MEMORY_LIMIT = 1.2
 OBJECTIVE_LIMIT = 1e-8
 LU_FACTOR, LU_ALLOWANCE = 1.5, 0.1
 PRODUCTS_FACTOR = 1.5
 
-# Why expectations are missed, by the name of the check; printed with a miss only.
+# Reasons for missed expectations, by the name of the check; printed only if it is missed.
 NOTES: dict[str, str] = {
     "error U, exact, G50C": (
         "the draw of L. Without a bias (errata L3) the error follows the balance of the 50 labels "
@@ -54,7 +54,7 @@ NOTES: dict[str, str] = {
 
 
 def check_all(results: Sequence[SetResult], memory: MemoryUse | None) -> list[Check]:
-    """All expectations that the run can decide."""
+    """Return the checks of all expectations that the run covers."""
     by_name = {result.problem.name: result for result in results}
     checks = [*_errors(results), *_losses(results), *_objectives(results)]
     for name, check in (("uspst", _exact_time), ("mnist3vs8", _pcg_time)):
@@ -66,7 +66,7 @@ def check_all(results: Sequence[SetResult], memory: MemoryUse | None) -> list[Ch
 
 
 def full_splits(name: str) -> int:
-    """Splits that an expectation of a set is about."""
+    """Return the number of splits to which an expectation of a set refers."""
     return 3 if name in OFFICIAL else 12
 
 
@@ -96,7 +96,7 @@ def _errors(results: Sequence[SetResult]) -> list[Check]:
 def accuracy_loss(
     results: Sequence[SetResult], stop: str, error: Callable[[SetResult, str], float | None]
 ) -> float | None:
-    """Mean over the sets of the error on U, stopped early, less that of the exact solution."""
+    """Compute the mean increase of the error on U by early stopping, over sets."""
     differences = []
     for result in results:
         early, exact = error(result, stop), error(result, result.exact or "newton")
@@ -111,13 +111,13 @@ def _ours(result: SetResult, method: str) -> float | None:
 
 
 def _printed(result: SetResult, method: str) -> float | None:
-    # The paper has no other name for the exact solution.
+    # The exact solution is called newton in the paper.
     errors = paper.ERRORS[result.problem.name].get("newton" if method == "exact" else method)
     return None if errors is None else errors.U.mean
 
 
 def _losses_by_split(results: Sequence[SetResult], stop: str) -> list[float]:
-    """The same split by split, of those that all sets have."""
+    """Compute the increases for each split that all sets have."""
     pairs = [
         (result.errors_on(stop, "U"), result.errors_on(result.exact, "U"))
         for result in results
@@ -152,7 +152,7 @@ def _losses(results: Sequence[SetResult]) -> list[Check]:
 
 
 def _objectives(results: Sequence[SetResult]) -> list[Check]:
-    """PCG run to its default tolerance against Newton on the first split, worst column."""
+    """Compare PCG at its default tolerance with Newton on the first split, worst column."""
     checks = []
     for result in results:
         if "pcg" not in result.outcomes:
@@ -172,7 +172,7 @@ def _objectives(results: Sequence[SetResult]) -> list[Check]:
 
 
 def _exact_time(result: SetResult) -> list[Check]:
-    """Ten classes at once against one factorisation: the shared work must be all the work."""
+    """Compare a fit of ten classes with one factorisation, the work that they share."""
     factorisations = result.references.get("lu", ())
     if not factorisations or "exact" not in result.outcomes:
         return []

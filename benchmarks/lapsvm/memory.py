@@ -1,4 +1,4 @@
-"""Peak memory of LapSVC on the FACEMIT training part, measured in a process of its own.
+"""Peak memory of LapSVC on the FACEMIT training part, measured in a separate process.
 
 ``python -m benchmarks.lapsvm.memory`` is that process; it prints one line of JSON.
 """
@@ -31,12 +31,12 @@ class MemoryUse:
     kernel_bytes : int
         Size of one float32 kernel matrix of these points.
     baseline_bytes : int
-        Interpreter, libraries and data, before the fit.
+        Interpreter, libraries and data before the fit.
     peak_bytes : int
-        Largest resident size of the process, baseline included.
+        Largest resident size of the process, including the baseline.
     n_iter : int
     seconds : float
-        Of the whole fit: graph, kernel and PCG.
+        Time of the whole fit: graph, kernel and PCG.
     """
 
     n_points: int
@@ -48,17 +48,17 @@ class MemoryUse:
 
     @property
     def ratio(self) -> float:
-        """Peak of the whole process over the bytes of the kernel matrix."""
+        """Ratio of the peak of the process to the size of the kernel matrix."""
         return self.peak_bytes / self.kernel_bytes
 
 
 def measure_memory() -> MemoryUse:
-    """Run the measurement in a fresh process."""
+    """Run the measurement in a new process."""
     return MemoryUse(**run_alone("benchmarks.lapsvm.memory"))
 
 
 def fit_facemit() -> MemoryUse:
-    """Fit LapSVC by PCG to all points of the FACEMIT training part, one label a class."""
+    """Fit LapSVC by PCG to all points of the FACEMIT training part, with one label per class."""
     problem = PROBLEMS["facemit"]
     data = problem.load()
     assert data.is_test is not None

@@ -1,4 +1,4 @@
-"""The compared methods: how each is made from the paper's parameters, and what a fit tells."""
+"""Methods of the comparison, with the paper's parameters, and results of their fits."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from lapwing.exceptions import (
 
 @dataclass(frozen=True)
 class Method:
-    """A way to train a classifier.
+    """Method to train a classifier.
 
     Attributes
     ----------
     title : str
-        As in the paper's tables.
+        Name in the paper's tables.
     make : callable
-        Unfitted estimator from the estimator's common arguments.
+        Function of the common arguments that returns an unfitted estimator.
     weights : str
-        Method of the paper whose parameters it takes.
+        Method of the paper whose parameters are used.
     supervised : bool
-        Sees the labelled points only.
+        Whether it uses labelled points only.
     validated : bool
-        Is given the validation set when it fits.
+        Whether the fit uses the validation set.
     precise : bool
-        Is run for its objective: on the first split of float64 problems only.
+        Whether it is run for its objective, on the first split of float64 problems only.
     slow : bool
-        Takes minutes on the large sets, where it is run on the first split only; 'exact' has the
-        same solution.
+        Whether it takes minutes on the large sets, and is run on the first split only; 'exact' has
+        the same solution.
     """
 
     title: str
@@ -56,8 +56,8 @@ class Method:
 
 
 def _svc(**fixed: Any) -> Callable[..., Any]:
-    # No bias anywhere: with a normalised Laplacian it is the model of the paper's figures (errata
-    # L3), and the supervised methods are compared as the case gamma_I = 0 of the same model.
+    # No method has a bias: with a normalised Laplacian this is the model of the paper's results
+    # (errata L3), and supervised methods are compared as the same model with gamma_I = 0.
     return lambda **common: LapSVC("precomputed", fit_intercept=False, **fixed, **common)
 
 
@@ -91,20 +91,20 @@ STOPS = ("stability", "validation", "mixed")
 
 @dataclass(frozen=True)
 class MethodRun:
-    """What one method did on one split.
+    """Result of one method on one split.
 
     Attributes
     ----------
     errors : mapping of str to float
         Error rates in % on L, U, V and T.
     seconds : float
-        Time of `fit`, kernel matrix and graph given.
+        Time of `fit` with given kernel matrix and graph.
     n_iter : int
         Iterations of the solver.
     objective : tuple of float
         Objective of every one-vs-rest column.
     solver, status : str
-        The solver that ran, and why it stopped.
+        Solver, and reason for stopping.
     """
 
     errors: Mapping[str, float]
@@ -116,24 +116,24 @@ class MethodRun:
 
 
 def run_method(method: Method, setting: Setting, weights: NormWeights) -> MethodRun:
-    """Fit a method on a split and measure it on all of L, U, V and T."""
+    """Fit a method on a split, and compute errors on L, U, V and T."""
     n_basis = setting.n_labeled if method.supervised else setting.n_train
     estimator = method.make(
         gamma_A=weights.gamma_A,
         gamma_I=weights.gamma_I,
         graph=None if method.supervised else setting.graph,
     )
-    # A view would charge the supervised methods for a strided matrix; the copy is not timed.
+    # A copy, not included in the time, as supervised methods would be slower with a strided view.
     K = np.ascontiguousarray(setting.K[:n_basis, :n_basis]) if method.supervised else setting.K
     options = {"validation_data": setting.validation_data} if method.validated else {}
     with warnings.catch_warnings():
-        # These belong to the protocol: COIL20's graph of 2 neighbours has unlabelled components,
-        # two labels of FACEMIT may well put all points into one class, and the supervised methods
-        # are given labelled points only.
+        # Warnings due to the protocol: COIL20's graph of 2 neighbours has unlabelled components,
+        # with two labels of FACEMIT all points may be assigned to one class, and supervised methods
+        # use labelled points only.
         warnings.simplefilter("ignore", NothingUnlabeledWarning)
         warnings.simplefilter("ignore", UnlabeledComponentWarning)
         warnings.simplefilter("ignore", SingleClassWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)  # kept as the status of the outcome
+        warnings.simplefilter("ignore", ConvergenceWarning)  # stored as the status of the result
         start = time.perf_counter()
         estimator.fit(K, setting.y_train[:n_basis], **options)
         seconds = time.perf_counter() - start
@@ -151,6 +151,6 @@ def run_method(method: Method, setting: Setting, weights: NormWeights) -> Method
 
 
 def errors_on_parts(setting: Setting, predicted: NDArray[np.int64]) -> dict[str, float]:
-    """Error rates in % on L, U, V and T of predictions in the order of `Setting.y`."""
+    """Compute error rates in % on L, U, V and T of predictions in the order of `Setting.y`."""
     rate = macro_error_rate if setting.problem.macro else error_rate
     return {name: rate(setting.y[part], predicted[part]) for name, part in setting.parts().items()}

@@ -1,4 +1,4 @@
-"""The two-moons example: the data of Figures 3 and 4."""
+"""Two-moons example: the data of Figures 3 and 4."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from lapwing.kernels import make_kernel
 
 SHOWN = (1, 4, 8, 25)
 
-# The paper gives neither data nor parameters of this example, only 200 points and two labels.
+# The paper gives only the numbers of points and labels, 200 and two, not data and parameters.
 N_POINTS, NOISE, GAMMA, N_NEIGHBORS = 200, 0.06, 5.0, 6
 MOON_WEIGHTS = NormWeights(gamma_A=1e-2, gamma_I=1.0)
 
 
 @dataclass(frozen=True)
 class Moons:
-    """Two moons and LapSVC's way to its optimum.
+    """Two moons and the iterations of LapSVC.
 
     Attributes
     ----------
     X : ndarray of shape (200, 2)
-        Points; the first two are the labelled ones, of class 0 and 1.
+        Points, of which the first two are labelled, with the classes 0 and 1.
     y : ndarray of shape (200,)
     grid : (ndarray, ndarray)
-        Coordinates (axes) of the map that `maps` are evaluated on.
+        Coordinates along the axes of the grid for `maps`.
     maps : mapping of str to ndarray
         Decision values on the grid after some iterations, and at the optimum.
     values : mapping of str to ndarray of shape (n_iter,)
-        Stopping values over their values at the start.
+        Stopping values relative to those at the start.
     errors : ndarray of shape (n_iter,)
         Error rate in % on all points after iterations 1, 2, ...
     """
@@ -51,7 +51,7 @@ class Moons:
 
     @property
     def settled(self) -> int:
-        """The iteration after which the error stays what it is at the end."""
+        """Iteration after which the error does not change any more."""
         other = np.flatnonzero(self.errors != self.errors[-1])
         return int(other[-1]) + 2 if other.size else 1
 
@@ -83,7 +83,7 @@ def run_moons(n_iter: int = 50, seed: int = 0) -> Moons:
 
 
 def _points(seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Two moons with one labelled point each, in front: those nearest to the moons' middles."""
+    """Draw two moons, with one labelled point each, the nearest to the middle, in front."""
     X, y = make_moons(N_POINTS, noise=NOISE, random_state=seed)
     middles = np.array([[0.0, 1.0], [1.0, -0.5]])
     first = [
