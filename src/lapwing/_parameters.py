@@ -8,14 +8,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 T = TypeVar("T", bound=type)
 
 Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
 """(holds, wanted): whether a value is allowed, and how the message ends: 'must be ...'."""
+
+
+class Parametrized(BaseEstimator):
+    """Base of estimators and recipes, which reads the names of the parameters once a class.
+
+    scikit-learn reads them from the signature at every `get_params` and at every `clone`.
+    """
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()
+        return names
 
 
 @dataclass_transform(eq_default=False)

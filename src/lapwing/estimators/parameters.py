@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from inspect import signature
 
 from sklearn.base import BaseEstimator
@@ -143,10 +144,17 @@ def check_parameters(estimator: BaseEstimator) -> None:
     ValueError
         For the first parameter that is out of range.
     """
-    defaults = signature(type(estimator)).parameters
+    kind: type = type(estimator)
+    none_by_default = _none_by_default(kind)
     given = {
         name: value
         for name, value in estimator.get_params(deep=False).items()
-        if value is not None or name not in defaults or defaults[name].default is not None
+        if value is not None or name not in none_by_default
     }
     check(given, {**_RULES, **estimator._rules})
+
+
+@cache
+def _none_by_default(cls: type) -> frozenset[str]:
+    parameters = signature(cls).parameters.items()
+    return frozenset(name for name, parameter in parameters if parameter.default is None)

@@ -20,7 +20,6 @@ from typing import Any, ClassVar, Generic
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import (
@@ -33,7 +32,7 @@ from sklearn.utils.validation import (
 from lapwing._arrays import Array, is_sparse
 from lapwing._features import reading_features, refuse_gaps
 from lapwing._host.threads import single_blas_thread
-from lapwing._parameters import Rule
+from lapwing._parameters import Parametrized, Rule
 from lapwing._rows import (
     PickedRows,
     PointData,
@@ -154,7 +153,7 @@ def is_fitted_name(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
-class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator, Generic[P, S]):
+class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S]):
     """Base of all estimators; see the module.
 
     A fit sets `labeled_`, `basis_` and the attributes from which the fitted function is rebuilt for

@@ -21,14 +21,13 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context
-from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import Array, Matrix, RandomSource, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._parameters import named, one_of, parameters
+from lapwing._parameters import Parametrized, named, one_of, parameters
 from lapwing._rows import PointData, blocks_of, rows_of
 from lapwing.graphs.base import CSR, check_magnitude, check_points, check_recipe, tidy
 from lapwing.graphs.laplacian import AnchorLaplacian
@@ -241,7 +240,7 @@ ANCHORS: dict[str, _Choice] = {
 
 
 @parameters
-class AnchorGraph(BaseEstimator):
+class AnchorGraph(Parametrized):
     r"""Graph of points that share anchors.
 
     With the weights Z (n, m) of the points over their s nearest of m anchors, rows summing to one,

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from joblib import Memory
-from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.neighbors import VALID_METRICS
 
 from lapwing._arrays import Array, RandomSource
 from lapwing._host.memory import require_memory
-from lapwing._parameters import named, one_of, parameters
+from lapwing._parameters import Parametrized, named, one_of, parameters
 from lapwing._rows import PointData, Rows, is_rows
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
 from lapwing.graphs.base import CSR, check_points, check_recipe
@@ -42,7 +41,7 @@ _FLAT_OPERATIONS = 1e12
 
 
 @parameters
-class KNNGraph(BaseEstimator):
+class KNNGraph(Parametrized):
     r"""Graph of the k nearest neighbours.
 
     Every point is connected to its k nearest other points. The default weights are

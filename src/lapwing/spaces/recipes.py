@@ -6,12 +6,11 @@ from dataclasses import KW_ONLY
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import RandomSource, is_sparse
-from lapwing._parameters import COUNT, check, one_of, parameters
+from lapwing._parameters import COUNT, Parametrized, check, one_of, parameters
 from lapwing._rows import PointData, is_rows, rows_of
 from lapwing.kernels import Kernel
 from lapwing.spaces.base import Space
@@ -31,7 +30,7 @@ class SpaceRecipe(Protocol):
 
 
 @parameters
-class Landmarks(BaseEstimator):
+class Landmarks(Parametrized):
     """Kernel expansions over a few landmarks instead of all points (subset of regressors).
 
     f = sum_j a_j k(z_j, .) with r landmarks z_j (QN-S3VM paper, Section 3.3.2). Memory and time of
@@ -152,7 +151,7 @@ class Landmarks(BaseEstimator):
         return landmark_map(kernel, X, self.select(X))
 
 
-class Linear(BaseEstimator):
+class Linear(Parametrized):
     """Linear functions w'x of the features, dense or sparse, whatever the kernel.
 
     Equivalent to ``kernel='linear'`` with ``space=None``.
