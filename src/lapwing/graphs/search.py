@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
+from scipy.spatial.distance import cdist
 from sklearn import config_context
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import NearestNeighbors
@@ -24,6 +25,8 @@ from lapwing.problem import value_order
 # MB of distances in memory in scikit-learn; its default of 1 GB is more than all other memory of a
 # fit to 10^4 points.
 _WORKING_MEMORY = 64
+# Differences of coordinates that take a millisecond, less than to start the search of scikit-learn.
+_FEW_DIFFERENCES = 2**20
 
 DIFFERENCE_METRICS = ("euclidean", "cosine")
 SPARE = 8  # further candidates, as products round and may order close distances wrongly
@@ -101,6 +104,10 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
     m = min(k + SPARE, points.n - 1)
     if sp.issparse(points.search):
         candidates = _sparse_candidates(points, m, n_jobs)
+    elif points.n * points.search.size <= _FEW_DIFFERENCES:
+        squares = cdist(points.search, points.search, "sqeuclidean")
+        np.fill_diagonal(squares, np.inf)
+        candidates = np.argpartition(squares, m - 1, axis=1)[:, :m]
     else:
         with config_context(working_memory=_WORKING_MEMORY):
             search = NearestNeighbors(n_neighbors=m, n_jobs=n_jobs).fit(points.search)
