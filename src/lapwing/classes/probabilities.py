@@ -25,6 +25,7 @@ of labels; the scores of labelled points by the fit to their labels, which are n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -172,30 +173,32 @@ def sharpness_of_gaps(
         believed += prior.slope * (np.log(gap) - np.log(own))
     scores, truth = _usable(left_out, codes)
     if not len(scores):
-        return Sharpness(_exponential(believed), prior.spread, 0)
+        return Sharpness(float(_exponential(believed)), prior.spread, 0)
 
     with np.errstate(over="ignore"):
         behind = scores - scores.max(axis=1, keepdims=True)
     mine = behind[np.arange(len(truth)), truth]
 
-    def penalised(position: float) -> float:
-        sharpness = _exponential(believed + prior.spread * position)
-        with np.errstate(over="ignore"):
-            fitted = sharpness * mine - np.log(np.exp(sharpness * behind).sum(axis=1))
-        return position**2 / 2 - float(fitted.sum())
+    def penalised(positions: Array) -> Array:
+        sharpness = _exponential(believed + prior.spread * positions)[:, None]
+        values = positions**2 / 2
+        for rows in row_blocks(len(mine), 8 * behind.shape[1] * len(positions)):
+            powers = np.exp(sharpness[:, :, None] * behind[rows])
+            values -= (sharpness * mine[rows] - np.log(powers.sum(axis=2))).sum(axis=1)
+        return np.asarray(values)
+
+    def at(position: float) -> float:
+        return float(penalised(np.array([position]))[0])
 
     # The penalised likelihood may have two maxima, as the likelihood is flat for small t.
     grid = np.linspace(-_REACH, _REACH, _GRID)
-    best = grid[np.argmin([penalised(position) for position in grid])]
     step = grid[1] - grid[0]
-    position = float(
-        minimize_scalar(penalised, bounds=(best - step, best + step), method="bounded").x
-    )
-    return Sharpness(
-        _exponential(believed + prior.spread * position),
-        prior.spread * _deviation(penalised, position),
-        len(scores),
-    )
+    with np.errstate(over="ignore"):
+        best = grid[np.argmin(penalised(grid))]
+        found = minimize_scalar(at, bounds=(best - step, best + step), method="bounded")
+        spread = prior.spread * _deviation(penalised, float(found.x))
+    sharpness = _exponential(believed + prior.spread * found.x)
+    return Sharpness(float(sharpness), spread, len(scores))
 
 
 def usual_gap(scores: Array) -> float:
@@ -226,13 +229,12 @@ def _usable(left_out: Array | None, codes: Array | None) -> tuple[Array, Array]:
     return of_each_class(left_out[known].astype(np.float64)), codes[known]
 
 
-def _exponential(logarithm: float) -> float:
-    return float(np.exp(min(max(logarithm, -_LARGEST), _LARGEST)))
+def _exponential(logarithm: Array) -> Array:
+    return np.asarray(np.exp(np.clip(logarithm, -_LARGEST, _LARGEST)))
 
 
-def _deviation(penalised: object, position: float, step: float = 0.1) -> float:
+def _deviation(penalised: Callable[[Array], Array], position: float, step: float = 0.1) -> float:
     """Return the standard deviation by Laplace's approximation, at most that of the prior."""
-    assert callable(penalised)
-    around = [penalised(position + shift) for shift in (-step, 0.0, step)]
+    around = penalised(position + np.array([-step, 0.0, step]))
     curvature = (around[0] - 2 * around[1] + around[2]) / step**2
     return float(1 / np.sqrt(max(curvature, 1.0))) if np.isfinite(curvature) else 1.0
