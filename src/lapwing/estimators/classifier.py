@@ -114,7 +114,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Return the factors of the sample weights of all rows."""
         weights = np.ones(len(labels.codes))
-        if not self._weighs_classes:
+        if not self._weighs_classes or self.class_weight is None:
             return weights
         known = labels.codes[labels.labeled]
         if isinstance(self.class_weight, dict):
