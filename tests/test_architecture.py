@@ -105,12 +105,24 @@ class Module:
     text: str = field(repr=False)
 
     @cached_property
-    def tree(self) -> ast.Module:
-        return ast.parse(self.text)
+    def _found(self) -> tuple[list[ast.Import | ast.ImportFrom], list[tuple[str, int]]]:
+        # The trees themselves are not kept: those of all modules are a million objects.
+        imported, called = [], []
+        for node in ast.walk(ast.parse(self.text)):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                imported.append(node)
+            elif isinstance(node, ast.Call) and (name := dotted(node.func)):
+                called.append((name, node.lineno))
+        return imported, called
 
-    @cached_property
-    def nodes(self) -> list[ast.AST]:
-        return list(ast.walk(self.tree))
+    @property
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        return self._found[0]
+
+    @property
+    def calls(self) -> list[tuple[str, int]]:
+        """Called functions, `name` or `module.name`, and their lines."""
+        return self._found[1]
 
     @property
     def part(self) -> str:
@@ -120,6 +132,14 @@ class Module:
     @property
     def package(self) -> str:
         return self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
+
+
+def dotted(node: ast.expr) -> str:
+    """`name` or `module.name`; nothing for other expressions."""
+    if isinstance(node, ast.Name):
+        return node.id
+    known = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    return f"{node.value.id}.{node.attr}" if known else ""
 
 
 def load(root: Path) -> dict[str, Module]:
@@ -144,11 +164,11 @@ def layer(part: str) -> int:
 
 def imports(module: Module, known: dict[str, Module]) -> Iterator[tuple[str, int]]:
     """Every module that a module names in an import, as fully as can be, and the line."""
-    for node in module.nodes:
+    for node in module.imports:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node.lineno
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = node.module or ""
             if node.level:
                 anchor = module.package.split(".")
@@ -213,13 +233,7 @@ def without_type_checking(module: Module) -> Module:
 
 
 def calls(module: Module, *names: str) -> list[str]:
-    return [
-        f"{module.name}:{node.lineno} calls {ast.unparse(node.func)}"
-        for node in module.nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name | ast.Attribute)
-        and ast.unparse(node.func) in names
-    ]
+    return [f"{module.name}:{line} calls {name}" for name, line in module.calls if name in names]
 
 
 def test_every_module_has_a_layer() -> None:
