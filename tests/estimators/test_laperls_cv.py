@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import AffinityGraph, KNNGraph, Landmarks, LapERLSClassifier, LapERLSClassifierCV
+from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import laperls_cv
 from lapwing.estimators.parameters import check_parameters
 from lapwing.exceptions import (
@@ -26,7 +27,7 @@ from lapwing.models import load_model, save_model
 from lapwing.solvers.embedded.path import SpectralPath
 from lapwing.solvers.embedded.systems import FeatureSide, MatrixSide
 from tests.helpers.answers import coded_targets
-from tests.helpers.choices import chosen_of, usual_of
+from tests.helpers.choices import chosen_of, left_out_solutions, usual_of
 from tests.helpers.counts import Counts
 from tests.helpers.data import labeled_clusters
 
@@ -71,13 +72,11 @@ ERROR = "left_out_squared_error"
 def by_hand(model: Any, params: Any, X: Any, y: Any, w: Any) -> Any:
     """Leave-one-out errors (2, l) of the virtual labels, squared and of classes, by refits."""
     errors = []
-    rows = np.flatnonzero(y != -1)
-    for i, target in zip(rows, coded_targets(model, y), strict=True):
-        rest = y.copy()
-        rest[i] = -1
-        refit = model._estimator(**params).fit(X, rest, sample_weight=w)
-        missed = float(refit.transduction_[i] != y[i])
-        errors.append((np.mean((target - refit.virtual_labels_[i]) ** 2), missed))
+    refits = left_out_solutions(model._estimator(**params), X, y, w)
+    for (row, point, found), target in zip(refits, coded_targets(model, y), strict=True):
+        values = found.values[point]
+        missed = float(predict_codes(values[None])[0] != y[row])
+        errors.append((np.mean((target - values) ** 2), missed))
     return np.array(errors).T
 
 

@@ -22,16 +22,18 @@ from lapwing import (
     LapRLSRegressorCV,
     LapSVCCV,
 )
+from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import manifold_cv, path
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.path import Scores
+from lapwing.estimators.template import prepare, solve
 from lapwing.exceptions import FewLabelsWarning, LongFitWarning
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.models import load_model, save_model
 from lapwing.solvers.manifold import path as solver
 from tests.helpers.answers import coded_targets, labeled_rows, scores
-from tests.helpers.choices import chosen_of, usual_of
+from tests.helpers.choices import chosen_of, left_out_solutions, usual_of
 from tests.helpers.counts import Counts
 from tests.helpers.data import Data, labeled_clusters, labeled_curve
 
@@ -84,14 +86,11 @@ def plain(estimator: Any, params: Any) -> Any:
 def by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> Any:
     """Leave-one-out errors (2, l), squared and of classes, by as many fits as there are labels."""
     errors = []
-    Y = dict(zip(np.flatnonzero(labeled_rows(y)), coded_targets(estimator, y), strict=True))
-    for i, target in Y.items():
-        rest = y.copy()
-        rest[i] = np.nan if y.dtype.kind == "f" else -1
-        model = plain(estimator, params).fit(X, rest, sample_weight=w)
-        score, missed = scores(model, X[[i]])[0], 0.0
+    refits = left_out_solutions(plain(estimator, params), X, y, w)
+    for (row, _, found), target in zip(refits, coded_targets(estimator, y), strict=True):
+        score, missed = found.function(X[[row]])[0], 0.0
         if is_classifier(estimator):
-            missed = float(model.predict(X[[i]])[0] != y[i])
+            missed = float(predict_codes(score[None])[0] != y[row])
         if isinstance(estimator, LapSVCCV):
             score = np.clip(score, -1, 1)
         errors.append((np.mean((target - score) ** 2), missed))
@@ -103,10 +102,13 @@ def likelihood_by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> f
     rows = labeled_rows(y)
     l, targets, weights = int(rows.sum()), y[rows], w[rows]
     smoother = np.empty((l, l))
+    model = plain(estimator, params)
+    prepared = prepare(model, X, y, w)
     for j in range(l):
         unit = y.copy()
         unit[rows] = np.eye(l)[j]
-        smoother[:, j] = plain(estimator, params).fit(X, unit, sample_weight=w).predict(X[rows])
+        fit = solve(model, prepared.relabeled(model._read_targets(unit), w))
+        smoother[:, j] = fit.function(X[rows])[:, 0]
     B = weights[:, None] * (np.eye(l) - smoother)  # A^-1, less a free bias
     if not estimator.fit_intercept:
         covariance, seen = np.linalg.inv(B), targets

@@ -6,7 +6,6 @@ import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import FrozenInstanceError, fields
-from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -155,14 +154,6 @@ def from_scratch(estimator: Any, X: Any, y: Any, weights: Any = None) -> Any:
     return clone(estimator).fit(X, y, sample_weight=weights)
 
 
-@cache
-def as_it_is(name: str) -> Any:
-    """The example fitted to its own labels."""
-    estimator, _ = EXAMPLES[name]
-    X, y, _, _ = data_for(estimator)
-    return from_scratch(estimator, X, y)
-
-
 # --- the same answers -----------------------------------------------------------------------------
 
 
@@ -183,27 +174,6 @@ def test_preparing_and_solving_is_fitting(name: str) -> None:
     kept = getattr(model, "virtual_labels_", None)
     expected = scores(model, X) if kept is None else kept
     np.testing.assert_allclose(on_rows, expected, atol=1e-6 * max(1, np.abs(expected).max()))
-
-
-@every_example
-def test_other_parameters(name: str) -> None:
-    estimator, changes = EXAMPLES[name]
-    X, y, _, _ = data_for(estimator)
-    prepared = prepare(estimator, X, y)
-    changed = clone(estimator).set_params(**changes)
-    check_same(solve(changed, prepared), changed, X, from_scratch(changed, X, y))
-
-
-@every_example
-def test_other_labels_and_weights(name: str) -> None:
-    estimator, changes = EXAMPLES[name]
-    X, y, other, weights = data_for(estimator)
-    prepared = prepare(estimator, X, y)
-    changed = clone(estimator).set_params(**changes)
-    again = prepared.relabeled(estimator._read_targets(other), weights)
-    model = from_scratch(changed, X, other, weights)
-    check_same(solve(changed, again), changed, X, model)
-    check_same(solve(estimator, prepared), estimator, X, as_it_is(name))
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name.endswith(("VC", "Classifier"))])
@@ -296,20 +266,30 @@ KERNEL_VALUES = ((Kernel, "gram"), (Kernel, "cross_blocks"))
 
 
 @every_example
-def test_no_kernel_and_no_graph_is_made_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_labels_and_parameters(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As fits from scratch, without a second kernel or graph; and the same again to the last digit,
+    as solutions disturb neither each other nor what was prepared."""
     estimator, changes = EXAMPLES[name]
     X, y, other, weights = data_for(estimator)
     made = (*GRAPHS_AND_LANDMARKS, *KERNEL_VALUES)
     with counted(monkeypatch, *made) as first:
         prepared = prepare(estimator, X, y)
-        solve(estimator, prepared)
+        solution = solve(estimator, prepared)
     if "linear" not in name:
         assert first  # what is counted is what makes them
+    values = solution.values.copy()
+    changed = clone(estimator).set_params(**changes)
     with counted(monkeypatch, *made) as later:
         again = prepared.relabeled(estimator._read_targets(other), weights)
-        solve(clone(estimator).set_params(**changes), again)
-        solve(estimator, prepared)
+        of_others = solve(changed, again)
+        of_parameters = solve(changed, prepared)
+        repeated = solve(estimator, prepared)
     assert later == []
+    np.testing.assert_array_equal(solution.values, values)
+    np.testing.assert_array_equal(repeated.values, values)
+    check_same(repeated, estimator, X, from_scratch(estimator, X, y))
+    check_same(of_parameters, changed, X, from_scratch(changed, X, y))
+    check_same(of_others, changed, X, from_scratch(changed, X, other, weights))
 
 
 def test_machines_of_pairs_factor_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,20 +370,6 @@ def test_what_is_prepared_and_solved_is_frozen_and_the_estimator_left_alone(name
     assert again.laplacian is prepared.laplacian
     assert again.eigenpairs is prepared.eigenpairs
     assert again.problem.X is prepared.problem.X
-
-
-@every_example
-def test_solutions_do_not_disturb_each_other(name: str) -> None:
-    """Nor what was prepared: the same again is the same to the last digit."""
-    estimator, changes = EXAMPLES[name]
-    X, y, other, weights = data_for(estimator)
-    prepared = prepare(estimator, X, y)
-    first = solve(estimator, prepared)
-    values = first.values.copy()
-    again = prepared.relabeled(estimator._read_targets(other), weights)
-    solve(clone(estimator).set_params(**changes), again)
-    np.testing.assert_array_equal(first.values, values)
-    np.testing.assert_array_equal(solve(estimator, prepared).values, values)
 
 
 # --- errors ---------------------------------------------------------------------------------------
