@@ -65,9 +65,11 @@ ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 
 # ---- scikit-learn's own checks -----------------------------------------------------------------
 
-# The full grids of the estimators that choose take the same ways many times.
+# The full grids of the estimators that choose take the same ways many times; and how points and
+# labels are read does not hang on the method of a descent.
 GRAPHS = (KNNGraph(3), KNNGraph(3, normalized=False))
-SMALL_GRIDS: dict[str, dict[str, Any]] = {
+QUICK: dict[str, dict[str, Any]] = {
+    "S3VC": {"method": "quasi-newton"},
     "LapSVCCV": {
         **{"gamma_As": (1e-2,), "gamma_Is": (1.0,)},
         **{"gammas": ("scale",), "graphs": GRAPHS[:1]},
@@ -88,6 +90,7 @@ SMALL_GRIDS: dict[str, dict[str, Any]] = {
             Candidate("graph", LapRLSClassifier(), SHEETS),
         ],
         "n_draws": 2,
+        "max_left_out": 4,
     },
     "FewLabelRegressor": {
         "candidates": [
@@ -99,8 +102,8 @@ SMALL_GRIDS: dict[str, dict[str, Any]] = {
 
 
 def quick(estimator: type) -> Any:
-    """The estimator as it is, or with a small grid if it chooses."""
-    return estimator(**SMALL_GRIDS.get(estimator.__name__, {}))
+    """The estimator as it is, or with the parameters of `QUICK`."""
+    return estimator(**QUICK.get(estimator.__name__, {}))
 
 
 # Of each family one member takes all checks. Its relatives read points, labels, targets and weights
