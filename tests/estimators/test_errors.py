@@ -483,7 +483,7 @@ def test_kernels_that_are_none_with_these_parameters() -> None:
 @pytest.mark.filterwarnings("ignore:invalid value encountered in power:RuntimeWarning")
 def test_a_broken_power_of_negative_numbers() -> None:
     with pytest.raises(
-        ValueError, match=r"kernel='poly' .*degree=2.5 gives NaN or inf.*a broken degree"
+        ValueError, match=r"kernel='poly' .*degree=2.5 gives NaN or inf.*a fractional degree"
     ):
         LapSVC("poly", degree=2.5).fit(X, Y)
 
