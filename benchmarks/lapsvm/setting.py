@@ -1,4 +1,4 @@
-"""One split of a problem with its kernel and graph, which training times leave out."""
+"""Split of a problem with its kernel and graph, which are not part of training times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lapwing.kernels import make_kernel
 
 @dataclass(frozen=True)
 class Setting:
-    """One split with everything that its training times leave out (footnote 5).
+    """Split with everything that is not part of training times (footnote 5).
 
     Rows of `K` are the n = l + u training points, L first; rows of `K_new` are V and then T.
 
@@ -35,7 +35,7 @@ class Setting:
     affinity : csr_array of shape (n, n)
         The symmetric neighbour graph.
     seconds : mapping of str to float
-        What kernel and graph took.
+        Times of kernel and graph.
     """
 
     problem: Problem
@@ -48,7 +48,7 @@ class Setting:
 
     @property
     def graph(self) -> AffinityGraph:
-        """The graph as `LapSVC` takes it beside a precomputed kernel."""
+        """Graph for `LapSVC` with a precomputed kernel."""
         return AffinityGraph(self.affinity, normalized=True, power=self.problem.power)
 
     @property
@@ -77,7 +77,7 @@ class Setting:
         return self.K_new[: self.n_validation], self.y[self.n_train : stop]
 
     def parts(self) -> dict[str, slice]:
-        """Where L, U, V and T are in `y`."""
+        """Slices of L, U, V and T in `y`."""
         edges = np.cumsum(
             [0, self.n_labeled, self.split.unlabeled.size, self.n_validation, self.split.test.size]
         )

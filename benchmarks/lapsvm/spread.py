@@ -1,4 +1,4 @@
-"""How far the protocol's own figure moves with the seed: 12 splits are a small sample."""
+"""Variation of the protocol's mean error with the seed, as 12 splits are a small sample."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from benchmarks.shared.tables import Table
 
 
 def mean_exact_error(problem: Problem, data: Data, seed: int) -> float:
-    """Error on U in % of the exact solution, mean over the splits of one seed."""
+    """Compute the mean error on U in % of the exact solution over the splits of one seed."""
     weights = paper.WEIGHTS[problem.name]["newton"]
     settings = (prepare_setting(problem, data, split) for split in problem.splits(data, seed))
     return float(np.mean([run_method(METHODS["exact"], s, weights).errors["U"] for s in settings]))
 
 
 def spread_table(means: Mapping[str, Sequence[float]], titles: Mapping[str, str]) -> Table:
-    """Means of every seed, summarised beside the paper's mean and its standard error."""
+    """Return the table of means of all seeds, with the paper's mean and standard error."""
     rows = []
     for name, values in means.items():
         theirs = paper.ERRORS[name]["newton"].U

@@ -1,1 +1,1 @@
-"""The page to label on: how soon new colours are there, and how few labels do."""
+"""Labelling page: time to new colours, and number of labels needed."""

@@ -1,4 +1,4 @@
-"""Seconds from a key to new colours in a browser, on the real page of a running server."""
+"""Seconds from a key to new colours in a browser, on the page of a running server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 _ARGUMENTS = ["--headless", "--no-sandbox", "--disable-quic", "--no-first-run"]
 _PATIENCE = 600.0
 
-# From a digit to the frame that shows what the model says to it: the page writes on its root
-# element which versions of the labels and of the model it has drawn.
+# From a digit key to the frame with the updated predictions: the root element of the page has the
+# versions of labels and model that are drawn.
 _WATCH = """() => {
   const root = document.documentElement;
   const model = () => Number((root.dataset.drawn ?? '0/-1').split('/')[1]);
@@ -33,16 +33,16 @@ def seconds_to_colours(url: str, n_keys: int, thought: float) -> list[float] | N
     Parameters
     ----------
     url : str
-        Of a page with classes and a fitted model.
+        Address of a page with classes and a fitted model.
     n_keys : int
-        How many rows are labelled.
+        Number of rows to label.
     thought : float
         Seconds between the colours and the next key.
 
     Returns
     -------
     list of float or None
-        One for each key; None where there is no Chromium or no Playwright.
+        Seconds for each key; None without Chromium or Playwright.
     """
     chromium = shutil.which("chromium")
     try:
@@ -70,7 +70,7 @@ def seconds_to_colours(url: str, n_keys: int, thought: float) -> list[float] | N
 
 
 def _until(met: Any) -> None:
-    """Playwright's own waiting needs what the page's policy forbids."""
+    """Wait for a condition; Playwright's own function is forbidden by the policy of the page."""
     deadline = time.monotonic() + _PATIENCE
     while not met():
         if time.monotonic() > deadline:

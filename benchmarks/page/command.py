@@ -1,12 +1,12 @@
-"""The page to label on: seconds from a label to new colours, and labels to a given error.
+"""Labelling page: seconds from a label to new colours, and labels for a given error.
 
-The first table asks a real server over HTTP, as the page does: a batch is sent, the event that the
-model has learnt it is waited for, and the colours of all points are fetched. Where Chromium and
-Playwright are installed, it opens the page as well and measures from a key to the frame with the
-new colours, which here are drawn by the processor. The second table lets a user
-who knows the answers label the digits from no label on, five rows at a time: those that the page
-suggests, or random ones. The mark to reach is the error of LapSVC() with three random labels a
-class.
+For the first table, requests are sent to a server over HTTP like those of the page: a batch of
+labels is sent, and after the event that the model is updated, the colours of all points are
+fetched. If Chromium and Playwright are installed, the page is opened too, and the time from a key
+to the frame with the new colours is measured, drawn without a GPU. For the second table, a
+simulated user who knows the true classes labels digits, starting without labels, five rows at a
+time: rows suggested by the page, or random rows. The target is the error of LapSVC() with three
+random labels per class.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from benchmarks.shared.labels import UNLABELED
 from benchmarks.shared.output import RESULTS, step, write_results
 from benchmarks.shared.tables import Table
 
-LIMITS = {20_000: 0.3, 100_000: 1.0}  # seconds of the median
+LIMITS = {20_000: 0.3, 100_000: 1.0}  # maximum median in seconds
 BATCHES = 15
-SELECTED = 200  # rows of every third batch, a lasso; the others are single rows
-THOUGHT = 0.5  # seconds between two batches; the suggestions are worked out meanwhile
+SELECTED = 200  # rows in every third batch (a lasso selection); other batches are single rows
+THOUGHT = 0.5  # seconds between batches, in which suggestions are computed
 AT_ONCE = 5
 MOST_LABELS = 60
-PER_CLASS = 3  # random labels a class, of the mark
+PER_CLASS = 3  # random labels per class for the target
 
 
 class Wait(NamedTuple):
-    """Seconds at one size."""
+    """Times in seconds for one number of points."""
 
     n: int
     prepared: float  # from the call to the first suggestions
@@ -51,21 +51,21 @@ class Wait(NamedTuple):
 
 
 class Course(NamedTuple):
-    """Errors of the page's model, percent, along the labels of one user."""
+    """Errors of the model in percent, by number of labels of one user."""
 
     user: str
     n_labels: list[int]
     errors: list[float]
 
     def reached(self, mark: float) -> int | None:
-        """Labels from which on the error stays at the mark or below."""
+        """Return the number of labels from which on the error does not exceed the target."""
         good = np.asarray(self.errors) <= mark
         from_here = np.logical_and.accumulate(good[::-1])[::-1]
         return self.n_labels[int(np.argmax(from_here))] if from_here.any() else None
 
 
 class Page:
-    """Asks a server as the page does."""
+    """Client that sends the requests of the page."""
 
     def __init__(self, url: str) -> None:
         self._url = urllib.parse.urlsplit(url)
@@ -102,14 +102,14 @@ class Page:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks page``."""
+    """Add the options of ``python -m benchmarks page``."""
     parser.add_argument("--quick", action="store_true", help="20,000 points alone, two draws")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
     parser.add_argument("--draws", type=int, default=5, help="draws of random labels")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; fails if colours are late, or suggestions need as many labels."""
+    """Measure and print the results; fail if colours are late or suggestions save no labels."""
     sizes = list(LIMITS)[:1] if arguments.quick else list(LIMITS)
     draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
     waits = []
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def measure_wait(n: int) -> Wait:
-    """A page of ten groups in 64 dimensions."""
+    """Measure times on a page with ten clusters in 64 dimensions."""
     rng = np.random.default_rng(0)
     truth = rng.integers(10, size=n)
     X = rng.standard_normal((10, 64))[truth] * 1.5 + rng.standard_normal((n, 64))
@@ -145,7 +145,7 @@ def measure_wait(n: int) -> Wait:
         page.wait_for("advice", 0)
         prepared = time.perf_counter() - begun
         version = 0
-        for k in range(10):  # one of each, which nobody waits for
+        for k in range(10):  # one label of each class, not timed
             row = int(np.flatnonzero(truth == k)[0])
             version = _labelled(page, [row], str(k))
         page.wait_for("model", version)
@@ -180,7 +180,7 @@ def _labelled(page: Page, rows: list[int], label: str) -> int:
 
 
 def error_to_reach(draws: int) -> float:
-    """Percent of the unlabelled digits that LapSVC() gets wrong, the mean over draws of labels."""
+    """Compute the mean error in percent of LapSVC() on the unlabelled digits, over draws."""
     digits = load_digits()
     errors = []
     for seed in range(draws):
@@ -201,7 +201,7 @@ def error_to_reach(draws: int) -> float:
 
 
 def label_digits(user: str, seed: int | None) -> Course:
-    """Label digits from none on: those that are suggested, or without them random ones."""
+    """Simulate a user who labels digits, suggested or random rows, starting without labels."""
     digits = load_digits()
     truth = digits.target
     rng = np.random.default_rng(seed)

@@ -1,1 +1,1 @@
-"""Pages of figures, made from results that are kept."""
+"""Pages with results, generated from stored results."""

@@ -1,7 +1,7 @@
-"""Make the pages of docs/measured from the results that are kept there.
+"""Write the pages of docs/measured from the results stored there.
 
-With --take, results of `python -m benchmarks all` are taken over first: of each finished piece its
-run and its tables, without what else was measured.
+With --take, results of `python -m benchmarks all` are copied first: the run and the tables of each
+finished piece, without raw measurements.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.shared.pieces import PIECES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks pages``."""
+    """Add the options of ``python -m benchmarks pages``."""
     parser.add_argument(
         "--take",
         type=Path,
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Take over, and write; the exit status is 1 if there is nothing to take over."""
+    """Copy results and write the pages; return the exit status, 1 if there are no results."""
     if arguments.take is not None and not take(arguments.take, KEPT):
         say(f"No finished piece in {arguments.take}: run `python -m benchmarks all` first.")
         return 1
@@ -42,12 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def take(folder: Path, kept: Path) -> list[Path]:
-    """Keep the finished pieces of a folder; files of what was kept."""
+    """Store the finished pieces of a folder, and return their files."""
     kept.mkdir(parents=True, exist_ok=True)
     written = []
     for piece in PIECES:
         content = read_json(folder / f"{piece.name}.json")
-        # What was measured by another command than today's is another piece's.
+        # Results of another command than the present one are those of another piece.
         if content is not None and content["command"] == piece.command:
             written.append(Measured.of(content).write(kept))
             say(f"taken: {piece.name}, {content['run']['date'][:10]}")

@@ -1,4 +1,4 @@
-"""What stands on which page of docs/measured: the words, and the pieces whose tables follow."""
+"""Contents of the pages of docs/measured: text, and the pieces whose tables follow."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from benchmarks.shared.tables import Table
 
 
 class Section(NamedTuple):
-    """A heading, words, and tables.
+    """Heading, text and tables.
 
     Attributes
     ----------
     title : str
     pieces : tuple of str
-        Whose tables are shown, one below the other or, of the same columns, as one.
+        Pieces whose tables are shown; tables with the same columns are merged.
     text : str
         Markdown.
     tables : tuple of str
-        How the titles of the tables begin that are wanted; without any, all.
+        Beginnings of the titles of the tables to show; all tables if empty.
     make : function or None
-        Tables that are made of what other pages show in full.
+        Function that returns tables derived from tables on other pages.
     """
 
     title: str
@@ -35,7 +35,7 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page: its file, its title, words, and sections."""
+    """Page with the name of its file, title, text and sections."""
 
     name: str
     title: str
@@ -189,7 +189,7 @@ class are on [the page before](peers.md).""",
             "is thinned to a tenth; 'at random' says that labels are of rows drawn at random, so "
             "that large classes have more.",
         ),
-        # Not in one table with those above: the same sets have other means in fewer draws.
+        # Not merged with the tables above, as means of the same sets over fewer draws differ.
         Section(
             "Class volumes, every method on small sets",
             ("volumes-small",),

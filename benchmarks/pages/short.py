@@ -1,4 +1,4 @@
-"""The papers' tables in short: a line a set, taken from the tables that are shown in full."""
+"""Short versions of the papers' tables, one line per set, from the complete tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEVIATION = re.compile(r" \([^()]*\)")
 
 
 def in_short(results: Mapping[str, Measured]) -> list[Merged]:
-    """A table a paper; without the pieces that were not measured."""
+    """Return one table per paper, without pieces that were not measured."""
     made = ((lapsvm, LAPSVM), (s3vm, S3VM), (embedded, EMBEDDED))
     return [
         Merged(table, tuple(results[name] for name in pieces if name in results))
@@ -25,7 +25,7 @@ def in_short(results: Mapping[str, Measured]) -> list[Merged]:
 
 
 def lapsvm(results: Mapping[str, Measured]) -> Table:
-    """Errors on U of the supervised SVM and of three ways to the manifold."""
+    """Return the errors on U of the supervised SVM and of three manifold methods."""
     rows = []
     for name in LAPSVM:
         errors = _rows(results, name, "Table 4:", 2) | _rows(results, name, "Table 7:", 2)
@@ -34,7 +34,7 @@ def lapsvm(results: Mapping[str, Measured]) -> Table:
                 _means(errors.get((dataset, method), ["-"])[0])
                 for method in ("SVM", "LapRLSC", "LapSVM exact (auto)", "PCG [Stability Check]")
             ]
-            # The exact solution is the paper's Newton's, whose figure is printed beside that.
+            # The exact solution is that of Newton in the paper, in whose row the paper's result is.
             paper = re.search(r"\[.*?\]", errors.get((dataset, "LapSVM Primal (Newton)"), [""])[0])
             if paper and "[" not in cells[2]:
                 cells[2] += f" {_means(paper[0])}"
@@ -44,7 +44,7 @@ def lapsvm(results: Mapping[str, Measured]) -> Table:
 
 
 def s3vm(results: Mapping[str, Measured]) -> Table:
-    """Errors on U of the labels alone and of three ways to a low density."""
+    """Return the errors on U of supervised learning and of three low-density methods."""
     title, columns = "Continuation paper, Table 1", ("SVC (labels)", "continuation", "gradient")
     rows = []
     for name in S3VM:
@@ -56,7 +56,7 @@ def s3vm(results: Mapping[str, Measured]) -> Table:
 
 
 def embedded(results: Mapping[str, Measured]) -> Table:
-    """Errors on the large sets, with parameters by validation points and with the defaults."""
+    """Return the errors on the large sets, with validated and with default parameters."""
     methods = {
         "SVM, rbf": "SVM",
         "LapESVR, f, by validation points": "LapESVR",
@@ -92,5 +92,5 @@ def _rows(
 
 
 def _means(cell: str) -> str:
-    """Without deviations and numbers of splits."""
+    """Remove deviations and numbers of splits from a cell."""
     return _DEVIATION.sub("", cell)

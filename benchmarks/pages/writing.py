@@ -1,4 +1,4 @@
-"""Pages from results: the same results give the same pages, to the letter."""
+"""Deterministic generation of pages from results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MADE = (
 
 
 def all_pages(results: Mapping[str, Measured]) -> dict[str, str]:
-    """The text of every page, by file name."""
+    """Return the text of each page, by file name."""
     return {f"{page.name}.md": page_text(page, results) for page in PAGES}
 
 
 def page_text(page: Page, results: Mapping[str, Measured]) -> str:
-    """One page."""
+    """Return the text of a page."""
     parts = [MADE, f"# {page.title}", page.text]
     for section in page.sections:
         parts += section_parts(section, results)
@@ -29,7 +29,7 @@ def page_text(page: Page, results: Mapping[str, Measured]) -> str:
 
 
 def section_parts(section: Section, results: Mapping[str, Measured]) -> list[str]:
-    """Heading, words, tables with their runs, and what was not measured yet."""
+    """Return heading, text, tables with their runs, and a list of missing pieces."""
     found = [results[name] for name in section.pieces if name in results]
     parts = [f"## {section.title}", section.text]
     made = [] if section.make is None else section.make(results)
@@ -43,9 +43,9 @@ def section_parts(section: Section, results: Mapping[str, Measured]) -> list[str
 
 
 def merge(found: Sequence[Measured], wanted: Sequence[str]) -> list[Merged]:
-    """Tables of the same title and columns as one: rows one below the other, every note once.
+    """Merge tables with the same title and columns, without duplicate notes.
 
-    Wanted are tables whose titles begin so; without any, all.
+    Tables whose titles begin with one of `wanted` are selected; all if it is empty.
     """
     groups: dict[tuple[str, ...], list[tuple[Table, Measured]]] = {}
     for measured in found:

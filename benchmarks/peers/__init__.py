@@ -1,1 +1,1 @@
-"""lapwing beside scikit-learn and GraphLearning, in one run."""
+"""Comparison of lapwing with scikit-learn and GraphLearning, in one run."""

@@ -1,8 +1,7 @@
-"""What is compared: estimators of lapwing and scikit-learn, and classes of GraphLearning.
+"""Methods of the comparison: estimators of lapwing and scikit-learn, and GraphLearning.
 
-Each answers with a class of every point, from the labels of some. All have the parameters that they
-come with, but for kernels: linear ones where points are sparse or have more features than there are
-points.
+Each predicts the classes of all points from some labels. All have default parameters, except for
+kernels, which are linear if points are sparse or have more features than there are points.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ ROUNDS = 10  # of self-training
 
 @dataclass(frozen=True)
 class Task:
-    """Points, and labels of some.
+    """Points, with labels of some of them.
 
     Attributes
     ----------
@@ -45,7 +44,7 @@ class Task:
     y : ndarray of int64 of shape (n,)
         Codes 0, 1, ..., and `UNLABELED`.
     shares : ndarray of shape (n_classes,)
-        True shares of the classes, for methods that must know them.
+        True class proportions, for methods that require them.
     """
 
     X: Any
@@ -65,7 +64,7 @@ class Task:
 
 
 class MarginSVC(SVC):
-    """An SVC whose decision values order points as self-training wants them ordered."""
+    """SVC with probabilities in the order of decision values, for self-training."""
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         values = self.decision_function(X)
@@ -79,7 +78,7 @@ def _labels_alone(task: Task) -> Codes:
 
 
 def _self_training(task: Task) -> Codes:
-    # A threshold would label none of the points: they lie within the margin.
+    # With a threshold no point would be labelled, as all are within the margin.
     each = -(-np.sum(task.y == UNLABELED) // ROUNDS)
     model = SelfTrainingClassifier(
         MarginSVC(kernel=task.kernel), criterion="k_best", k_best=int(each), max_iter=ROUNDS
@@ -95,7 +94,7 @@ def _graph_learning(make: Callable[[Any, Any, Task], Any]) -> Callable[[Task], C
     def answer(task: Task) -> Codes:
         import graphlearning
 
-        # Its own search is approximate and needs one package more; these neighbours are exact.
+        # Exact neighbours, as the search of the library is approximate and needs another package.
         nearest = NearestNeighbors(n_neighbors=N_NEIGHBORS + 1).fit(task.X)
         distances, indices = nearest.kneighbors(task.X)
         W = graphlearning.weightmatrix.knn(None, N_NEIGHBORS, knn_data=(indices, distances))
@@ -106,17 +105,17 @@ def _graph_learning(make: Callable[[Any, Any, Task], Any]) -> Callable[[Task], C
 
 
 class Contender(NamedTuple):
-    """A method.
+    """Method of the comparison.
 
     Attributes
     ----------
     library, name : str
     answer : function
-        Classes of all points of a task.
+        Function that predicts the classes of all points of a task.
     n_classes : int or None
-        The largest number that it is run with.
+        Maximum number of classes for which it is run.
     needs : str or None
-        A package that must be installed.
+        Package that must be installed.
     """
 
     library: str
@@ -127,7 +126,7 @@ class Contender(NamedTuple):
 
     @property
     def missing(self) -> str | None:
-        """Why it cannot run here; None if it can."""
+        """Return why the method cannot be run here, or None."""
         if self.needs is None or find_spec(self.needs) is not None:
             return None
         return f"{self.library} is not installed: python -m pip install {self.needs}"
@@ -149,7 +148,7 @@ CONTENDERS = (
     _of_lapwing("LapSVC()", lambda task: LapSVC()),
     _of_lapwing("LapRLSClassifier()", lambda task: LapRLSClassifier()),
     _of_lapwing("LapERLSClassifier()", lambda task: LapERLSClassifier()),
-    # One machine a pair of classes: with twenty classes a matter of minutes.
+    # One machine per pair of classes, which takes minutes with twenty classes.
     _of_lapwing("S3VC(kernel)", lambda task: S3VC(task.kernel), n_classes=2),
     _of_lapwing("BalancedGraphClassifier()", lambda task: BalancedGraphClassifier()),
     _of_lapwing(

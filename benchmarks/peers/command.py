@@ -1,8 +1,8 @@
-"""lapwing beside scikit-learn and GraphLearning, in one run: errors by labels a class, and seconds.
+"""Comparison with scikit-learn and GraphLearning: errors by labels per class, and seconds.
 
-Every method has the same points and the same labels, and the parameters that it comes with. What
-was measured is kept in the output folder: with --resume, a run that was stopped goes on. A library
-that is not installed is left out, and the run says so.
+All methods have the same points and labels, and default parameters. Results are stored in the
+output folder, and --resume continues a stopped run. Libraries that are not installed are left out
+with a message.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ QUICK_SETS = ("g50c", "uspst")
 
 @dataclass(frozen=True)
 class Answer:
-    """A method on a draw of labels.
+    """Result of a method on a draw of labels.
 
     Attributes
     ----------
     set, library, method : str
     labels : int
-        A class.
+        Labels per class.
     draw : int
     error : float or None
-        Percent wrong of the unlabelled points; None where it gave no answer.
+        Error in percent on the unlabelled points; None if the method failed.
     seconds : float
-        Of the whole fit, graph included.
+        Time of the whole fit, including the graph.
     failed : str
-        What it said instead of an answer.
+        Error message if the method failed.
     """
 
     set: str
@@ -62,7 +62,7 @@ class Answer:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks peers``."""
+    """Add the options of ``python -m benchmarks peers``."""
     add_run_options(parser, f"one draw of {' and '.join(QUICK_SETS)}, {QUICK_MOST} points each")
     add_choice(parser, "--sets", SETS, "sets")
     add_choice(parser, "--libraries", LIBRARIES, "libraries")
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; the exit status is 1 if there was nothing to measure."""
+    """Measure and print the results; return 1 if there was nothing to measure."""
     contenders = able(arguments.libraries or LIBRARIES)
     n_draws, most = (1, QUICK_MOST) if arguments.quick else (arguments.draws, arguments.most)
     path = arguments.output / "peers" / f"{arguments.seed}.jsonl"
@@ -102,14 +102,14 @@ Key = tuple[str, str, str, int, int]
 
 
 class Kept:
-    """Answers that a stopped run has left, and those of this one."""
+    """Results of a stopped run and of this one."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self._known = {key_of(answer): answer for answer in (Answer(**line) for line in lines)}
 
     def get(self, key: Key, measure: Callable[[], Answer]) -> Answer:
-        """The answer that is kept, or a new one."""
+        """Return the stored result, or measure it."""
         if key not in self._known:
             self._known[key] = measure()
             self._lines.add(asdict(self._known[key]))
@@ -117,7 +117,7 @@ class Kept:
 
 
 def key_of(answer: Answer) -> Key:
-    """What names an answer."""
+    """Return the key of a result."""
     return answer.set, answer.library, answer.method, answer.labels, answer.draw
 
 
@@ -128,7 +128,7 @@ def gather(
     seed: tuple[int, int],
     kept: Kept,
 ) -> Iterator[Answer]:
-    """All methods on one draw of each number of labels."""
+    """Run all methods on one draw of each number of labels."""
     X, truth = data
     for labels, task in tasks(X, truth, *seed):
         for contender in contenders:
@@ -140,7 +140,7 @@ def gather(
 
 
 def able(libraries: Sequence[str]) -> list[Contender]:
-    """Methods that can run here; a library that cannot is told once."""
+    """Return the methods that can be run, and report missing libraries once."""
     told: set[str] = set()
     chosen = []
     for contender in CONTENDERS:
@@ -155,7 +155,7 @@ def able(libraries: Sequence[str]) -> list[Contender]:
 
 
 def tasks(X: Any, truth: Any, seed: int, draw: int) -> Iterator[tuple[int, Task]]:
-    """One draw of each number of labels a class."""
+    """Make one draw for each number of labels per class."""
     codes = np.asarray(truth)
     counts = np.bincount(codes)
     for labels in LABELS_A_CLASS:
@@ -169,12 +169,12 @@ def tasks(X: Any, truth: Any, seed: int, draw: int) -> Iterator[tuple[int, Task]
 def measured(
     name: str, contender: Contender, task: Task, truth: Any, labels: int, draw: int
 ) -> Answer:
-    """One answer; a method that fails is told with what it said."""
+    """Measure one result; failures are reported with their message."""
     free = task.y == UNLABELED
     begun = time.perf_counter()
     error, failed = None, ""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of components without a label, say
+        warnings.simplefilter("ignore")  # such as of components without a label
         try:
             codes = contender.answer(task)
             error = error_rate(np.asarray(truth)[free], codes[free])
@@ -186,7 +186,7 @@ def measured(
 
 
 def table_of(name: str, found: Sequence[Answer]) -> Table:
-    """Errors of all methods on a set by labels a class, and the seconds of a fit."""
+    """Return the table of errors on a set by labels per class, and seconds of a fit."""
     mine = [answer for answer in found if answer.set == name]
     rows = []
     for library, method in dict.fromkeys((answer.library, answer.method) for answer in mine):
@@ -204,7 +204,7 @@ def table_of(name: str, found: Sequence[Answer]) -> Table:
 
 
 def _release(answers: Sequence[Answer]) -> str:
-    """That of the library that a run's own versions do not name."""
+    """Return the version of a library that is not among those of the run."""
     used = any(answer.library == "GraphLearning" for answer in answers)
     return f" GraphLearning {version('graphlearning')}." if used else ""
 

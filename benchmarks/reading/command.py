@@ -1,7 +1,7 @@
-"""Reading a large table as the command line does: time, and peak memory against the numbers' size.
+"""Reading of a large table as by the command line: time, and peak memory relative to the numbers.
 
-A CSV file is made, read in a process of its own, and the peak above the interpreter and its
-libraries is compared with the size of the numbers in float64: no more than three times that.
+A CSV file is generated and read in a separate process. The peak above the memory of interpreter and
+libraries must be at most three times the size of the numbers in float64.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class ReadUse:
     Attributes
     ----------
     n_rows, n_columns : int
-        Numeric columns; an id, a text and a label column come on top.
+        Rows and numeric columns; there are also an id, a text and a label column.
     file_bytes : int
     numeric_bytes : int
-        Of the numbers in float64.
+        Size of the numbers in float64.
     peak_bytes : int
-        Above the process before it reads.
+        Peak above the memory of the process before reading.
     seconds : float
     """
 
@@ -49,12 +49,12 @@ class ReadUse:
 
     @property
     def ratio(self) -> float:
-        """Peak over the size of the numbers."""
+        """Ratio of the peak to the size of the numbers."""
         return self.peak_bytes / self.numeric_bytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks reading``."""
+    """Add the options of ``python -m benchmarks reading``."""
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--text", action="store_true", help="with a column of text")
@@ -64,11 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print, and fail if the limit is exceeded."""
+    """Measure and print the results; fail if the limit is exceeded."""
     n_rows = arguments.rows // 10 if arguments.quick else arguments.rows
     use = measure_reading(n_rows, arguments.columns, text=arguments.text, parquet=arguments.parquet)
     kind = "Parquet" if arguments.parquet else "CSV"
-    # The least that a process takes is more than three times a small table.
+    # The minimum memory of a process is more than three times a small table.
     checks = [] if arguments.quick else [reading_check(use, kind)]
     raw = asdict(use) | {"ratio": use.ratio, "checks": [vars(check) for check in checks]}
     tables = [use_table(use, kind), *([limits_table(checks, {})] if checks else [])]
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def use_table(use: ReadUse, kind: str) -> Table:
-    """Time and memory of one reading."""
+    """Return the table of time and memory of one reading."""
     header = ["rows", "numbers a row", "file", "seconds", "peak", "numbers", "ratio"]
     row = [
         f"{use.n_rows:,}",
@@ -93,7 +93,7 @@ def use_table(use: ReadUse, kind: str) -> Table:
 
 
 def reading_check(use: ReadUse, kind: str) -> Check:
-    """The peak against the size of the numbers."""
+    """Check the peak relative to the size of the numbers."""
     what = f"peak of reading {use.n_rows:,} rows of {kind}, in sizes of the numbers"
     return Check(what, f"{use.ratio:.2f}", f"{LIMIT:g}", use.ratio <= LIMIT)
 
@@ -101,7 +101,7 @@ def reading_check(use: ReadUse, kind: str) -> Check:
 def measure_reading(
     n_rows: int, n_columns: int, *, text: bool = False, parquet: bool = False
 ) -> ReadUse:
-    """Make a table, read it in a fresh process, and remove it."""
+    """Generate a table, read it in a new process, and remove it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         write_table(path, n_rows, n_columns, text=text)
@@ -134,7 +134,7 @@ def _as_parquet(path: Path) -> Path:
 
 
 def read(path: Path) -> dict[str, float]:
-    """Read the table, in this process, and say what it took."""
+    """Read the table in this process, and return time and memory."""
     import polars  # noqa: F401 - a library's own size is none of the table's
 
     from lapwing._tables.options import ReadOptions

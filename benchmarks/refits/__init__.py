@@ -1,1 +1,1 @@
-"""Fits to the same points again: their time, and that of what rests on them."""
+"""Repeated fits to the same points: their time, and that of functions that use them."""

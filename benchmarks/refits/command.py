@@ -1,8 +1,8 @@
-"""Time of fits, and of what fits the same points again: in single fits, within one run.
+"""Time of fits, and of functions that fit the same points repeatedly, relative to one fit.
 
-Processor seconds of twelve fits, of `reproducibility` with 200 draws, of exact leave-one-out beside
-fits without each label, and of `add_labels` beside a fit; `S3VC` in four threads at once beside one
-fit, by the clock.
+Processor seconds of twelve fits, of `reproducibility` with 200 draws, of exact leave-one-out
+compared with fits without each label, and of `add_labels` compared with a fit; wall time of four
+concurrent fits of `S3VC` compared with one fit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LABELS_A_CLASS = 10
 DRAWS = 200
 THREADS = 4
 SIZES, QUICK_SIZES = (2000, 20_000), (500, 2000)
-# In single fits; of `add_labels` in seconds.
+# Limits in units of one fit; for `add_labels` in seconds.
 DRAWS_LIMIT = {"LapRLS": 3.0}
 UPDATE_LIMIT = 0.1
 
@@ -60,7 +60,7 @@ REPEATED = ("LapRLS", "LapERLS", "LapSVC")
 
 
 class Spent(NamedTuple):
-    """Something that was measured beside single fits, in seconds."""
+    """Time of a function and of a single fit, in seconds."""
 
     what: str
     fit: float
@@ -68,7 +68,7 @@ class Spent(NamedTuple):
 
     @property
     def fits(self) -> float:
-        """The time in fits."""
+        """Time in units of a fit."""
         return self.seconds / self.fit
 
 
@@ -80,17 +80,17 @@ class Timed(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks refits``."""
+    """Add the options of ``python -m benchmarks refits``."""
     parser.add_argument("--quick", action="store_true", help="fewer points, one round")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
     parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the best counts")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; fails where an expectation is missed."""
+    """Measure and print the results; fail if an expectation is missed."""
     n, rounds = (QUICK_POINTS, 1) if arguments.quick else (POINTS, arguments.rounds)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of long fits, say
+        warnings.simplefilter("ignore")  # such as of long fits
         with step("fits"):
             fits = measure_fits(n, rounds)
         with step("draws"):
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
             updates = measure_updates(QUICK_SIZES if arguments.quick else SIZES)
         with step("threads"):
             threads = measure_threads(n)
-    # Of few points a fit is hardly more than what every draw takes anyway.
+    # With few points a fit takes hardly longer than the overhead of a draw.
     checks = check_all([] if arguments.quick else draws, left_out, updates, threads)
     raw = {
         "points": n,
@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def problem(n: int, n_classes: int = 2) -> tuple[Any, Any, Any]:
-    """Gaussian classes in 20 dimensions: points, labels, truth."""
+    """Draw Gaussian classes in 20 dimensions: points, labels, true classes."""
     rng = np.random.default_rng(0)
     truth = np.arange(n) % n_classes
     X = rng.standard_normal((n, 20)) + rng.standard_normal((n_classes, 20))[truth]
@@ -139,14 +139,14 @@ def problem(n: int, n_classes: int = 2) -> tuple[Any, Any, Any]:
 
 
 def measure_fits(n: int, rounds: int) -> list[Timed]:
-    """All fits in turn, and of each the best round."""
+    """Time all fits in turn, and return the best round of each."""
     X, y, _ = problem(n)
     times = [[_processor(model.fit, X, y) for model in FITS.values()] for _ in range(rounds)]
     return [Timed(name, t) for name, t in zip(FITS, np.min(times, axis=0).tolist(), strict=True)]
 
 
 def measure_draws(n: int, rounds: int) -> list[Spent]:
-    """Answers to labels drawn from the answer."""
+    """Time predictions for labels drawn from the predictions (`reproducibility`)."""
     X, y, _ = problem(n)
     found = []
     for name in REPEATED:
@@ -161,7 +161,7 @@ def measure_draws(n: int, rounds: int) -> list[Spent]:
 
 
 def measure_left_out(n: int, rounds: int) -> list[Spent]:
-    """Exact leave-one-out; the fit is that of all fits without a label."""
+    """Time exact leave-one-out, compared with all fits without one label."""
     X, y, _ = problem(n)
     rows = np.flatnonzero(y != UNLABELED)
     found = []
@@ -178,7 +178,7 @@ def measure_left_out(n: int, rounds: int) -> list[Spent]:
 
 
 def measure_updates(sizes: tuple[int, int]) -> list[Spent]:
-    """One more label, the median of five: the full kernel at the first size, LapERLS at both."""
+    """Time one more label, median of five: full kernel for the first size, LapERLS for both."""
     small, large = sizes
     asked = [("LapRLS", small), ("LapSVC", small), ("LapERLS", small), ("LapERLS", large)]
     found = []
@@ -193,7 +193,7 @@ def measure_updates(sizes: tuple[int, int]) -> list[Spent]:
 
 
 def measure_threads(n: int) -> Spent:
-    """Four fits of S3VC at once; the fit is one alone."""
+    """Time four concurrent fits of S3VC, compared with a single fit."""
     X, y, _ = problem(n)
 
     def at_once() -> None:
@@ -207,7 +207,7 @@ def measure_threads(n: int) -> Spent:
 def check_all(
     draws: list[Spent], left_out: list[Spent], updates: list[Spent], threads: Spent
 ) -> list[Check]:
-    """What is expected of them."""
+    """Return the checks of all expectations."""
     checks = [
         Check(f"{DRAWS} draws, {d.what}", f"{d.fits:.1f} fits", f"{limit:g}", d.fits <= limit)
         for d in draws
@@ -222,7 +222,7 @@ def check_all(
         for u in updates
         for passed in [u.seconds <= UPDATE_LIMIT]
     ]
-    # More threads than cores gain nothing, but must not cost either.
+    # With more threads than cores there is no gain, but there must be no loss either.
     limit = 1.25 * THREADS
     at_once = Check(
         f"{THREADS} threads, S3VC",
@@ -234,7 +234,7 @@ def check_all(
 
 
 def _best(rounds: int, *calls: Callable[[], Any]) -> list[float]:
-    """Processor seconds of several calls in turn, the best round of each."""
+    """Measure processor seconds of several calls in turn, and return the best round of each."""
     times = [[_processor(call) for call in calls] for _ in range(rounds)]
     best: list[float] = np.min(times, axis=0).tolist()
     return best
