@@ -1,1 +1,1 @@
-"""Numbers to predict from few: methods on known targets alone, and those that see all rows."""
+"""Regression with few targets: supervised and semi-supervised methods."""

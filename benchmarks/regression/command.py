@@ -1,9 +1,8 @@
-"""Numbers to predict with few targets: errors by known targets, and seconds.
+"""Regression with few targets: errors by number of targets, and seconds.
 
-Methods on the rows with a target alone stand beside those of lapwing, which see all rows. All have
-the same rows and targets. The sets come with scikit-learn or are made up by it, so that nothing is
-downloaded. What was measured is kept in the output folder: with --resume, a run that was stopped
-goes on.
+Supervised methods are compared with those of lapwing, which use all rows, on the same rows and
+targets. The sets are included in scikit-learn or generated, so that nothing is downloaded. Results
+are stored in the output folder, and --resume continues a stopped run.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MOST = 600
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks regression``."""
+    """Add the options of ``python -m benchmarks regression``."""
     add_run_options(
         parser, f"{QUICK_DRAWS} draws of {' and '.join(map(str, QUICK_TARGETS))} targets"
     )
@@ -45,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     asked = (arguments.draws, TARGETS)
     n_draws, targets = (QUICK_DRAWS, QUICK_TARGETS) if arguments.quick else asked
     path = arguments.output / "regression" / f"{arguments.most} {arguments.seed}.jsonl"
@@ -68,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def drawn(truth: Array, targets: int, rng: np.random.Generator) -> Array:
-    """Targets of so many rows; the others have none."""
+    """Draw targets of some rows; the others are NaN."""
     y = np.full(len(truth), np.nan)
     rows = rng.choice(len(truth), targets, replace=False)
     y[rows] = truth[rows]
@@ -76,7 +75,7 @@ def drawn(truth: Array, targets: int, rng: np.random.Generator) -> Array:
 
 
 def measured(X: Array, truth: Array, contender: Contender, y: Array) -> Outcome:
-    """Root mean square error and intervals on the rows without a target, and seconds."""
+    """Measure root mean square error and intervals on the rows without a target, and seconds."""
     free, held = np.isnan(y), None
 
     def error(found: Predicted) -> float:
@@ -90,7 +89,7 @@ def measured(X: Array, truth: Array, contender: Contender, y: Array) -> Outcome:
 
 
 def table_of(name: str, found: Sequence[Answer]) -> Table:
-    """Errors of all methods on a set by known targets, and the seconds of a fit."""
+    """Return the table of errors on a set by number of targets, and seconds of a fit."""
     mine = [answer for answer in found if answer.set == name]
     note = (
         "Root mean square error on the rows without a target, in deviations of the targets (their "
@@ -100,7 +99,7 @@ def table_of(name: str, found: Sequence[Answer]) -> Table:
 
 
 def ratios(found: Sequence[Answer]) -> Table:
-    """Mean errors of the methods that see all rows, over the best of those that do not."""
+    """Return the table of errors of semi-supervised methods, relative to the best supervised."""
     methods = dict.fromkeys(answer.method for answer in found)
     seeing = [method for method in methods if not CONTENDERS[method].alone]
     rows = []
@@ -123,7 +122,7 @@ def ratios(found: Sequence[Answer]) -> Table:
 
 
 def coverage(found: Sequence[Answer]) -> Table:
-    """Shares of true values within 90 % intervals, by set and targets, and their means."""
+    """Return the table of fractions of true values within 90 % intervals, and their means."""
     told = [(answer, answer.held) for answer in found if answer.held is not None]
     methods = list(dict.fromkeys(answer.method for answer, _ in told))
     cells: dict[tuple[str, int, str], list[float]] = {}

@@ -1,7 +1,7 @@
-"""What is compared: numbers of all rows from the targets of some.
+"""Methods of the comparison, which predict all rows from some targets.
 
-Methods of lapwing have the parameters that they come with. Those on the known targets alone choose
-theirs as one would: by leaving targets out, or by the likelihood.
+Methods of lapwing have default parameters. Supervised methods select theirs in the usual ways, by
+leave-one-out or by the likelihood.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from lapwing import (
 
 
 class Predicted(NamedTuple):
-    """Numbers of all rows, and the ends (n, 2) of 90 % intervals where there are any."""
+    """Predictions for all rows, and ends (n, 2) of 90 % intervals if the method has them."""
 
     numbers: Array
     ends: Array | None
 
 
 class Contender(NamedTuple):
-    """A method.
+    """Method of the comparison.
 
     Attributes
     ----------
     make : function
-        The model, before its fit.
+        Function that returns an unfitted model.
     alone : bool
-        Whether it is fitted to the rows with a target alone.
+        Whether it is fitted to the rows with a target only.
     intervals : bool
         Whether it has `predict_interval`.
     """
@@ -54,10 +54,10 @@ class Contender(NamedTuple):
     intervals: bool = False
 
     def answer(self, X: Array, y: Array) -> Predicted:
-        """Numbers of all rows; NaN in y marks those without a target.
+        """Predict all rows; targets are NaN if unknown.
 
-        The model sees targets of mean 0 and deviation 1, for tubes and penalties are in their
-        units. Mean and deviation are those of the known ones.
+        The known targets are standardised for the model, as tubes and penalties depend on their
+        units.
         """
         known = ~np.isnan(y)
         centre, scale = y[known].mean(), y[known].std()

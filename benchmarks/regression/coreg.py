@@ -1,7 +1,7 @@
 """Co-training of two nearest-neighbour regressions (COREG).
 
-Z.-H. Zhou and M. Li, "Semi-supervised regression with co-training", IJCAI 2005. Written from the
-paper's table 1, with its parameters: three neighbours, Minkowski distances of orders 2 and 5,
+Z.-H. Zhou and M. Li, "Semi-supervised regression with co-training", IJCAI 2005. Implemented from
+Table 1 of the paper, with its parameters: three neighbours, Minkowski distances of orders 2 and 5,
 a pool of 100 rows and 100 rounds.
 """
 
@@ -17,13 +17,13 @@ NEIGHBORS, ORDERS, POOL, ROUNDS = 3, (2, 5), 100, 100
 
 
 class Coreg:
-    """Each regression labels for the other the row that makes it most consistent with its own."""
+    """Two regressors, each of which labels the row that makes it most consistent for the other."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
     def fit(self, X: Array, y: Array) -> Coreg:
-        """Learn from all rows; NaN in y marks those without a target."""
+        """Fit to all rows; targets are NaN if unknown."""
         rng = np.random.default_rng(self.seed)
         known, free = np.flatnonzero(~np.isnan(y)), rng.permutation(np.flatnonzero(np.isnan(y)))
         told = [(X[known], y[known]) for _ in ORDERS]
@@ -51,7 +51,7 @@ class Coreg:
         return self
 
     def predict(self, X: Array) -> Array:
-        """Mean of both regressions."""
+        """Predict the mean of both regressors."""
         return np.asarray(np.mean([model.predict(X) for model in self._models], axis=0))
 
 
@@ -62,10 +62,10 @@ def _neighbors(order: int) -> KNeighborsRegressor:
 def _most_consistent(
     X: Array, pool: list[int], known: Array, targets: Array, order: int
 ) -> tuple[int, float] | None:
-    """The row of the pool whose own answer lowers the squared errors near it most, if any does.
+    """Return the row of the pool whose prediction reduces the squared errors near it most, or None.
 
-    A row that becomes known changes an answer only where it is nearer than the farthest of the
-    three neighbours, whose place it takes.
+    A new row changes a prediction only if it is nearer than the farthest of the three neighbours,
+    which it replaces.
     """
     l = len(targets)
     near_known = cdist(known, known, "minkowski", p=order)

@@ -1,4 +1,4 @@
-"""The sets: those that come with scikit-learn, and made-up ones with their formulas."""
+"""Data sets: those of scikit-learn, and generated ones with their formulas."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ Source = Callable[[int], tuple[Array, Array]]
 
 
 def standardised(values: Array) -> Array:
-    """Columns of mean 0 and deviation 1."""
+    """Standardise columns to mean 0 and deviation 1."""
     return (values - values.mean(axis=0)) / values.std(axis=0)
 
 
 def diabetes(most: int) -> tuple[Array, Array]:
-    """All patients, or always the same sample of so many."""
+    """Load all patients, or a fixed sample of at most `most`."""
     X, y = load_diabetes(return_X_y=True)
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:most])
     return standardised(X[rows]), standardised(y[rows])
 
 
 def made_up(make: Callable[..., tuple[Array, Array]], noise: float, most: int) -> Any:
-    """So many rows, always the same."""
+    """Generate a fixed set of `most` rows."""
     X, y = make(n_samples=most, noise=noise, random_state=0)
     return standardised(X), standardised(y)
 
 
 def robot_arm(most: int) -> tuple[Array, Array]:
-    r"""Distance of the hand from the shoulder of a plane arm of four links.
+    r"""Generate distances of the hand from the shoulder, for a planar arm with four links.
 
     :math:`|\sum_i L_i \exp(i \sum_{j \le i} \theta_j)|` with angles in [0, 2 pi] and lengths in
-    [0, 1] (J. An and A. Owen, "Quasi-regression", Journal of Complexity 17, 2001): eight columns,
-    and no manifold.
+    [0, 1] (J. An and A. Owen, "Quasi-regression", Journal of Complexity 17, 2001): eight columns
+    without a manifold.
     """
     rng = np.random.default_rng(0)
     angles, lengths = rng.uniform(0, 2 * np.pi, (most, 4)), rng.uniform(0, 1, (most, 4))
@@ -54,16 +54,16 @@ def robot_arm(most: int) -> tuple[Array, Array]:
 
 
 def hand_distance(angles: Array, lengths: Array) -> Array:
-    """Distance of the hand, of arms of shape (n, links)."""
+    """Compute the distance of the hand for angles and lengths of shape (n, links)."""
     return np.abs((lengths * np.exp(1j * np.cumsum(angles, axis=1))).sum(axis=1))
 
 
 def arm_torque(most: int) -> tuple[Array, Array]:
-    """Torque at the shoulder of a plane arm of two links, along rhythmic movements.
+    """Generate torques at the shoulder, for rhythmic movements of a planar arm with two links.
 
     The inverse dynamics of M. Spong, S. Hutchinson and M. Vidyasagar, "Robot modeling and control",
-    2006, section 7.4, with links of 1 m and 1 kg whose mass is in their middle. As in the SARCOS
-    set, rows are positions, velocities and accelerations on a path, which is the manifold.
+    2006, section 7.4, with links of 1 m and 1 kg and centres of mass in the middle. As in the
+    SARCOS set, rows are positions, velocities and accelerations on a path, which is the manifold.
     """
     rng = np.random.default_rng(0)
     t = rng.uniform(0, 8 * np.pi, most)
@@ -74,7 +74,7 @@ def arm_torque(most: int) -> tuple[Array, Array]:
 
 
 def shoulder_torque(q: Array, v: Array, a: Array) -> Array:
-    """Torque of angles, velocities and accelerations (n, 2); the second angle is to the first."""
+    """Compute the torque; the second angle (n, 2) is relative to the first link."""
     bend, middle, inertia, gravity = q[:, 1], 0.5, 1 / 12, 9.81
     second = middle**2 + middle * np.cos(bend) + inertia
     first = second + middle**2 + 1 + middle * np.cos(bend) + inertia
@@ -84,7 +84,7 @@ def shoulder_torque(q: Array, v: Array, a: Array) -> Array:
 
 
 def turned_digits(most: int) -> tuple[Array, Array]:
-    """The angle by which images of a three are turned, -60 to 60 degrees."""
+    """Generate images of a 3 with their rotation angles, from -60 to 60 degrees."""
     rng = np.random.default_rng(0)
     digits = load_digits()
     images = digits.images[digits.target == 3][:20]
@@ -97,7 +97,7 @@ def turned_digits(most: int) -> tuple[Array, Array]:
 
 
 def camera(most: int) -> tuple[Array, Array]:
-    """Where a camera looks that pans over a photograph, of its images of 16 x 16 grey pixels."""
+    """Generate images of 16 x 16 grey pixels of a camera over a photograph, with its position."""
     rng = np.random.default_rng(0)
     photograph = load_sample_image("china.jpg").mean(axis=2)[::5, ::5] / 255
     height, width = photograph.shape
@@ -108,7 +108,7 @@ def camera(most: int) -> tuple[Array, Array]:
     return X, standardised(across.astype(np.float64))
 
 
-# Targets are standardised too: errors are parts of their deviation, and the mean's is 1.
+# Targets are standardised too: errors are relative to their deviation, and that of the mean is 1.
 SOURCES: Mapping[str, Source] = {
     "diabetes": diabetes,
     "friedman1": partial(made_up, make_friedman1, 1.0),

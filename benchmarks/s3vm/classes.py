@@ -26,7 +26,7 @@ QUICK_DIGITS = (3, 4, 5, 6)
 
 
 def classes_part(plan: Plan) -> Part:
-    """Errors on U of ten one-vs-rest machines and of the two groups of five."""
+    """Compute errors on U of ten one-vs-rest machines and of two groups of five digits."""
     data = plan.load("uspst", load_uspst)
     if data is None:
         return Part([])
@@ -39,7 +39,7 @@ def classes_part(plan: Plan) -> Part:
 
 
 def run_class_split(plan: Plan, data: Data, labeled: IndexArray) -> dict[tuple[str, str], float]:
-    """Errors by setting and method."""
+    """Compute the errors of a split by setting and method."""
     rows = np.arange(len(data.y))
     if plan.quick:
         rows = plan.thin(np.flatnonzero(np.isin(data.y, QUICK_DIGITS)), labeled)
@@ -71,7 +71,7 @@ def run_class_split(plan: Plan, data: Data, labeled: IndexArray) -> dict[tuple[s
 
 
 def table_of(errors: dict[tuple[str, str], list[float]]) -> Table:
-    """Table 4."""
+    """Return Table 4."""
     rows = []
     for setting in ("1-vs-rest", "5-vs-5", "1-vs-1"):
         known = paper.MANY_CLASSES.get(setting, {})

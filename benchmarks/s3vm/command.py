@@ -1,9 +1,8 @@
-"""The experiments of the continuation paper and of the QN-S3VM paper (references of `S3VC`).
+"""Experiments of the continuation paper and of the QN-S3VM paper (references of `S3VC`).
 
-Prints their tables, and their figures as tables, ours with the paper's in brackets, and the
-expectations that a run is judged by; writes the same as Markdown, everything measured as JSON, and
-the figures as PNG. Data sets that are not at hand are skipped, and the run
-says how to get them.
+Prints their tables, and their figures as tables, our results with those of the paper in brackets,
+and whether expectations are met; writes the same as Markdown, all measurements as JSON, and the
+figures as PNG. Missing data sets are skipped, and the run reports how to get them.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from benchmarks.shared.output import say, step, write_results
 
 
 class Section(NamedTuple):
-    """What ``--tables`` chooses from."""
+    """Section for ``--tables``."""
 
     run: Callable[[Plan], Part]
     what: str
@@ -61,7 +60,7 @@ DATA_NAMES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks s3vm``."""
+    """Add the options of ``python -m benchmarks s3vm``."""
     add_run_options(parser, "a little of everything, within a minute")
     sections = "; ".join(f"{name}: {section.what}" for name, section in SECTIONS.items())
     parser.add_argument(
@@ -81,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark; the exit status is 1 if there was nothing to measure."""
+    """Run the benchmark and return the exit status, 1 if there was nothing to measure."""
     sets = None if arguments.sets is None else frozenset(arguments.sets)
     plan = Plan(arguments.quick, sets, arguments.splits, arguments.seed)
     folder: Path = arguments.output

@@ -1,6 +1,6 @@
-"""One and ten labels a class on the text set, every estimator as a user meets it: no paper's table.
+"""One and ten labels per class on the text set, for all estimators (not a table of a paper).
 
-The README quotes it. Estimators are at their defaults, so nothing is tuned on anything.
+The README quotes it. Estimators have default parameters, so nothing is tuned.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lapwing.exceptions import LapwingWarning
 
 LABELS_A_CLASS = (1, 10)
 N_DRAWS = 30
-SWAPPED = 50.0  # % of wrong answers beyond which the two classes have changed places
+SWAPPED = 50.0  # error in % above which the two classes are exchanged
 
 SUPERVISED = "SVC(kernel='linear')"
 METHODS: Mapping[str, Callable[[], BaseEstimator]] = {
@@ -37,7 +37,7 @@ METHODS: Mapping[str, Callable[[], BaseEstimator]] = {
 
 
 def few_labels_part(plan: Plan) -> Part:
-    """Errors on the unlabelled documents, of many draws of the labels."""
+    """Compute errors on the unlabelled documents for many draws of labels."""
     data = plan.load("text", load_pcmac)
     if data is None:
         return Part([])
@@ -61,18 +61,18 @@ def few_labels_part(plan: Plan) -> Part:
 
 
 def drawn(data: Data, per_class: int, rng: np.random.Generator) -> IndexArray:
-    """Rows of so many labels of each class."""
+    """Draw rows to label, with equal numbers per class."""
     pools = [np.flatnonzero(data.y == value) for value in np.unique(data.y)]
     return np.concatenate([rng.choice(pool, per_class, replace=False) for pool in pools])
 
 
 def error_of(estimator: Any, data: Data, labeled: IndexArray) -> float:
-    """Errors on the unlabelled points; an estimator that has no use for them sees the others."""
+    """Compute the error on the unlabelled points; supervised estimators see the others only."""
     y = np.full(len(data.y), UNLABELED)
     y[labeled] = data.y[labeled]
     hidden = y == UNLABELED
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LapwingWarning)  # told once by the table
+        warnings.simplefilter("ignore", LapwingWarning)  # reported once by the table
         if isinstance(estimator, SVC):
             predicted = estimator.fit(data.X[labeled], y[labeled]).predict(data.X[hidden])
         else:
@@ -81,7 +81,7 @@ def error_of(estimator: Any, data: Data, labeled: IndexArray) -> float:
 
 
 def row(name: str, errors: list[float]) -> list[str]:
-    """A line of the table."""
+    """Return a row of the table."""
     figures = (np.median(errors), np.min(errors), np.max(errors))
     swapped = sum(error > SWAPPED for error in errors)
     return [name, str(len(errors)), *(f"{figure:.1f}" for figure in figures), str(swapped)]

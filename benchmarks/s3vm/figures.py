@@ -1,4 +1,4 @@
-"""Figures of the continuation and QN-S3VM papers, from what the parts measured."""
+"""Figures of the continuation and QN-S3VM papers, from the results of the parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.shared.drawing import new_figure, save
 
 
 def draw_agreement(differences: NDArray[Any], folder: Path) -> Path:
-    """Continuation paper, Figure 3."""
+    """Draw Figure 3 of the continuation paper."""
     figure, axes = new_figure(1, 1, 4.6, 3.6)
     ax = axes[0, 0]
     ax.scatter(*differences.T, s=8)
@@ -26,7 +26,7 @@ def draw_agreement(differences: NDArray[Any], folder: Path) -> Path:
 def draw_sweep(
     parameter: str, values: Sequence[float], means: Mapping[str, Sequence[float]], folder: Path
 ) -> Path:
-    """Continuation paper, Figures 5 (sigma) and 6 (gamma_I): errors against a parameter."""
+    """Draw Figures 5 (sigma) and 6 (gamma_I) of the continuation paper: errors by parameter."""
     figure, axes = new_figure(1, 1, 4.6, 3.4)
     ax = axes[0, 0]
     for name, errors in means.items():
@@ -38,7 +38,7 @@ def draw_sweep(
 
 
 def draw_landmarks(rows: Sequence[tuple[int, float, float]], svc: float, folder: Path) -> Path:
-    """Continuation paper, Figure 7: error against time, a point a number of landmarks."""
+    """Draw Figure 7 of the continuation paper: error and time for numbers of landmarks."""
     figure, axes = new_figure(1, 1, 4.6, 3.4)
     ax = axes[0, 0]
     number, error, seconds = zip(*rows, strict=True)
@@ -54,7 +54,7 @@ def draw_landmarks(rows: Sequence[tuple[int, float, float]], svc: float, folder:
 def draw_moon_panels(
     panels: Sequence[tuple[str, NDArray[Any], NDArray[Any], NDArray[Any]]], folder: Path
 ) -> Path:
-    """QN-S3VM paper, Figure 4: points, predicted sides, and the labelled ones (rows, sign)."""
+    """Draw Figure 4 of the QN-S3VM paper: points, predictions and labels (rows, sign)."""
     figure, axes = new_figure(1, len(panels), 3.2, 2.8)
     for ax, (title, X, side, labeled) in zip(axes[0], panels, strict=True):
         ax.scatter(*X.T, c=np.where(side > 0, "tab:red", "tab:blue"), s=5)
@@ -72,7 +72,7 @@ def draw_curves(
     folder: Path,
     unit: str,
 ) -> Path:
-    """QN-S3VM paper, Figures 5 to 7: a panel a set, a curve (x, y) a method."""
+    """Draw Figures 5 to 7 of the QN-S3VM paper: one panel per set, one curve per method."""
     figure, axes = new_figure(1, len(panels), 3.4, 2.8)
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
         for method, (x, y) in curves.items():

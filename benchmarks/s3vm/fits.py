@@ -1,8 +1,8 @@
-"""Fits of semi-supervised SVMs in given coordinates, and what they are compared with.
+"""Fits of semi-supervised SVMs in given coordinates, and baselines.
 
-The solvers are called without an estimator: the coordinates of a kernel are factored once and
-shared by all splits, methods and parameters of a problem, which `S3VC` would repeat at every fit.
-The supervised baselines see the same coordinates, in which every kernel is the linear one.
+The solvers are called directly, as the factorisation of a kernel is shared by all splits, methods
+and parameters of a problem, while `S3VC` would repeat it in every fit. The supervised baselines use
+the same coordinates, in which any kernel is linear.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class LossWeights(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A two-class problem in coordinates.
+    """Binary problem in coordinates.
 
     Attributes
     ----------
     space : LinearSpace or MappedSpace
-        Of the n points.
+        Space of the n points.
     y : ndarray of shape (n,)
         True classes, -1 and +1.
     labeled, unlabeled : ndarray of int
-        Rows that are seen with and without their class; there may be others.
+        Rows used with and without their class; there may be other rows.
     """
 
     space: Any
@@ -60,29 +60,29 @@ class Task:
     unlabeled: IndexArray
 
     def error(self, values: FloatArray) -> float:
-        """Errors in % on the unlabelled points; f = 0 is positive (errata X5)."""
+        """Compute the error in % on the unlabelled points; f = 0 is positive (errata X5)."""
         predicted = np.where(values[self.unlabeled] >= 0, 1.0, -1.0)
         return 100 * float(np.mean(predicted != self.y[self.unlabeled]))
 
 
 class LinearFit(NamedTuple):
-    """What a fit found."""
+    """Result of a fit."""
 
     coef: FloatArray  # (r,)
     intercept: float
-    objective: float  # of the method's own objective; NaN for the baselines
+    objective: float  # objective of the method; NaN for the baselines
     seconds: float
     n_evaluations: int = 0
 
     def values(self, features: Any) -> FloatArray:
-        """Decision values of points given by their coordinates."""
+        """Compute decision values of points with given coordinates."""
         return np.asarray(features @ self.coef) + self.intercept
 
 
 def s3vm_objective(
     task: Task, weights: LossWeights, unlabeled_loss: UnlabeledLoss | None = None
 ) -> LowDensityObjective:
-    """The objective, with the mean decision value on U that of the labels (balance='labels')."""
+    """Return the objective with balance='labels': the mean of f on U is that of the labels."""
     shares = np.zeros(task.space.n_points)
     shares[task.unlabeled] = 1 / len(task.unlabeled)
     targets = task.y[task.labeled]
@@ -101,7 +101,7 @@ def s3vm_objective(
 
 
 def uncentered(objective: LowDensityObjective, coef: FloatArray, intercept: float) -> float:
-    """The bias of f = Phi w + b on points that are not centred."""
+    """Return the bias of f = Phi w + b on points that are not centred."""
     center = objective.features.center
     return intercept - (0.0 if center is None else float(center @ coef))
 
@@ -128,7 +128,7 @@ class LinearSVC(NamedTuple):
 
     @classmethod
     def fit(cls, X: Any, y: Any, C: float) -> LinearSVC:
-        """Fit by the Gram matrix: libsvm's own sparse products take most of a fit."""
+        """Fit by the Gram matrix, as sparse products of libsvm take most of the time."""
         gram = X @ X.T
         gram = gram.toarray() if sp.issparse(gram) else gram
         machine = SVC(kernel="precomputed", C=C).fit(gram, y)
@@ -136,14 +136,14 @@ class LinearSVC(NamedTuple):
         return cls(np.asarray(coef), float(machine.intercept_[0]))
 
     def values(self, X: Any) -> FloatArray:
-        """Decision values, positive for the larger of the two classes."""
+        """Compute decision values, positive for the larger of the two classes."""
         return np.asarray(X @ self.coef) + self.intercept
 
 
 class MarginSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """That SVC with the logistic function of its decision values as probabilities.
+    """SVC with the logistic function of its decision values as probabilities.
 
-    Self-training ranks points by probability only; Platt's fit would need more labels.
+    Self-training uses the order of probabilities only; Platt's fit would need more labels.
     """
 
     def __init__(self, C: float = 1.0) -> None:
@@ -160,7 +160,7 @@ class MarginSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def svc(task: Task, C: float) -> LinearFit:
-    """scikit-learn's SVC on the labels."""
+    """Fit scikit-learn's SVC to the labels."""
     start = time.perf_counter()
     targets = task.y[task.labeled]
     if abs(targets.sum()) == len(targets):  # one class
@@ -170,10 +170,10 @@ def svc(task: Task, C: float) -> LinearFit:
 
 
 def self_training(task: Task, C: float) -> LinearFit:
-    """scikit-learn's SelfTrainingClassifier around that SVC.
+    """Fit scikit-learn's SelfTrainingClassifier with this SVC.
 
-    A tenth of the unlabelled points, those farthest from the boundary, is labelled in each of ten
-    rounds: a threshold on the probability would label none, as they lie within the margin.
+    In each of ten rounds a tenth of the unlabelled points, those farthest from the boundary, is
+    labelled; with a threshold of the probability none would be, as all are within the margin.
     """
     start = time.perf_counter()
     rows = np.concatenate([task.labeled, task.unlabeled])
@@ -187,11 +187,11 @@ def self_training(task: Task, C: float) -> LinearFit:
 
 
 class Fitter(NamedTuple):
-    """A compared method."""
+    """Method of the comparison."""
 
     title: str
     fit: Callable[[Task, LossWeights], LinearFit]
-    slow: bool = False  # runs on the first splits only
+    slow: bool = False  # run on the first splits only
 
 
 def _s3vc(method: str) -> Callable[[Task, LossWeights], LinearFit]:

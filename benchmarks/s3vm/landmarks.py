@@ -1,4 +1,4 @@
-"""Figure 7 of the continuation paper: MNIST 5 against 8 by more and more landmarks."""
+"""Figure 7 of the continuation paper: MNIST 5 against 8 with increasing numbers of landmarks."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from benchmarks.shared.tables import Table
 from lapwing import S3VC, Landmarks
 
 DIGITS = (5, 8)
-LABELS_A_DIGIT, N_UNLABELED = 10, 5000  # labelled: of each class
-N_DRAWS = 10  # the paper's number is not stated
-REFERENCE, EXPECTED = 5000, 1250  # landmarks that the expectation is about
+LABELS_A_DIGIT, N_UNLABELED = 10, 5000  # labelled points per class, and unlabelled points
+N_DRAWS = 10  # the paper does not state the number
+REFERENCE, EXPECTED = 5000, 1250  # numbers of landmarks in the expectation
 
 
 class DigitPair(NamedTuple):
-    """Points and their classes, 0 and 1; the labelled ones are first."""
+    """Points and their classes, 0 and 1; labelled points are first."""
 
     X: Any
     y: Any
 
 
 def draw_digit_pair(data: Data, n_unlabeled: int, rng: np.random.Generator) -> DigitPair:
-    """Ten labelled points of each digit and 5000 unlabelled ones."""
+    """Draw ten labelled points of each digit and 5000 unlabelled ones."""
     pools = [rng.permutation(np.flatnonzero(data.y == digit)) for digit in DIGITS]
     labeled = np.concatenate([pool[:LABELS_A_DIGIT] for pool in pools])
     others = rng.permutation(np.concatenate([pool[LABELS_A_DIGIT:] for pool in pools]))
@@ -46,7 +46,7 @@ def draw_digit_pair(data: Data, n_unlabeled: int, rng: np.random.Generator) -> D
 
 
 def landmarks_part(plan: Plan) -> Part:
-    """Time and error against the number of landmarks."""
+    """Measure time and error by number of landmarks."""
     data = plan.load("mnist", load_mnist)
     if data is None:
         return Part([])
@@ -97,13 +97,13 @@ def landmarks_part(plan: Plan) -> Part:
 
 
 def _fit(points: DigitPair, r: int) -> tuple[float, float]:
-    """Error on U and seconds of a fit with r landmarks."""
+    """Return the error on U and the seconds of a fit with r landmarks."""
     y = points.y.copy()
     y[2 * LABELS_A_DIGIT :] = UNLABELED
     model = S3VC(
         C=paper.C,
         C_star=paper.C,
-        balance=0.5,  # that of the labels, and held as in the paper whatever they say
+        balance=0.5,  # the proportion of the labels, fixed as in the paper without a test
         space=Landmarks(r, random_state=0),
         **gaussian(paper.SIGMA_MNIST),
     )

@@ -1,4 +1,4 @@
-"""What is expected of the S3VM benchmark: errors in %, seconds on two cores."""
+"""Expectations of the S3VM benchmark: errors in %, seconds on two cores."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 from benchmarks.shared.checks import Check, judged
 
-# C = C* = 100: the continuation paper's Table 1, to within the choice of the optimiser.
+# C = C* = 100: Table 1 of the continuation paper, up to the choice of the optimiser.
 ERROR_LIMITS: dict[str, dict[str, float]] = {
     "uspst": {"continuation": 3.0, "gradient": 4.6},
     "text": {"continuation": 5.4, "gradient": 6.2},
 }
 HYBRID = 1.9
-# QN-S3VM paper, Table 1, TEXT with 48, 97, 194 and 389 labels. With 48 of them the paper's own
-# method has 21.2 where parameters are chosen on the labels; the aim is its best competitor's 10.4.
+# QN-S3VM paper, Table 1, TEXT with 48, 97, 194 and 389 labels. With 48 labels the paper's method
+# has 21.2 if parameters are selected on the labels; the target is 10.4, the best result of the
+# others.
 TEXT_ON_TEST = (8.2, 5.3, 4.9, 4.0)
 TEXT_ON_LABELS = (10.4, 8.3, 5.4, 4.5)
 QUASI_NEWTON_SECONDS = 0.1
 CONTINUATION_SECONDS = 0.2
-# Fits at the defaults, by the name of the setting.
+# Fits with default parameters, by the name of the setting.
 MANY_CLASSES_SECONDS = {
     "ten digits, 6000 points": 10.0,
     "twenty topics, 5000 texts": 15.0,
@@ -33,7 +34,7 @@ _BALANCE = (
     "and all else the same, the errors by test on the same six partitions are 5.7, 4.7 and 4.9 % "
     "for 48, 97 and 194 labels instead of 11.9, 6.3 and 5.5; it is off by 0.07 to 0.41 with 48."
 )
-# Why expectations are missed, by the name of the check; printed with a miss only.
+# Reasons for missed expectations, by the name of the check; printed only if it is missed.
 NOTES: dict[str, str] = {
     "error U, hybrid, Uspst, best gamma_I": (
         "one split of ten has 3.1 %, the other nine 1.6 to 2.2 (mean 1.8): a standard error of "
@@ -61,7 +62,7 @@ def at_most(
     digits: int = 2,
     splits: tuple[Sequence[float], int] | None = None,
 ) -> Check:
-    """An expectation of a number; `splits` are the values that it is the mean of, of how many."""
+    """Return a check of a number; `splits` are its values by split, and the full number."""
     passed = (
         round(measured, digits) <= limit
         if splits is None

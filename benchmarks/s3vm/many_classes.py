@@ -1,4 +1,4 @@
-"""Seconds of `S3VC` at its defaults with many classes, beside `LapSVC`: no paper's table."""
+"""Seconds of `S3VC` and `LapSVC` with many classes (not a table of a paper)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lapwing.exceptions import LapwingWarning
 
 
 class Setting(NamedTuple):
-    """A set with many classes, and the estimators as a user meets them."""
+    """Set with many classes, and parameters of the estimators."""
 
     data: Data
     per_class: int
@@ -30,7 +30,7 @@ class Setting(NamedTuple):
 
 
 def many_classes_part(plan: Plan) -> Part:
-    """Seconds and errors on U of one draw."""
+    """Measure seconds and errors on U of one draw."""
     rows, checks, raw = [], [], {}
     for name, setting in settings_of(plan).items():
         data = setting.data
@@ -58,7 +58,7 @@ def many_classes_part(plan: Plan) -> Part:
 
 
 def settings_of(plan: Plan) -> dict[str, Setting]:
-    """What is at hand of the sets."""
+    """Return the available sets."""
     cosine = KNNGraph(5, power=2, metric="cosine")
     found = {}
     usps = plan.load("usps", load_usps)
@@ -79,7 +79,7 @@ def settings_of(plan: Plan) -> dict[str, Setting]:
 
 
 def topics(n: int, k: int, rng: np.random.Generator, n_words: int = 20_000) -> Data:
-    """Texts of some 80 words, a quarter of them from the topic, by tf-idf."""
+    """Generate tf-idf weights of texts of about 80 words, a quarter of them from the topic."""
     common = rng.dirichlet(np.full(n_words, 0.05))
     y = np.arange(n) % k
     counts = []
@@ -101,7 +101,7 @@ def topics(n: int, k: int, rng: np.random.Generator, n_words: int = 20_000) -> D
 
 
 def small_classes(n: int, k: int, rng: np.random.Generator) -> Data:
-    """Clusters of five points in 20 dimensions."""
+    """Generate clusters of five points in 20 dimensions."""
     y = np.arange(n) % k
     return Data(1.5 * rng.standard_normal((k, 20))[y] + 0.7 * rng.standard_normal((n, 20)), y)
 

@@ -1,4 +1,4 @@
-"""What the continuation paper reports (Tables 1 to 4 and Section 5), errors in %.
+"""Results of the continuation paper (Tables 1 to 4 and Section 5), errors in %.
 
 Method names are those of `benchmarks.s3vm.fits`: S3VM-light is 'switching'.
 """
@@ -6,14 +6,14 @@ Method names are those of `benchmarks.s3vm.fits`: S3VM-light is 'switching'.
 from __future__ import annotations
 
 SIGMA_USPST = 8.0
-# sigma = 1000 on pixels 0..255, of which the archive has the 255th part (errata C11).
+# sigma = 1000 for pixels in 0..255, which the archive has divided by 255 (errata C11).
 SIGMA_COIL = 1000 / 255
 SIGMA_MNIST = 5 * 256.0
 C = 100.0
 # The LapSVM paper's graph of Uspst (its Table 8), which is that of the continuation paper's source.
 N_NEIGHBORS, POWER = 10, 2
 
-# Table 1, and the first lines of the others, by set and (C, C*).
+# Table 1, and the first rows of the other tables, by set and (C, C*).
 ERRORS: dict[tuple[str, float, float], dict[str, float]] = {
     ("uspst", 100, 100): {"svc": 9.2, "continuation": 2.9, "gradient": 4.6, "switching": 13.0},
     ("uspst", 10, 10): {"svc": 9.7, "continuation": 3.0, "gradient": 4.9, "switching": 12.8},
@@ -29,5 +29,5 @@ MANY_CLASSES: dict[str, dict[str, float]] = {
     "5-vs-5": {"svc": 17.8, "continuation": 19.6, "gradient": 16.7, "switching": 16.9},
 }
 
-# Section 5.1, all that the text tells of Figure 6: the best LapSVM and the best hybrid.
+# Section 5.1, the values of Figure 6 in the text: the best LapSVM and the best hybrid.
 BEST_HYBRID = {"svc": 2.8, "continuation": 1.8}

@@ -1,7 +1,7 @@
-"""What the QN-S3VM paper reports: Table 1 and Figure 4, test errors in % with deviations.
+"""Results of the QN-S3VM paper: Table 1 and Figure 4, test errors in % with deviations.
 
-Each row has the sizes l, u, t and, for LIBSVM, UniverSVM and QN-S3VM, the error with the parameters
-chosen on the test labels and with those chosen on the training labels.
+Each row has the sizes l, u, t and, for LIBSVM, UniverSVM and QN-S3VM, the error with parameters
+selected on the test labels and with parameters selected on the training labels.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from benchmarks.shared.stats import Stat
 
 
 class Row(NamedTuple):
-    """One line of Table 1."""
+    """Row of Table 1."""
 
     sizes: tuple[int, int, int]
     svc: tuple[Stat, Stat]

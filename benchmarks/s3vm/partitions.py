@@ -1,7 +1,7 @@
 """Data sets of the QN-S3VM paper and their random partitions (Section 4.1.2).
 
-Every partition draws training and test points anew, of the sizes that Table 1 prints. The kernel is
-the linear one but for the moons, in coordinates that are exact on the training points.
+Each partition draws new training and test points, with the sizes of Table 1. The kernel is linear,
+except for the moons, with coordinates that are exact on the training points.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from lapwing.kernels import make_kernel
 from lapwing.spaces import LinearSpace, full_map
 
 N_PARTITIONS = 10
-N_GAUSSIAN = 500  # points, and dimensions
+N_GAUSSIAN = 500  # number of points, and of dimensions
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Training points, some of them labelled, and test points.
+    """Training points, partly labelled, and test points.
 
     Attributes
     ----------
     task : Task
         The training points.
     test_features : array-like or sparse of shape (t, r)
-        Their coordinates.
+        Coordinates of the test points.
     test_y : ndarray of shape (t,)
         -1 and +1.
     X : array-like or sparse of shape (n, n_features)
@@ -56,20 +56,20 @@ class SignedPoints(NamedTuple):
 
 @dataclass(frozen=True)
 class QnSet:
-    """A learning problem of Table 1.
+    """Learning problem of Table 1.
 
     Attributes
     ----------
     name : str
-        As in `paper_qn.TABLE`.
+        Name in `paper_qn.TABLE`.
     base : str
-        What ``--sets`` calls the data.
+        Name of the data for ``--sets``.
     load : function or None
-        None for data that are drawn.
+        None for generated data.
     classes : (int, int)
         Codes of the two classes in the data.
     scale : float
-        That pixels are multiplied by.
+        Factor of the pixels.
     """
 
     name: str
@@ -79,12 +79,12 @@ class QnSet:
     scale: float = 1.0
 
     def points(self, data: Data | None, rng: np.random.Generator) -> SignedPoints:
-        """All points of the problem, newly drawn if it is an artificial one."""
+        """Return all points of the problem; artificial points are drawn."""
         if data is None:
             return _clusters(2 if self.base == "gaussian2c" else 4, rng)
         rows = np.flatnonzero(np.isin(data.y, self.classes))
         X = data.X[rows]
-        # float64 throughout, as the fits of the table are compared to the last point.
+        # float64, as results of the table are compared to the last digit.
         X = X.astype(np.float64) * self.scale if self.scale != 1 else X.astype(np.float64)
         return SignedPoints(X, np.where(data.y[rows] == self.classes[1], 1.0, -1.0))
 
@@ -114,7 +114,7 @@ QN_SETS: dict[str, QnSet] = {
 
 
 def _clusters(count: int, rng: np.random.Generator) -> SignedPoints:
-    """Gaussian2C and Gaussian4C: unit Gaussians in 500 dimensions, a label from the first one."""
+    """Draw Gaussian2C or Gaussian4C in 500 dimensions; the class depends on the first one."""
     centers = np.zeros((count, N_GAUSSIAN))
     centers[:, 0] = np.tile([-2.5, 2.5], count // 2)
     if count == 4:
@@ -125,7 +125,7 @@ def _clusters(count: int, rng: np.random.Generator) -> SignedPoints:
 
 
 def moons(noise: float, rng: np.random.Generator) -> SignedPoints:
-    """The moons of Figure 4, 500 points."""
+    """Draw the moons of Figure 4, 500 points."""
     X, code = make_moons(N_GAUSSIAN, noise=noise, random_state=int(rng.integers(2**31)))
     return SignedPoints(X, 2.0 * code - 1)
 
@@ -138,7 +138,7 @@ def partition(
     *,
     even: bool = False,
 ) -> Partition:
-    """Random l labelled, u unlabelled and t test points; every class is among the labelled.
+    """Draw l labelled points with all classes, u unlabelled and t test points.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def partition(
         l, u and t.
     rng : Generator
     sigma : float or None
-        Of the Gaussian kernel; None is the linear one.
+        Width of the Gaussian kernel; None is the linear kernel.
     even : bool
         Whether both classes have the same number of labels.
     """
@@ -175,11 +175,12 @@ def _coordinates(X: Any, X_test: Any, sigma: float | None) -> tuple[Any, Any]:
         return space, cross[: len(X_test), len(X_test) :] @ space.lift
     if sp.issparse(X) or X.shape[1] <= X.shape[0]:
         return LinearSpace(X), X_test
-    # More features than points: the span of the points, to which all solutions belong.
+    # With more features than points, coordinates in the span of the points, as all solutions are in
+    # it.
     basis, _ = np.linalg.qr(X.T)
     return LinearSpace(X @ basis), X_test @ basis
 
 
 def box_diagonal(X: Any) -> float:
-    """The paper's estimate of the largest distance (footnote 6): of the bounding box."""
+    """Compute the diagonal of the bounding box, the paper's largest distance (footnote 6)."""
     return float(np.linalg.norm(X.max(axis=0) - X.min(axis=0)))

@@ -1,4 +1,4 @@
-"""What a run was asked for, and what a part of it gives back."""
+"""Options of a run, and results of its parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.shared.data import Data
 from benchmarks.shared.guide import Shelf
 from benchmarks.shared.tables import Table
 
-QUICK_POINTS = 150  # of a problem in a quick run, labelled ones not counted
+QUICK_POINTS = 150  # unlabelled points of a problem in a quick run
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class Plan:
     Attributes
     ----------
     quick : bool
-        So little of everything that all of it runs within a minute; says nothing about errors.
+        Whether to use small problems that run within a minute, whose errors are meaningless.
     sets : frozenset of str or None
         Names of the only data sets to use.
     splits : int or None
-        At most so many splits, partitions or draws; None is the papers' number.
+        Maximum number of splits, partitions or draws; None is the papers' number.
     seed : int
     shelf : Shelf
-        The data, and what turned out to be missing.
+        Data, with a record of missing archives.
     """
 
     quick: bool = False
@@ -42,24 +42,24 @@ class Plan:
     shelf: Shelf = field(default_factory=Shelf)
 
     def wants(self, name: str) -> bool:
-        """Whether a data set is to be used."""
+        """Return whether a data set is to be used."""
         return self.sets is None or name in self.sets
 
     def n_splits(self, usual: int) -> int:
-        """Number of repetitions where the paper has `usual`."""
+        """Return the number of repetitions, given that of the paper."""
         if self.quick:
             return 1
         return usual if self.splits is None else min(usual, self.splits)
 
     def thin(self, rows: NDArray[np.int64], labeled: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of a problem; in a quick run the labelled ones and some of the others."""
+        """Return the rows of a problem; in a quick run the labelled ones and some others."""
         if not self.quick:
             return rows
         step = -(-len(rows) // QUICK_POINTS)
         return rows[np.isin(rows, labeled) | (np.arange(len(rows)) % step == 0)]
 
     def load(self, name: str, load: Callable[[], Data]) -> Data | None:
-        """A data set; None if it is not wanted or, which is told, not at hand."""
+        """Load a data set; None if it is not wanted, or missing, which is reported."""
         return self.shelf.take(name, load) if self.wants(name) else None
 
 
@@ -71,11 +71,11 @@ class Part:
     ----------
     tables : sequence of Table
     checks : sequence of Check
-        Expectations that the part decides.
+        Expectations that the part covers.
     raw : object
-        Everything measured, for JSON.
+        All measurements, for JSON.
     drawings : sequence of functions
-        Each draws a figure into a folder and returns its path.
+        Functions that draw a figure into a folder and return its path.
     """
 
     tables: Sequence[Table]

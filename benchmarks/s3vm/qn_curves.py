@@ -1,4 +1,4 @@
-"""Figures 4 (moons) and 5 (amounts of data) of the QN-S3VM paper; parameters by test labels."""
+"""Figures 4 (moons) and 5 (amounts of data) of the QN-S3VM paper, parameters by test labels."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from benchmarks.shared.output import step
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
 
-# The paper's "slightly varying distributions" of the moons, and its four labels, are our guess.
+# Our assumptions for the paper's "slightly varying distributions" of the moons, and four labels.
 NOISES = (0.05, 0.1, 0.15)
 MOON_SIZES = (4, 246, 250)
-WIDTHS = (0.01, 0.1, 1.0, 10.0, 100.0)  # sigma over the diagonal of the bounding box
+WIDTHS = (0.01, 0.1, 1.0, 10.0, 100.0)  # sigma relative to the diagonal of the bounding box
 QUICK_WIDTHS = (0.1,)
 QUICK_GRID = Grid((1.0, 2.0**-10), (1.0,))
 N_TRAIN, N_TEST = 250, 250
-SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)  # of the training set
+SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)  # fractions of the training set
 QUICK_SHARES = (0.2, 0.6)
-LABELED_SHARE = 0.2  # where the unlabelled points vary
+LABELED_SHARE = 0.2  # for varying numbers of unlabelled points
 
 
 class Chosen(NamedTuple):
-    """The best parameters of a method, the width of the kernel among them."""
+    """Best parameters of a method, including the width of the kernel."""
 
     part: Partition
     parameters: Any
 
 
 def moons_part(plan: Plan) -> Part:
-    """Figure 4, with the width of the kernel in the grid."""
+    """Run Figure 4, with the width of the kernel in the grid."""
     if not plan.wants("moons"):
         return Part([])
     rows, panels, raw = [], [], {}
@@ -71,7 +71,7 @@ def moons_part(plan: Plan) -> Part:
 
 
 def _moons(plan: Plan, noise: float, even: bool) -> tuple[dict[str, list[float]], Any]:
-    """Errors of both methods on every partition, and the first one's panel."""
+    """Compute errors of both methods on each partition, and the panel of the first partition."""
     grid = QUICK_GRID if plan.quick else Grid()
     errors: dict[str, list[float]] = {}
     panel = None
@@ -79,7 +79,7 @@ def _moons(plan: Plan, noise: float, even: bool) -> tuple[dict[str, list[float]]
         rng = np.random.default_rng([plan.seed, number])
         points = moons(noise, rng)
         scale, state = box_diagonal(points.X), int(rng.integers(2**31))
-        # The same partition in the coordinates of every width.
+        # The same partition in the coordinates for each width.
         parts = [
             partition(points, MOON_SIZES, np.random.default_rng(state), scale * width, even=even)
             for width in (QUICK_WIDTHS if plan.quick else WIDTHS)
@@ -103,7 +103,7 @@ def _choose(parts: Sequence[Partition], contender: Contender) -> Chosen:
 
 
 def _panel(chosen: Chosen) -> tuple[Any, FloatArray, FloatArray]:
-    """Training points, the sides that they are put on, and the labels (0 where none)."""
+    """Return training points, predictions, and labels (0 for unlabelled points)."""
     task = chosen.part.task
     found = solve(task, "quasi-newton", weights_of(task, *chosen.parameters))
     labels = np.zeros(len(task.y))
@@ -112,7 +112,7 @@ def _panel(chosen: Chosen) -> tuple[Any, FloatArray, FloatArray]:
 
 
 def amounts_part(plan: Plan) -> Part:
-    """Figure 5: Gaussian4C with more labelled, and with more unlabelled points."""
+    """Run Figure 5: Gaussian4C with more labelled, and with more unlabelled points."""
     if not plan.wants("gaussian4c"):
         return Part([])
     shares = QUICK_SHARES if plan.quick else SHARES

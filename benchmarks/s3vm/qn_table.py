@@ -25,7 +25,7 @@ ErrorsByMethod = Mapping[str, Sequence[float]]
 
 
 def table_part(plan: Plan) -> Part:
-    """Errors with parameters chosen on the test labels and on the training labels."""
+    """Compute errors with parameters selected on the test labels and on the training labels."""
     rows: list[list[str]] = []
     checks: list[Check] = []
     raw = {}
@@ -50,7 +50,7 @@ def table_part(plan: Plan) -> Part:
 def run_line(
     plan: Plan, problem: QnSet, data: Data | None, sizes: tuple[int, int, int]
 ) -> dict[str, list[float]]:
-    """All methods on the partitions of one line; the same points whatever the other options."""
+    """Run all methods on the partitions of a row, which do not depend on other options."""
     errors: dict[str, list[float]] = {}
     grid = QUICK_TABLE_GRID if plan.quick else Grid()
     with step(f"{problem.name}, {sizes[0]} labels"):
@@ -63,12 +63,12 @@ def run_line(
 
 
 def run_partition(part: Partition, grid: Grid, rng: np.random.Generator) -> dict[str, float]:
-    """Errors on the test points by method and selection."""
+    """Compute errors on the test points by method and selection."""
     errors = {}
     seed = int(rng.integers(2**31))
     for name, (candidates, final) in contenders(grid).items():
         errors[f"{name}, test"] = final(part, best(on_test(part, candidates)))
-        # The same folds for all.
+        # The same folds for all candidates.
         chosen = best(on_labels(part, candidates, np.random.default_rng(seed)))
         errors[f"{name}, labels"] = final(part, chosen)
         if name == "svc":

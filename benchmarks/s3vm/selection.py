@@ -1,15 +1,15 @@
 """Model selection of the QN-S3VM paper (Section 4.1.3), and its Table 1.
 
-The candidates are found as in Algorithm 1: the surrogate objective, from its supervised solution,
-which all lambda' share, through three annealing steps. With errata Q8 (lambda, lambda') are
-C = 1 / (2 lambda l) and C* = lambda' / (2 lambda u). The chosen pair is fitted by S3VC's
+Candidates are fitted as in Algorithm 1: the surrogate objective in three annealing steps, from its
+supervised solution, which all lambda' share. By errata Q8 (lambda, lambda') are
+C = 1 / (2 lambda l) and C* = lambda' / (2 lambda u). The selected pair is fitted by S3VC's
 'quasi-newton', which ends in a minimum of the objective with the hinge itself. The mean decision
-value on the unlabelled points is that of the labels (balance='labels'), as in the authors' code,
-not in the paper's formulas (errata Q7).
+value on the unlabelled points is that of the labels (balance='labels'), as in the authors' code and
+unlike the paper's formulas (errata Q7).
 
-Parameters are chosen by the number of errors, on the test labels (non-realistic) or by 5-fold
-cross-validation on the labelled points (realistic); of equal numbers the smaller mean hinge loss
-on the same points decides, then the larger lambda.
+Parameters are selected by the number of errors, on the test labels (non-realistic) or in 5-fold
+cross-validation on the labelled points (realistic); then by the smaller mean hinge loss on the same
+points, and then by the larger lambda.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Grid(NamedTuple):
 
 
 class Score(NamedTuple):
-    """Number of errors, then the sum of hinge losses: the smaller wins."""
+    """Number of errors, then sum of hinge losses; smaller is better."""
 
     errors: int
     loss: float
 
     @classmethod
     def of(cls, y: FloatArray, values: FloatArray) -> Score:
-        """Score of decision values; f = 0 is positive (errata X5)."""
+        """Compute the score of decision values; f = 0 is positive (errata X5)."""
         wrong = int(np.sum(np.where(values >= 0, 1.0, -1.0) != y))
         return cls(wrong, float(np.maximum(0.0, 1 - y * values).sum()))
 
@@ -67,20 +67,20 @@ class Score(NamedTuple):
         return Score(self.errors + other.errors, self.loss + other.loss)
 
 
-# (features of new points) -> their decision values
+# (features of new points) -> decision values
 Values = Callable[[Any], FloatArray]
 # All candidates of a task, in the order of the grid.
 Candidates = Callable[[Task], Iterator[tuple[Any, Values]]]
 
 
 def weights_of(task: Task, lam: float, lam_prime: float) -> LossWeights:
-    """Errata Q8."""
+    """Convert lambda and lambda' to C and C* (errata Q8)."""
     l, u = len(task.labeled), len(task.unlabeled)
     return LossWeights(1 / (2 * lam * l), lam_prime / (2 * lam * u))
 
 
 def _quasi_newton_candidates(grid: Grid) -> Candidates:
-    """Algorithm 1 at every point of the grid."""
+    """Return the candidates by Algorithm 1 at each point of the grid."""
 
     def candidates(task: Task) -> Iterator[tuple[Any, Values]]:
         for lam in grid.lam:
@@ -100,7 +100,7 @@ def _quasi_newton_candidates(grid: Grid) -> Candidates:
 
 
 def _svc_candidates(grid: Grid) -> Candidates:
-    """SVC at every C, small ones first."""
+    """Return the candidates by SVC for each C, in ascending order."""
 
     def candidates(task: Task) -> Iterator[tuple[Any, Values]]:
         for lam in grid.lam:
@@ -115,7 +115,7 @@ def _linear(coef: FloatArray, bias: float) -> Values:
 
 
 def on_test(part: Partition, candidates: Candidates) -> dict[Any, Score]:
-    """Score of every candidate on the test points."""
+    """Compute the score of each candidate on the test points."""
     return {
         parameters: Score.of(part.test_y, values(part.test_features))
         for parameters, values in candidates(part.task)
@@ -125,7 +125,7 @@ def on_test(part: Partition, candidates: Candidates) -> dict[Any, Score]:
 def on_labels(
     part: Partition, candidates: Candidates, rng: np.random.Generator
 ) -> dict[Any, Score]:
-    """Score of every candidate in cross-validation on the labelled points."""
+    """Compute the score of each candidate in cross-validation on the labelled points."""
     task = part.task
     scores: dict[Any, Score] = {}
     for held_out in folds(task.y[task.labeled], rng):
@@ -138,42 +138,42 @@ def on_labels(
 
 
 def folds(y: FloatArray, rng: np.random.Generator) -> list[IndexArray]:
-    """Positions of the labelled points of each of five folds, every class spread evenly."""
+    """Divide the labelled points into five stratified folds, and return their indices."""
     order = np.concatenate([rng.permutation(np.flatnonzero(y == side)) for side in (-1, 1)])
     return [np.sort(order[k::N_FOLDS]) for k in range(N_FOLDS)]
 
 
 def best(scores: dict[Any, Score]) -> Any:
-    """Parameters of the best score; the first of equals, which has the larger lambda."""
+    """Return the parameters with the best score; of equal ones the first, with larger lambda."""
     return min(scores, key=lambda parameters: scores[parameters])
 
 
 def test_error(part: Partition, values: Values) -> float:
-    """Errors in % on the test points."""
+    """Compute the error in % on the test points."""
     wrong = Score.of(part.test_y, values(part.test_features)).errors
     return 100 * wrong / len(part.test_y)
 
 
 def final_quasi_newton(part: Partition, parameters: tuple[float, float]) -> float:
-    """Test error of the chosen parameters, fitted to all training points."""
+    """Fit selected parameters to all training points, and compute the test error."""
     found = solve(part.task, "quasi-newton", weights_of(part.task, *parameters))
     return test_error(part, found.values)
 
 
 def final_svc(part: Partition, C: float) -> float:
-    """Test error of SVC with the chosen C."""
+    """Compute the test error of SVC with the selected C."""
     return test_error(part, svc(part.task, C).values)
 
 
 class Contender(NamedTuple):
-    """A method with its grid: candidates to choose from, and the test error of the choice."""
+    """Method with its grid: candidates, and the test error of the selected one."""
 
     candidates: Candidates
     final: Callable[[Partition, Any], float]
 
 
 def contenders(grid: Grid) -> dict[str, Contender]:
-    """What the paper's experiments compare."""
+    """Return the methods of the paper's experiments."""
     return {
         "svc": Contender(_svc_candidates(grid), final_svc),
         "quasi-newton": Contender(_quasi_newton_candidates(grid), final_quasi_newton),

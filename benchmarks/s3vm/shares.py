@@ -1,7 +1,7 @@
-"""Labels in equal numbers from classes of even and of uneven size: no paper's table.
+"""Equal numbers of labels from classes of equal and of unequal size (not a table of a paper).
 
-What `balance='labels'` does where the labels' shares are wrong, and whether it is told where they
-are right.
+Shows `balance='labels'` if the class proportions of the labels are wrong, and how often correct
+ones are rejected.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAMES = ("balance='labels'", "even shares held", "true shares", "LapSVC()")
 
 
 def shares_part(plan: Plan) -> Part:
-    """Errors on U by what the balance is, and how often the labels' shares are contradicted."""
+    """Compute errors on U by balance, and how often the labels' proportions are rejected."""
     rows, raw = [], {}
     for name, load in SETS.items():
         data = plan.load(name, load)
@@ -62,7 +62,7 @@ def shares_part(plan: Plan) -> Part:
 def draw_errors(
     plan: Plan, data: Data, per_class: int, kernel: str, number: int
 ) -> tuple[list[float], bool]:
-    """Errors of a draw, in the order of `NAMES`, and whether a contradiction was told."""
+    """Compute errors of a draw, in the order of `NAMES`, and whether a warning was given."""
     classes = np.unique(data.y).tolist()
     labeled = drawn(data, per_class, np.random.default_rng([plan.seed, number]))
     rows = plan.thin(np.arange(len(data.y)), labeled)

@@ -1,4 +1,4 @@
-"""Figures 6 and 7 of the QN-S3VM paper, and the times that are expected of single fits."""
+"""Figures 6 and 7 of the QN-S3VM paper, and times of single fits."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ LABELED = {"gaussian2c": 25, "usps(8,0)": 22, "text": 48}
 TRAINING_COUNTS = (2000, 4000, 6000, 8000, 10_000)
 QUICK_COUNTS = (200, 400)
 LANDMARKS, N_LABELED = 2000, 20
-WIDE = (100_000, 50_000, 100)  # rows, columns, entries a row
+WIDE = (100_000, 50_000, 100)  # rows, columns, entries per row
 QUICK_WIDE = (2000, 1000, 20)
 
 
 def times_part(plan: Plan) -> Part:
-    """Figure 6: seconds of a fit with lambda = lambda' = 1 against the unlabelled points."""
+    """Run Figure 6: seconds of a fit with lambda = lambda' = 1 by unlabelled points."""
     rows, panels, raw = [], {}, {}
     for name, l in LABELED.items():
         problem = QN_SETS[name]
@@ -89,11 +89,11 @@ def _fit_seconds(X: object, y: np.ndarray, l: int, u: int) -> float:
         method="quasi-newton",
         C=1 / (2 * l),
         C_star=1 / (2 * u),
-        balance=float(np.mean(y[y != 0] > 0)),  # held as in the paper whatever the labels say
+        balance=float(np.mean(y[y != 0] > 0)),  # fixed as in the paper without a test
         unlabeled=0,
     )
     with warnings.catch_warnings():
-        # The paper's parameters and features: the function hardly leaves its balance.
+        # With the paper's parameters and features the function is nearly constant.
         warnings.simplefilter("ignore", LapwingWarning)
         start = time.perf_counter()
         model.fit(X, y)
@@ -101,7 +101,7 @@ def _fit_seconds(X: object, y: np.ndarray, l: int, u: int) -> float:
 
 
 def scaling_part(plan: Plan) -> Part:
-    """Figure 7: seconds and function calls on MNIST(1,7) with 2000 landmarks."""
+    """Run Figure 7: seconds and function calls on MNIST(1,7) with 2000 landmarks."""
     data = plan.load("mnist", load_mnist)
     if data is None:
         return Part([])
@@ -150,7 +150,7 @@ def _scaled_fit(
 
 
 def speed_part(plan: Plan) -> Part:
-    """Single fits on Text and single evaluations, the best of several runs."""
+    """Time single fits on Text and single evaluations, as the best of several runs."""
     checks: list[Check] = []
     data = plan.load("text", load_pcmac)
     if data is not None:
@@ -185,7 +185,7 @@ def _text_checks(plan: Plan, data: Data) -> list[Check]:
     some = data.y[rows]
     some[l:] = UNLABELED
     X = data.X[rows]
-    # A pair in the middle of the grid, of those that model selection ends at.
+    # A pair in the middle of the grid, as usually selected.
     lam = 2.0**-8
     quick = S3VC("linear", method="quasi-newton", C=1 / (2 * lam * l), C_star=1 / (2 * lam * u))
     seconds = _best(repeats, lambda: quick.fit(X, some))
@@ -195,7 +195,7 @@ def _text_checks(plan: Plan, data: Data) -> list[Check]:
 
 
 def _evaluation_check(plan: Plan) -> Check:
-    """Objective and gradient against one X v and one X'u."""
+    """Compare an evaluation of objective and gradient with one X v and one X'u."""
     n, d, k = QUICK_WIDE if plan.quick else WIDE
     rng = np.random.default_rng(plan.seed)
     columns = rng.integers(d, size=n * k)
@@ -205,7 +205,7 @@ def _evaluation_check(plan: Plan) -> Check:
     objective = s3vm_objective(task, LossWeights(1.0, 100 / n))
     start = Function(rng.standard_normal(d) / d, 0.0)
     ours, theirs = [], []
-    for _ in range(3 if plan.quick else REPEATS):  # in turn: a machine's speed drifts
+    for _ in range(3 if plan.quick else REPEATS):  # in turn, as the speed of a machine changes
         ours.append(_best(1, lambda: objective.value_and_gradient(start)))
         theirs.append(products_seconds(X, 1) + products_seconds(X.T, 1))
     note = f"{n} rows, {k} entries each: {1e3 * min(ours):.1f} ms; best of {len(ours)} of either"

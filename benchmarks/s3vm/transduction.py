@@ -1,7 +1,7 @@
 """The continuation paper on pairs of classes: Tables 1 to 3, Figures 3, 5 and 6.
 
-As in Section 4.1 every pair of classes is a problem of its own: the other classes are removed from
-the labelled and from the unlabelled points, and errors are those on the unlabelled ones.
+As in Section 4.1 each pair of classes is a separate problem: the other classes are removed from the
+labelled and the unlabelled points, and errors are on the unlabelled points.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from lapwing.spaces import LinearSpace, deformed, full_map
 N_SPLITS = 10
 SLOW_SPLITS = 1
 QUICK_PAIRS = 2
-SAME = 1e-3  # objectives this close are of one minimum, relative to their median
+SAME = 1e-3  # relative difference below which objectives are of the same minimum
 FAST = tuple(name for name, method in FITTERS.items() if not method.slow)
 
 
 @dataclass(frozen=True)
 class Family:
-    """A data set whose pairs of classes are the problems.
+    """Data set whose pairs of classes are the problems.
 
     Attributes
     ----------
     name, title : str
     load : function
     sigma : float or None
-        Of the Gaussian kernel; None is the linear one.
+        Width of the Gaussian kernel; None is the linear kernel.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Family:
 
 
 class Variant(NamedTuple):
-    """Parameters of all fits; sigma None is the family's own."""
+    """Parameters of all fits; sigma None is that of the family."""
 
     weights: LossWeights
     sigma: float | None = None
@@ -65,7 +65,7 @@ class Variant(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One fit."""
+    """Result of one fit."""
 
     pair: tuple[int, int]
     split: int
@@ -87,7 +87,7 @@ STANDARD = Variant(LossWeights(paper.C, paper.C))
 
 
 def labeled_sets(data: Data, seed: int) -> Sequence[IndexArray]:
-    """The published splits; where there are none (Coil), ten draws of two points a class."""
+    """Return the published splits or, for Coil, ten draws of two points per class."""
     if data.splits:
         return data.splits
     draws = []
@@ -101,7 +101,7 @@ def labeled_sets(data: Data, seed: int) -> Sequence[IndexArray]:
 
 
 def space_of(X: Any, sigma: float | None, gamma_I: float) -> Any:
-    """Coordinates of the kernel on the points of a pair, deformed by their graph or not."""
+    """Return the kernel space of the points of a pair, deformed by their graph if gamma_I > 0."""
     if sigma is None:
         return LinearSpace(X)
     kernel = make_kernel(X=X, **gaussian(sigma))
@@ -116,7 +116,7 @@ def space_of(X: Any, sigma: float | None, gamma_I: float) -> Any:
 def run_pairs(
     plan: Plan, family: Family, data: Data, variant: Variant, methods: Sequence[str]
 ) -> list[Record]:
-    """All methods on all pairs and splits."""
+    """Run all methods on all pairs and splits."""
     pairs = list(combinations(np.unique(data.y).tolist(), 2))
     if plan.quick:
         pairs = pairs[:: max(1, len(pairs) // QUICK_PAIRS)][:QUICK_PAIRS]
@@ -131,7 +131,7 @@ def run_pairs(
             seen = np.isin(rows, labeled)
             task = Task(space, y, np.flatnonzero(seen), np.flatnonzero(~seen))
             for name in methods:
-                # The only pair of a two-class set is cheap enough for all of its splits.
+                # A two-class set has a single pair, which can be run on all splits.
                 if FITTERS[name].slow and number >= SLOW_SPLITS and len(pairs) > 1:
                     continue
                 found = FITTERS[name].fit(task, variant.weights)
@@ -143,7 +143,7 @@ def run_pairs(
 def told(
     plan: Plan, family: Family, data: Data, variant: Variant, methods: Sequence[str]
 ) -> list[Record]:
-    """`run_pairs`, with a line of progress."""
+    """Call `run_pairs` with a line of progress."""
     parts = [f"C={variant.weights.C:g}", f"C*={variant.weights.C_star:g}"]
     parts += [f"sigma={variant.sigma:g}"] if variant.sigma is not None else []
     parts += [f"gamma_I={variant.gamma_I:g}"] if variant.gamma_I else []
@@ -160,7 +160,7 @@ def mean_error(records: Sequence[Record], method: str) -> float:
 
 
 def errors_by_split(records: Sequence[Record], method: str) -> list[float]:
-    """Mean error over the pairs of classes, one a split."""
+    """Compute the mean error over the pairs of classes for each split."""
     mine = of_method(records, method)
     return [
         float(np.mean([record.error for record in mine if record.split == split]))
@@ -169,7 +169,7 @@ def errors_by_split(records: Sequence[Record], method: str) -> list[float]:
 
 
 def shown(records: Sequence[Record], method: str, known: float | None) -> str:
-    """Mean error with the paper's in brackets; the number of fits where not all were made."""
+    """Format the mean error with the paper's in brackets, and the number of fits if incomplete."""
     mine = of_method(records, method)
     if not mine:
         return "-" if known is None else f"- [{known:g}]"
@@ -181,7 +181,7 @@ def shown(records: Sequence[Record], method: str, known: float | None) -> str:
 def error_row(
     family: Family, variant: Variant, records: Sequence[Record], methods: Sequence[str]
 ) -> list[str]:
-    """Set, parameters, number of problems, and errors."""
+    """Return the row of set, parameters, number of problems, and errors."""
     known = paper.ERRORS.get((family.name, *variant.weights), {})
     count = len({(record.pair, record.split) for record in records})
     cells = [shown(records, name, known.get(name)) for name in methods]
@@ -195,7 +195,7 @@ def error_row(
 
 
 def methods_part(plan: Plan) -> Part:
-    """Table 1, with all methods and both baselines, and Figure 3."""
+    """Run Table 1, with all methods and both baselines, and Figure 3."""
     names = list(FITTERS)
     rows, times, tables, checks, drawings = [], [], [], [], []
     raw = {}
@@ -232,7 +232,7 @@ def methods_part(plan: Plan) -> Part:
 
 
 def differences(records: Sequence[Record]) -> np.ndarray[Any, Any]:
-    """Objective and error of 'gradient' less those of 'continuation', a row a problem."""
+    """Subtract objective and error of 'continuation' from those of 'gradient', by problem."""
     found = {(r.pair, r.split, r.method): r for r in records}
     rows = []
     for r in of_method(records, "continuation"):
@@ -242,7 +242,7 @@ def differences(records: Sequence[Record]) -> np.ndarray[Any, Any]:
 
 
 def agreement(records: Sequence[Record]) -> Table:
-    """Figure 3 in numbers: does the lower objective have the lower error?"""
+    """Return Figure 3 as a table: how often the lower objective has the lower error."""
     objective, error = differences(records).T
     scale = np.median([record.objective for record in of_method(records, "continuation")])
     same = np.abs(objective) <= SAME * scale
@@ -265,7 +265,7 @@ def agreement(records: Sequence[Record]) -> Table:
 
 
 def weights_part(plan: Plan) -> Part:
-    """Tables 2 and 3."""
+    """Run Tables 2 and 3."""
     wanted = {"uspst": [(10.0, 10.0), (100.0, 10.0)], "text": [(1.0, 1.0)]}
     names = ["svc", "continuation", "gradient", "switching"]
     rows, raw = [], {}
@@ -281,7 +281,7 @@ def weights_part(plan: Plan) -> Part:
 
 
 def widths_part(plan: Plan) -> Part:
-    """Figure 5: errors on Uspst against the width of the kernel."""
+    """Run Figure 5: errors on Uspst by width of the kernel."""
     names = ["svc", "continuation", "gradient", "quasi-newton"]
     sigmas = [8.0, 16.0] if plan.quick else [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
     return _sweep(
@@ -295,7 +295,7 @@ def widths_part(plan: Plan) -> Part:
 
 
 def hybrid_part(plan: Plan) -> Part:
-    """Figure 6: errors on Uspst against the strength of the graph."""
+    """Run Figure 6: errors on Uspst by weight of the graph."""
     names = ["svc", "continuation"]
     strengths = [0.0, 10.0] if plan.quick else [0.0, 1.0, 10.0, 100.0, 1e3, 1e4]
     part, means = _sweep(
