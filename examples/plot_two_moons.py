@@ -2,12 +2,12 @@
 Two moons with one label each
 =============================
 
-Two half circles of 200 points, and one label in each. Left: a support vector machine that sees the
-two labels. Right: :class:`lapwing.LapSVC`, which sees all points. Neighbours get similar answers,
-so each label spreads along its moon.
+Two half circles of 200 points, with one label each. Left: a support vector machine that is trained
+on the two labels. Right: :class:`lapwing.LapSVC`, which uses all points. Neighbours get similar
+answers, so each label propagates along its moon.
 
-The points are drawn by the computer. The picture is also in lapwing's README;
-``python examples/plot_two_moons.py docs/two_moons.png`` makes it.
+The points are synthetic. The picture is also in lapwing's README;
+``python examples/plot_two_moons.py docs/two_moons.png`` writes it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def draw(seed: int = 7) -> Figure:
         y[rng.choice(np.flatnonzero(truth == c))] = c
 
     figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.6), layout="constrained")
-    # The defaults find both moons as well. The plain Laplacian, which leaves constants alone, with
-    # a narrower kernel also makes f calm between and beyond the points, which a picture shows.
+    # The defaults separate the moons as well. With an unnormalised Laplacian, which is zero on
+    # constants, and a narrower kernel, f is also smooth between and beyond the points of the plot.
     options = {"gamma": 5.0, "gamma_A": 0.01}
     graph = KNNGraph(n_neighbors=10, power=1, normalized=False)
     models = {
@@ -57,5 +57,5 @@ if __name__ == "__main__":
         figure.savefig(sys.argv[1], dpi=120)
 
 # %%
-# The circle and the square are the labels. The line is where the answer changes, and colours fade
-# where it is not sure.
+# The circle and the square are the labels. The line is the decision boundary, and colours are
+# paler where the answer is uncertain.

@@ -2,14 +2,14 @@
 Embeddings with three labels a class
 ====================================
 
-An embedding turns a text, an image or a sound into a vector, so that things of one kind point into
-similar directions. Take the vectors of your model as ``X``, give them length one, and look at one
-thing: **how many neighbours** each of them is joined with.
+An embedding maps a text, an image or a sound to a vector, so that similar things have similar
+directions. Use the vectors of your model as ``X``, normalise them to length one, and try different
+**numbers of neighbours** in the graph.
 
-No model is downloaded here. The documents are the real documentation of eight parts of SciPy and
-scikit-learn, as they are installed, and their vectors come from latent semantic analysis: the 200
-main directions of their word counts. It is the oldest embedding of texts, and it needs no training
-data but your own. With other versions of the libraries the numbers differ a little.
+No model is downloaded here. The documents are the docstrings of eight modules of the installed
+SciPy and scikit-learn (real data). Their vectors are from latent semantic analysis, that is, the
+200 leading principal directions of their word weights. This embedding needs no other training data.
+With other versions of the libraries the numbers differ a little.
 """
 
 # %%
@@ -38,7 +38,7 @@ MODULES = {part: f"scipy.{part}" for part in PARTS} | {"metrics": "sklearn.metri
 
 
 def documents(module):
-    """The documentation of everything in a module that can be called, without telling names."""
+    """Docstrings of all callables of a module, without the names of the libraries."""
     members = (getattr(module, name) for name in sorted(module.__all__))
     texts = [inspect.getdoc(member) or "" for member in members if callable(member)]
     telling = rf"\b({'|'.join([*MODULES, 'scipy', 'numpy', 'np', 'sklearn'])})\b"
@@ -58,10 +58,10 @@ print(f"{len(X)} documents of {len(heaps)} kinds as vectors of {X.shape[1]} numb
 # %%
 # Five neighbours or fifteen
 # --------------------------
-# The default graph joins every point with five neighbours. Images like that. Documents of one kind
-# are looser, and with five neighbours some small groups hang together with nothing else: no label
-# reaches them. lapwing warns of that (``UnlabeledComponentWarning``) and names the rows. Here the
-# warnings are left out, because the table shows what they mean.
+# The default graph connects every point with five neighbours, which suits images. With five
+# neighbours of each document, some small groups are not connected to the rest, so that no label can
+# propagate to them. lapwing warns of this (``UnlabeledComponentWarning``) and names the rows. Here
+# the warnings are ignored, because the table shows their effect.
 
 warnings.simplefilter("ignore", UnlabeledComponentWarning)
 
@@ -98,9 +98,10 @@ ax.legend()
 plt.show()
 
 # %%
-# Lines are means, and bands go from the best to the worst draw. At three labels a class the draw of
-# the labels still matters much. And the number of neighbours matters as much as two more labels of
-# each class: when the warning of unreached groups comes, try ten or fifteen.
+# Lines are means, and bands extend from the best to the worst draw. With three labels a class the
+# error still depends strongly on which rows are labelled. The number of neighbours matters as much
+# as two more labels of each class: if there is a warning about unconnected groups, try ten or
+# fifteen.
 #
-# Since the vectors have length one, ``KNNGraph(metric='cosine')`` finds the same neighbours. Take
-# it where your vectors have other lengths and you do not want to change them.
+# Because the vectors have length one, ``KNNGraph(metric='cosine')`` finds the same neighbours. Use
+# it if your vectors have different lengths and you do not want to normalise them.

@@ -1,11 +1,11 @@
 """
-Images: how a label travels
-===========================
+Images: how a label propagates
+==============================
 
-1797 images of handwritten digits (:func:`sklearn.datasets.load_digits`, real data), and three
-labels of each digit. :class:`lapwing.LapSVC` joins every image with its nearest neighbours and asks
-that neighbours get similar answers. So a label reaches images that do not look like it at all: it
-goes there in small steps.
+There are 1797 images of handwritten digits (:func:`sklearn.datasets.load_digits`, real data), with
+three labels of each digit. :class:`lapwing.LapSVC` connects every image with its nearest
+neighbours, and neighbours get similar answers. So a label propagates in small steps, even to images
+that look quite different.
 """
 
 # %%
@@ -30,21 +30,21 @@ hidden = y == -1
 
 svm = SVC(C=10).fit(X[~hidden], y[~hidden])
 with warnings.catch_warnings():
-    # A few images hang together with no labelled one. lapwing says so, and we know it now.
+    # A few images are in components of the graph without a label.
     warnings.simplefilter("ignore", UnlabeledComponentWarning)
     model = LapSVC().fit(X, y)
 
 svm_error = np.mean(svm.predict(X)[hidden] != truth[hidden])
 error = np.mean(model.transduction_[hidden] != truth[hidden])
-print(f"an SVM that sees the {np.sum(~hidden)} labels: {svm_error:.1%} wrong")
-print(f"LapSVC, which sees all images:   {error:.1%} wrong")
+print(f"SVM trained on the {np.sum(~hidden)} labels:  {svm_error:.1%} wrong")
+print(f"LapSVC with all images:         {error:.1%} wrong")
 
 # %%
-# The path of one label
-# ---------------------
-# The graph of the fit is ``model.affinity_``. Among the images that the SVM has wrong and LapSVC
-# has right, take the one that is farthest from the labels of its digit, in steps of the graph, and
-# walk there by the shortest path.
+# The paths of some labels
+# ------------------------
+# The graph of the fit is ``model.affinity_``. Among the images that the SVM misclassifies and
+# LapSVC does not, we take those that are farthest in the graph from the labels of their digit, and
+# show the shortest path from a label to them.
 
 steps = model.affinity_.copy()
 steps.data = -np.log(steps.data / steps.data.max() * 0.99)  # strong edges are short
@@ -55,7 +55,7 @@ distance = np.where(gained & np.isfinite(lengths.min(axis=0)), lengths.min(axis=
 
 
 def path_to(target):
-    """Rows on the way from the nearest label of its digit to a row."""
+    """Rows on the path from the nearest label of its digit to a row."""
     start = np.argmin(lengths[:, target])
     path = [target]
     while before[start, path[-1]] >= 0:
@@ -84,7 +84,7 @@ for line, path in zip(axes, paths, strict=True):
 plt.show()
 
 # %%
-# Neighbours are alike, and both ends of a path need not be. That is the whole idea of manifold
-# regularisation: **similar answers for neighbours, not for everything of one kind.** It helps where
-# the images of one digit hang together by small changes, and it fails where one digit turns into
-# another by small changes too: most of the images that are still wrong are such.
+# Neighbours on a path are similar, but its two ends need not be. This is the idea of manifold
+# regularisation: **similar answers for neighbours.** It helps if the images of one digit are
+# connected by small changes. It fails where one digit changes into another by small changes, too,
+# as with most of the images that are still misclassified.

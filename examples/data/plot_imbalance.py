@@ -2,11 +2,11 @@
 Imbalance: the rare class
 =========================
 
-One part in ten is faulty, and you look at five good and five faulty ones. Then your labels say
-"half and half", and the truth says "nine to one". What do methods make of that?
+One part in ten is faulty, and you label five good and five faulty ones. So half of your labels are
+faulty parts, but only a tenth of all parts. How do the methods deal with this?
 
-The data are real images of digits that were thinned: all 1s are "good" parts, and one part in
-ten is an 8, "faulty".
+The data are images of digits (real data): all 1s are "good" parts, and so many 8s are added that
+one part in ten is "faulty".
 """
 
 # %%
@@ -24,7 +24,7 @@ from lapwing import S3VC, LapSVC
 from lapwing.datasets import mask_labels
 from lapwing.exceptions import LapwingWarning
 
-warnings.simplefilter("ignore", LapwingWarning)  # S3VC says that labels and answers disagree
+warnings.simplefilter("ignore", LapwingWarning)  # S3VC warns that its balance is probably wrong
 
 X, digits = load_digits(return_X_y=True)
 good, faulty = np.flatnonzero(digits == 1), np.flatnonzero(digits == 8)[:20]
@@ -34,10 +34,10 @@ shares = {"good": 0.9, "faulty": 0.1}
 print(f"{len(good)} good parts, {len(faulty)} faulty ones")
 
 # %%
-# Shares that are guessed, and shares that are told
-# -------------------------------------------------
-# ``S3VC`` holds the shares of the classes, and takes them from the labels unless you tell it.
-# ``LapSVC`` holds no shares; ``class_prior=`` makes it.
+# Assumed and known class proportions
+# -----------------------------------
+# ``S3VC`` has a constraint on the class proportions, and by default takes them from the labels.
+# ``LapSVC`` has no such constraint unless you set ``class_prior=``.
 
 models = {
     "SVM, labels alone": SVC(C=10),
@@ -74,7 +74,7 @@ ax.legend()
 plt.show()
 
 # %%
-# ``S3VC`` without shares looks for a boundary with half of the parts on each side, and so it must
-# cut through the good ones. ``LapSVC`` lets the five faulty labels reach as far as the five good
-# ones. **If you chose how many of each class to label, your labels know nothing of the shares: tell
-# them.** A count in a small random sample is enough.
+# Without known proportions ``S3VC`` looks for a boundary with half of the parts on each side, so it
+# must cut through the good ones. In ``LapSVC`` the labels of the faulty parts propagate too far.
+# **If you chose how many rows of each class to label, the labels contain no information on the
+# proportions: pass them.** A count in a small random sample is enough.

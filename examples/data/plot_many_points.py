@@ -2,20 +2,21 @@
 70,000 points: an image from a few strokes
 ==========================================
 
-A photograph of 214 x 320 pixels is a set of 68,480 points. Somebody touched it 25 times with a
-brush and said what is there: sky, pavilion, trees or lake. What are all the other pixels?
+A photograph of 214 x 320 pixels is a set of 68,480 points. With 25 strokes of a brush, some pixels
+are labelled as sky, pavilion, trees or lake. What are all the other pixels?
 
-:class:`lapwing.LapERLSClassifier` is made for this size: its time and memory grow with the number
-of points, not with its square. The fit takes some ten seconds.
+:class:`lapwing.LapERLSClassifier` is made for this size: its time and memory are proportional to
+the number of points, and not to its square. The fit takes some ten seconds.
 
-The photograph is real (:func:`sklearn.datasets.load_sample_image`). Nobody knows the class of every
-pixel; the check below is a set of rectangles that leave no doubt.
+The photograph is real (:func:`sklearn.datasets.load_sample_image`). The class of every pixel is not
+known; the check below uses rectangles in which it is obvious.
 """
 
 # %%
 # Pixels as points
 # ----------------
-# A pixel is its colour and its place. Neighbours are pixels of a similar colour that are near.
+# The features of a pixel are its colour and its position. Neighbours are close pixels of similar
+# colour.
 
 from time import perf_counter
 
@@ -75,7 +76,7 @@ axes[0].set_title("25 strokes of the brush", loc="left")
 figure.legend(loc="outside lower center", ncols=4)
 grey = image.mean(axis=-1, keepdims=True) / 255
 axes[1].imshow((0.35 * grey * 255 + 0.65 * colors[answer]).astype(np.uint8))
-axes[1].set_title("what the others are", loc="left")
+axes[1].set_title("predicted classes", loc="left")
 for ax in axes:
     ax.axis("off")
 plt.show()
@@ -83,7 +84,7 @@ plt.show()
 # %%
 # A check
 # -------
-# Rectangles of pixels that were not touched, and are of one class to every eye.
+# In these rectangles of pixels without a label, the class is obvious.
 
 rectangles = {
     "sky": (slice(0, 90), slice(190, 320)),
@@ -97,4 +98,5 @@ for name, place in rectangles.items():
     print(f"{name:9} {right[name]:6.1%} of {answer[place].size} pixels are right")
 
 # %%
-# For a million points and more, and for points that do not fit into memory, see the guide.
+# For a million points and more, and for points that do not fit into memory, see the pages
+# "A million points in memory" and "Larger than memory" of the guide.

@@ -1,18 +1,18 @@
 """
-Regression: how far is it turned?
-=================================
+Regression: the angle of a picture
+==================================
 
-Numbers instead of classes. A camera took 600 pictures of a pavilion that was turned by some angle,
-and for twelve of them somebody wrote the angle down. What are the others?
+Numbers are predicted instead of classes. There are 600 pictures of a pavilion, rotated by different
+angles, and for twelve of them the angle was written down. What are the others?
 
-The pavilion is a real photograph (:func:`sklearn.datasets.load_sample_image`); it is turned by the
-computer, so every angle is known. The light changes from picture to picture too.
+The photograph is real (:func:`sklearn.datasets.load_sample_image`); it is rotated by the program,
+so that every angle is known. The brightness varies, too.
 """
 
 # %%
 # 600 pictures, twelve angles
 # ---------------------------
-# For regressions NaN marks a row without a label.
+# In a regression NaN means "no label".
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +29,7 @@ disc = rows**2 + columns**2 <= 1
 
 
 def picture(angle):
-    """The middle of the photograph, turned and darkened, as a vector."""
+    """The centre of the photograph, rotated and darkened, as a vector."""
     turned = rotate(photograph, angle, reshape=False, order=1, mode="reflect")
     return (turned[7:31, 7:31] * rng.uniform(0.8, 1.0))[disc]
 
@@ -55,8 +55,8 @@ plt.show()
 # %%
 # With and without the unlabelled pictures
 # ----------------------------------------
-# The pictures lie on a narrow band in the space of their pixels: one number moves them along it.
-# The graph sees the band, and f changes evenly along it from label to label.
+# In the space of the pixels the pictures lie on a narrow band, along which the angle changes. The
+# graph follows the band, and the fitted function changes smoothly along it between the labels.
 
 known = ~np.isnan(y)
 models = {
@@ -85,8 +85,8 @@ axes[0].legend()
 plt.show()
 
 # %%
-# A graph of your own is not normalised in regressions, unless you ask for it. The normalised
-# Laplacian, which suits classes, draws values towards zero.
+# In a regression ``KNNGraph`` is not normalised by default. The normalised Laplacian, which suits
+# classification, shrinks values towards zero.
 
 for normalized in ("auto", True):
     model = LapRLSRegressor(graph=KNNGraph(10, normalized=normalized)).fit(X, y)

@@ -2,13 +2,13 @@
 Spectra: which plastic is it?
 =============================
 
-Pieces of plastic from a beach are put into an infrared spectrometer. The spectrum says what they
-are made of. But makers mix chalk into plastic, up to nine parts of ten, and pieces differ in
-thickness and baseline. An expert names three pieces of each plastic.
+The infrared spectra of pieces of plastic from a beach show what they are made of. However, plastics
+may contain up to 90 % of chalk, and the pieces differ in thickness and baseline. An expert has
+named three pieces of each plastic.
 
-The spectra are **made up**: absorption bands lie where the literature has them for polyethylene,
-polypropylene, polystyrene, PET and chalk. Their widths, the noise and the spectrometer, whose scale
-is off by some 6 per cm, are guesses.
+The spectra are **synthetic**: the absorption bands of polyethylene, polypropylene, polystyrene, PET
+and chalk have their positions in the literature. Their widths, the noise and the error of the
+wavenumber scale, some 6 per cm, are guesses.
 """
 
 # %%
@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 from lapwing import LapSVC
 from lapwing.datasets import mask_labels
 
-BANDS = {  # place (per cm) and height
+BANDS = {  # position (per cm) and height
     "PE": {2915: 1.0, 2848: 0.8, 1467: 0.3, 720: 0.2},
     "PP": {2950: 0.8, 2917: 0.9, 2838: 0.5, 1455: 0.5, 1376: 0.5, 973: 0.15},
     "PS": {3026: 0.4, 2920: 0.6, 1601: 0.3, 1493: 0.5, 1452: 0.5, 756: 0.6, 698: 0.9},
@@ -38,7 +38,7 @@ def band(place, width=14.0):
 
 
 def spectrum(plastic):
-    """One piece: its chalk, thickness, baseline, noise and the shift of the scale are drawn."""
+    """One piece, with random chalk, thickness, baseline, noise and shift of the scale."""
     shift = rng.normal(0, 6)
     pure = sum(height * band(place + shift) for place, height in BANDS[plastic].items())
     chalk = band(1420 + shift, 60) + 0.6 * band(875 + shift, 20) + 0.2 * band(712 + shift, 12)
@@ -55,12 +55,13 @@ spectra = np.array([spectrum(plastic) for plastic in truth])
 # %%
 # Derivatives instead of baselines
 # --------------------------------
-# A slow baseline says nothing of the plastic. Spectroscopists take the derivative and divide by its
-# length; so do we. What is left is the plastic, its chalk and the shift of the scale: every class
-# is a bent sheet of two dimensions, and towards much chalk all of them come close to each other.
+# A slowly varying baseline contains no information on the plastic. Therefore spectroscopists use
+# the derivative, normalised to length one; so do we. What remains depends on the plastic, the
+# proportion of chalk and the shift of the scale: every class is a curved surface of two dimensions,
+# and all classes approach each other as the proportion of chalk increases.
 
 X = np.gradient(spectra, axis=1)
-X = (X[:, 1:] + X[:, :-1]) / 2  # a little smoother
+X = (X[:, 1:] + X[:, :-1]) / 2  # smooth a little
 X /= np.linalg.norm(X, axis=1, keepdims=True)
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 5), sharex=True, sharey=True, layout="constrained")
@@ -100,9 +101,10 @@ figure, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
 for row, values in enumerate(errors.values()):
     ax.scatter(values, np.full(10, -row), s=60, alpha=0.6)
 ax.set_yticks([0, -1], list(errors))
-ax.set(xlabel="pieces with a wrong name (%), a dot a draw", xlim=(0, None), ylim=(-1.5, 0.5))
+ax.set(xlabel="error (%), a dot for each draw", xlim=(0, None), ylim=(-1.5, 0.5))
 plt.show()
 
 # %%
-# A piece that is nearly all chalk looks like chalk. The way to its plastic leads over pieces with a
-# little less chalk, and these have no label either: only a method that uses them can go that way.
+# The spectrum of a piece that is nearly all chalk is similar to that of chalk. It is connected to
+# its plastic by pieces with a little less chalk, which have no label either: only a method that
+# uses unlabelled rows can follow this connection.

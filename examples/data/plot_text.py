@@ -2,19 +2,19 @@
 Text with one label a class
 ===========================
 
-Two libraries lie mixed in one heap of some 500 documents. You have read two of them, one of each
-kind. Can the others be sorted?
+Some 500 documents on two topics are mixed. You have read two of them, one of each topic. Can the
+others be classified?
 
-The documents are real: the documentation of :mod:`scipy.signal` (filters and spectra) and of
-:mod:`scipy.special` (Bessel functions and their relatives), as they are installed with SciPy. The
-names of the libraries are taken out, for they would give the answer away. With another version of
-SciPy the numbers differ a little.
+The documents are real: the docstrings of :mod:`scipy.signal` (filters and spectra) and
+:mod:`scipy.special` (Bessel functions and other special functions) of the installed SciPy. The
+names of the modules are removed from the texts, because they would reveal the answer. With another
+version of SciPy the numbers differ a little.
 """
 
 # %%
-# Documents, and words as columns
-# -------------------------------
-# Words that stand in one document only say nothing about the others, so they are left out.
+# Documents as word weights
+# -------------------------
+# Words that occur in only one document are left out.
 
 import inspect
 import re
@@ -31,7 +31,7 @@ from lapwing.datasets import mask_labels
 
 
 def documents(module):
-    """The documentation of everything in a module that can be called."""
+    """Docstrings of all callables of a module."""
     members = (getattr(module, name) for name in sorted(module.__all__))
     texts = [inspect.getdoc(member) or "" for member in members if callable(member)]
     telling = r"\b(scipy|signal|special|numpy|np)\b"
@@ -47,20 +47,20 @@ print(f"{X.shape[0]} documents of {X.shape[1]} words;", *(f"{k}: {len(heaps[k])}
 # %%
 # One label of each
 # -----------------
-# Which two documents you happen to read matters a lot. So the two labels are drawn ten times, and
-# three answers are compared each time:
+# The result depends strongly on which two documents are labelled. So the labels are drawn ten
+# times, and three models are compared each time:
 #
-# - a linear SVM, which sees the two labelled documents only;
-# - ``S3VC('linear')``, which puts the boundary where there are few documents. It takes the shares
-#   of the classes from the labels: half and half;
-# - the same, told how many documents each library has. You may know this from elsewhere, or count
-#   it in a small sample.
+# - a linear SVM, which is trained on the two labelled documents only;
+# - ``S3VC('linear')``, which places the boundary where there are few documents. It takes the class
+#   proportions from the labels: half and half;
+# - the same with the true proportions. You may know these from elsewhere, or count them in a small
+#   random sample.
 
 shares = {name: len(heap) / len(texts) for name, heap in heaps.items()}
 models = {
     "SVM, labels alone": SVC(kernel="linear"),
     "S3VC": S3VC("linear"),
-    "S3VC that knows\nthe shares": S3VC("linear", balance=shares),
+    "S3VC with known\nproportions": S3VC("linear", balance=shares),
 }
 errors = {name: [] for name in models}
 for draw in range(10):
@@ -82,16 +82,16 @@ for row, values in enumerate(errors.values()):
     ax.scatter(values, np.full(10, -row), s=60, alpha=0.6)
     ax.plot(2 * [np.median(values)], [-row - 0.25, -row + 0.25], color="gray", linewidth=2)
 ax.set_yticks(-np.arange(3), list(errors))
-ax.set(xlabel="documents in the wrong heap (%)", xlim=(0, None))
+ax.set(xlabel="error (%)", xlim=(0, None))
 plt.show()
 
 # %%
-# What to take home
-# -----------------
-# The library of a document shows in hundreds of words, and two documents share few of them. The
-# unlabelled documents fill the gaps. And **shares matter**: with equal shares assumed, S3VC must
-# put half of the documents on each side, so a hundred of them are wrong whatever it does. When your
-# classes differ in size, say so by ``balance=``.
+# Conclusions
+# -----------
+# Hundreds of words indicate the topic of a document, but two documents have few of them in common.
+# The unlabelled documents connect them. **Class proportions matter**: if it assumes equal
+# proportions, S3VC must put half of the documents on each side, so about a hundred of them are
+# necessarily wrong. If your classes differ in size, pass their proportions as ``balance=``.
 #
-# One dot of ``S3VC()`` lies far on the right: with one label of each, the two heaps came out
-# swapped. Look at a few answers before you take them over.
+# One dot of ``S3VC`` is far on the right: with one label of each class, the two classes came out
+# swapped. Check some answers before you use them.

@@ -2,17 +2,17 @@
 Your own graph
 ==============
 
-The graph decides who is whose neighbour, and that matters more than any other choice. If you know
-better than the Euclidean distance what is alike, give your own: a sparse matrix with the weights of
-the edges is enough.
+The graph determines which rows are neighbours, and this matters more than any other choice. If you
+know a better measure of similarity than the Euclidean distance, use your own graph: a sparse matrix
+with the weights of the edges is enough.
 
-The images are the real digits of scikit-learn, each moved by up to one pixel, as a
-scanner would. To the Euclidean distance a moved digit is another thing.
+The images are the digits of scikit-learn (real data), each shifted by up to one pixel, as may
+happen in a scanner. The Euclidean distance between an image and its shifted copy is large.
 """
 
 # %%
-# Moved digits
-# ------------
+# Shifted digits
+# --------------
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,7 +30,7 @@ moves = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1)]
 
 
 def moved(image, move):
-    """An image moved by a pixel; what leaves on one side is lost."""
+    """Shift an image by at most a pixel; what leaves the image is lost."""
     wide = np.pad(image, 1)
     return wide[1 - move[0] : 9 - move[0], 1 - move[1] : 9 - move[1]]
 
@@ -39,19 +39,19 @@ images = np.array([moved(image, moves[rng.integers(9)]) for image in images])
 X = images.reshape(len(images), -1)
 
 # %%
-# A distance that knows of moves
-# ------------------------------
-# Move the second image by a pixel in all nine ways, and take the least distance.
+# A distance that allows shifts
+# -----------------------------
+# Shift the second image by at most a pixel, in all nine ways, and take the smallest distance.
 
 distances = np.full((len(X), len(X)), np.inf)
 for move in moves:
     other = np.array([moved(image, move).ravel() for image in images])
     np.minimum(distances, pairwise_distances(X, other), out=distances)
-distances = np.minimum(distances, distances.T)  # neighbours know of each other
+distances = np.minimum(distances, distances.T)  # symmetric
 
 # %%
-# Seven neighbours, and weights that fall with the distance. The matrix must be symmetric; zeros are
-# no edges.
+# Seven neighbours, with weights that decrease with the distance. The matrix must be symmetric; a
+# zero means that there is no edge.
 
 order = np.argsort(distances, axis=1)[:, 1:8]
 rows = np.repeat(np.arange(len(X)), 7)
@@ -67,8 +67,8 @@ affinity = affinity.maximum(affinity.T)
 # Laplacian, which is 2 in ``KNNGraph`` and 1 in a bare matrix.
 
 graphs = {
-    "pixel by pixel": KNNGraph(7),
-    "moves allowed": AffinityGraph(affinity, power=2),
+    "Euclidean": KNNGraph(7),
+    "with shifts": AffinityGraph(affinity, power=2),
 }
 errors = {name: [] for name in graphs}
 for draw in range(5):
@@ -82,7 +82,7 @@ for name, values in errors.items():
 # %%
 # The neighbours of one image
 # ---------------------------
-# In each line the five nearest ones by one of the distances.
+# Each row shows the five nearest neighbours by one of the distances.
 
 plain = pairwise_distances(X)
 agree = [
@@ -100,5 +100,5 @@ for part, name, matrix in zip(figure.subfigures(2), graphs, (plain, distances), 
 plt.show()
 
 # %%
-# For new rows the graph is not needed: ``predict`` uses the kernel, which still compares pixel by
-# pixel. If your distance is all that you have, give a kernel matrix too: ``kernel='precomputed'``.
+# New rows need no graph: ``predict`` uses the kernel, which still compares pixel by pixel. If you
+# have a distance only and no features, pass a kernel matrix, too: ``kernel='precomputed'``.

@@ -2,12 +2,12 @@
 Your own kernel
 ===============
 
-A kernel says how alike two rows are, for new rows too. Histograms, for example, are compared better
-by their chi-squared distance than by the Euclidean one. Any function of two matrices of rows can be
-``kernel=``.
+A kernel measures the similarity of two rows, including new ones. For histograms, for example, the
+chi-squared distance is better than the Euclidean one. Any function of two matrices of rows can be
+passed as ``kernel=``.
 
-The rows are colour histograms of 500 patches of the two real photographs of scikit-learn: a flower
-and a Chinese pavilion. Which photograph is a patch from? Both have green leaves.
+The rows are colour histograms of 500 patches of the two photographs of scikit-learn, a flower
+and a Chinese pavilion (real data). From which photograph is a patch? Both have green leaves.
 """
 
 # %%
@@ -28,7 +28,7 @@ size = 12
 
 
 def histogram(patch):
-    """Shares of eight levels of each colour."""
+    """Relative frequencies of eight levels of each colour."""
     levels = [np.bincount(patch[..., c].ravel() // 32, minlength=8) for c in range(3)]
     return np.concatenate(levels) / patch[..., 0].size
 
@@ -51,9 +51,9 @@ plt.show()
 # %%
 # A function as kernel
 # --------------------
-# It gets two matrices of rows and gives a matrix: one number for each pair. It must be symmetric
-# and positive definite, as the chi-squared kernel is. Here the labels spread by the kernel alone
-# (``gamma_I=0``) and by the graph too.
+# The function gets two matrices of rows and returns a matrix with a number for each pair. It must
+# be symmetric and positive definite, as the chi-squared kernel is. Both kernels are used without
+# the graph (``gamma_I=0``), which is a supervised SVM, and with it.
 
 
 def chi_squared(A, B):
@@ -81,14 +81,15 @@ for place, wrong in enumerate(errors.values()):
     ax.scatter(wrong, np.full(5, -place), s=60, alpha=0.6)
     ax.plot(2 * [np.mean(wrong)], [-place - 0.25, -place + 0.25], color="gray", linewidth=2)
 ax.set_yticks(-np.arange(4), [", ".join(names) for names in errors])
-ax.set(xlabel="wrong (%); a dot a draw, the line is the mean", xlim=(0, None))
+ax.set(xlabel="error (%): a dot for each draw, a line for the mean", xlim=(0, None))
 plt.show()
 
 # %%
-# With the labels alone the kernel does all the work, and the right one pays. With the graph,
-# neighbours do most of it.
+# With the labels alone, everything depends on the kernel, and a suitable one helps. With the graph,
+# most depends on the neighbours.
 #
-# If there are no rows at all, but only pairs (an alignment of sequences, say), compute the matrix
-# yourself and give it as X: ``LapSVC('precomputed', graph=AffinityGraph(affinity))``. A model with
-# a Python function as kernel can be pickled if the function can be imported; it cannot be saved by
-# :func:`lapwing.models.save_model`, for such files hold no code.
+# If you have no features but only similarities of pairs (from alignments of sequences, for
+# example), compute the matrix yourself and pass it as X: ``LapSVC('precomputed',
+# graph=AffinityGraph(affinity))``. A model with a Python function as kernel can be pickled if the
+# function can be imported. It cannot be saved with :func:`lapwing.models.save_model`, because model
+# files contain no code.

@@ -2,20 +2,20 @@
 Your own loss
 =============
 
-A loss says what a wrong label costs. The squared hinge, the default of ``LapSVC``, makes it cost a
-lot; that is right if labels are right. Here some labels are wrong, and a loss of your own forgives
-them: a class of a few lines, which every solver takes.
+A loss is the cost of a misclassified label. With the squared hinge, the default of ``LapSVC``, this
+cost is large, which is right if all labels are right. Here some labels are wrong, and a loss of
+your own limits their influence. It is a class of a few lines, which every solver accepts.
 
-The data are two Gaussian clouds that are drawn by the computer.
+The data are two synthetic Gaussian clouds.
 """
 
 # %%
 # The loss
 # --------
-# The hinge with its corner rounded to a parabola. Beyond the parabola it is a straight line, so one
-# label pulls with a limited force, however wrong it is. Derivatives are compared with the values
-# before each fit; if one is wrong, an error says which. All losses are **half** of what one would
-# print (:mod:`lapwing.losses` says why).
+# The Huber hinge is the hinge with its corner rounded to a parabola. Beyond the parabola it is
+# linear, so the influence of a label is bounded. Before each fit the derivatives are compared with
+# finite differences of the values; if one is wrong, an error says which. All losses are **half** of
+# the printed formula (:mod:`lapwing.losses` explains why).
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ from lapwing.losses import Kind, Loss, SquaredHinge
 
 @dataclass
 class HuberHinge(Loss):
-    """Half the hinge, its corner rounded to a parabola of the given width."""
+    """Half the hinge loss, with its corner rounded to a parabola of the given width."""
 
     width: float = 0.5
     kind = Kind.PIECEWISE_QUADRATIC
@@ -58,9 +58,10 @@ ax.legend()
 plt.show()
 
 # %%
-# Labels of which some are wrong
-# ------------------------------
-# 60 labels of 400 points, and up to twelve of the 60 are turned around. The mean of six draws.
+# Wrong labels
+# ------------
+# Of 400 points 60 have a label, and up to twelve of these 60 labels are flipped. The figures are
+# means of six draws.
 
 losses = {"squared_hinge": "squared_hinge", "HuberHinge(0.5)": HuberHinge(0.5)}
 turned = [0, 3, 6, 9, 12]
@@ -78,7 +79,7 @@ for draw in range(6):
             answer = model.fit(X, told).transduction_
             errors[line, column, draw] = 100 * np.mean(answer != truth)
 
-print("labels turned around " + "".join(f"{count:9}" for count in turned))
+print("flipped labels       " + "".join(f"{count:9}" for count in turned))
 for name, values in zip(losses, errors.mean(axis=-1), strict=True):
     print(f"{name:21}" + "".join(f"{value:7.1f} %" for value in values))
 
@@ -88,12 +89,12 @@ figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for name, values in zip(losses, errors, strict=True):
     (drawn,) = ax.plot(turned, values.mean(axis=-1), marker="o", label=name)
     ax.plot(turned, values, color=drawn.get_color(), alpha=0.2, linewidth=1)
-ax.set(xlabel="of 60 labels so many are turned around", ylabel="wrong (%)", ylim=(0, None))
+ax.set(xlabel="flipped labels, of 60", ylabel="error (%)", ylim=(0, None))
 ax.set_xticks(turned)
 ax.legend()
 plt.show()
 
 # %%
-# With right labels both are alike. With one in five turned around, the own loss halves the errors:
-# points around a wrong label outvote it. ``loss='hinge'`` does about the same; its corner makes it
-# a problem for other solvers, and ``LapSVC`` takes those by itself.
+# If all labels are right, both losses are equally good. If one in five is flipped, the Huber hinge
+# halves the error: the points around a wrong label outweigh it. ``loss='hinge'`` is about as good.
+# Because of its corner it needs another solver, which ``LapSVC`` chooses automatically.

@@ -2,19 +2,19 @@
 Active labelling: which row next?
 =================================
 
-You can label fifty more images. Which? Fifty at random say the same thing many times over. Ask the
-model: ``suggest`` names the rows whose labels would help most, and ``add_labels`` takes them
-without a new graph or kernel.
+You can label fifty more images. Which ones? Many of fifty random images give the same information.
+``suggest`` returns the rows whose labels would help most, and ``add_labels`` updates the model
+without computing graph and kernel again.
 
-The 600 images of digits are real; the person who labels them is the computer, which knows the
+The 600 images of digits are real data. The labels that somebody would assign are taken from the
 truth.
 """
 
 # %%
 # Two ways to spend fifty labels
 # ------------------------------
-# Both begin with the same ten labels, one of each digit, and take five at a time. Three draws of
-# the first ten labels.
+# Both begin with the same ten labels, one of each digit, and add five at a time. There are three
+# draws of the first ten labels.
 
 import warnings
 
@@ -26,14 +26,14 @@ from lapwing import LapSVC
 from lapwing.datasets import mask_labels
 from lapwing.exceptions import LapwingWarning
 
-warnings.simplefilter("ignore", LapwingWarning)  # ten labels: much is said about what may be wrong
+warnings.simplefilter("ignore", LapwingWarning)  # they say that ten labels are few
 
 X, truth = load_digits(return_X_y=True)
 X, truth = X[:600], truth[:600]
 
 
 def wrong(model):
-    """Share of all rows in percent."""
+    """Error on all rows, in percent."""
     return 100 * np.mean(model.transduction_ != truth)
 
 
@@ -74,10 +74,10 @@ ax.legend()
 plt.show()
 
 # %%
-# What it asked first
-# -------------------
-# The five images that the first model wanted to know most: hardly any is a good example of its
-# digit. They lie where two digits meet, and far from each other.
+# The first suggestions
+# ---------------------
+# These are the first five suggested images. Hardly any is a typical example of its digit: they are
+# where two digits meet, and far from each other.
 
 figure, axes = plt.subplots(1, 5, figsize=(7, 1.7), layout="constrained")
 for ax, row in zip(axes, first, strict=True):
@@ -87,4 +87,4 @@ for ax, row in zip(axes, first, strict=True):
 plt.show()
 
 # %%
-# To label with your own eyes: ``lapwing.label(X)`` opens a page that does all this.
+# ``lapwing.label(X)`` opens a page on which you can label rows in this way yourself.

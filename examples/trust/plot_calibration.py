@@ -2,12 +2,13 @@
 How sure is it? Probabilities from few labels
 =============================================
 
-Of the answers with a probability of 90 %, are nine in ten right? With three labels a class nobody
-can check that on held-out labels. :class:`lapwing.LapSVC` leaves each label out in turn and learns
-one number from it: how sharp its probabilities may be. The fewer labels there are, the more careful
-it is.
+Of the answers with a probability of 90 %, are nine in ten right? With three labels a class there
+are too few labels to hold some out for a check. :class:`lapwing.LapSVC` leaves out each label in
+turn and estimates one number, the sharpness of its probabilities. The fewer labels there are, the
+more cautious it is.
 
-The data are the 1797 real images of digits of scikit-learn, of which 900 are kept for the check.
+The data are the 1797 images of digits of scikit-learn (real data), of which 900 are held out for
+the check.
 """
 
 # %%
@@ -27,7 +28,7 @@ from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.model_selection import sure_rows
 from lapwing.plotting import CalibrationDisplay
 
-# A few images that no label reaches are part of the question.
+# A few images are in components of the graph without a label.
 warnings.simplefilter("ignore", UnlabeledComponentWarning)
 
 X, truth = load_digits(return_X_y=True)
@@ -39,8 +40,8 @@ models = {n: LapSVC().fit(X, mask_labels(truth, n, random_state=0)) for n in (3,
 # %%
 # New images, in five bins of their probability
 # ---------------------------------------------
-# Dots on the dashed line keep what they promise. Above it more answers are right than promised: the
-# model is too careful. ``ECE`` is the mean distance from the line.
+# Dots on the dashed line are calibrated. Above it more answers are right than predicted: the model
+# is too cautious. ``ECE`` is the mean distance from the line.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
 promised, kept = {}, {}
@@ -50,17 +51,18 @@ for ax, (n, model) in zip(axes, models.items(), strict=True):
     )
     promised[n] = model.predict_proba(X_new).max(axis=1).mean()
     kept[n] = np.mean(model.predict(X_new) == truth_new)
-    print(f"{n:2} labels: promises {promised[n]:.1%} right answers, and {kept[n]:.1%} are right")
+    print(f"{n:2} labels: predicts {promised[n]:.1%} right answers, and {kept[n]:.1%} are right")
 plt.show()
 
 # %%
-# Digits are easier than the data that the usual sharpness was fitted to, and thirty labels are too
-# few to find that out. A hundred labels are enough to come close.
+# Digits are easier than the data to which the default sharpness was fitted, and thirty labels are
+# too few to show this. With a hundred labels the probabilities are nearly calibrated.
 #
-# Which answers can be taken over?
-# --------------------------------
-# :func:`lapwing.model_selection.sure_rows` names the rows of which at least the asked share should
-# be right. The more you ask for, the fewer rows are sure; more labels make more rows sure.
+# Which answers need no check?
+# ----------------------------
+# :func:`lapwing.model_selection.sure_rows` selects rows of which at least the requested proportion
+# should be right. The higher the requested precision, the fewer rows are sure; with more labels,
+# more rows are sure.
 
 sure_shares, right_shares = {}, {}
 for n, model in models.items():
@@ -71,6 +73,6 @@ for n, model in models.items():
         sure_shares[n, precision] = sure.sum() / hidden.sum()
         right_shares[n, precision] = right[sure].mean()
         print(
-            f"{n:2} labels, asked for {precision:.0%}: {sure_shares[n, precision]:4.0%} of the "
+            f"{n:2} labels, precision {precision:.0%}: {sure_shares[n, precision]:4.0%} of the "
             f"rows are sure, and {right_shares[n, precision]:.1%} of those are right"
         )

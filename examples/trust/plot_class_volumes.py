@@ -2,11 +2,11 @@
 Class volumes: one label a class
 ================================
 
-With one label a class, labels spread over a graph until they meet. Where they meet is chance: some
-classes get too much and others too little. If you know how large the classes are, say so.
-:class:`lapwing.BalancedGraphClassifier` holds the sizes, and cuts few edges.
+With one label a class, labels propagate over a graph until they meet. Where they meet depends on
+chance: some classes get too many rows and others too few. If you know how large the classes are,
+pass their sizes. :class:`lapwing.BalancedGraphClassifier` enforces them, and cuts few edges.
 
-The data are the 1797 real images of digits, in which every digit has nearly the same share.
+The data are the 1797 images of digits (real data), in which all digits are about equally frequent.
 """
 
 # %%
@@ -23,10 +23,10 @@ from lapwing import BalancedGraphClassifier, Landmarks, LapSVC
 from lapwing.datasets import mask_labels
 from lapwing.exceptions import LapwingWarning
 
-warnings.simplefilter("ignore", LapwingWarning)  # one label a class: they say that this is little
+warnings.simplefilter("ignore", LapwingWarning)  # they say that one label a class is little
 
 X, truth = load_digits(return_X_y=True)
-# The function for new images is no part of this question: a small one saves time.
+# The function for new images is not used here: a small one saves time.
 small = Landmarks(200, random_state=0)
 models = {
     "LapSVC": LapSVC(),
@@ -49,7 +49,7 @@ for name, values in errors.items():
 # %%
 # How many images each digit got
 # ------------------------------
-# In the first draw. The line is the truth.
+# For the first draw. The line shows the true numbers.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True, layout="constrained")
 for k, (ax, (name, counts)) in enumerate(zip(axes, sizes.items(), strict=True)):
@@ -62,8 +62,8 @@ figure.supxlabel("digit")
 plt.show()
 
 # %%
-# Sizes need not be equal: ``class_prior`` takes a share for each class. A wrong prior is met as
-# well, so give it only if you know. ``edge_cut_`` says whether the graph knows the classes at all:
-# 0 is no cut edge, 1 is chance.
+# The sizes need not be equal: ``class_prior`` takes a proportion for each class. A wrong prior is
+# enforced as well, so pass it only if you know it. ``edge_cut_`` shows whether the graph is related
+# to the classes at all: 0 means that no edge is cut, 1 that as many are cut as by random classes.
 
 print(f"edge_cut_ = {models['volumes known'].edge_cut_:.3f}")

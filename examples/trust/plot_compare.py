@@ -1,13 +1,13 @@
 """
-Which method? Ask your labels
-=============================
+Which method? Compare them
+==========================
 
-Are your classes **clusters** with gaps between them, or **sheets** along which neighbours are
-alike, however bent? Or neither? The right method for one is wrong for the other, and three labels a
-class do not show which it is. :func:`lapwing.model_selection.compare` tries the families, leaves
-labels out, draws new ones from the answers, and says what it saw and how sure it is.
+Are your classes **clusters** with gaps between them, or curved **sheets** of connected neighbours?
+Or neither? The right method for one case is wrong for the other, and three labels a class do not
+show which case it is. :func:`lapwing.model_selection.compare` tries the families of methods. It
+leaves out labels, draws new ones from the answers, and estimates the error of each method.
 
-The three sets are drawn by the computer, so that the truth is known.
+The three data sets are synthetic, so that the truth is known.
 """
 
 # %%
@@ -15,7 +15,7 @@ The three sets are drawn by the computer, so that the truth is known.
 # -----------------------------
 # - *clusters*: two Gaussian clouds in 50 dimensions that overlap a little;
 # - *sheets*: two moons;
-# - *neither*: one cloud cut in the middle. Nothing in the points says where.
+# - *neither*: one cloud cut in the middle, where the points show no boundary.
 
 import warnings
 
@@ -45,8 +45,8 @@ for name, (X, y, _) in problems.items():
 # %%
 # Estimated and true errors
 # -------------------------
-# The estimate of the method that was chosen, with its interval, beside the truth. With ten labels
-# the intervals are wide, and that is honest: more cannot be known from ten labels.
+# The estimate for the chosen method, with its interval, and the true error. The intervals are wide,
+# because more cannot be known from ten labels.
 
 figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
 for place, (name, (X, y, truth)) in enumerate(problems.items()):
@@ -73,9 +73,10 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# Of the cloud S3VC missed two labels of ten, as the labels alone did: the verdict says that the
-# difference is within chance. **Read the interval and not the name**: it reaches beyond 50 %. The
-# two others have a verdict as careful, though their answers are right: ten labels are few.
+# On the cloud, S3VC misclassified two of ten left-out labels, as many as the labels alone: the
+# verdict says that the difference is within chance. **Look at the interval, not at the name**: it
+# extends beyond 50 %. The verdicts on the two other sets are as cautious, although their answers
+# are right, because ten labels are few.
 #
-# :class:`lapwing.FewLabelClassifier` does both steps in one ``fit``: it compares, and fits what was
-# chosen to all rows.
+# :class:`lapwing.FewLabelClassifier` does both steps in one ``fit``: it compares the methods, and
+# fits the chosen one to all rows.

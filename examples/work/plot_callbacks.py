@@ -2,20 +2,20 @@
 Callbacks and progress
 ======================
 
-A long fit should say how far it is, and stop when it is good enough. lapwing tells its stages and
-iterations to scikit-learn's callbacks: :class:`sklearn.callback.ProgressBar` draws bars, and a
-callback of your own sees a fitted estimator at every iteration.
+A long fit should report its progress, and stop when it is good enough. lapwing reports its stages
+and iterations to scikit-learn's callbacks: :class:`sklearn.callback.ProgressBar` draws bars, and a
+callback of your own gets a fitted estimator at every iteration.
 
-The data are the 1797 real images of digits of scikit-learn.
+The data are the 1797 images of digits of scikit-learn (real data).
 """
 
 # %%
-# A callback that watches
-# -----------------------
-# It has four methods. ``on_fit_task_end`` is called after each stage and each iteration;
-# ``fitted_estimator`` predicts as if the fit had ended here. If it returns True, the fit stops.
-# Here it asks for all answers, and stops when fewer than two in a thousand have changed in ten
-# iterations.
+# A callback that stops the fit
+# -----------------------------
+# A callback has four methods. ``on_fit_task_end`` is called after each stage and each iteration;
+# its ``fitted_estimator`` predicts as if the fit had ended there. If it returns True, the fit
+# stops. This callback predicts all rows every ten iterations, and stops when fewer than two in a
+# thousand answers have changed since.
 
 import warnings
 
@@ -31,7 +31,7 @@ warnings.simplefilter("ignore", UnlabeledComponentWarning)
 
 
 class StopWhenSettled:
-    """Stop when hardly any answer changes any more."""
+    """Stop when hardly any answer still changes."""
 
     def __init__(self, X, every=10, share=0.002):
         self.X, self.every, self.share = X, every, share
@@ -73,14 +73,14 @@ same = np.mean(stopped.transduction_ == whole.transduction_)
 print(f"same answers: {same:.1%}")
 
 # %%
-# What was left out
-# -----------------
-# The objective still falls, but the answers do not change any more.
+# The remaining iterations
+# ------------------------
+# The objective still decreases, but the answers hardly change.
 
 errors = [100 * np.mean(answer != truth) for answer in callback.answers]
 final = 100 * np.mean(whole.transduction_ != truth)
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-objective = whole.history_["objective"]  # a column a digit; NaN when it had converged
+objective = whole.history_["objective"]  # a column for each digit; NaN after convergence
 axes[0].plot(np.arange(1, len(objective) + 1), objective, color="C0", alpha=0.5, linewidth=1)
 axes[0].axvline(stopped.n_iter_, color="C1", linestyle="--", label="stopped here")
 axes[0].set(xlabel="iteration", ylabel="objective of each digit", ylim=(0, 0.5), xlim=(0, 300))
@@ -93,13 +93,13 @@ axes[1].legend()
 plt.show()
 
 # %%
-# A bar
-# -----
-# In a terminal or a notebook, this draws one bar for the fit and one for each stage. It needs the
+# A progress bar
+# --------------
+# In a terminal or a notebook, this draws a bar for the fit and one for each stage. It needs the
 # package rich::
 #
 #     from sklearn.callback import ProgressBar
 #
 #     LapSVC(solver="pcg").set_callbacks(ProgressBar()).fit(X, y)
 #
-# ``LapSVC(stopping='stability')`` stops by itself, by a rule like the one above.
+# ``LapSVC(stopping='stability')`` has a stopping rule similar to the one above.

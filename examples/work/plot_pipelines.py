@@ -2,17 +2,17 @@
 Pipelines and searches
 ======================
 
-A real table: 178 wines, 13 chemical figures of very different size
-(:func:`sklearn.datasets.load_wine`). The cultivar is known of five wines of each. lapwing's
-estimators go into scikit-learn's pipelines and searches; two things are different, and both are
-about rows without a label.
+The data are 178 wines with 13 chemical measurements of very different scale
+(:func:`sklearn.datasets.load_wine`, real data). The cultivar is known for five wines of each kind.
+lapwing's estimators can be used in scikit-learn's pipelines and searches. Two things are different,
+because some rows have no label.
 """
 
 # %%
 # First: preprocessing sees all rows
 # ----------------------------------
-# ``y`` holds -1 where there is no label, and all rows go into ``fit``. So the scaler learns from
-# all rows too. That is right, for it asks for no labels.
+# ``y`` is -1 where there is no label, and all rows are passed to ``fit``. So the scaler uses all
+# rows, too. This is right, because it needs no labels.
 
 import warnings
 
@@ -28,7 +28,7 @@ from lapwing.datasets import mask_labels
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.model_selection import LabeledStratifiedKFold
 
-# With few neighbours some wines hang together with no labelled one. The search judges that.
+# With few neighbours some components of the graph have no label. The search takes care of this.
 warnings.simplefilter("ignore", UnlabeledComponentWarning)
 
 X, truth = load_wine(return_X_y=True)
@@ -39,18 +39,18 @@ pipeline = make_pipeline(StandardScaler(), LapSVC(graph=KNNGraph(5)))
 raw = LapSVC(graph=KNNGraph(5)).fit(X, y)
 scaled = pipeline.fit(X, y)
 errors = {
-    "figures as they are": np.mean(raw.predict(X)[hidden] != truth[hidden]),
-    "figures standardised": np.mean(scaled.predict(X)[hidden] != truth[hidden]),
+    "unscaled features": np.mean(raw.predict(X)[hidden] != truth[hidden]),
+    "standardised features": np.mean(scaled.predict(X)[hidden] != truth[hidden]),
 }
 for name, error in errors.items():
     print(f"{name:21} wrong: {error:.1%}")
 
 # %%
-# Second: hold out labels, and nothing else
-# -----------------------------------------
-# A fold of scikit-learn's takes rows without a label to the test side, and they would all count as
-# wrong. :class:`lapwing.model_selection.LabeledStratifiedKFold` holds out labelled rows only, and
-# leaves all others in the training side. Parameters of the graph have a name as any other:
+# Second: hold out labels only
+# ----------------------------
+# scikit-learn's splitters put rows without a label into test sets, where they would all count as
+# errors. :class:`lapwing.model_selection.LabeledStratifiedKFold` holds out labelled rows only, and
+# keeps all others in the training sets. The parameters of the graph can be searched as well:
 # ``lapsvc__graph__n_neighbors``.
 
 grid = {
@@ -63,12 +63,12 @@ print(f"right on held-out labels: {search.best_score_:.1%}")
 print(f"right on rows without a label: {np.mean(search.predict(X)[hidden] == truth[hidden]):.1%}")
 
 # %%
-# What fifteen labels can say
-# ---------------------------
-# On the left what the search sees, on the right the truth. Many settings look alike to fifteen
-# labels: take the search as a guard against bad settings, and not as a guide to the very best.
+# How much fifteen labels show
+# ----------------------------
+# On the left the scores of the search, on the right the true ones. With fifteen labels many
+# settings have the same score: the search avoids bad settings, but cannot find the very best one.
 
-seen = search.cv_results_["mean_test_score"].reshape(4, 4)  # a row a gamma_I, a column a graph
+seen = search.cv_results_["mean_test_score"].reshape(4, 4)  # a row per gamma_I, a column per graph
 real = np.array(
     [
         np.mean(pipeline.set_params(**setting).fit(X, y).predict(X)[hidden] == truth[hidden])

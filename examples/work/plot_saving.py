@@ -1,12 +1,13 @@
 """
-Saving, and answers without Python
-==================================
+Saved models, and predictions without Python
+============================================
 
-A model file of lapwing holds numbers and names, and no code: reading a stranger's file runs
-nothing. And a model can become an ONNX graph, which answers in a phone, a browser or a database,
-without Python and without lapwing.
+A model file of lapwing contains numbers and names, but no code, so that loading an untrusted file
+executes nothing. A model can also be exported to ONNX, which runs on a phone, in a browser or in a
+database, without Python and without lapwing.
 
-The data are the real wines of scikit-learn: 178 rows, 13 figures, five labels of each cultivar.
+The data are the wines of scikit-learn (real data): 178 rows, 13 features, five labels of each
+cultivar.
 """
 
 # %%
@@ -38,8 +39,8 @@ model = make_pipeline(StandardScaler(), LapSVC(graph=KNNGraph(10))).fit(X, y)
 # %%
 # To a file and back
 # ------------------
-# ``save_model`` writes the whole pipeline; ``load_model`` gives it back with what is known of it.
-# The scores are the same to the last digit.
+# ``save_model`` writes the whole pipeline; ``load_model`` returns it with its description. The
+# scores are the same to the last digit.
 
 folder = Path(tempfile.mkdtemp())
 save_model(model, folder / "wine.lapwing")
@@ -53,8 +54,8 @@ print(f"largest difference of a score: {difference}")
 # %%
 # To ONNX
 # -------
-# The runtime gets the raw figures: the scaler is in the graph too. It takes the type of number that
-# the fit had.
+# The input of the ONNX model are the unscaled features, because the scaler is exported, too. They
+# have the floating-point type of the fit.
 
 save_onnx(model, folder / "wine.onnx")
 session = onnxruntime.InferenceSession(folder / "wine.onnx")
@@ -65,9 +66,9 @@ print(f"wine.onnx: {(folder / 'wine.onnx').stat().st_size / 1000:.0f} kB")
 print(f"same answers: {agree:.0%}, largest difference of a score: {onnx_difference:.0e}")
 
 # %%
-# Both at once
-# ------------
-# The scores of 18 wines that the fit did not know. A dot is lapwing, a ring is the ONNX graph.
+# Comparison
+# ----------
+# The scores of 18 wines that were not in the fit. A dot is lapwing, a ring is the ONNX model.
 
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
 for k, name in enumerate(model.classes_):
