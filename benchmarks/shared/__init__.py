@@ -1,1 +1,1 @@
-"""What several benchmarks share."""
+"""Shared code of the benchmarks."""

@@ -1,13 +1,13 @@
-"""The archives that the benchmarks read: where they are, what they hold, and checks of it.
+"""Archives of the benchmarks: location, contents, and checks.
 
-An archive is what ``numpy.savez_compressed`` writes, of plain arrays without pickles:
+An archive is a file of ``numpy.savez_compressed`` with plain arrays, without pickles:
 
 =========================================== =====================================================
-``X``                                       points, one a row; times ``x_scale`` where that exists
-``X_data, X_indices, X_indptr, X_shape``    the parts of a CSR matrix, in the place of ``X``
+``X``                                       points, one per row; times ``x_scale`` if present
+``X_data, X_indices, X_indptr, X_shape``    the parts of a CSR matrix, instead of ``X``
 ``y``                                       labels
 ``idxLabs``, ``idxLabs10``, ``idxLabs100``  published splits: 0-based rows of the labelled points,
-                                            one split a row; all other points are unlabelled
+                                            one split per row; other points are unlabelled
 ``n_train`` or ``is_test``                  the official parts: the number of training points,
                                             which come first, or a mask of the test points
 ``idx``, ``offsets``                        label sets: set k is ``idx[offsets[k]:offsets[k + 1]]``
@@ -33,11 +33,11 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class DataError(Exception):
-    """The data cannot be used as they are; the text says why and what to do."""
+    """The data cannot be used, for the reason in the message."""
 
 
 class MissingArchiveError(DataError):
-    """An archive is not at hand."""
+    """An archive is missing."""
 
     def __init__(self, archive: Archive, folder: Path | None) -> None:
         self.archive = archive
@@ -51,7 +51,7 @@ class MissingArchiveError(DataError):
 
 @dataclass(frozen=True)
 class CheckedSet:
-    """A set in the compact types of its archive, checked against what is known of it.
+    """Checked set, in the compact types of its archive.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class CheckedSet:
 
 
 def data_folder() -> Path | None:
-    """The folder that the variable names; None if it is not set."""
+    """Return the folder given by the environment variable, or None."""
     value = os.environ.get(HOME_VARIABLE)
     if not value:
         return None
@@ -89,7 +89,7 @@ def data_folder() -> Path | None:
 
 
 def find_archive(archive: Archive) -> Path:
-    """Where an archive is."""
+    """Return the path of an archive."""
     folder = data_folder()
     if folder is None or not (folder / archive.file).exists():
         raise MissingArchiveError(archive, folder)
@@ -97,14 +97,14 @@ def find_archive(archive: Archive) -> Path:
 
 
 def read_set(name: str) -> CheckedSet:
-    """A data set of `benchmarks.shared.catalogue.RECORDS`."""
+    """Read a data set of `benchmarks.shared.catalogue.RECORDS`."""
     record = RECORDS[name]
     path = find_archive(record.archive)
     return check_set(read_arrays(path, record.keys, ("x_scale",)), record, str(path))
 
 
 def read_label_sets(y: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
-    """The published sets of labelled MNIST points with `count` labels a class.
+    """Read the published sets of labelled MNIST points with `count` labels per class.
 
     Parameters
     ----------
@@ -132,17 +132,17 @@ def read_label_sets(y: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]
 def read_arrays(
     path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> dict[str, NDArray[Any]]:
-    """The named arrays of an archive; `optional` ones only if they are there."""
+    """Read the named arrays of an archive, `optional` ones if they are present."""
     try:
-        # Opened here, for NumPy leaves a file open in which it finds a zip cut short.
+        # Opened here, as NumPy does not close a file with a truncated zip archive.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             present = archive.files
             arrays = {key: archive[key] for key in (*needed, *optional) if key in present}
         for key, array in arrays.items():
-            if not isinstance(array, np.ndarray):  # the bytes of a member without NumPy's header
+            if not isinstance(array, np.ndarray):  # bytes of a member without NumPy's header
                 raise ValueError(f"{key} is no array")
-    # Damage shows in many ways: those of zip, zlib, struct and NumPy, and of a bare array, which
-    # is no context.
+    # Damaged files raise errors of zip, zlib, struct and NumPy, and a bare array is not a context
+    # manager.
     except Exception as error:
         raise DataError(
             f"{path} cannot be read as an archive of plain arrays ({error}). It may be damaged or "
@@ -158,14 +158,13 @@ def read_arrays(
 
 
 def check_set(arrays: Arrays, record: SetRecord, source: str) -> CheckedSet:
-    """Check arrays against what is known of the set, and code the labels."""
+    """Check arrays against the record of the set, and code the labels."""
     try:
         X = _points(arrays, record)
         y = _codes(arrays["y"], record, X.shape[0])
         splits = {count: _splits(arrays[key], key, count, len(y)) for count, key in record.splits}
         is_test = _test_part(arrays, record, len(y))
-        # The scale means its decimal: a float32 0.001 taken at face value makes 1000 thousandths
-        # 1.00000005.
+        # Via its decimal form: with the value of a float32 0.001, 1000 thousandths are 1.00000005.
         scale = float(str(arrays["x_scale"])) if "x_scale" in arrays else 1.0
         _check_values(X, scale, record)
     except (ValueError, TypeError, IndexError) as error:
@@ -174,7 +173,7 @@ def check_set(arrays: Arrays, record: SetRecord, source: str) -> CheckedSet:
 
 
 def check_label_sets(arrays: Arrays, source: str, n: int = 70_000) -> list[NDArray[np.int64]]:
-    """The label sets, each a set of distinct points, as many as make equal numbers a class."""
+    """Return the label sets, checked to have distinct points and equal numbers per class."""
     try:
         rows, offsets = arrays["idx"].astype(np.int64), arrays["offsets"].astype(np.int64)
         if rows.ndim != 1 or offsets[0] != 0 or offsets[-1] != rows.size:
@@ -253,7 +252,7 @@ def _test_part(arrays: Arrays, record: SetRecord, n: int) -> NDArray[np.bool_] |
 def _check_values(X: Any, scale: float, record: SetRecord) -> None:
     values = X.data if sp.issparse(X) else X
     low, high = values.min() * scale, values.max() * scale
-    # The extremes carry NaN along, so they tell of every value.
+    # Minimum and maximum propagate NaN, so that all values are checked.
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError("X holds values that are not finite.")
     if record.value_range is not None:

@@ -1,8 +1,8 @@
-"""The papers' data sets: what is known of each, and which public files it is made from.
+"""Data sets of the papers: their properties, and the public files with their contents.
 
-`python -m benchmarks convert` turns the public files into the archives that the benchmarks read.
-File names are as published; upper and lower case, and an ending ``.gz`` or ``.bz2``, make no
-difference. What is known of a set is checked when an archive is written and when it is read.
+`python -m benchmarks convert` converts the public files to archives. File names are as published;
+case and the endings ``.gz`` and ``.bz2`` are ignored. The properties of a set are checked when an
+archive is written and when it is read.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Download:
-    """Public files that an archive can be made from.
+    """Public files from which an archive can be created.
 
     Attributes
     ----------
     files : tuple of str
-        Names, with the folder where that matters; a name with ``*`` stands for all such files.
+        Names, with a folder if needed; a name with ``*`` is a pattern.
     page : str
-        Where they are published.
+        Page with the files.
     format : str
-        What `benchmarks.convert.builders` reads them with.
+        Name of the builder in `benchmarks.convert.builders`.
     """
 
     files: tuple[str, ...]
@@ -33,20 +33,20 @@ class Download:
 
 @dataclass(frozen=True)
 class Archive:
-    """An archive, and where its contents come from.
+    """Archive and its sources.
 
     Attributes
     ----------
     file : str
-        Its name in the data folder.
+        Name of the file in the data folder.
     title : str
-        What it holds, in a line.
+        Description in one line.
     reference : str
-        The publication that describes it.
+        Publication that describes it.
     downloads : tuple of Download
-        What it can be made from; any one of them will do.
+        Alternative sources.
     terms : str
-        Terms of use, where there are any.
+        Terms of use, if there are any.
     """
 
     file: str
@@ -58,28 +58,27 @@ class Archive:
 
 @dataclass(frozen=True)
 class SetRecord:
-    """What is known of a data set.
+    """Properties of a data set.
 
     Attributes
     ----------
     name : str
     archive : Archive
     n_samples : tuple of int
-        Numbers of points that copies of the set have.
+        Numbers of points of known copies of the set.
     n_features : int
     labels : tuple of int
-        Labels in the archive, sorted; a class's code is its place here.
+        Labels in the archive, sorted; the code of a class is its index.
     value_range : tuple of float or None
-        Bounds of all values, where the set has fixed ones.
+        Bounds of all values, if they are fixed.
     sparse : bool
-        Whether the archive holds the parts of a CSR matrix.
+        Whether the archive has the parts of a CSR matrix.
     splits : tuple of (int, str)
-        Number of labelled points and key in the archive of every kind of published split.
+        Number of labelled points and key in the archive of each kind of published split.
     test_key : str or None
-        The archive's array that tells the official test part: ``'n_train'`` or ``'is_test'``.
+        Array of the archive that defines the official test part: ``'n_train'`` or ``'is_test'``.
     dtype : {'float64', 'float32'}
-        Type of the data. The large sets have float32, which holds their grey values exactly at
-        half the memory.
+        Type of the data. Large sets have float32, which represents their grey values exactly.
     """
 
     name: str
@@ -95,7 +94,7 @@ class SetRecord:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Arrays that the archive must hold."""
+        """Arrays that the archive must have."""
         points = ("X_data", "X_indices", "X_indptr", "X_shape") if self.sparse else ("X",)
         splits = tuple(key for _, key in self.splits)
         return (*points, "y", *splits, *([self.test_key] if self.test_key else []))
@@ -121,8 +120,8 @@ def _book(
     labels: tuple[int, int] = (-1, 1),
     sparse: bool = False,
 ) -> SetRecord:
-    """A set of the benchmark of the book; all have one format."""
-    # "digit1" is the set called 1 there, in ssl1_digit1.npz.
+    """Return the record of a set of the book, all of which have the same format."""
+    # "digit1" is set 1 of the book, in ssl1_digit1.npz.
     files = (
         f"SSL,set={number},data.mat",
         f"SSL,set={number},splits,labeled=10.mat",
@@ -277,7 +276,7 @@ _RECORDS = (
             terms='Cite "CBCL Face Database #1, MIT Center For Biological and Computation '
             'Learning".',
         ),
-        # A copy in circulation has one test non-face fewer than the papers.
+        # A public copy has one test non-face fewer than the papers.
         n_samples=(31022, 31021),
         n_features=361,
         labels=(-1, 1),
@@ -289,7 +288,7 @@ _RECORDS = (
     _book(2, "usps", "USPS: digits 2 and 5 against the others"),
     _book(3, "coil2", "COIL2: views of six objects, in two groups", labels=(0, 1)),
     _book(5, "g241c", "g241c: two Gaussian classes"),
-    # The book calls it g241d; where the sets are published it is g241n.
+    # g241d in the book is published as g241n.
     _book(7, "g241n", "g241n (g241d in the book): four Gaussians, misleading"),
     _book(9, "text", "Text: newsgroups on computers", sparse=True),
 )

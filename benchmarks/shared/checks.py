@@ -1,4 +1,4 @@
-"""Expectations of a benchmark, and whether a run met them."""
+"""Expectations of a benchmark, and whether a run meets them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ TOO_FEW = "too few splits"
 
 @dataclass(frozen=True)
 class Check:
-    """One expectation.
+    """Check of one expectation.
 
     Attributes
     ----------
     what, measured, limit : str
-        For the table.
+        Cells of the table.
     passed : bool or None
-        None where there were too few splits to tell.
+        None if there were too few splits to decide.
     paper : str
-        The paper's own figure, where it has one.
+        Result of the paper, if there is one.
     note : str
-        Why it was missed, or how to read it.
+        Reason why it was missed, or explanation.
     """
 
     what: str
@@ -38,28 +38,28 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """Return the result in words."""
         if self.passed is None:
             return TOO_FEW
         return "pass" if self.passed else "MISS"
 
 
 def judged(values: Sequence[float], limit: float, full: int, digits: int = 2) -> bool | None:
-    """Whether the mean over a protocol's splits is at most a limit, from the splits that ran.
+    """Return whether the mean over a protocol's splits is at most a limit, given some splits.
 
-    With all of them their mean decides, as it is printed. With fewer, the mean over all has a
-    confidence interval of 95 % (Student's, its width corrected for the share of splits that ran),
-    which must not hold the limit: two splits miss an expectation only where it is far away.
+    With all splits the printed mean is compared. With fewer, the mean over all splits has a 95 %
+    confidence interval (Student's, with a correction for the fraction of splits), which must not
+    contain the limit: two splits miss an expectation only if it is far away.
 
     Parameters
     ----------
     values : sequence of float
-        One a split.
+        Value of each split.
     limit : float
     full : int
         Number of splits of the protocol.
     digits : int
-        Of the printed mean.
+        Decimals of the printed mean.
 
     Returns
     -------
@@ -80,9 +80,9 @@ def judged(values: Sequence[float], limit: float, full: int, digits: int = 2) ->
 
 
 def limits_table(checks: Sequence[Check], notes: Mapping[str, str]) -> Table:
-    """Measured against expected; notes of missed expectations are printed below the table.
+    """Return the table of expectations, with notes on missed ones below the table.
 
-    Where there were too few splits to tell, the table says that instead of a miss.
+    If there were too few splits to decide, the table says so.
     """
     rows = [[c.what, c.measured, c.paper, c.limit, c.verdict, c.note] for c in checks]
     missed = [

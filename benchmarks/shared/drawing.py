@@ -1,4 +1,4 @@
-"""Figures without a window, a backend or a state, saved as PNG."""
+"""Figures without windows, backends or global state, saved as PNG."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 def new_figure(
     rows: int, columns: int, width: float, height: float, *, sharey: bool = False
 ) -> tuple[Any, Any]:
-    # The object interface: no window, no backend, no state that outlives the figure.
-    # Imported late, so that tables alone need no matplotlib.
+    # The object interface has no window, backend or global state. Imported late, so that tables do
+    # not need matplotlib.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and lines that a stopped run has left."""
+"""Atomically written files, and files of lines to continue stopped runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that nobody, and no later run, ever reads half of it."""
+    """Write a file atomically."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
 
 
 def read_json(path: Path) -> Any | None:
-    """What a JSON file holds; None if there is no such file, or it is not whole."""
+    """Read a JSON file; None if there is no such file, or it is incomplete."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -25,9 +25,9 @@ def read_json(path: Path) -> Any | None:
 
 
 class Lines:
-    """Objects that are kept one a line, so that a run that was stopped goes on after the last.
+    """Objects stored one per line, so that a stopped run can continue.
 
-    A last line that was cut off is removed: its object is measured again.
+    An incomplete last line is removed, and its object is measured again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,7 +42,7 @@ class Lines:
             yield from map(json.loads, self._path.read_text(encoding="utf-8").splitlines())
 
     def add(self, kept: Any) -> None:
-        """One more, which a stopped run will not lose."""
+        """Append an object, flushed to disk."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(kept) + "\n")

@@ -1,4 +1,4 @@
-"""How to get the data, in words for whoever runs a benchmark without them."""
+"""Instructions to get the data, for users who run a benchmark without them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ The papers' data are not part of lapwing. To get them:
 
 
 def how_to_get(archives: Iterable[Archive]) -> str:
-    """The steps, and the files of each archive by publication and page."""
+    """Return the steps, and the files of each archive by publication and page."""
     places: dict[tuple[str, str], list[Archive]] = {}
     for archive in archives:
         places.setdefault((archive.reference, archive.downloads[0].page), []).append(archive)
@@ -33,7 +33,7 @@ def how_to_get(archives: Iterable[Archive]) -> str:
 
 
 def how_to_get_all() -> str:
-    """The same for every archive."""
+    """Return the instructions for all archives."""
     return how_to_get([*(record.archive for record in RECORDS.values()), LABEL_SETS])
 
 
@@ -41,7 +41,7 @@ def _entry(reference: str, page: str, archives: Iterable[Archive]) -> str:
     lines = [reference, f"  {page}"]
     for archive in archives:
         first, *others = archive.downloads
-        # Blanks between names, for those of the book have commas in them.
+        # Separated by blanks, as names of the book contain commas.
         lines += [f"    {archive.title}", f"      {archive.file} from {'  '.join(first.files)}"]
         lines += [f"      or from {'  '.join(other.files)} ({other.page})" for other in others]
         lines += [f"      Terms: {archive.terms}"] if archive.terms else []
@@ -49,28 +49,28 @@ def _entry(reference: str, page: str, archives: Iterable[Archive]) -> str:
 
 
 class Shelf:
-    """The data of a run: loaded when asked for, and what turned out not to be at hand."""
+    """Data of a run, loaded on demand, with a record of missing archives."""
 
     def __init__(self) -> None:
-        data_folder()  # a variable that names no folder is told at once, not at every set
+        data_folder()  # an invalid folder is reported once, not for each set
         self._told: set[str] = set()
         self._missing: dict[str, Archive] = {}
 
     def take(self, title: str, load: Callable[[], Any]) -> Any | None:
-        """What `load` gives; None if that cannot be used, which is told the first time."""
+        """Return the result of `load`; None if it fails, which is reported the first time."""
         try:
             return load()
         except DataError as error:
-            # The rest of a run of hours does not depend on one file.
+            # A run of hours must not fail because of one file.
             if title not in self._told:
                 say(f"{title}: skipped: {error}")
             self._told.add(title)
             if isinstance(error, MissingArchiveError):
-                # Several problems may be made of one archive.
+                # Several problems may use the same archive.
                 self._missing[error.archive.file] = error.archive
             return None
 
     def tell(self) -> None:
-        """Say how to get what was missing."""
+        """Print how to get the missing archives."""
         if self._missing:
             say("\n" + how_to_get(self._missing.values()))

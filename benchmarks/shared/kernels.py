@@ -1,4 +1,4 @@
-"""Kernels as the papers write them, in scikit-learn's parameters."""
+"""Kernels of the papers in scikit-learn's parameters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def gaussian(sigma: float) -> dict[str, Any]:
-    """Kernel exp(-||x - z||^2 / (2 sigma^2)).
+    """Return the parameters of the kernel exp(-||x - z||^2 / (2 sigma^2)).
 
     The square is missing in Section 6.3 of the LapSVM paper (errata L26).
     """

@@ -1,6 +1,6 @@
-"""Methods on draws of the same known rows: errors, seconds, and what failed.
+"""Methods on the same draws of known rows: errors, seconds, and failures.
 
-What was measured is kept a line an answer, so that a run that was stopped goes on.
+Results are stored one per line, so that a stopped run can continue.
 """
 
 from __future__ import annotations
@@ -24,19 +24,18 @@ Method = TypeVar("Method")
 
 
 class Outcome(NamedTuple):
-    """What a method gave.
+    """Result of a method.
 
     Attributes
     ----------
     error : float or None
-        On the rows that are not known; None where it gave no answer.
+        Error on the rows that are not known; None if the method failed.
     seconds : float
-        Of the fit and the answers; what of it there was, where it was ended; 0 where it was not
-        begun.
+        Time of fit and prediction, or until it was stopped; 0 if it was not run.
     failed : str
-        What it said instead of an answer, or why there is none.
+        Error message, or the reason why there is no result.
     held : float or None
-        Share of the true values within its intervals, where it has any.
+        Fraction of the true values within its intervals, if it has any.
     """
 
     error: float | None
@@ -47,13 +46,13 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """A method on a draw.
+    """Result of a method on a draw.
 
     Attributes
     ----------
     set, method : str
     known : int
-        How many rows are known: labels a class, or targets.
+        Number of known rows: labels per class, or targets.
     draw : int
     error, seconds, failed, held
         As in `Outcome`.
@@ -70,18 +69,18 @@ class Answer:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """What names it."""
+        """Key of the result."""
         return self.set, self.method, self.known, self.draw
 
 
 def timed(
     answer: Callable[[], Any], error: Callable[[Any], float], limit: float = math.inf
 ) -> Outcome:
-    """Error and seconds of what a method answers within so many seconds."""
+    """Measure error and seconds of a method, with a limit in seconds."""
     missed, failed = None, ""
     begun = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of components without a label, say
+        warnings.simplefilter("ignore")  # such as of components without a label
         try:
             with within(limit):
                 found = answer()
@@ -103,23 +102,23 @@ def gather(
     lines: Lines,
     limit: float = math.inf,
 ) -> Iterator[Answer]:
-    """All methods on all draws of a set.
+    """Run all methods on all draws of a set.
 
     Parameters
     ----------
     name : str
-        Of the set.
+        Name of the set.
     methods : mapping of str to method
     draws : sequence of (int, int)
-        How many rows are known, and the number of the draw.
+        Number of known rows, and number of the draw.
     seed : int
     hide : callable (known, rng) -> y
-        Labels or targets, of which so many are known.
+        Hides all but `known` labels or targets.
     measure : callable (method, y) -> Outcome
     lines : Lines
-        Answers of a run before; those that are new are added.
+        Results of a previous run; new ones are appended.
     limit : float, default=inf
-        A method that took longer is left out of the other draws of as many known rows.
+        A method that took longer is left out of further draws with the same number of known rows.
     """
     kept = {answer.key: answer for answer in (Answer(**line) for line in lines)}
     slow: set[tuple[str, int]] = set()
@@ -142,19 +141,19 @@ def gather(
 
 
 def error_table(title: str, mine: Sequence[Answer], counted: str, digits: int, note: str) -> Table:
-    """Errors of all methods by how many rows are known, and the seconds of a fit.
+    """Return the table of errors by number of known rows, and seconds of a fit.
 
     Parameters
     ----------
     title : str
     mine : sequence of Answer
-        Of one set.
+        Results for one set.
     counted : str
-        What is known, such as 'targets'.
+        Name of the known quantities, such as 'targets'.
     digits : int
-        Of the errors.
+        Decimals of the errors.
     note : str
-        What the errors are.
+        Description of the errors.
     """
     counts = list(dict.fromkeys(answer.known for answer in mine))
     rows = []
@@ -175,7 +174,7 @@ def error_table(title: str, mine: Sequence[Answer], counted: str, digits: int, n
 
 
 def mean_errors(found: Iterable[Answer]) -> Mapping[str, float]:
-    """Mean errors of the methods that answered every draw, in the order of the answers."""
+    """Return mean errors of the methods without failures, in the order of the results."""
     errors: dict[str, list[float | None]] = {}
     for answer in found:
         errors.setdefault(answer.method, []).append(answer.error)

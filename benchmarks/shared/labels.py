@@ -1,6 +1,6 @@
-"""Drawing labelled points, and errors of predicted labels.
+"""Draws of labelled points, and errors of predicted labels.
 
-Everything here is a pure function of its arguments: no data, no estimator, no global random state.
+All functions are pure: they use no data, estimators or global random state.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def draw_covering(
 ) -> IndexArray:
     """Draw `size` points of the pool so that every class of the pool is among them.
 
-    One point of each class is drawn first and the rest uniformly from what is left: with forty
-    points for the twenty classes of COIL20, a free draw covers all classes one time in twenty.
+    One point of each class is drawn first, and the rest uniformly from the other points: with forty
+    points for the twenty classes of COIL20, one uniform draw in twenty covers all classes.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def draw_covering(
     Raises
     ------
     ValueError
-        If `size` is less than the number of classes or more than the pool holds.
+        If `size` is less than the number of classes or more than the size of the pool.
     """
     values = np.unique(labels[pool])
     if not values.size <= size <= pool.size:
@@ -55,7 +55,7 @@ def draw_covering(
 def draw_evenly(
     pool: IndexArray, labels: NDArray[np.int64], size: int, rng: np.random.Generator
 ) -> IndexArray:
-    """Draw as many points of every class of the pool, `size` together.
+    """Draw equal numbers of points of each class of the pool, `size` in all.
 
     Parameters
     ----------
@@ -81,16 +81,15 @@ def draw_evenly(
 
 
 def error_rate(labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
-    """Percentage of wrong labels."""
+    """Compute the percentage of wrong labels."""
     return 100.0 * float(np.mean(labels != predicted))
 
 
 def macro_error_rate(labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
-    """Percentage of wrong labels, averaged over the classes.
+    """Compute the percentage of wrong labels, averaged over the classes.
 
     For two classes this is 1 - (TP + TN) / 2 with TP and TN the rates of true positives and true
-    negatives; Section 6.2 prints the signs otherwise, by which a perfect classifier would have
-    an error of 1.
+    negatives. With the signs printed in Section 6.2 a perfect classifier would have an error of 1.
     """
     wrong = labels != predicted
     return 100.0 * float(np.mean([wrong[labels == value].mean() for value in np.unique(labels)]))

@@ -1,4 +1,4 @@
-"""A fit that takes too long is ended."""
+"""Time limit of a fit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 
 class OverTimeError(BaseException):
-    """The time is up. No `Exception`, for a search would take it for a candidate that fails."""
+    """The time is over. Not an `Exception`, which a search would treat as a failed candidate."""
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """End what is inside after so many seconds, between two steps of the interpreter.
+    """Stop the block after some seconds, between two steps of the interpreter.
 
-    Infinitely many never end it.
+    There is no limit if they are infinite.
     """
 
     def ring(*_: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the library tells its log while something runs."""
+"""Messages in the library's log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @contextmanager
 def told(beginning: str) -> Iterator[list[tuple[Any, ...]]]:
-    """Arguments of the log's messages that begin so, one entry a message as they come."""
+    """Collect the arguments of log messages that begin with a text, in order."""
     found: list[tuple[Any, ...]] = []
 
     class Reader(logging.Handler):

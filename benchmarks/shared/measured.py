@@ -1,4 +1,4 @@
-"""Results in the small form that is kept with the project: the run and the tables, nothing raw."""
+"""Results in the form stored with the project: run and tables, without raw measurements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEPT = DOCS / "results"
 
 @dataclass(frozen=True)
 class Measured:
-    """A finished piece.
+    """Result of a finished piece.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class Measured:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Self:
-        """From what was written, by a benchmark or here."""
+        """Restore from JSON written by a benchmark or by `write`."""
         tables = tuple(Table(**table) for table in content["tables"])
         return cls(content["piece"], RunOf.of(content["run"]), tables)
 
     def write(self, folder: Path) -> Path:
-        """Keep it, a file a piece."""
+        """Write the result to the file of its piece."""
         content = {
             "piece": self.piece,
             "run": self.run.as_json(),
@@ -51,14 +51,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Merged:
-    """A table, and the pieces that its rows are from."""
+    """Table with the pieces of its rows."""
 
     table: Table
     sources: tuple[Measured, ...]
 
 
 def read_measured(folder: Path) -> dict[str, Measured]:
-    """All that a folder keeps, by piece."""
+    """Read all results in a folder, by piece."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json")))
     found = [Measured.of(json.loads(text)) for text in texts]
     return {one.piece: one for one in found}

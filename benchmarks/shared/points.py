@@ -1,8 +1,7 @@
-"""Points of three kinds in any number, on which time and memory are measured.
+"""Points of several kinds in any number, to measure time and memory.
 
-They differ in what a search for neighbours finds hard: sheets have three dimensions and are easy,
-images lie near manifolds of about a dozen, blobs have as many as there are features. A search that
-is fast on one kind alone is not fast.
+They differ in the difficulty of neighbour searches: sheets have three dimensions and are easy,
+images are near manifolds of about a dozen dimensions, and blobs have full dimension.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from benchmarks.shared.data import load_mnist
 Points = tuple[NDArray[np.float32], NDArray[np.int64]]
 
 N_FEATURES, N_CLASSES = 64, 10
-# Images are moved by up to two pixels each way and turned by up to six degrees: 175 ways.
+# Images are shifted by up to two pixels and rotated by up to six degrees, in 175 ways.
 _MOVES, _DEGREES = range(-2, 3), range(-6, 7, 2)
 _EDGE, _AXES_SAMPLE = 28, 20_000
 _BLOCK = 20_000
 
 
 def sheets(n: int, seed: int = 0) -> Points:
-    """Ten curved sheets of three dimensions in 64, with noise: a class each."""
+    """Generate ten curved three-dimensional sheets in 64 dimensions with noise, one per class."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % N_CLASSES
     X = np.empty((n, N_FEATURES), dtype=np.float32)
@@ -42,7 +41,7 @@ def sheets(n: int, seed: int = 0) -> Points:
 
 
 def blobs(n: int, seed: int = 0) -> Points:
-    """Ten Gaussians of unit deviation in all 64 directions: a class each, hardly overlapping."""
+    """Generate ten Gaussians of unit deviation in 64 dimensions, one per class."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % N_CLASSES
     centers = rng.standard_normal((N_CLASSES, N_FEATURES)).astype(np.float32)
@@ -52,19 +51,19 @@ def blobs(n: int, seed: int = 0) -> Points:
 
 
 def images(n: int, seed: int = 0) -> Points:
-    """Digits of MNIST, each moved and turned in different ways, as 64 principal components.
+    """Generate shifted and rotated digits of MNIST, as 64 principal components.
 
-    Each of the 70,000 digits takes part as often as any other, no two times in the same way, up to
-    12 million images. The components are those of 20,000 of the images. A move or a turn is a
-    linear map of the pixels, and goes into the components of its own images.
+    All 70,000 digits are used equally often, each in different ways, for up to 12 million images.
+    The components are those of 20,000 of the images. Shifts and rotations are linear maps of the
+    pixels, which are multiplied with the components.
     """
     data = load_mnist()
     original, y = data.X / np.float32(255), data.y
     rng = np.random.default_rng(seed)
     ways = list(product(_DEGREES, _MOVES, _MOVES))
     which = np.arange(n) % len(y)
-    first = rng.permutation(len(y))  # so that a few images are of all classes
-    # Digit i takes the ways s_i, s_i + 1 step, ...: a permutation of all of them.
+    first = rng.permutation(len(y))  # so that a few images have all classes
+    # The ways of digit i are s_i, s_i + 1 step, ..., a permutation of all ways.
     how = (rng.integers(len(ways), size=len(y))[which] + 43 * (np.arange(n) // len(y))) % len(ways)
     which = first[which]
     sample = rng.choice(n, min(n, _AXES_SAMPLE), replace=False)
@@ -85,7 +84,7 @@ def images(n: int, seed: int = 0) -> Points:
 
 
 def _changed(degrees: int, down: int, right: int) -> NDArray[np.float32]:
-    """The map of 784 pixels to those of the image that was turned, then moved."""
+    """Return the map from 784 pixels to those of the image, rotated and then shifted."""
     turned, moved = _turned(degrees), np.zeros((_EDGE**2, _EDGE, _EDGE), dtype=np.float32)
     (to_y, from_y), (to_x, from_x) = _overlap(down), _overlap(right)
     moved[:, to_y, to_x] = turned[:, from_y, from_x]
@@ -93,7 +92,7 @@ def _changed(degrees: int, down: int, right: int) -> NDArray[np.float32]:
 
 
 def _overlap(move: int) -> tuple[slice, slice]:
-    """Where the pixels of an axis are after a move, and where they were."""
+    """Return the positions of the pixels along an axis after and before a shift."""
     return (
         slice(max(move, 0), _EDGE + min(move, 0)),
         slice(max(-move, 0), _EDGE - max(move, 0)),
@@ -102,13 +101,13 @@ def _overlap(move: int) -> tuple[slice, slice]:
 
 @cache
 def _turned(degrees: int) -> NDArray[np.float32]:
-    """Every pixel's image (784, 28, 28), turned about the middle."""
+    """Return the rotated image (784, 28, 28) of each pixel."""
     units = np.eye(_EDGE**2, dtype=np.float32).reshape(-1, _EDGE, _EDGE)
     return np.stack([rotate(unit, degrees, reshape=False, order=1) for unit in units])
 
 
 def pixels(n: int, seed: int = 0) -> Points:
-    """The digits of MNIST as they are, 784 pixels in [0, 1]."""
+    """Load the digits of MNIST, with 784 pixels in [0, 1]."""
     data = load_mnist()
     chosen = np.random.default_rng(seed).permutation(len(data.y))[:n]
     return data.X[chosen] / np.float32(255), data.y[chosen]
@@ -120,4 +119,4 @@ KINDS: dict[str, Callable[[int], Points]] = {
     "blobs": blobs,
     "pixels": pixels,
 }
-"""By name, as the benchmark's command takes them."""
+"""Functions by name, as in the command of the benchmark."""

@@ -1,4 +1,4 @@
-"""Measurements in a process of their own, and the resident memory of a process."""
+"""Measurements in a separate process, and the resident memory of a process."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ STATUS = Path("/proc/self/status")
 
 
 def run_alone(module: str, *arguments: str) -> dict[str, Any]:
-    """Run a module of the benchmarks in a fresh process; returns the JSON object that it prints.
+    """Run a module of the benchmarks in a new process, and return the JSON object it prints.
 
-    A process that has done other work has a peak of memory that is not the measurement's.
+    In the present process the peak memory could be that of other work.
     """
     run = subprocess.run(
         [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
@@ -28,16 +28,16 @@ def run_alone(module: str, *arguments: str) -> dict[str, Any]:
 
 
 def forget_peak() -> None:
-    """Begin the peak of memory anew, where the kernel can."""
+    """Reset the peak of memory, if the kernel supports it."""
     with suppress(OSError):
         (STATUS.parent / "clear_refs").write_text("5", encoding="ascii")
 
 
 def resident_bytes(entry: str) -> int:
-    """``VmRSS`` (now) or ``VmHWM`` (peak) of this process; the peak only, where there is no /proc.
+    """Return ``VmRSS`` (now) or ``VmHWM`` (peak) of this process; the peak without /proc.
 
-    The kernel's own peak is preferred over `getrusage`, whose figure a child inherits from the
-    process that started it: a parent that holds a large matrix would be charged to the child.
+    The peak of the kernel is preferred to `getrusage`, whose value a child process inherits, so
+    that it may be that of the parent.
     """
     if STATUS.is_file():
         for line in STATUS.read_text(encoding="ascii").splitlines():

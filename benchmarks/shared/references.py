@@ -1,4 +1,4 @@
-"""Computations that times are compared with, measured in the same run on the same machine."""
+"""Reference computations, timed in the same run on the same machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.linalg as sla
 
 
 def lu_seconds(n: int) -> float:
-    """Seconds of one LU factorisation of an n x n float64 matrix, in place."""
+    """Time one LU factorisation of an n x n float64 matrix, in place."""
     matrix = np.random.default_rng(0).standard_normal((n, n))
     start = time.perf_counter()
     sla.lu_factor(matrix, overwrite_a=True, check_finite=False)
@@ -18,9 +18,9 @@ def lu_seconds(n: int) -> float:
 
 
 def products_seconds(K: Any, count: int) -> float:
-    """Seconds of `count` products of a matrix with one vector, in the precision of the matrix."""
+    """Time `count` products of a matrix with one vector, in the precision of the matrix."""
     v = np.random.default_rng(0).standard_normal((K.shape[1],)).astype(K.dtype)
-    K @ v  # the first one pays for waking the threads
+    K @ v  # the first product starts the threads
     start = time.perf_counter()
     for _ in range(count):
         K @ v

@@ -1,4 +1,4 @@
-"""What a result says of the run that it is from: command, date, machine, versions, load, time."""
+"""Circumstances of a result: command, date, machine, versions, load, time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self
 
-# Whatever is written before the load of the suite's own work adds to it.
+# Recorded first, before the work of the run adds to the load.
 _BEGUN = datetime.now(UTC), time.perf_counter(), os.getloadavg()[0]
 
 PACKAGES = ("lapwing-learn", "numpy", "scipy", "scikit-learn")
-# Where results go says nothing about them, and may name somebody's folders.
+# The output folder is left out: it does not affect results and may contain private names.
 _WITHOUT = ("--output",)
 
 
@@ -29,20 +29,20 @@ class RunOf:
     Attributes
     ----------
     command : str
-        What was typed, without folders.
+        Command line without folders.
     date : str
-        When it began, ISO 8601 in UTC.
+        Start of the run, ISO 8601 in UTC.
     seconds : float
     machine : str
-        In words.
+        Description of the machine.
     threads : int or None
-        Of the linear algebra; None if that is not known.
+        Threads of linear algebra; None if unknown.
     load : (float, float) or None
-        Processes that wanted a core in the mean of a minute, at the beginning and at the end.
+        Load averages of the last minute at the beginning and at the end.
     versions : mapping of str to str
     processor : float or None
-        Seconds of all cores together, processes of its own included. On a busy machine they tell
-        more than `seconds`.
+        Processor seconds of all cores, including child processes, which are more informative than
+        `seconds` on a busy machine.
     """
 
     command: str
@@ -56,7 +56,7 @@ class RunOf:
 
     @classmethod
     def now(cls, arguments: Sequence[str] | None = None) -> Self:
-        """The run of this process, from its start until now."""
+        """Return the run of this process, from its start until now."""
         date, started, load = _BEGUN
         typed = shlex.join(_shown(sys.argv[1:] if arguments is None else arguments))
         return cls(
@@ -72,7 +72,7 @@ class RunOf:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Self:
-        """As it was written."""
+        """Restore from JSON."""
         load = content["load"]
         return cls(**{**content, "load": None if load is None else (load[0], load[1])})
 
@@ -80,7 +80,7 @@ class RunOf:
         return asdict(self)
 
     def in_words(self) -> str:
-        """One line below a table."""
+        """Return one line for below a table."""
         parts = [self.date[:10], self.machine]
         if self.threads is not None:
             parts.append(f"{self.threads} BLAS thread{'s' if self.threads != 1 else ''}")
@@ -108,18 +108,18 @@ def _duration(seconds: float) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Python, and what times and errors depend on."""
+    """Return the versions of Python and of packages that affect times and errors."""
     found = {"Python": platform.python_version()}
     for name in PACKAGES:
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # a source tree on the path, for one
+        except PackageNotFoundError:  # such as a source tree on the path
             continue
     return found
 
 
 def machine_in_words() -> str:
-    """Cores, processor, memory and system."""
+    """Describe cores, processor, memory and system."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     many = "s" if cores != 1 else ""
@@ -136,13 +136,13 @@ def _processor() -> str:
 
 
 def processor_seconds() -> float:
-    """Of this process and of those that it has started and seen end."""
+    """Return the processor seconds of this process and its finished child processes."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def blas_threads() -> int | None:
-    """Threads of the linear algebra that this process has loaded."""
+    """Return the number of threads of the loaded linear algebra library."""
     from threadpoolctl import threadpool_info
 
     found = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]

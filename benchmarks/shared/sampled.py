@@ -1,4 +1,4 @@
-"""The sets of the studies of few labels, and the points of each that they look at."""
+"""Data sets of the studies with few labels, and their samples of points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETS = (
 
 
 def sampled(name: str, most: int) -> tuple[Any, Any]:
-    """Points and classes of a set: all of it, or always the same sample of so many."""
+    """Return points and classes of a set, or of a fixed sample of at most `most` points."""
     found = read_set(name)
     rows = np.sort(np.random.default_rng(0).permutation(len(found.y))[:most])
     return found.X[rows].astype(np.float64), found.y[rows]

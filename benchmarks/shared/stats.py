@@ -1,4 +1,4 @@
-"""Mean and standard deviation over splits, and how they are printed."""
+"""Mean and standard deviation over splits, and their format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Stat(NamedTuple):
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Stat:
-        """Summarise one value a split; the deviation of a single value is 0.
+        """Summarise the values of splits; the deviation of a single value is 0.
 
         The denominator is one less than the number of splits, as in the paper: 1.67 (1.44) % on
         three validation sets of 80 points (Table 4, MNIST3VS8) can be 0, 2 and 2 errors with
@@ -28,14 +28,14 @@ class Stat(NamedTuple):
         return cls(float(data.mean()), float(data.std(ddof=1)) if data.size > 1 else 0.0)
 
     def show(self, digits: int = 2) -> str:
-        """``mean (std)``."""
+        """Format as ``mean (std)``."""
         return f"{self.mean:.{digits}f} ({self.std:.{digits}f})"
 
 
 def beside(ours: Stat | None, paper: Stat | None, digits: int = 2) -> str:
-    """Ours with the paper's in brackets, as every table here shows them.
+    """Format our result with that of the paper in brackets.
 
-    Either may be missing: the paper did not run everything, and neither do we.
+    Either may be missing.
     """
     left = "-" if ours is None else ours.show(digits)
     right = "" if paper is None else f" [{paper.show(digits)}]"

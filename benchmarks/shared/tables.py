@@ -1,4 +1,4 @@
-"""Plain tables: aligned Markdown, which reads on a terminal and in a file alike."""
+"""Tables as aligned Markdown, for terminals and files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table.
+    """Table with a title.
 
     Attributes
     ----------
     title : str
     header : sequence of str
     rows : sequence of sequences of str
-        Cells; every row as long as the header.
+        Cells; each row has the length of the header.
     notes : sequence of str
         Sentences below the table.
     """
@@ -26,7 +26,7 @@ class Table:
     notes: Sequence[str] = ()
 
     def render(self) -> str:
-        """The table as aligned Markdown, without a trailing newline."""
+        """Format the table as aligned Markdown, without a trailing newline."""
         for row in self.rows:
             if len(row) != len(self.header):
                 raise ValueError(
