@@ -135,14 +135,14 @@ def test_a_wrong_number_is_refused(k: Any) -> None:
 
 def test_what_does_not_fit_together_is_refused(clusters: tuple[Any, Any], labels: Any) -> None:
     X = clusters[0]
-    with pytest.raises(TypeError, match="SVC is no estimator of lapwing"):
+    with pytest.raises(TypeError, match="SVC is not a fitted estimator of"):
         rows_to_label(X, k=2, model=SVC())
     with pytest.raises(TypeError, match="DaskLapERLSClassifier is not a fitted estim"):
         rows_to_label(X, k=2, model=DaskLapERLSClassifier())
     with pytest.raises(NotFittedError):
         rows_to_label(X, k=2, model=S3VC())
     model = S3VC().fit(X, labels)
-    with pytest.raises(ValueError, match=r"X has 100 rows and the model was fitted to 120"):
+    with pytest.raises(ValueError, match=r"X has 100 rows, but the model was fitted to 120"):
         rows_to_label(X[:100], k=2, model=model)
     with pytest.raises(ValueError, match="X has 120 rows, but y has 50 entries"):
         rows_to_label(X, labels[:50], k=2)
