@@ -1,6 +1,6 @@
-"""What the LapSVM paper reports: parameters (Tables 8 and 9) and results (Tables 3 to 7).
+"""Parameters (Tables 8 and 9) and results (Tables 3 to 7) of the LapSVM paper.
 
-Figures are typed as printed: errors in %, times in seconds (Matlab 7.6, 2.33 GHz, 6 GB), mean and
+Numbers are given as printed: errors in %, times in seconds (Matlab 7.6, 2.33 GHz, 6 GB), mean and
 standard deviation. Method names are those of `benchmarks.lapsvm.methods`.
 """
 
@@ -27,7 +27,7 @@ class Errors(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """What PCG took: seconds, iterations, line-search iterations in each."""
+    """Effort of PCG: seconds, iterations, and line-search iterations per iteration."""
 
     seconds: Stat
     iterations: Stat
@@ -52,7 +52,7 @@ def _effort(**methods: tuple[float, ...]) -> dict[str, Effort]:
     }
 
 
-# Table 8 (svm to newton) and Table 9 (the three stops of PCG). No graph: gamma_I = 0.
+# Table 8 (svm to newton) and Table 9 (the three stopping rules of PCG). No graph: gamma_I = 0.
 WEIGHTS: dict[str, dict[str, NormWeights]] = {
     "g50c": _weights(
         svm=(1e-1, 0), rlsc=(1, 0), laprls=(1e-6, 1e-2), dual=(1, 10), newton=(1e-1, 10),
@@ -88,7 +88,7 @@ WEIGHTS: dict[str, dict[str, NormWeights]] = {
     ),
 }  # fmt: skip
 
-# Table 4 (svm to newton) and Table 7 (the three stops): U mean, std, V mean, std, T mean, std.
+# Table 4 (svm to newton), Table 7 (three stopping rules): mean and std on U, V and T each.
 ERRORS: dict[str, dict[str, Errors]] = {
     "g50c": _errors(
         svm=(9.33, 2, 9.83, 3.46, 10.06, 2.8),
@@ -169,7 +169,7 @@ ERRORS: dict[str, dict[str, Errors]] = {
     ),
 }
 
-# Table 3: seconds of the direct methods, kernel and Laplacian given (footnote 5).
+# Table 3: seconds of the direct methods for given kernel and Laplacian (footnote 5).
 SECONDS: dict[str, dict[str, Stat]] = {
     "g50c": {"dual": Stat(0.155, 0.004), "newton": Stat(0.134, 0.006)},
     "coil20b": {"dual": Stat(0.311, 0.012), "newton": Stat(0.367, 0.097)},
@@ -181,7 +181,7 @@ SECONDS: dict[str, dict[str, Stat]] = {
     "facemit": {},
 }
 
-# Table 3 shows, for each set, the most accurate of the three stops: the one named here.
+# Table 3 shows for each set only the most accurate of the three stopping rules, listed here.
 BEST_STOP: dict[str, str] = {
     "g50c": "validation", "coil20b": "validation", "pcmac": "validation", "uspstb": "stability",
     "coil20": "mixed", "uspst": "validation", "mnist3vs8": "stability", "facemit": "stability",
@@ -194,7 +194,7 @@ NEWTON_STEPS: dict[str, Stat] = {
     "mnist3vs8": Stat(5, 0),
 }  # fmt: skip
 
-# Table 6: seconds, PCG iterations, line-search iterations in each of them.
+# Table 6: seconds, PCG iterations, line-search iterations per PCG iteration.
 EFFORT: dict[str, dict[str, Effort]] = {
     "g50c": _effort(
         stability=(0.044, 0.006, 20, 0, 1, 0),
@@ -239,7 +239,7 @@ EFFORT: dict[str, dict[str, Effort]] = {
 }
 
 # Table 2, the last fold: |L|, |U|, |V|, |T|. FACEMIT is misprinted there by 20 points (errata L28);
-# the set in circulation has one test non-face less than the paper's 31,022 points.
+# the available set has one test point without a face less than the paper's 31,022 points.
 SIZES: dict[str, tuple[int, int, int, int]] = {
     "g50c": (50, 314, 50, 136),
     "coil20b": (40, 1000, 40, 360),

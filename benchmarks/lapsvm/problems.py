@@ -1,4 +1,4 @@
-"""The eight learning problems of the LapSVM paper (Tables 1, 2 and 8)."""
+"""Learning problems of the LapSVM paper, eight in number (Tables 1, 2 and 8)."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from benchmarks.shared.kernels import gaussian
 
 @dataclass(frozen=True)
 class Problem:
-    """A learning problem with the paper's kernel and graph.
+    """Learning problem with the paper's kernel and graph.
 
     Attributes
     ----------
     name, title : str
-        What the command line and what the paper call it.
+        Name on the command line, and name in the paper.
     load : callable
-        Gives the `Data`; raises `MissingArchiveError` where there is no archive.
+        Returns the `Data`; raises `MissingArchiveError` if the archive is missing.
     kernel : mapping
         Arguments of `lapwing.kernels.make_kernel`.
     n_neighbors, power : int
-        Table 8's nn and p.
+        nn and p of Table 8.
     sizes : (int, int)
         Number of points in L and in V (Table 2).
     n_positive_from : int or None
@@ -61,28 +61,29 @@ class Problem:
     macro: bool = False
 
     def targets(self, data: Data) -> NDArray[np.int64]:
-        """Class codes of the learning problem."""
+        """Return the class codes of the learning problem."""
         if self.n_positive_from is None:
             return data.y
         return (data.y >= self.n_positive_from).astype(np.int64)
 
     def splits(self, data: Data, seed: int = 0, n_official: int = 3) -> Sequence[Split]:
-        """The paper's subdivisions: 12 of a set without, 3 of a set with an official test part.
+        """Return the paper's subdivisions, 12 for sets without an official test part.
 
-        Of the latter as many can be had as are asked for; the first are always the same.
+        With an official test part there are `n_official`, 3 in the paper; the first do not depend
+        on this number.
 
-        Those of a two-class version are those of the classes it is made from: \\|T\\| of USPST(B)
-        in Table 2 can only be had with folds stratified by digit, and the standard deviations of
-        COIL20(B) only with every object among the labelled points (a draw from the two groups
-        alone leaves objects without a label, and doubles them).
+        A two-class version has the subdivisions of its original classes: \\|T\\| of USPST(B) in
+        Table 2 is only possible with folds stratified by digit, and the standard deviations of
+        COIL20(B) only with every object among the labelled points (draws stratified by the two
+        groups leave objects without a label, and double the deviations).
         """
         if data.is_test is None:
             return cross_validation_splits(data.y, self.sizes, seed=seed)
         return official_splits(data.y, data.is_test, self.sizes, n_repeats=n_official, seed=seed)
 
 
-# Table 8 gives the degree only. Offset and scale are those of DeCoste and Schölkopf (2002), whom
-# Section 6.3 follows: images of unit length and ((x'z + 1) / 2)^9, which is 1 on the diagonal.
+# Table 8 gives only the degree. Offset and scale are those of DeCoste and Schölkopf (2002), to
+# which Section 6.3 refers: images of unit length and ((x'z + 1) / 2)^9, which is 1 on the diagonal.
 DEGREE_NINE = {"kernel": "poly", "degree": 9, "gamma": 0.5, "coef0": 0.5}
 
 

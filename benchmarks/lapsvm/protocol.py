@@ -1,11 +1,11 @@
 """Random subdivisions of a data set into L, U, V and T (LapSVM paper, Section 6.2).
 
-Everything here is a pure function of its arguments: no data, no estimator, no global random state.
+All functions depend only on their arguments: no data, no estimator, no global random state.
 
 The fold sizes are the paper's. Table 2 gives \\|T\\| = 136, 488 and 498 for G50C, PCMAC and USPST,
-which fits one rule only: in every class the first three folds take round(n_c / 4) points (halves
-upwards) and the last takes the remainder; the table shows the last fold. The other folds of those
-sets differ from it by a few points, and U takes up the difference.
+which agrees with one rule only: in every class the first three folds have round(n_c / 4) points
+(halves rounded up) and the last has the remainder; the table shows the last fold. The other folds
+of those sets differ from it by a few points, and the size of U accordingly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Drawing = Callable[[IndexArray, NDArray[np.int64], int, np.random.Generator], In
 
 @dataclass(frozen=True)
 class Split:
-    """One subdivision of a data set; the four index arrays are disjoint and cover it.
+    """Subdivision of a data set into four disjoint parts.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Split:
 
     @property
     def train(self) -> IndexArray:
-        """Indices of L followed by U: the n = l + u points that kernel and graph are built on."""
+        """Indices of L followed by U, the n = l + u points of kernel and graph."""
         return np.concatenate([self.labeled, self.unlabeled])
 
     @property
@@ -57,7 +57,7 @@ def stratified_folds(
     labels : ndarray of int64 of shape (n_samples,)
         Class of every point.
     n_folds : int
-        Number of folds; the last takes what rounding leaves (see the module's text).
+        Number of folds; the last has the remainder of rounding (see the module docstring).
     rng : numpy.random.Generator
         Source of randomness.
 
@@ -69,7 +69,7 @@ def stratified_folds(
     folds: list[list[IndexArray]] = [[] for _ in range(n_folds)]
     for value in np.unique(labels):
         members = rng.permutation(np.flatnonzero(labels == value))
-        # Not round(): Python and NumPy round halves to even, the paper's sizes need them upwards.
+        # Not round(): Python and NumPy round halves to even, and the paper's sizes need halves up.
         size = int(np.floor(members.size / n_folds + 0.5))
         parts = np.split(members, [size * k for k in range(1, n_folds)])
         for fold, part in zip(folds, parts, strict=True):
@@ -120,26 +120,26 @@ def cross_validation_splits(
     seed: int = 0,
     drawing: Drawing = draw_covering,
 ) -> Sequence[Split]:
-    """Repeated stratified cross-validation: by default the paper's 3 x 4 = 12 splits.
+    """Return the splits of repeated stratified cross-validation, by default the paper's 3 x 4 = 12.
 
     Parameters
     ----------
     labels : ndarray of int64 of shape (n_samples,)
-        Class of every point: folds are stratified by it, L and V cover it.
+        Class of every point. Folds are stratified by class, and L and V contain every class.
     sizes : (int, int)
         Number of points in L and in V.
     n_folds, n_repeats : int
-        Folds of one repetition, and repetitions with a fresh random division into folds.
+        Number of folds of a repetition, and number of repetitions with new random folds.
     seed : int
-        Seed; every split has a stream of its own, so the first k splits never depend on how many
-        are asked for.
+        Seed. Every split has its own random stream, so that the first k splits do not depend on the
+        number of repetitions.
     drawing : function
         Draws L.
 
     Returns
     -------
     sequence of Split
-        `n_repeats * n_folds` splits, repetition by repetition.
+        `n_repeats * n_folds` splits, ordered by repetition.
     """
     everything = np.arange(labels.size)
     splits = []
@@ -159,25 +159,25 @@ def official_splits(
     n_repeats: int = 3,
     seed: int = 0,
 ) -> Sequence[Split]:
-    """Random subdivisions of an official training part; the test part is the same in all.
+    """Return random subdivisions of an official training part, all with the same test part.
 
-    The paper does not say how many there are. Its means and standard deviations on MNIST3VS8 do:
-    183.33 (31.75) iterations that are multiples of 55 (Table 10) are 165, 165, 220, and 1.67
-    (1.44) % on 80 validation points (Table 4) are 0, 2, 2 errors, so three, with the sample
-    standard deviation.
+    The paper does not give their number. It follows from means and standard deviations on
+    MNIST3VS8: 183.33 (31.75) iterations that are multiples of 55 (Table 10) are 165, 165, 220, and
+    1.67 (1.44) % on 80 validation points (Table 4) are 0, 2, 2 errors. So there are three, and the
+    deviation is the sample standard deviation.
 
     Parameters
     ----------
     labels : ndarray of int64 of shape (n_samples,)
         Class of every point.
     is_test : ndarray of bool of shape (n_samples,)
-        The official test part.
+        Whether a point belongs to the official test part.
     sizes : (int, int)
         Number of points in L and in V.
     n_repeats : int
         Number of subdivisions.
     seed : int
-        Seed; every split has a stream of its own.
+        Seed; every split has its own random stream.
 
     Returns
     -------

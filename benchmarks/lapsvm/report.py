@@ -1,4 +1,4 @@
-"""Tables 3 to 7 of the LapSVM paper, ours with the paper's figure in brackets."""
+"""Tables 2 to 7 of the LapSVM paper, our results with those of the paper in brackets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DIRECT = ("svm", "rlsc", "laprls", "dual", "newton", "exact")
 
 @dataclass(frozen=True)
 class SetResult:
-    """All runs on one problem.
+    """Results of all runs on one problem.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class SetResult:
     sizes : tuple of int
         \\|L\\|, \\|U\\|, \\|V\\| and \\|T\\| of the last split that ran.
     outcomes : mapping of str to list of Outcome
-        One outcome a split, for every method that ran.
+        Results of every method, one for each split.
     references : mapping of str to list of float
-        Seconds of reference computations of the same run, one a split.
+        Seconds of reference computations in the same run, one for each split.
     """
 
     problem: Problem
@@ -50,23 +50,23 @@ class SetResult:
 
     @property
     def exact(self) -> str | None:
-        """The method that has the exact solution on most splits; None where none has it."""
+        """Method with the exact solution on most splits; None if there is none."""
         solved = [name for name in ("newton", "exact") if name in self.outcomes]
         return max(solved, key=lambda name: len(self.outcomes[name]), default=None)
 
     def beside(self, method: str, ours: Stat | None, paper: Stat | None, digits: int = 2) -> str:
-        """Ours with the paper's in brackets, and the number of splits where not all ran."""
+        """Format our result, the paper's in brackets, and the number of splits if incomplete."""
         shown = beside(ours, paper, digits)
         n = len(self.outcomes.get(method, ()))
         return shown if n in (0, self.n_splits) or method == "pcg" else f"{shown} ({n} split)"
 
     def stat(self, method: str, value: Callable[[MethodRun], float]) -> Stat | None:
-        """Statistic of a value over the splits; None if the method did not run."""
+        """Return the statistic of a value over the splits; None if the method did not run."""
         outcomes = self.outcomes.get(method)
         return Stat.of(map(value, outcomes)) if outcomes else None
 
     def errors_on(self, method: str, part: str) -> list[float]:
-        """Error in % of every split."""
+        """Return the error in % for every split."""
         return [outcome.errors[part] for outcome in self.outcomes[method]]
 
     def error(self, method: str, part: str) -> Stat | None:
@@ -79,7 +79,7 @@ class SetResult:
         return self.stat(method, lambda outcome: outcome.n_iter)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything that was measured, split by split."""
+        """Return all measurements by split."""
         return {
             "title": self.problem.title,
             "sizes": dict(zip("LUVT", self.sizes, strict=True)),
@@ -92,13 +92,13 @@ class SetResult:
 
 
 def all_tables(results: Sequence[SetResult]) -> list[Table]:
-    """Tables 2 to 7 of what ran."""
+    """Return Tables 2 to 7."""
     make = (sizes, training_times, direct_errors, newton_steps, pcg_effort, pcg_errors)
     return [table(results) for table in make]
 
 
 def sizes(results: Sequence[SetResult]) -> Table:
-    """Table 2."""
+    """Return Table 2."""
     rows = []
     for result in results:
         expected = paper.SIZES[result.problem.name]
@@ -109,7 +109,7 @@ def sizes(results: Sequence[SetResult]) -> Table:
 
 
 def training_times(results: Sequence[SetResult]) -> Table:
-    """Table 3: direct methods beside the best of the three stops."""
+    """Return Table 3: direct methods, and the best of the three stopping rules."""
     rows = []
     for result in results:
         name = result.problem.name
@@ -129,10 +129,10 @@ def training_times(results: Sequence[SetResult]) -> Table:
 
 
 def direct_errors(results: Sequence[SetResult]) -> Table:
-    """Table 4: supervised methods, LapRLS and the solvers of LapSVM."""
+    """Return Table 4: supervised methods, LapRLS and the solvers of LapSVM."""
 
     def shown(result: SetResult) -> Sequence[str]:
-        # On FACEMIT only PCG could run, in the paper too: one of its stops stands in.
+        # On FACEMIT only PCG is possible, as in the paper: one of its stopping rules is shown.
         solved = "newton" in result.outcomes
         return DIRECT if solved else (*DIRECT, paper.BEST_STOP[result.problem.name])
 
@@ -143,10 +143,10 @@ def direct_errors(results: Sequence[SetResult]) -> Table:
 
 
 def pcg_errors(results: Sequence[SetResult]) -> Table:
-    """Table 7: the three stops beside Newton."""
+    """Return Table 7: the three stopping rules, and Newton."""
 
     def shown(result: SetResult) -> Sequence[str]:
-        # Where Newton has the first split only, the same solution of all splits beside it.
+        # If Newton ran on the first split only, the same solution on all splits is added.
         exact = ("exact",) if result.exact == "exact" else ()
         return ("newton", *exact, *STOPS)
 
@@ -176,7 +176,7 @@ def _error_table(
 
 
 def newton_steps(results: Sequence[SetResult]) -> Table:
-    """Table 5."""
+    """Return Table 5."""
     rows = [
         [
             result.problem.title,
@@ -193,7 +193,7 @@ def newton_steps(results: Sequence[SetResult]) -> Table:
 
 
 def pcg_effort(results: Sequence[SetResult]) -> Table:
-    """Table 6."""
+    """Return Table 6."""
     rows = []
     for result in results:
         name = result.problem.name

@@ -1,4 +1,4 @@
-"""What was measured on each split, kept so that a run that was stopped can go on."""
+"""Results of each split, stored in a file so that a stopped run can be continued."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.shared.files import Lines
 
 @dataclass(frozen=True)
 class SplitRun:
-    """What is kept of a split; its kernel matrix is not.
+    """Results of a split, without its kernel matrix.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class SplitRun:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> SplitRun:
-        """As it was written."""
+        """Restore the results from the content of a file."""
         outcomes = {
             name: MethodRun(**{**run, "objective": tuple(run["objective"])})
             for name, run in content["outcomes"].items()
@@ -36,7 +36,7 @@ class SplitRun:
 
 
 class SplitFile:
-    """Splits by number, from 1 on; those of an earlier run only where it is to be gone on with."""
+    """Results by the number of the split, from 1; with `resume`, those of an earlier run, too."""
 
     def __init__(self, path: Path, resume: bool) -> None:
         if not resume:

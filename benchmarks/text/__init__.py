@@ -1,1 +1,1 @@
-"""Texts with few labels: linear, graph and self-training methods on words and pairs of words."""
+"""Classification of texts with few labels by linear, graph and self-training methods."""

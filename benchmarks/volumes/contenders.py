@@ -1,4 +1,4 @@
-"""Methods that answer for all points of a set from many draws of labels, on graphs made once."""
+"""Methods that classify all points of a set for many draws of labels, on shared graphs."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _SPREADING = "LabelSpreading"
 _LABELS_ALONE = "SVM"
 METHODS = (_LABELS_ALONE, _SPREADING, *PARTITIONS, "LapERLS", "LapSVC")
 _MOST_OF_A_KERNEL_MATRIX = 10_000  # points: two matrices of 0.8 GB
-_C = 10.0  # of the supervised SVM
+_C = 10.0  # C of the supervised SVM
 _ALPHA, _MOST_STEPS = 0.99, 1000  # of LabelSpreading
 
 
 class Answer(NamedTuple):
-    """Classes of all points, and the seconds beyond the graph and what else labels do not change.
+    """Classes of all points, with the time of the part of the fit that depends on labels.
 
     Attributes
     ----------
     codes : ndarray of int of shape (n,)
     seconds : float
     cut : float
-        Weight of the edges between classes where that was counted; NaN elsewhere.
+        Weight of the edges between classes; NaN if it was not computed.
     """
 
     codes: NDArray[np.int64]
@@ -51,31 +51,31 @@ class Answer(NamedTuple):
 
 
 class Ground:
-    """The points of a set, and its graphs."""
+    """Points of a set with their graphs."""
 
     def __init__(self, X: Any) -> None:
         self.X = X
 
     @cached_property
     def balanced(self) -> AffinityGraph:
-        """The graph of `BalancedGraphClassifier()`."""
+        """Graph of `BalancedGraphClassifier()`."""
         return AffinityGraph(KNNGraph(10, weights="steep").affinity(self.X), power=1)
 
     @cached_property
     def usual(self) -> AffinityGraph:
-        """That of the other classifiers."""
+        """Graph of the other classifiers."""
         return AffinityGraph(KNNGraph(5).affinity(self.X), power=2)
 
 
 class Contender(ABC):
-    """A method on a ground."""
+    """Method on the points of a set."""
 
     name: str
     priors: tuple[str, ...] = ("known", "unknown", "wrong")
 
     @abstractmethod
     def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
-        """Answer for labels; `prior` is None where nothing is known of the volumes."""
+        """Classify the points for a draw of labels; `prior` is None if the volumes are unknown."""
 
 
 class LabelsAlone(Contender):
@@ -96,8 +96,8 @@ class LabelsAlone(Contender):
 class Spreading(Contender):
     """scikit-learn's LabelSpreading on the graph of the balanced methods.
 
-    With the alpha of its paper (D. Zhou et al., "Learning with local and global consistency",
-    2004): at scikit-learn's own, 0.2, and in its 30 steps labels hardly leave their neighbours.
+    alpha is that of its paper (D. Zhou et al., "Learning with local and global consistency", 2004):
+    with scikit-learn's defaults, 0.2 and 30 iterations, labels hardly spread beyond neighbours.
     """
 
     name = _SPREADING
@@ -109,17 +109,17 @@ class Spreading(Contender):
 
     def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
         begun = time.process_time()
-        # Of X only the number of rows is looked at.
+        # LabelSpreading uses only the number of rows of X, as the kernel ignores the points.
         rows = np.arange(len(y), dtype=np.float64)[:, None]
         model = LabelSpreading(kernel=lambda a, b: self._W, alpha=_ALPHA, max_iter=_MOST_STEPS)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of iterations, and of parts without labels
+            warnings.simplefilter("ignore")  # of iterations, and of components without labels
             model.fit(rows, y)
         return Answer(np.asarray(model.transduction_), time.process_time() - begun)
 
 
 class Fitted(Contender):
-    """An estimator of the library, prepared once for all labels."""
+    """Estimator of the library, prepared once for all draws of labels."""
 
     def __init__(self, name: str, estimator: Any, ground: Ground, y: NDArray[np.int64]) -> None:
         self.name = name
@@ -131,7 +131,7 @@ class Fitted(Contender):
         self._answers: dict[tuple[bytes, bytes], Answer] = {}
 
     def sharing(self, name: str, **params: Any) -> Fitted:
-        """The same points with other parameters, which what was prepared does not depend on."""
+        """Return a method with other parameters that uses the same prepared data."""
         other = object.__new__(Fitted)
         other.name = name
         other._estimator = clone(self._estimator).set_params(**params)
@@ -140,7 +140,7 @@ class Fitted(Contender):
         return other
 
     def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
-        # Kept, as refinement goes on from the same answers.
+        # Stored, as the refined method starts from the same partition.
         asked = (y.tobytes(), b"" if prior is None else np.asarray(prior).tobytes())
         if asked not in self._answers:
             self._answers[asked] = self._answer(y, prior)
@@ -166,7 +166,7 @@ class Fitted(Contender):
 
 
 class Refined(Contender):
-    """Another method's answer, refined on the graph of its own."""
+    """Refinement of another method's partition on the graph of that method."""
 
     def __init__(self, begun: Fitted) -> None:
         self.name = f"{begun.name} + refine"
@@ -190,15 +190,15 @@ class Refined(Contender):
 
 
 def contenders(ground: Ground, y: NDArray[np.int64], methods: Sequence[str]) -> Iterator[Contender]:
-    """The methods, one after the other, each ready for draws of labels.
+    """Yield the methods one after the other, each prepared for draws of labels.
 
     Parameters
     ----------
     ground : Ground
     y : ndarray of int of shape (n,)
-        Labels of a first draw.
+        Labels of the first draw.
     methods : sequence of str
-        Of `METHODS`.
+        Names in `METHODS`.
     """
     if _LABELS_ALONE in methods:
         yield LabelsAlone(ground)
@@ -223,7 +223,7 @@ def _both(fitted: Fitted) -> tuple[Contender, Contender]:
 def unseen(
     ground: Ground, y: NDArray[np.int64], prior: Any, new: Any, methods: Sequence[str]
 ) -> Iterator[tuple[str, NDArray[np.int64], float]]:
-    """Classes of new points: name, classes, seconds of fit and `predict` beyond the graph."""
+    """Yield names, classes of new points, and times of fit and `predict` without the graph."""
     told = {"class_prior": "unknown" if prior is None else prior}
     models = {
         method: BalancedGraphClassifier(ground.balanced, method=method, **told)

@@ -1,4 +1,4 @@
-"""Sets, their points as graphs see them, and labels drawn on them."""
+"""Data sets with the points for their graphs, and draws of labels."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from benchmarks.shared.data import (
 
 UNLABELED = -1
 PRIORS = ("known", "unknown", "wrong")
-UNSEEN = "mnist unseen"  # the official test part is not among the points of the fit
+UNSEEN = "mnist unseen"  # the points of the official test part are not used in the fit
 _COMPONENTS = 50
 _THINNED = 10
 
 
 class Source(NamedTuple):
-    """A set, and the numbers of labels a class that are drawn on it.
+    """Data set with the numbers of labels per class of its draws.
 
     Attributes
     ----------
     load : callable
     per_class : tuple of int
     at_random : bool
-        Whether labels are of rows drawn at random, at least one of each class. Then `per_class` is
-        a mean; otherwise every class has as many.
+        Whether labelled rows are drawn at random, at least one of each class. Then `per_class` is
+        the mean number of labels; otherwise it is the number of labels of every class.
     """
 
     load: Callable[[], Data]
@@ -45,14 +45,14 @@ class Source(NamedTuple):
 
 
 def _digits() -> Data:
-    """MNIST in fifty principal components."""
+    """Load MNIST, reduced to fifty principal components."""
     data = load_mnist()
     reduced = PCA(_COMPONENTS, svd_solver="covariance_eigh", random_state=0)
     return data._replace(X=reduced.fit_transform(data.X / np.float32(255)))
 
 
 def _digits_in_parts() -> Data:
-    """The same, the components being those of the official training part."""
+    """Load MNIST, reduced to fifty principal components of the official training part."""
     data = load_mnist()
     assert data.is_test is not None
     X = data.X / np.float32(255)
@@ -61,7 +61,7 @@ def _digits_in_parts() -> Data:
 
 
 def _thinned(load: Callable[[], Data]) -> Callable[[], Data]:
-    """Every second class thinned to a tenth, the same rows each time."""
+    """Return a function that loads a set with a fixed tenth of the rows of every second class."""
 
     def thin() -> Data:
         data = load()
@@ -96,7 +96,7 @@ SOURCES: Mapping[str, Source] = {
 
 @dataclass(frozen=True)
 class Task:
-    """One draw of labels."""
+    """Draw of labels on a set."""
 
     source: str
     per_class: int
@@ -104,7 +104,7 @@ class Task:
 
 
 def points_of(data: Data, task: Task, most: int | None) -> NDArray[np.int64]:
-    """Rows of the fit: without the official test part where that is unseen; at most so many."""
+    """Return at most `most` rows for the fit, without the official test part if it is unseen."""
     rows = np.arange(len(data.y))
     if task.source == UNSEEN:
         assert data.is_test is not None
@@ -115,7 +115,7 @@ def points_of(data: Data, task: Task, most: int | None) -> NDArray[np.int64]:
 
 
 def drawn(y: NDArray[np.int64], task: Task, *, published: bool) -> NDArray[np.int64]:
-    """Labels of a draw, the rest unlabelled; of all of MNIST the published sets."""
+    """Return the labels of a draw; `published` are the published draws for the whole of MNIST."""
     if published:
         labeled = read_label_sets(y, task.per_class)[task.draw]
     else:
@@ -137,7 +137,7 @@ def _drawn_by_class(
 def _drawn_at_random(
     y: NDArray[np.int64], per_class: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Rows of a random order, but the first ones one of each class."""
+    """Draw one row of each class, and the remaining rows from all classes."""
     order = rng.permutation(len(y))
     _, first = np.unique(y[order], return_index=True)
     one_each = order[first]
@@ -146,10 +146,9 @@ def _drawn_at_random(
 
 
 def prior_of(y: NDArray[np.int64], prior: str) -> Any:
-    """What an estimator is told of the parts of the classes; None where nothing is known.
+    """Return the class prior for an estimator, None if it is unknown.
 
-    A wrong prior is the true one times numbers from a half to one and a half, in the order of the
-    classes.
+    A wrong prior is the true prior times factors that increase from 0.5 to 1.5 with the class code.
     """
     if prior == "unknown":
         return None

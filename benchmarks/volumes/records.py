@@ -1,4 +1,4 @@
-"""Errors of every method on every draw, kept in files so that a run that was stopped goes on."""
+"""Errors of every method on every draw, stored in files so that a stopped run can be continued."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from benchmarks.volumes.problems import PRIORS, SOURCES, UNSEEN, Task, drawn, po
 
 @dataclass(frozen=True)
 class Record:
-    """A method on a draw, told so much of the volumes.
+    """Result of a method on a draw of labels with one kind of prior.
 
     Attributes
     ----------
     task : Task
     method, prior : str
     error : float
-        Percent wrong of the unlabelled points, or of the unseen ones.
+        Error in % on the unlabelled points, or on the unseen points.
     seconds : float
-        Beyond the graph and what else labels do not change; of unseen points the fit, its graph
-        left out, and the prediction.
+        Time of the part of the fit that depends on labels. For unseen points it is the time of the
+        fit without the graph and of the prediction.
     cut : float or None
-        Weight of the edges between classes where that was counted.
+        Weight of the edges between classes, if it was computed.
     """
 
     task: Task
@@ -42,7 +42,7 @@ class Record:
 
 
 def read(path: Path) -> list[Record]:
-    """Records that a file holds; none if there is no file."""
+    """Read the records of a file; an empty list if there is no file."""
     return [Record(**{**line, "task": Task(**line["task"])}) for line in Lines(path)]
 
 
@@ -56,7 +56,7 @@ def gather(
     methods: Sequence[str] = METHODS,
     priors: Sequence[str] = PRIORS,
 ) -> list[Record]:
-    """Records of a set; those that an earlier run has left are taken from its file."""
+    """Compute the records of a set, except those in the file of an earlier run."""
     path = folder / f"{source}{'' if most is None else f' {most}'}.jsonl"
     kept = {(each.task, each.method, each.prior): each for each in read(path)}
     tasks = [Task(source, labels, draw) for draw in range(n_draws) for labels in per_class]

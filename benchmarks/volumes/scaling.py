@@ -1,7 +1,7 @@
-"""Time and peak memory of parting many points into many classes, in a process of its own.
+"""Time and peak memory of a partition of many points into many classes, in a separate process.
 
 ``python -m benchmarks.volumes.scaling POINTS:CLASSES`` is that process; it prints one line of JSON.
-The neighbours are searched before and count apart.
+The graph is built before, and measured separately.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _APART, _NOISE = np.float32(0.3), np.float32(0.35)  # classes touch
 
 @dataclass(frozen=True)
 class Use:
-    """What one run took.
+    """Time and memory of one run.
 
     Attributes
     ----------
     points : str
         'points:classes'.
     graph_seconds, seconds : float
-        Of the processor: for the graph, and for parting it.
+        Processor times of the graph and of the partition.
     products : int
-        With the graph, a column a class.
+        Number of products of the graph with a matrix of one column per class.
     forecast_bytes, peak_bytes : int
-        What the fit says that parting takes, and what the process grew by while it did.
+        Memory of the partition as predicted by the library, and as measured for the process.
     error : float
-        % of the unlabelled points.
+        Error in % on the unlabelled points.
     load : float
-        Processes that wanted to run on the machine, in the mean of the last minute.
+        Load average of the machine over the last minute.
     """
 
     points: str
@@ -55,12 +55,12 @@ class Use:
 
 
 def measure_scaling(points: str) -> Use:
-    """Run the measurement in a fresh process."""
+    """Run the measurement in a new process."""
     return Use(**run_alone("benchmarks.volumes.scaling", points))
 
 
 def sheets(n: int, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Points near curved sheets of three dimensions, one a class; some are twice as large."""
+    """Draw points near curved 3-dimensional manifolds, one per class, of unequal class sizes."""
     rng = np.random.default_rng(0)
     shares = rng.uniform(1, 2, n_classes)
     y = rng.choice(n_classes, n, p=shares / shares.sum())
@@ -77,7 +77,7 @@ def sheets(n: int, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.int6
 
 
 def run_here(points: str) -> Use:
-    """One graph; then one label a class and equal volumes held, by the flow."""
+    """Build the graph, and run the flow with one label per class and the true class sizes."""
     from lapwing import AffinityGraph, BalancedGraphClassifier, KNNGraph
     from lapwing.estimators.template import prepare
     from lapwing.solvers.graph.registry import partition_bytes
@@ -120,7 +120,7 @@ def run_here(points: str) -> Use:
 
 
 def scaling_table(found: list[Use]) -> Table:
-    """Of all runs."""
+    """Return the table of all runs."""
     rows = [
         [
             each.points.replace(":", " x "),
