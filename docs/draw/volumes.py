@@ -1,4 +1,4 @@
-"""Three arcs of different size with one label each: how far each class reaches."""
+"""Three arcs of different size with one label each, classified by two methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def draw(ink: str) -> Figure:
     X, truth, y = arcs()
     models = {
         "Poisson learning": BalancedGraphClassifier(method="poisson"),
-        "The least cut, sizes unknown": BalancedGraphClassifier(),
+        "Minimum cut, sizes unknown": BalancedGraphClassifier(),
     }
     figure = Figure(figsize=(10.4, 4.4), layout="constrained")
     for axes, (name, model) in zip(figure.subplots(1, 2), models.items(), strict=True):
