@@ -37,7 +37,7 @@ from lapwing.graphs.base import CSR
 from lapwing.linalg import column_dot
 from lapwing.problem import Problem
 
-CLAMP = 10.0  # a: weight of a label relative to the shares of its point
+CLAMP = 10.0  # a: weight of a label relative to the shares of its point, as in the prototype
 
 
 class GraphOperator(Protocol):
