@@ -134,7 +134,7 @@ def test_numbers_get_a_method_for_numbers(blobs: Path, main: Main) -> None:
     assert pl.read_csv("n.csv").equals(pl.read_csv("s.csv"))
     assert set(pl.read_csv("n.csv")["cell"]) <= set(numbers.filter(~known)["cell"])
     code, _, err = main("fit", "t.csv", *FIT, "--method", "auto", "--set", "n_draws=3")
-    assert (code, "of the comparison of methods for classes" in err) == (2, True)
+    assert (code, "to the comparison of methods for classes" in err) == (2, True)
     code, said, err = main("compare", "t.csv", *FIT, "--out", "c.csv")
     assert (code, err) == (0, "")
     assert alone.verdict in plain(said)
@@ -346,7 +346,7 @@ def test_sizes_are_of_classes(blobs: Path, main: Main) -> None:
     for verb in ("fit", "tune"):
         words = [verb, "t.csv", *FIT, "--method", "auto", "--set", "class_prior=uniform"]
         code, _, err = main(*words)
-        assert (code, "--set class_prior is of the comparison" in err) == (2, True)
+        assert (code, "--set class_prior applies to the comparison" in err) == (2, True)
 
 
 def test_tune_holds_them_too(blobs: Path, main: Main) -> None:

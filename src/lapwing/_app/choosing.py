@@ -51,12 +51,12 @@ from lapwing.model_selection.comparison import (
 )
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
 
-_SIZES = "class_prior"  # that setting of the comparison which is no amount of evidence
-_LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds, a part of them, and what may take it
-# Rows to which a grid of the full kernel takes some 5 s.
+_SIZES = "class_prior"  # the only setting of the comparison that is not an amount of evidence
+_LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds; fraction of them; rows that need it
+# Rows up to which a grid with the full kernel takes about 5 s.
 _PATH_ROWS = 2000
 _FEWEST_TARGETS = 2
-_WORDS_COUNTED = 200  # rows; a forecast has one digit
+_WORDS_COUNTED = 200  # rows; enough for a forecast of one digit
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +66,17 @@ class MethodChoice:
     Attributes
     ----------
     name : str
-        In `COMMAND_METHODS`.
+        Key of `COMMAND_METHODS`.
     method : CommandMethod
-        The same.
+        The method of this name.
     estimator : estimator
         Unfitted.
     choice : Choice or None
         How it was chosen; None where the user named it.
     sharpness : Sharpness or None
-        How sharp its probabilities are by the labels that the comparison left out.
+        Sharpness of its probabilities, by the labels that the comparison left out.
     scaler : RelevanceScaler or None
-        What scales the columns before it, unfitted.
+        Unfitted scaler of the columns.
     """
 
     name: str
@@ -87,7 +87,7 @@ class MethodChoice:
     scaler: RelevanceScaler | None = None
 
     def scaled(self, before: Preprocessed, table: Table) -> Preprocessed:
-        """The points of the fit, with their columns scaled where that was chosen."""
+        """The points of the fit, with scaled columns if that was chosen."""
         if self.scaler is None:
             return before
         points = self.scaler.fit_transform(before.points, table.y)
@@ -103,17 +103,17 @@ class Compared:
     Attributes
     ----------
     request : CompareRequest
-        What was asked for.
+        Options of the verb.
     table : Table
-        What the methods were tried on.
+        Table on which the methods were compared.
     comparison : Comparison
         The candidates in order.
     commands : tuple of str
-        The command that fits each of them; empty where there is none.
+        The command that fits each candidate; empty if there is none.
     scaling : str
-        What was done to the columns.
+        Description of the preprocessing.
     seconds : float
-        How long it took.
+        Time of the comparison.
     """
 
     request: CompareRequest
@@ -132,7 +132,7 @@ def choose(
     Raises
     ------
     ValueError
-        If a method is to be chosen and cannot do what is asked for.
+        If the chosen method does not support the options of the request.
     """
     if not request.automatic:
         return _named(request.method, request.parameters, table, request, points)
@@ -151,7 +151,7 @@ def choose(
     candidates = with_sizes(candidates, sizes.get(_SIZES), labels)
     untried: tuple[str, ...] = ()
     efforts: dict[str, evidence.Effort] = {}
-    if request.parameters.keys() <= {_SIZES}:  # who asks for more evidence gets it
+    if request.parameters.keys() <= {_SIZES}:  # unless an amount of evidence is set
         plan = affordable(size_of(table, points), effort)
         effort = replace(effort, max_samples=plan.rows)
         kept = quick_candidates(candidates)
@@ -203,7 +203,7 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
     Warns
     -----
     LapwingWarning
-        If it takes so long that users should know before.
+        If it takes so long that users should know in advance.
     """
     seconds = _seconds_of_comparison(table, request.effort)
     if seconds > _LONG:
@@ -220,13 +220,13 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
 
 def _seconds_of_comparison(table: Table, effort: EffortLimits) -> float:
     size = size_of(table)
-    if table.numeric:  # all but the grid of all rows takes next to nothing
+    if table.numeric:  # only the grid on all rows takes noticeable time
         return forecast_manifold_path(replace(size, n=min(size.n, effort.max_samples))).seconds
     return forecast_comparison(size, effort, limited=False).seconds
 
 
 def effort_of(request: LearningRequest) -> EffortLimits:
-    """Return the amount of evidence that `--set` asks for."""
+    """Return the amount of evidence that `--set` requests."""
     given = {name: value for name, value in request.parameters.items() if name != _SIZES}
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int):
@@ -241,8 +241,8 @@ def size_of(table: Table, points: Any = None) -> FitSize:
     ----------
     table : Table
     points : ndarray or CSR of shape (n, d), default=None
-        What the estimators are given; None, where the words of free text are not counted yet,
-        takes as many as its first rows have.
+        Input of the estimators. With None, when the words of free text are not counted yet,
+        their number is estimated from the first rows.
     """
     X = table.X if points is None else points
     n, p = X.shape
@@ -257,7 +257,7 @@ def size_of(table: Table, points: Any = None) -> FitSize:
 
 
 def _words_a_row(table: Table) -> float:
-    """Mean number of words and pairs of words of a row, by the first rows; 0 without free text."""
+    """Mean number of words and word pairs in the first rows; 0 without free text."""
     columns = [table.X[name][:_WORDS_COUNTED] for name in table.features.named(TEXT)]
     return float(sum(2 * np.mean([len(text.split()) for text in texts]) for texts in columns))
 
@@ -287,7 +287,7 @@ def _refuse_settings_of_classes(table: Table, request: LearningRequest) -> None:
     if request.parameters:
         names = ", ".join(request.parameters)
         raise ValueError(
-            f"{table.source}: the labels are numbers with fractions. --set {names} is of the "
+            f"{table.source}: the labels are numbers with fractions. --set {names} applies to the "
             "comparison of methods for classes. Leave it out, or name a method for numbers, such "
             "as --method laprls-regressor."
         )
@@ -306,7 +306,7 @@ def _regression(
 def _regression_choice(
     table: Table, request: LearningRequest, points: Any, progress: Stages
 ) -> MethodChoice:
-    """Choose a method for numbers; the default for a single target, which cannot be left out."""
+    """Choose a method for numbers; the default method if there is a single target."""
     if int(table.labeled.sum()) < _FEWEST_TARGETS:
         chosen = _named("laprls-regressor", {}, table, request, points)
         words = "Too few targets to compare methods by leaving them out"
@@ -316,7 +316,7 @@ def _regression_choice(
         warnings.simplefilter("ignore", LapwingWarning)
         found = _regression(table, points, EffortLimits.max_samples, request.seed, progress)
     best, scaler = found.best, None
-    if isinstance(best, Pipeline):  # of the default candidates: scaled columns
+    if isinstance(best, Pipeline):  # the default candidates have pipelines only for scaled columns
         scaler, best = best
     known = method_of(best)
     assert known is not None
@@ -371,7 +371,7 @@ def _command(estimator: Any, request: CompareRequest, usual: Any) -> str:
 
 
 def name_stage(request: LearningRequest) -> str:
-    """Name the work of a fit, for its progress."""
+    """Return the description of a fit for its progress display."""
     return "Choosing a method" if request.automatic else request.chosen.name
 
 

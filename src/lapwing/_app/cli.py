@@ -1,4 +1,4 @@
-"""The ``lapwing`` command: its entry point and what becomes of errors.
+"""The ``lapwing`` command: entry point and handling of errors.
 
 The verbs are in `lapwing._app.verbs`, which imports typer and is therefore itself imported late.
 
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0, 1, 2 or 130, as said in the module's docstring.
+        0, 1, 2 or 130; see the module's docstring.
     """
     _replace_closed_streams()
     with warnings.catch_warnings(), _ended_gently():
@@ -47,14 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             from lapwing._app.verbs import run
 
             code = run(argv)
-            # Buffered output can fail as late as here: better now than at interpreter exit.
+            # Writing buffered output can fail here, which is better than at interpreter exit.
             sys.stdout.flush()
             return code
         except KeyboardInterrupt:
             return _fail("interrupted", _INTERRUPTED)
         except BrokenPipeError:
-            # The reader (`| head`) has gone: nobody is left to read a message, and the flush of the
-            # interpreter at its exit must not complain either.
+            # The reader (`| head`) has closed the pipe: no message can be shown, and the flush at
+            # interpreter exit must not raise either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _DEFECT
         except (ValueError, MemoryError, ImportError, OSError) as error:
@@ -79,8 +79,8 @@ def _replace_closed_streams() -> None:
 
 @contextmanager
 def _ended_gently() -> Iterator[None]:
-    """End at SIGTERM as at Ctrl-C, so that locks and files half written are cleared away."""
-    if threading.current_thread() is not threading.main_thread():  # it alone may handle signals
+    """Handle SIGTERM like Ctrl-C, so that locks and incomplete files are removed."""
+    if threading.current_thread() is not threading.main_thread():  # only it may handle signals
         yield
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -96,7 +96,7 @@ def _fail(message: str, code: int) -> int:
 
 
 def _describe(error: Exception) -> str:
-    """Say in one line what the error says, however many lines it wrote."""
+    """Return the message of an error on one line."""
     if isinstance(error, OSError) and error.strerror:
         if error.errno == errno.ENOSPC and not error.filename:
             return f"the output could not be written: {error.strerror}. Free some space."
@@ -110,14 +110,14 @@ def _print_line(kind: str, message: str) -> None:
     line = showing.get()
     if line is not None:
         line.erase()
-    # Messages quote what a file holds, and a terminal would act on an escape sequence.
+    # Messages quote contents of files, and a terminal would interpret escape sequences.
     print(f"{kind}: {harmless(' '.join(message.split()))}", file=sys.stderr)
 
 
 def _route_warnings() -> None:
     """Show warnings as one line each on stderr; must run inside ``catch_warnings``."""
     warnings.simplefilter("always")
-    # What concerns the programmer of a dependency is of no use to who runs a command.
+    # Warnings for developers of dependencies do not help users of the command.
     for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
         warnings.simplefilter("ignore", category)
     warnings.simplefilter("ignore", ResourceWarning)
@@ -126,7 +126,7 @@ def _route_warnings() -> None:
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = str(message)
-        # Python's own memory of what was shown is per line of code, which is not what was said.
+        # Python suppresses repeated warnings per line of code, here they are compared by text.
         if text not in shown:
             shown.add(text)
             _print_line("warning", text)

@@ -50,7 +50,7 @@ _WRITTEN = {"onnx": "ONNX model", "next": "Rows to label next"}
 
 
 class StageLine(StatusLine):
-    """Line of progress of a stage of a verb; as a callback, it names the parts of a fit."""
+    """Progress line of a stage of a verb; as a callback, it shows the parts of a fit."""
 
     @property
     def callbacks(self) -> list[object]:
@@ -64,7 +64,7 @@ class StageLine(StatusLine):
         steps = count_from(1)
 
         def tick(attributes: Any) -> bool:
-            # Shown by the next repainting: there may be thousands of steps a second.
+            # Shown at the next refresh, because there may be thousands of steps per second.
             self._part = f"{name}, {next(steps)} of {max_steps}" if max_steps else name
             return False
 
@@ -139,7 +139,7 @@ class _Text:
             self.line(text)
 
     def grid(self, grid: Grid) -> None:
-        """Add a table; one that is wider than the terminal is set closely, and breaks no word."""
+        """Add a table; one wider than the terminal gets less padding, and no word is broken."""
         for column in grid.columns:
             words = " ".join(map(str, (column.header, *column.cells))).split(" ")
             column.min_width = max(map(len, words))
@@ -202,7 +202,7 @@ def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
 
 
 def _add_answers(text: _Text, outcome: Outcome, figures: ReportData) -> None:
-    """Add the classes or the numbers of all rows, and how far to trust them."""
+    """Add the classes or the numbers of all rows, and their reliability."""
     compared = bool(figures.choice.get("methods"))
     if figures.kind == "classification":
         _add_classes(text, figures.volumes)
@@ -349,7 +349,7 @@ def _add_choice(text: _Text, choice: dict[str, Any]) -> None:
 
 
 def _add_path(text: _Text, path: dict[str, Any], *, numbers: bool) -> None:
-    """Add the settings of least error."""
+    """Add the settings with the smallest errors."""
     if not path:
         return
     if not path["n_settings"]:
@@ -486,5 +486,5 @@ def _grid(first: str, *headings: str) -> Grid:
 def json_text(value: dict[str, Any]) -> str:
     """Return a summary as JSON that is safe to print in a terminal."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
-    # JSON leaves these control characters as they are, and terminals act on them.
+    # JSON does not escape these control characters, and terminals interpret them.
     return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"

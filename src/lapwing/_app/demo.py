@@ -37,7 +37,7 @@ class MethodScore:
     name : str
         The method with its parameters.
     errors : ndarray of shape (n_draws,)
-        Share of the unlabelled points that were given a wrong class, for each draw of labels.
+        Error rate on the unlabelled points, for each draw of labels.
     seconds : ndarray of shape (n_draws,)
         Time of fit and prediction.
     """
@@ -49,7 +49,7 @@ class MethodScore:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Scores of all methods, and predictions of LapSVC for the draw of labels of median error.
+    """Scores of all methods, and predictions of LapSVC for the draw of labels with median error.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class DemoResult:
     X, y : ndarrays of shapes (n, p) and (n,)
         The points and their true classes.
     labeled : ndarray of bool of shape (n,)
-        Points whose classes the methods were given.
+        Points whose labels the methods used.
     predicted : ndarray of shape (n,)
         Classes by LapSVC.
     margin : ndarray of shape (n,)
@@ -110,7 +110,7 @@ def run_demo(labels_per_class: int = 3, n_draws: int = 5, seed: int = 0) -> Demo
         "LapSVC()": lambda X, labels: np.asarray(_fit_lapsvc(X, labels).transduction_),
     }
     scores = tuple(_score(name, run, X, y, draws) for name, run in methods.items())
-    # Of an even number of draws, the lower of the middle two.
+    # For an even number of draws, the lower of the two middle ones.
     middle = np.argsort(scores[-1].errors, kind="stable")[(n_draws - 1) // 2]
     labels = draws[middle]
     model = _fit_lapsvc(X, labels)
@@ -181,10 +181,10 @@ def _supervised(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def _spreading(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    # The best of n_neighbors in {5, 7, 10} and alpha in {0.2, 0.8, 0.99} on these very data: at its
-    # defaults (7, 0.2) it errs a third as often again. It needs more than 30 iterations. Digits are
-    # whole numbers, many are equally far, and which of them scikit-learn takes for neighbours
-    # depends on the number of threads (n_neighbors=5: 10.4 % with one, 9.1 % with two).
+    # The best of n_neighbors in {5, 7, 10} and alpha in {0.2, 0.8, 0.99} on these data; the error
+    # with its defaults (7, 0.2) is a third higher. It needs more than 30 iterations. Pixels are
+    # integers, so that many distances are tied, and the neighbours that scikit-learn selects
+    # depend on the number of threads (n_neighbors=5: 10.4 % with one, 9.1 % with two).
     with threadpool_limits(limits=1):
         model = LabelSpreading(kernel="knn", n_neighbors=7, alpha=0.8, max_iter=300)
         model.fit(X, labels)
@@ -194,7 +194,7 @@ def _spreading(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
 
 def _fit_lapsvc(X: NDArray[Any], labels: NDArray[Any]) -> LapSVC:
     with warnings.catch_warnings():
-        # 27 digits (a way to write 1) are a component of the graph, often without a label. They
+        # 27 digits (a way to write 1) form a component of the graph, often without a label. They
         # count as errors.
         warnings.simplefilter("ignore", UnlabeledComponentWarning)
         model = LapSVC().fit(X, labels)

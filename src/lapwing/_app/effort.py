@@ -16,15 +16,15 @@ from lapwing._app.forecast import (
 )
 from lapwing.model_selection import evidence
 
-# Seconds, for methods that are fitted again. Volumes have a larger budget:
-# with ten or thirty classes they help most, and no faster method replaces them. From some sixty
-# classes on they exceed it too.
+# Seconds, for methods that are fitted repeatedly. BalancedGraphClassifier has a larger budget: with
+# ten or thirty classes it helps most, and no faster method replaces it. From about sixty classes on
+# it exceeds this budget too.
 BUDGET, VOLUMES_BUDGET = 10.0, 40.0
 _FEWEST = 500  # rows; fewer do not show the manifolds and clusters of most tables
-_STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows, as fine as the forecast
-_FEW_DRAWS, _FEW_LEFT_OUT = 2, 6  # the least evidence; verdicts want five left-out labels
+_STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows, as precise as the forecast
+_FEW_DRAWS, _FEW_LEFT_OUT = 2, 6  # minimum; verdicts need five left-out labels
 _AT_ONCE = 4  # fits of a method that leaves out all labels in closed form
-_MATRIX = 12_000  # rows beyond which no method holds an n x n matrix
+_MATRIX = 12_000  # rows; above, no method stores an n x n matrix
 _Forecaster: TypeAlias = Callable[[FitSize], Forecast]
 
 
@@ -63,7 +63,7 @@ class EffortPlan:
     rows : int
         Largest number of rows.
     clusters, volumes : Rounds or None
-        Evidence of S3VC and of BalancedGraphClassifier; None if even the least takes too long.
+        Evidence for S3VC and BalancedGraphClassifier; None if even the minimum takes too long.
     """
 
     rows: int

@@ -53,8 +53,8 @@ from lapwing.problem import distinct_rows
 
 N_NEXT = 10  # rows to label next
 COVERAGE = 0.9  # of prediction intervals
-_KEPT_ROWS = 5000  # up to which two more n x n matrices need little memory
-_GRAPH_ROWS = 20_000  # up to which a second graph takes some seconds
+_KEPT_ROWS = 5000  # up to this number, two more n x n matrices need little memory
+_GRAPH_ROWS = 20_000  # up to this number, a second graph takes a few seconds
 
 # Precisions of sure predictions, the best first: few labels cannot support 99 %.
 LEVELS = (0.99, 0.95, 0.9)
@@ -223,7 +223,7 @@ def rows_to_label_next(estimator: Any, points: Any, n_wanted: int) -> NDArray[np
 
 
 def chosen_by(estimator: Any) -> str:
-    """Return what `rows_to_label_next` goes by: the graph, also the answers, or the variance."""
+    """Return the criterion of `rows_to_label_next`: graph, graph and answers, or variance."""
     if not is_regressor(estimator):
         return "graph and answers"
     kept = getattr(estimator, "updatable", False)
@@ -261,7 +261,7 @@ def fit_estimator(
     # The steps are fitted one by one and joined afterwards, because Pipeline.fit shows two more
     # progress bars.
     try:
-        with label_warnings_ignored():  # reading the table warned in terms of options
+        with label_warnings_ignored():  # reading the table already warned, in terms of options
             estimator.set_callbacks(*callbacks).fit(points, y)
     except (TypeError, AttributeError, ArithmeticError, RuntimeError) as error:
         if not request.parameters:
@@ -306,7 +306,7 @@ def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table)
     if not method.virtual:
         return predict_rows(estimator, points, table, regression=method.regression)
     values = estimator.virtual_labels_
-    if method.regression:  # intervals are of the function, which virtual labels differ from
+    if method.regression:  # intervals belong to the function, not to virtual labels
         return Predictions(table.ids, values[:, 0], table.labeled)
     return _predicted_classes(estimator, values, table)
 
@@ -371,7 +371,7 @@ def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust
     """
     if is_regressor(estimator):
         return answers, None
-    with heard():  # the summary says how many labels were left out, and how many it takes
+    with heard():  # the summary reports the numbers of labels left out and required
         found = [(level, sure_rows(estimator, precision=level)) for level in LEVELS]
     level, best = next((one for one in found if one[1].sure.any()), found[0])
     some = bool(best.sure.any())
@@ -403,7 +403,7 @@ def with_probabilities(
 
 
 def _needed(estimator: Any, level: float) -> int:
-    """Return the labels that a level needs: n tests without error give 1 - (1/2) / (n + 1)."""
+    """Return how many labels a level needs: n without error give 1 - (1/2) / (n + 1)."""
     if not estimator.probability_n_labels_:
         return 0
     return int(np.ceil(0.5 / (1 - level) - 1 - 1e-9)) + len(estimator.classes_)

@@ -1,8 +1,8 @@
 """Forecast of the memory and time of a fit.
 
 A forecast is a function of the `FitSize` of a fit. Its constants were measured on single threads of
-two machines, and are those of an ordinary one: times are right within a factor of about three
-there, memory within one and a half.
+two machines and describe an ordinary machine, where times are accurate to a factor of about three
+and memory to a factor of one and a half.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _FLAT_OPERATIONS, _CODES = 1e12, 20.0
 _BLOCKS = 200e6  # bytes of row blocks and searches, whatever the number of points
 
 
-# Operations of matrix products a second, and bytes a second of a matrix times a vector, of an
-# ordinary machine: the same table gives the same comparison, and so the same predictions, on all.
+# Operations per second of matrix products, and bytes per second of matrix-vector products, on an
+# ordinary machine. They are constants so that a table gives the same predictions on all machines.
 SPEED = 5e10, 4e10
 
 
@@ -57,9 +57,9 @@ class FitSize:
     n_labels : int
         Labelled points.
     itemsize : int
-        Bytes of a number in X.
+        Bytes per entry of X.
     n_stored : int or None
-        Numbers that a sparse X stores; None for a dense one.
+        Number of stored entries of a sparse X; None if X is dense.
     in_blocks : bool
         Whether X stays on disk and is read in blocks.
     """
@@ -87,7 +87,7 @@ class Forecast:
     Attributes
     ----------
     memory : int
-        Bytes at the peak, besides the table.
+        Peak memory in bytes, without the table.
     seconds : float
         Time on an ordinary machine.
     solver : str
@@ -104,7 +104,7 @@ def _neighbors(size: FitSize) -> float:
     exact = size.n * size.n * (0.6 * size.width + 8.0)
     if not size.in_blocks or 2.0 * size.n * size.n * size.width <= _FLAT_OPERATIONS:
         return exact
-    # Each point is compared with the codes of some sqrt(n) points.
+    # Each point is compared with the codes of about sqrt(n) points.
     return float(_CODES * size.n**1.5 * size.width)
 
 
@@ -319,7 +319,7 @@ def forecast_balanced(size: FitSize) -> Forecast:
     speed, _ = SPEED
     n, c = size.n, max(2, size.n_columns)
     m = min(n, _BALANCED_LANDMARKS)
-    # Some 40 operations per entry: sparse products are bound by memory, and take half of the time.
+    # About 40 operations per entry: sparse products are memory-bound and take half of the time.
     flow = _BALANCED_PRODUCTS * 40.0 * 14 * n * c
     kernel = 4.0 * n * m * (size.width + 20)
     operations = _neighbors(size) + flow + kernel + 1.0 * n * m**2

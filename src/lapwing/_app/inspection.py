@@ -156,7 +156,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "labels": None if text is None else _counts(classes, features.decimal),
         "markers": markers,
         "scaling": before.words if (words or encoded) and before is not None else chosen,
-        # Encoding all rows takes long, and a graph of some of them says little.
+        # Encoding all rows takes long, and a graph of a subset is not informative.
         "graph": None if encoded else _graph(before, text, rows, request.n_neighbors),
         "forecast": _forecasts(size),
         "suggested_label": label,
@@ -182,7 +182,7 @@ def _imputed(request: InfoRequest) -> str:
 
 
 def _counts(classes: Counter[str], decimal: str) -> dict[str, int]:
-    """Count unlabelled rows and the rows of each label; of numbers or many labels, all together."""
+    """Count unlabelled rows and the rows of each label; numbers or many labels are pooled."""
     named = {name: classes[name] for name in sorted(classes) if name}
     if named and hold_fractions(named, decimal):
         values = [float(name.replace(decimal or ".", ".")) for name in named]
@@ -216,7 +216,7 @@ def _graph(
 
 
 def _drawn(features: Features, rows: NDArray[np.intp]) -> Features | None:
-    """Some rows, infinite cells as missing; None if no row or no column with values is left."""
+    """Return a sample of rows, with infinite cells as missing; None if nothing is left."""
     if is_sparse(features.X):
         X = features.X[rows]
         return Features(X, features.names) if np.isfinite(X.data).all() else None
@@ -237,7 +237,7 @@ def _drawn(features: Features, rows: NDArray[np.intp]) -> Features | None:
 def _encoding(
     drawn: Features, encoder: Encoder, request: InfoRequest, n: int
 ) -> tuple[Features, dict[str, Any]]:
-    """Vectors of some rows, and the forecast for all n; nothing is stored beside the table."""
+    """Encode a few rows, and forecast the time for all n; no vectors are stored."""
     begun = perf_counter()
     found = Embedder(encoder, folder=request.data[0].resolve().parent).embed(drawn)
     seconds = (perf_counter() - begun) * n / len(found.X)
@@ -263,10 +263,10 @@ def _forecasts(size: FitSize) -> dict[str, dict[str, Any]]:
 
 
 def _suggest_label(cells: Mapping[str, Cells]) -> str | None:
-    """Name the column that is most like one of labels; None if none is.
+    """Return the name of the column that most resembles labels; None if there is none.
 
-    It has from two values to a few, each in two rows or more on average, and blanks; a name that
-    says so counts most.
+    Such a column has blanks and a few different values, at least two, each in two rows or more on
+    average. A typical name of a label column counts most.
     """
     found = {}
     for place, (name, column) in enumerate(cells.items()):
@@ -280,7 +280,7 @@ def _suggest_label(cells: Mapping[str, Cells]) -> str | None:
 
 
 def _suggest_id(notes: Sequence[ColumnNote], cells: Mapping[str, Cells]) -> str | None:
-    """Name the first column that was left out because it names the rows, if it tells them apart."""
+    """Return the first column left out as an identifier, if its values are unique."""
     for note in notes:
         if note.used or not note.words.startswith(("names the rows", "counts the rows")):
             continue

@@ -1,7 +1,7 @@
 """Registry of the methods of the command line.
 
-Names, help, completion, ``lapwing info`` and the report's words are read off
-`COMMAND_METHODS`. A new estimator is one entry.
+Names, help, completion, ``lapwing info`` and the texts of the report are derived from
+`COMMAND_METHODS`. A new estimator needs one entry.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Twin:
-    """Supervised twin of a method, which learns nothing from unlabelled rows.
+    """Supervised twin of a method: the same method without the use of unlabelled rows.
 
     Attributes
     ----------
     parameters : mapping
-        Of the estimator.
+        Parameters of the estimator.
     words : str
-        The same for the reader.
+        Description of the parameters for the reader.
     labeled_only : bool
-        Whether it is fitted to the labelled rows alone, which then is the same and cheaper.
+        Whether it is fitted to the labelled rows only, which gives the same function at lower cost.
     """
 
     parameters: Mapping[str, Any]
@@ -83,31 +83,32 @@ class CommandMethod:
     learns_by : str
         How it learns from unlabelled rows.
     forecast : callable
-        From a `FitSize` to the `Forecast` of a fit with default parameters.
+        Maps a `FitSize` to the `Forecast` of a fit with default parameters.
     advice : Cures
-        What the report names as cures.
+        Remedies that the report names.
     regression : bool
         Whether it predicts numbers.
     twin : Twin or None
-        None where unlabelled rows cannot be taken out of it.
+        None if the method cannot be fitted without unlabelled rows.
     teaches : callable
-        From the fitted estimator to words for how the unlabelled rows taught it; empty if they did
-        not.
+        Maps the fitted estimator to a description of how unlabelled rows contributed; empty if they
+        did not.
     virtual : bool
-        Whether the answers for the rows of the fit are its virtual labels, which are better there
-        than the function for new rows.
+        Whether the answers for the rows of the fit are its virtual labels, which are more accurate
+        there than the function for new rows.
     solver : str
-        Name of the solver, of estimators that keep none.
+        Name of the solver, for estimators that do not store it.
     parts : mapping of str to callable
-        Makes the recipes whose parameters ``--set graph.NAME`` and ``--set space.NAME`` change.
+        Constructors of the recipes whose parameters ``--set graph.NAME`` and ``--set space.NAME``
+        set.
     drawn : tuple of str
-        Those of the parts that are drawn at random whatever their parameters.
+        Names of the parts that are random for all values of their parameters.
     margin_note : str
-        Why margins say little of how sure an answer is; empty where they do.
+        Why margins are a poor measure of certainty; empty if they are a good one.
     no_onnx : str
         Why it has no ONNX form; empty if it has one.
     onnx_with : mapping of str to object
-        Parameters with which it has one all the same.
+        Parameters with which it can be exported nevertheless.
     """
 
     estimator: type
@@ -135,7 +136,7 @@ class CommandMethod:
         return self.estimator()
 
     def facts(self, name: str, fitted: Any) -> MethodFacts:
-        """Describe a fitted estimator, which the command line knows by a name."""
+        """Describe a fitted estimator that has a name on the command line."""
         return MethodFacts(
             name,
             self.solver or str(fitted.solver_),
@@ -153,7 +154,7 @@ class CommandMethod:
 
 
 def _unrefined(estimator: Any) -> dict[str, Any]:
-    """Parameters that a supervised twin must drop: it has no graph to refine its answer on."""
+    """Parameters that a supervised twin must reset, because it has no graph for refinement."""
     return {"refine": None} if "refine" in estimator._get_param_names() else {}
 
 
@@ -191,7 +192,7 @@ def _manifold_path(estimator: type, learns_by: str, **others: Any) -> CommandMet
 
 
 def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]) -> CommandMethod:
-    # Without the graph the virtual label of an unlabelled row is free, and costs nothing.
+    # Without the graph, the virtual label of an unlabelled row is free and has no loss.
     unattached = {"mu": 0.0, "n_eigenvectors": None, **_unrefined(estimator)}
     return CommandMethod(
         estimator,
@@ -226,7 +227,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             "keeping the boundary out of dense places",
             forecast=forecast_low_density,
             advice=Cures("a smaller C_star, or another method", "a smaller C", "C_star"),
-            # A balance is about the unlabelled rows as well.
+            # A balance also constrains the unlabelled rows.
             twin=Twin(
                 {"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"
             ),
@@ -247,7 +248,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             forecast=forecast_embedded_path,
             advice=Cures("smaller mus, or other graphs", "smaller Cs", "mus"),
             twin=Twin(
-                # At most as many eigenvectors as rows: the virtual labels are then any.
+                # With as many eigenvectors as rows, the virtual labels are unrestricted.
                 {"mus": (0.0,), "n_eigenvectors": (10**9,)},
                 "labelled rows alone, μ = 0",
                 labeled_only=True,
@@ -324,7 +325,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
     }
 )
 
-# What can be asked for: the methods, and that one of them be chosen.
+# Values of --method: the methods, and auto.
 METHODS: Mapping[str, CommandMethod] = MappingProxyType(
     {
         AUTO: CommandMethod(
@@ -348,12 +349,12 @@ def method_of(estimator: Any) -> tuple[str, CommandMethod] | None:
 
 
 def find_method(name: str) -> tuple[str, CommandMethod]:
-    """Return the method of that name, or of the estimator's, with its name in `METHODS`.
+    """Return a method and its name in `METHODS`, by that name or the name of its estimator.
 
     Raises
     ------
     ValueError
-        If there is none; says the nearest name.
+        If there is none; the message suggests the most similar name.
     """
     known = {key: key for key in METHODS}
     known |= {method.name: key for key, method in METHODS.items()}

@@ -1,9 +1,9 @@
 """Options of the verbs, each declared once as a field of a frozen request.
 
-A field declares type, default, panel and limits of its option; its help is its description in the
-docstring of the class. `lapwing._app.verbs` makes
-the parameters of the command line from the fields, `TableRequest.command` writes the options back
-as a command, and everything else takes the request. Groups of options are shared by inheritance.
+A field declares the type, default, panel and limits of its option; the help text is the field's
+description in the docstring of the class. `lapwing._app.verbs` generates the parameters of the
+command line from the fields, and `TableRequest.command` converts a request back to a command. All
+other modules use the request. Groups of options are shared by inheritance.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from lapwing._tables.reading import FORMATS, name_of
 # Panels of the help, in the order in which it shows them.
 TABLE = "The table"
 LEARN = "Learning"
-WRITE = "What is written"
-SAY = "What is said"
+WRITE = "Output files"
+SAY = "Messages"
 PANELS = ("", TABLE, LEARN, WRITE, SAY)
 
 # --set alone needs a method whose parameters it sets.
@@ -58,13 +58,13 @@ class Option:
     short : str or None
         Short flag.
     alias : str or None
-        Another flag of the same meaning.
+        Another flag with the same meaning.
     metavar : str or None
         Placeholder of the value in the help.
     limits : tuple of number or None
-        Least and largest value.
+        Smallest and largest value.
     complete : callable or None
-        Return the values that begin with a text, for completion in shells.
+        Returns the values that begin with a text, for completion in shells.
     side : bool
         Whether it only controls output; such options are not part of the command that repeats a
         request.
@@ -116,7 +116,7 @@ def helps(request: type) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files that a verb writes; None for those that it does not."""
+    """Files that a verb writes; None for files that it does not write."""
 
     predictions: Path | None = None
     model: Path | None = None
@@ -219,13 +219,13 @@ class TableRequest(Request):
     data : tuple of Path
         The table: {formats}, or - for standard input. Several files are one table.
     id : str or None
-        Column that names the rows. Default: the rows are numbered from 1.
+        Column with the identifiers of the rows. Default: rows are numbered from 1.
     decimal : str
-        Decimal mark: auto (found for each column), . or ,
+        Decimal mark: auto (detected for each column), . or ,
     sheet : str or None
-        Sheet of a spreadsheet. Default: the first that is not empty.
+        Sheet of a spreadsheet. Default: the first sheet that is not empty.
     skip_lines : int or None
-        Lines above the names of the columns, in a CSV file. Default: found.
+        Number of lines above the column names in a CSV file. Default: detected.
     separator : str
         Separator of a CSV file: auto (detected), a comma, a semicolon, | or tab.
     quiet : bool
@@ -247,12 +247,12 @@ class TableRequest(Request):
 
     @property
     def source(self) -> str:
-        """Names of the files as the user wrote them."""
+        """Names of the input files as the user wrote them."""
         return name_of(self.data)
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """All files that are read."""
+        """All input files."""
         return self.data
 
     @property
@@ -267,7 +267,7 @@ class TableRequest(Request):
 
     @property
     def read_options(self) -> ReadOptions:
-        """Options of reading the table: the fields of the request that are also theirs."""
+        """Options of reading the table, taken from the fields with the same names."""
         names = {one.name for one in fields(ReadOptions)} & {one.name for one in fields(self)}
         return ReadOptions(**{name: getattr(self, name) for name in names})
 
@@ -302,41 +302,41 @@ class LabeledRequest(TableRequest):
     Attributes
     ----------
     label : str or None
-        Column with the labels. An empty cell means: no label.
+        Column with the labels. An empty cell means that the row has no label.
     labels_file : Path or None
-        File with the labels, if they are in no column: one label a line, or an .npy array.
+        File with the labels, if they are not in a column: one label per line, or an .npy array.
     features : tuple of str
-        Columns to use, with commas between them. May be repeated. Default: all others.
+        Columns to use, separated by commas. May be repeated. Default: all other columns.
     drop : tuple of str
-        Columns to leave out, with commas between them. May be repeated.
+        Columns to leave out, separated by commas. May be repeated.
     keep : tuple of str
-        Columns to use that would be left out, with commas between them. May be repeated.
+        Columns to use that would be left out by default, separated by commas. May be repeated.
     text : tuple of str
-        Columns of free text, with commas between them. May be repeated. Their words are
-        learnt from. Default: found.
+        Columns of free text, separated by commas. May be repeated. The method uses their words.
+        Default: detected.
     unlabeled : tuple of str
-        A value of the label column that means: no label. May be repeated.
+        A value of the label column that marks rows without a label. May be repeated.
     strict : bool
-        Read the table as it stands. No column is left out. Anything that is not plainly a
-        number or a text with few values is an error.
+        Read the table without corrections. No column is left out. Anything that is not clearly a
+        number or a text with few different values is an error.
     dates : str
-        What comes first in a date that can be read both ways: auto, day or month.
+        What comes first in an ambiguous date: auto, day or month.
     scale : str
         Standardise the columns: auto (if their scales differ widely), standard or none.
     seed : int
-        Seed for everything random.
+        Random seed.
     impute : str
-        What a missing number becomes: the median, the mean, or none (an error). auto is the
-        median, and none with --strict.
+        Replacement of a missing number: median, mean, or none (an error). auto is the median, or
+        none with --strict.
     weight : tuple of str
-        How much a column of free text counts beside the other columns, such as notes=0.5.
-        May be repeated. Default: 1.
+        Weight of a column of free text relative to the other columns, such as notes=0.5. May be
+        repeated. Default: 1.
     encoder : str or None
-        What makes vectors of free text in place of word counts: module:function (from a list of
+        Encoder that replaces word counts of free text by vectors: module:function (from a list of
         texts to an array), a folder of sentence-transformers, or {encoders}.
     image : str or None
-        Column with the file names of pictures, from the folder of the table, of which
-        --encoder makes vectors.
+        Column with the file names of pictures, relative to the folder of the table, which --encoder
+        converts to vectors.
     """
 
     label: str | None = option(None, panel=TABLE, leads=True)
@@ -401,7 +401,7 @@ class LabeledRequest(TableRequest):
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """All files that are read."""
+        """All input files."""
         return self.data if self.labels_file is None else (*self.data, self.labels_file)
 
     @property
@@ -427,8 +427,8 @@ def _check_choice(flag: str, value: str, known: tuple[str, ...]) -> None:
 class LearningRequest(LabeledRequest):
     """Options of the verbs that fit a method to a table.
 
-    `method` may be the name of an estimator, which is replaced by that of its method; empty means
-    the default of the verb, or where that depends on the labels, that it is still to be decided.
+    `method` may be the name of an estimator, which is replaced by the name of its method. If empty,
+    it is the default of the verb, which is set later if it depends on the labels.
 
     Attributes
     ----------

@@ -86,13 +86,13 @@ def answer(
 def _check_encoder(model: Model, fitted: Fitted, request: PredictRequest) -> None:
     """Check that a model and a command agree on whether there is an encoder.
 
-    A model file names its encoder for messages alone. It is never imported by that name: whoever
-    wrote the file would choose the code that runs.
+    The name of the encoder in a model file is used in messages only and never imported; otherwise
+    the author of the file would choose the code that runs.
 
     Raises
     ------
     ValueError
-        If the model needs one that is not given, or the other way round.
+        If the model needs an encoder that is not given, or vice versa.
     """
     known = _encoding_of(model)
     columns = [one.column for one in fitted.readings if isinstance(one, EncodedReading)]
@@ -119,7 +119,7 @@ def _check_encoder(model: Model, fitted: Fitted, request: PredictRequest) -> Non
 def _encoded(
     model: Model, table: Table, request: PredictRequest, progress: Stages = SILENT
 ) -> Table:
-    """The table as the pipeline of a model takes it: encoded columns as their vectors."""
+    """Return the input of a model's pipeline: the table with encoded columns as vectors."""
     encoder = load_encoder(request)
     if encoder is None:
         return table

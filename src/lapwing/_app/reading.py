@@ -80,7 +80,7 @@ def _opened(request: FitRequest) -> ParquetRows | None:
         names = list(request.features) or [name for name in schema if name not in others]
         if not names or any(name not in schema or not schema[name].is_numeric() for name in names):
             return None
-        return ParquetRows(request.data, names, named=False)  # as for tables in memory
+        return ParquetRows(request.data, names, named=False)  # as with tables in memory
     except (ValueError, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None  # reading the table raises the error
 
@@ -114,12 +114,12 @@ def load_encoder(request: LabeledRequest | PredictRequest) -> Encoder | None:
     Raises
     ------
     ValueError, ImportError
-        If there is none of that name.
+        If there is no encoder of that name.
     """
     return None if request.encoder is None else _loaded(request.encoder)
 
 
-@lru_cache(maxsize=1)  # asked for before a table is read, and again when it is encoded
+@lru_cache(maxsize=1)  # called before a table is read, and again when it is encoded
 def _loaded(name: str) -> Encoder:
     return find_encoder(name, here=True)
 
@@ -136,7 +136,7 @@ def points_of(table: Table, request: LabeledRequest, progress: Stages = SILENT) 
         return preprocess_rows(table.X, table.feature_names, request.scale)
     features, encoder = table.features, load_encoder(request)
     if encoder is not None:
-        check_weights(request.weights, features)  # before what may take long
+        check_weights(request.weights, features)  # before work that may take long
         features = embedder_beside(request.data[0], encoder, progress).embed(features)
     return preprocess(features, request.scale, request.impute, request.weights)
 

@@ -47,9 +47,9 @@ class AnswersRequest(TableRequest):
     Attributes
     ----------
     probabilities : bool
-        Write the probability of each class too, not only that of the answer.
+        Also write the probability of each class, not only that of the answer.
     with_columns : bool
-        Write the columns of the table too, as they stand in it, behind the answers.
+        Also write the columns of the table, unchanged, after the answers.
     predictions : Path or None
         File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, scores,
         margin, was_labeled.
@@ -77,14 +77,14 @@ class FitRequest(LearningRequest, AnswersRequest):
     Attributes
     ----------
     truth : str or None
-        Column with known answers, to count errors. The method does not learn from it.
+        Column with the true answers, to count errors. The method does not learn from it.
     layout : tuple of str
         Column for the report's map. Give it twice, for x and y. Default: principal
         components.
     cluster : str or None
         Fit on the Dask cluster of this scheduler, such as tcp://host:8786.
     workers : int or None
-        Fit on so many processes of this machine.
+        Fit on this number of processes of this machine.
     model : Path or None
         File for the model, for lapwing predict and lapwing report.
     report : Path or None
@@ -92,8 +92,8 @@ class FitRequest(LearningRequest, AnswersRequest):
     onnx : Path or None
         File for the model as ONNX, .onnx.
     next_rows : Path or None
-        File for the ten rows to label next, .csv, .xlsx or .parquet. Fill in its label
-        column, and give it behind DATA.
+        File for the ten rows to label next, .csv, .xlsx or .parquet. Fill in its label column and
+        pass it after DATA.
     """
 
     verb = "fit"
@@ -157,7 +157,7 @@ class FitRequest(LearningRequest, AnswersRequest):
 
     @property
     def hints(self) -> Hints:
-        """Commands of the next step."""
+        """Commands for the next step."""
         where = "--next next.csv writes the ten rows that are most informative together."
         if self.next_rows is not None:
             where = f"They are in {shorten(str(self.next_rows))}."
@@ -174,12 +174,12 @@ class FitRequest(LearningRequest, AnswersRequest):
 
     @property
     def wants_report(self) -> bool:
-        """Whether the figures of a report are needed; a model contains them."""
+        """Whether the figures of a report are needed; a model file contains them as well."""
         return self.model is not None or self.report is not None
 
 
 def fit_of(request: LabeledRequest, **changes: Any) -> FitRequest:
-    """Return the fit with the options of a request of any verb, but for changes."""
+    """Return a fit with the options of a request of any verb, except for `changes`."""
     names = {one.name for one in fields(request)} & {one.name for one in fields(FitRequest)}
     return FitRequest(**{name: getattr(request, name) for name in names} | changes)
 
@@ -190,7 +190,7 @@ def fit_command(request: LabeledRequest, method: str, settings: Sequence[str] = 
     Parameters
     ----------
     request : LabeledRequest
-        Of any verb; the output files are kept if it is a fit.
+        Request of any verb; the output files are kept if it is a fit.
     method : str
         Key of `COMMAND_METHODS`.
     settings : sequence of str
@@ -249,7 +249,8 @@ class CompareRequest(LabeledRequest):
     Attributes
     ----------
     max_rows : int
-        Most rows to compare on. Of more, all labelled ones are taken and others drawn.
+        Largest number of rows to compare on. In larger tables, all labelled rows are used and
+        unlabelled ones are drawn at random.
     out : Path or None
         File for the table of methods, .csv, .json or .html.
     """
@@ -287,7 +288,7 @@ class InfoRequest(LabeledRequest):
     Attributes
     ----------
     n_neighbors : int
-        Neighbours of a row in the graph that is looked at.
+        Number of neighbours of a row in the graph.
     """
 
     verb = "info"
@@ -322,13 +323,13 @@ class SuggestRequest(LearningRequest):
     Attributes
     ----------
     method : str
-        The method that is fitted; auto chooses, as fit does. Default: lapsvc, and laprls-regressor
-        for numbers.
+        The method to fit; auto chooses one, as in fit. Default: lapsvc, or laprls-regressor for
+        numbers.
     n_rows : int
-        How many rows.
+        Number of rows to suggest.
     out : Path
-        File for the rows to label next, .csv, .xlsx or .parquet. Fill in its label column,
-        and give it behind DATA.
+        File for the rows to label next, .csv, .xlsx or .parquet. Fill in its label column and pass
+        it after DATA.
     """
 
     verb = "suggest"
@@ -345,7 +346,7 @@ class SuggestRequest(LearningRequest):
         return METHOD_OF_SETTINGS if self.settings else ""
 
     def decided(self, *, numeric: bool) -> SuggestRequest:
-        """Return the request with a method for such labels, if it names none."""
+        """Return the request with the default method for these labels if it names none."""
         usual = _OF_NUMBERS if numeric else METHOD_OF_SETTINGS
         return self if self.method else replace(self, method=usual)
 
@@ -379,33 +380,33 @@ class LabelRequest(LearningRequest):
     Attributes
     ----------
     label : str or None
-        Column of the labels, if there is one: rows may have labels already. It also names
-        the labels that you give.
+        Column of the labels, if some rows have labels already. The labels that you give get the
+        same name.
     method : str
         One of {methods}.
     text : tuple of str
-        Columns of free text, with commas between them. May be repeated. The page shows
-        them, and their words are learnt from unless --drop names them too. Default: found.
+        Columns of free text, separated by commas. May be repeated. The page shows them, and the
+        model uses their words unless --drop names them too. Default: detected.
     image : str or None
-        Column with the file name of a picture (PNG, JPEG, GIF, WebP), from the folder of
-        the table. It is learnt from if there is an --encoder.
+        Column with the file names of pictures (PNG, JPEG, GIF, WebP), relative to the folder of the
+        table. The model uses the pictures if there is an --encoder.
     layout : tuple of str
         Column for the map. Give it twice, for x and y.
     classes : tuple of str
-        Names of the classes, with commas between them. May be repeated. You can also type
-        them in the page.
+        Names of the classes, separated by commas. May be repeated. You can also enter them in the
+        page.
     target : float or None
-        Percent of wrong answers at which you want to stop: the page says when they are
-        reached. Default: none; the page has a field for it.
+        Percentage of wrong answers at which you want to stop; the page reports when it is reached.
+        Default: none; the page has a field for it.
     check_every : int
-        One in so many of the rows that the page asks is drawn at random. The error is
-        estimated from these alone.
+        One row out of this number is drawn at random. The error is estimated from these rows only.
     random_labels : bool
-        The labels of the table are of rows drawn at random: they tell of the error too.
+        The labelled rows of the table were drawn at random, so that they can be used to estimate
+        the error too.
     journal : Path or None
-        File that keeps the labels. Default: the name of the table and .labels.jsonl.
+        File that stores the labels. Default: the name of the table followed by .labels.jsonl.
     port : int
-        Port of the page. Default: any free one.
+        Port of the page. Default: any free port.
     no_browser : bool
         Do not open the browser.
     """
@@ -509,10 +510,9 @@ class PredictRequest(AnswersRequest):
     Attributes
     ----------
     model : Path
-        A file of lapwing fit --model.
+        A file written by lapwing fit --model.
     encoder : str or None
-        The encoder of the fit, if it had one. A model file brings no code, and only tells
-        its name.
+        The encoder of the fit, if it had one. A model file stores only its name and no code.
     """
 
     verb = "predict"
@@ -530,7 +530,7 @@ class PredictRequest(AnswersRequest):
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """All files that are read."""
+        """All input files."""
         return (self.model, *self.data)
 
     @property
@@ -546,9 +546,9 @@ class ReportRequest(Request):
     Attributes
     ----------
     model : Path
-        A file of lapwing fit --model.
+        A file written by lapwing fit --model.
     out : Path or None
-        The page. Default: MODEL with the extension .html.
+        File for the report. Default: MODEL with the extension .html.
     quiet : bool
         Show no summary.
     """
@@ -567,11 +567,11 @@ class DemoRequest(Request):
     out : Path
         The picture to write (.png, .pdf or .svg).
     labels_per_class : int
-        How many labels each of the ten digits gets.
+        Number of labels for each of the ten digits.
     draws : int
-        How many times the labels are drawn; errors are averaged.
+        Number of random draws of the labels; errors are averaged.
     seed : int
-        Seed for the draws.
+        Random seed of the draws.
     """
 
     out: Path = option(Path("lapwing-demo.png"), short="-o", alias="--output")

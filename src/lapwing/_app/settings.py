@@ -190,7 +190,7 @@ def _changed(value: Any, base: Any) -> dict[str, Any]:
 def spelled(value: Any) -> str:
     """Format a value for ``--set NAME=``."""
     if isinstance(value, dict):
-        # Enough digits that thirds sum to 1, as `balance` requires.
+        # Enough digits for thirds to sum to 1, as `balance` requires.
         return ",".join(f"{key}:{part:.12g}" for key, part in value.items())
     if value is None:
         return "none"

@@ -79,7 +79,7 @@ _ONCE = {
 
 
 class Command(TyperCommand):
-    """Command that refuses a repeated option of a single value, of which click takes the last."""
+    """Command that rejects a repeated single-valued option; click would use the last value."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, found = self.make_parser(ctx).parse_args(args=list(args))
@@ -158,7 +158,7 @@ def _parameter(one: Field[Any], hint: Any, told: str) -> Parameter:
 
 @cache
 def _command() -> Any:
-    """Make the command of all verbs, which typer itself would do at each call."""
+    """Build the command of all verbs once; typer would build it at each call."""
     return typer.main.get_command(app)
 
 
@@ -254,18 +254,18 @@ def conclude(
 def tune(request: TuneRequest) -> None:
     """Choose the parameters of a method by leaving out each label in turn, and fit with them.
 
-    Everything else is as in lapwing fit. --set gives the values to try, such as
-    --set gamma_Is=0.1,1,10.
+    Otherwise it works like lapwing fit. --set gives the values to try, such as --set
+    gamma_Is=0.1,1,10.
     """
     fit_table(request)
 
 
 @verb(CompareRequest, epilog="Example: [bold]lapwing compare cells.csv --label type[/]")
 def compare(request: CompareRequest) -> None:
-    """Find the method that suits a table, and estimate how many of its answers are wrong.
+    """Find the best method for a table, and estimate how many of its answers are wrong.
 
-    Each method is judged by the labels that it misses when they are left out, and by how much its
-    answers change with the labels. No model is kept: the output ends with the command that fits it.
+    Each method is evaluated by its errors on labels that are left out, and by how much its answers
+    change with the labels. No model is written; the output ends with the command that fits it.
     """
     request.outputs.check(request.inputs)
     with StageLine(f"Reading {request.source}", request.quiet):
@@ -287,11 +287,11 @@ def compare(request: CompareRequest) -> None:
     epilog="Example: [bold]lapwing suggest cells.csv --label type -k 10 --out next.csv[/]",
 )
 def suggest(request: SuggestRequest) -> None:
-    """Write the rows that it would help most to label next.
+    """Write the most informative rows to label next.
 
-    Fits the table, because a model keeps no graph. The rows are chosen together: they reduce the
-    uncertainty of all other rows most. The label column may be empty: without labels of two classes
-    the rows cover the table.
+    The table is fitted again, because a model file contains no graph. The rows are chosen jointly
+    to reduce the uncertainty of all other rows most. The label column may be empty; without labels
+    of two classes, the rows are spread over the table.
     """
     request.outputs.check(request.inputs)
     with StageLine(f"Reading {request.source}", request.quiet):
@@ -316,8 +316,8 @@ def suggest(request: SuggestRequest) -> None:
 def label(request: LabelRequest) -> None:
     """Open a page on which you label rows while a model learns from them.
 
-    The page is for you alone: nobody else on the network can open it. Every label is saved at
-    once, beside the table. Press Ctrl-C to end; the same command goes on where you were.
+    Nobody else on the network can open the page. Every label is saved immediately, next to the
+    table. Press Ctrl-C to end; the same command continues where you stopped.
     """
     with StageLine(f"Reading {request.source}", request.quiet):
         table = reading.read(request)
@@ -402,7 +402,7 @@ def report(request: ReportRequest) -> None:
     without=("quiet",),
 )
 def info(request: InfoRequest) -> None:
-    """Show what a table holds, and how much memory and time a fit will need."""
+    """Show the contents of a table, and the memory and time that a fit will need."""
     with StageLine(f"Looking at {request.source}"):
         found = inspect(request)
     typer.echo(json_text(found) if request.as_json else console.describe_info(found), nl=False)

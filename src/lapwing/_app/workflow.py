@@ -39,7 +39,8 @@ def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:
     outcome : Outcome
         The fit.
     figures : ReportData, default=None
-        Result of `collect`; None for rows on disk, of which predictions and model are written.
+        Result of `collect`; None for rows on disk, for which only predictions and model are
+        written.
     """
     request, table, outputs = outcome.request, outcome.table, outcome.request.outputs
     wanted = [Path(path) for path in outputs.named().values()]
@@ -144,7 +145,7 @@ def comparison_summary(compared: Compared) -> dict[str, Any]:
 
 
 def write_comparison(compared: Compared) -> None:
-    """Write the table of a comparison atomically, if asked for."""
+    """Write the table of a comparison atomically, if requested."""
     out = compared.request.out
     if out is None:
         return
@@ -172,7 +173,7 @@ def class_counts(rows: Predictions) -> dict[str, int] | None:
 
 
 def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predictions:
-    """Add the columns of a table to its predictions, if they were asked for.
+    """Add the columns of a table to its predictions, if requested.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ def write_suggested(suggested: Suggestion) -> None:
 def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Path) -> None:
     """Write rows to label with all columns of the table, an empty label, and how they were chosen.
 
-    A fit warns where most of its labels are of rows that were suggested.
+    A fit warns if most of its labelled rows were suggested.
     """
     assert table.keys is not None
     content = {table.id_name or table.keys.row: table.ids[rows]}

@@ -59,13 +59,13 @@ from lapwing.graphs import KNNGraph
 from lapwing.plotting.drawing import word_of
 from lapwing.plotting.path import Path as ErrorPath
 
-_DRAWN = 3000  # rows on the map; of more a sample is drawn, and the page says so
+_DRAWN = 3000  # largest number of rows on the map; from more rows a sample is drawn
 _LISTED = 10  # rows in each list
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
-_TELLING = 6  # columns that tell the classes apart
-_LEAST_SHARE = 0.05  # of the association of a column with the classes, to be named
-_CLASSES_BESIDE = 6  # of their table
+_TELLING = 6  # number of columns that separate the classes best
+_LEAST_SHARE = 0.05  # smallest association of a listed column with the classes
+_CLASSES_BESIDE = 6  # largest number of classes in their table
 
 _SUFFIXES = (".html", ".htm")
 _HEIGHT = 720  # pixels in a notebook; the page scrolls inside
@@ -197,7 +197,7 @@ def _describe_texts(
 def _describe_columns(
     table: Table, codes: NDArray[np.intp], volumes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the columns that tell the classes apart best, with a usual value of each class."""
+    """Return the columns that separate the classes best, with a typical value for each class."""
     columns = ColumnParts.of(table)
     shares = columns.association(codes)
     best = [k for k in np.argsort(-shares, kind="stable") if shares[k] >= _LEAST_SHARE]
@@ -219,7 +219,7 @@ def _describe_columns(
 
 
 def _usual(values: NDArray[Any]) -> str:
-    """Median of numbers, or the most frequent text; empty where all are missing."""
+    """Median of numbers, or the most frequent text; empty if all are missing."""
     if values.dtype == object:
         found, counts = np.unique(values.astype(str), return_counts=True)
         return text.clean(str(found[counts.argmax()]), NAME_LENGTH) if len(found) else ""
@@ -423,12 +423,12 @@ def graph_health(
     ids: NDArray[Any],
     groups: NDArray[np.intp] | None,
 ) -> dict[str, Any]:
-    """Find rows that no label reaches: components without labels, isolated points.
+    """Find rows without information from labels: components without labels, isolated points.
 
     Parameters
     ----------
     estimator : fitted estimator
-        With `affinity_` if it used a graph.
+        Has `affinity_` if it used a graph.
     vertex : ndarray of int of shape (n,)
         The graph's vertex of each row.
     labeled : ndarray of bool of shape (n,)
@@ -447,8 +447,8 @@ def graph_health(
     if affinity is None:
         return {}
     W = affinity.tocsr()
-    _, first = np.unique(vertex, return_index=True)  # a row of each vertex
-    known = np.bincount(vertex, labeled, minlength=W.shape[0]) > 0  # labelled if one row is
+    _, first = np.unique(vertex, return_index=True)  # one row of each vertex
+    known = np.bincount(vertex, labeled, minlength=W.shape[0]) > 0  # if any of its rows is labelled
     component = np.asarray(connected_components(W, directed=False)[1])
     sizes = np.bincount(component)
     labels = np.bincount(component, known, minlength=len(sizes)).astype(int)
@@ -491,7 +491,7 @@ def _recipe(estimator: BaseEstimator) -> str:
 def _degrees(degree: NDArray[Any]) -> dict[str, Any]:
     low, middle, high = np.quantile(degree, [0.0, 0.5, 1.0])
     bins = int(min(24, max(1, high - low + 1)))
-    # Bins of whole numbers where there are few, so that every count of neighbours is a bar.
+    # With few distinct counts the bins are integers, so that every count is a bar.
     shape = histogram(degree, bins)
     if high - low + 1 <= 24:
         shape["low"], shape["high"] = float(low) - 0.5, float(high) + 0.5
@@ -499,7 +499,7 @@ def _degrees(degree: NDArray[Any]) -> dict[str, Any]:
 
 
 def _cut(W: sp.csr_array, groups: NDArray[np.intp] | None) -> float | None:
-    """Return the share of the edges' weight between points of different predicted classes."""
+    """Return the fraction of edge weight between points of different predicted classes."""
     if groups is None or not W.nnz:
         return None
     edges = W.tocoo()
@@ -536,7 +536,7 @@ def convergence(estimator: BaseEstimator, solver: str, names: list[str] | None) 
 
 
 def _trace(records: Any) -> list[float | None]:
-    """Return the worst column at each iteration; of long histories, evenly spaced iterations."""
+    """Return the worst column of each iteration, or of evenly spaced ones if there are many."""
     table = np.array([np.atleast_1d(np.asarray(r, dtype=float)) for r in records])
     if not table.size:
         return []
@@ -564,16 +564,16 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
     Returns
     -------
     dict
-        Empty if there was nothing to choose; otherwise the chosen parameters, the settings of
-        least error, and the least error over one or two parameters. "off" is the root mean square
-        leave-one-out error with the chosen parameters (regression); "usual" is whether these are
-        the defaults, because no setting was better by more than chance.
+        Empty if there was nothing to choose; otherwise the chosen parameters, the settings with the
+        smallest errors, and the smallest error over one or two parameters. "off" is the root mean
+        square leave-one-out error with the chosen parameters (regression); "usual" is whether these
+        are the defaults, because no setting was better by more than chance.
     """
     results = getattr(estimator, "cv_results_", None)
     if results is None:
         return {}
     chosen = {name: _parameter_text(value) for name, value in estimator.best_params_.items()}
-    if not results:  # a class has a single label, or there is a single one: none can be left out
+    if not results:  # some class, or the whole table, has a single label, which cannot be left out
         nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None, "usual": True}
         return nothing | {"chosen": chosen, "names": list(chosen)}
     path = ErrorPath.of(estimator)
@@ -610,7 +610,7 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
 
 
 def _parameter_text(value: Any) -> str:
-    if isinstance(value, KNNGraph):  # a table has no room for its call
+    if isinstance(value, KNNGraph):  # its repr is too long for a table
         kind = ", not normalised" if value.normalized is False else ""
         return f"{value.n_neighbors} neighbours, power {value.power}{kind}"
     return clean(word_of(value))

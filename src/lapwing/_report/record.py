@@ -152,17 +152,17 @@ class Trust:
     Attributes
     ----------
     level : float
-        Required share of right predictions.
+        Required fraction of correct predictions.
     threshold : float or None
-        Least probability of a sure prediction; None if no prediction is sure.
+        Smallest probability of a sure prediction; None if no prediction is sure.
     expected : float or None
-        Expected share of right predictions.
+        Expected fraction of correct predictions.
     low, high : float or None
         Its 90 % interval.
     n_tests : int
         Number of held-out labels.
     n_needed : int
-        Number of labels from which on the best level can be claimed; 0 if no number is enough.
+        Number of labels required for the highest level; 0 if no number is enough.
     """
 
     level: float
@@ -202,13 +202,13 @@ class FitRecord:
     scaling : str
         Description of the preprocessing.
     twin : FittedTwin or None
-        None if there is none, or no report is wanted.
+        None if there is none, or no report is requested.
     trust : Trust or None
         Precision of the sure predictions; None for regression.
     choice : Choice or None
         None if the user named the method.
     next_rows : ndarray of int or None
-        The most informative rows to label next; None if none were asked for, or their computation
+        The most informative rows to label next; None if not requested, or if their computation
         would take too long.
     """
 
@@ -250,7 +250,7 @@ class ReportData:
     fitted : dict
         Estimator, method, and size of the data.
     notes : list of dict
-        Findings, the gravest first: level and text.
+        Findings, the most serious first: level and text.
     volumes : dict
         Class volumes, or the distributions of labels and predictions.
     map : dict
@@ -308,7 +308,7 @@ class ReportData:
         Raises
         ------
         ValueError
-            If `data` is anything else.
+            If `data` is not such a dict.
         """
         kinds = {f.name: {"s": str, "l": list, "d": dict}[str(f.type)[0]] for f in fields(cls)}
         if not isinstance(data, Mapping) or set(data) != set(kinds):

@@ -20,7 +20,7 @@ def clean(value: Any, longest: int = _LONGEST) -> str:
 
 
 def label_key(value: Any) -> str:
-    """Text that tells a label from others, the same for 3 and 3.0; empty for a missing label."""
+    """Return a unique text for each label, equal for 3 and 3.0; empty for a missing label."""
     if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
         return ""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
@@ -52,7 +52,7 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Format a share as a percentage; 0 % and 100 % are exact."""
+    """Format a fraction as a percentage; 0 % and 100 % are exact."""
     if share is None or not math.isfinite(share):
         return "–"
     if 0 < share < 0.001:
