@@ -48,7 +48,7 @@ __all__ = [
 ]
 __all__ += _estimators.__all__
 
-# Where they are; readers, pages and servers are a seventh of the import.
+# Modules of names that are imported late: readers, pages and servers take a seventh of the import.
 _LATE = {
     "TableEncoder": "lapwing.table_encoder",
     "label": "lapwing._app.labelling",
@@ -62,7 +62,7 @@ _publish(__name__, globals(), [n for n in __all__ if n not in ("__version__", *_
 
 
 def __getattr__(name: str) -> _Any:
-    """Import a module, or what is in `_LATE`, when it is first asked for."""
+    """Import a submodule or a name in `_LATE` at its first use."""
     if name in _MODULES:
         return _import_module(f"{__name__}.{name}")
     if name not in _LATE:

@@ -21,7 +21,7 @@ Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
 
 
 class Parametrized(BaseEstimator):
-    """Base of estimators and recipes, which reads the names of the parameters once a class.
+    """Base of estimators and recipes, which reads the names of the parameters once per class.
 
     scikit-learn reads them from the signature at every `get_params` and at every `clone`.
     """

@@ -1,3 +1,3 @@
-"""The version, where the parts that write it into files may know it."""
+"""Version of the package, importable by modules that write it into files."""
 
 __version__ = "0.1.0"

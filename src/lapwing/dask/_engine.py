@@ -94,7 +94,7 @@ class ClusterProblem:
 
     @property
     def labeled_rows(self) -> Array:
-        """Mask of the labelled rows among the weighted ones: all of them."""
+        """Mask of the labelled rows with weights, which is True for all."""
         return np.ones(len(self.index), dtype=bool)
 
     @property

@@ -101,7 +101,7 @@ class SymmetricHinge(UnlabeledLoss):
 
 @dataclass(frozen=True, eq=False)
 class SmoothedSymmetricHinge(UnlabeledLoss):
-    """The symmetric hinge convolved with a Gaussian; itself where the variance is 0.
+    """Symmetric hinge convolved with a Gaussian, without smoothing if the variance is 0.
 
     With r(t) = max(0, t) it is r(1 + f) - 2 r(f) + r(f - 1), so its smoothing is that of r.
     """

@@ -67,7 +67,7 @@ class QuadraticSystem(Protocol):
     """Direct solver of quadratic models that differ in the weights D of the points only."""
 
     def factor(self, weights: Array | None = None) -> Quadratic:
-        """Factor the model with weights D (n,), zero where None."""
+        """Factor the model with weights D (n,); None stands for weights 0."""
 
 
 @runtime_checkable

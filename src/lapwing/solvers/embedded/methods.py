@@ -40,7 +40,7 @@ class EmbeddedMethod(Solver[Callable[[EmbeddedObjective, Any, Settings[None]], E
     solve : callable (objective, system, settings) -> Result
         Its state has the coefficients of the space.
     form : callable (objective) -> system
-        Forms what needs memory or passes over the points. Called once.
+        Does the work that needs memory or passes over the points. Called once.
     knows_labels : bool, default=True
         Whether the system depends on the labels; if not, it is a `KernelSide` and can be used with
         other labels.

@@ -95,7 +95,7 @@ def _rest(settings: Settings[Function], done: Minimum | None) -> Settings[Functi
 
 
 def assign(scores: Array, n_positive: int) -> Array:
-    """Label the n_positive highest scores +1, the first among equal ones, and the others -1."""
+    """Label the n_positive highest scores +1, of equal scores the first, and the others -1."""
     labels = np.full(len(scores), -1.0)
     labels[np.argsort(-scores, kind="stable")[:n_positive]] = 1.0
     return labels

@@ -159,7 +159,7 @@ class DeformedPath:
             T = self.block(points, ratio)
             if not np.isfinite(T).all():
                 continue
-            if type(loss) is Squared:  # a class derived from it may have changed anything
+            if type(loss) is Squared:  # not a subclass, which may have another loss
                 found = ridge_path(
                     T,
                     gamma_As[rows],
