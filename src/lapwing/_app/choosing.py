@@ -52,7 +52,7 @@ from lapwing.model_selection.comparison import (
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
 
 _SIZES = "class_prior"  # the only setting of the comparison that is not an amount of evidence
-_LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds; fraction of them; rows that need it
+_LONG = 60.0  # seconds of a comparison that are announced
 # Rows up to which a grid with the full kernel takes about 5 s.
 _PATH_ROWS = 2000
 _FEWEST_TARGETS = 2
@@ -207,12 +207,9 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
     """
     seconds = _seconds_of_comparison(table, request.effort)
     if seconds > _LONG:
-        shorter = _seconds_of_comparison(table, replace(request.effort, max_samples=_FEW_ROWS))
-        hint = ""
-        if shorter < _SHORTER * seconds:
-            hint = f" With --rows {_FEW_ROWS} it takes about {round_time(shorter)}."
         warn(
-            f"Comparing methods on {table.source} will take about {round_time(seconds)}.{hint}",
+            f"Comparing methods on {table.source} will take about {round_time(seconds)}. It takes "
+            "less on fewer rows: --rows.",
             LapwingWarning,
         )
     return seconds
