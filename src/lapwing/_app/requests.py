@@ -557,6 +557,11 @@ class ReportRequest(Request):
     out: Path | None = option(None, short="-o", alias="--output")
     quiet: bool = option(False, panel=SAY, short="-q")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.out is not None:
+            check_suffix("--out", self.out, (".html", ".htm"))
+
 
 @dataclass(frozen=True, kw_only=True)
 class DemoRequest(Request):
