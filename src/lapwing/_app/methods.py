@@ -224,7 +224,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
         ),
         "s3vc": CommandMethod(
             S3VC,
-            "keeping the boundary out of dense places",
+            "keeping the boundary out of dense regions",
             forecast=forecast_low_density,
             advice=Cures("a smaller C_star, or another method", "a smaller C", "C_star"),
             # A balance also constrains the unlabelled rows.
@@ -258,12 +258,12 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
         ),
         "lapesvc": _embedded(
             LapESVC,
-            "virtual labels on a graph; no single row weighs much",
+            "virtual labels on a graph; bounded influence of each row",
             forecast_embedded_tube,
         ),
         "balanced": CommandMethod(
             BalancedGraphClassifier,
-            "a graph of neighbours and the sizes of the classes, for very few labels",
+            "a graph of neighbours and the class sizes, for very few labels",
             forecast=forecast_balanced,
             advice=Cures("another graph", "another graph", "n_votes"),
             virtual=True,
@@ -278,7 +278,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
         ),
         "anchors": CommandMethod(
             AnchorGraphClassifier,
-            "anchors that stand for the rows; fast",
+            "a graph over anchors that represent the rows; fast",
             forecast=forecast_anchors,
             advice=Cures("a smaller gamma_I, or more anchors", "", "gamma_I"),
             teaches=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
@@ -289,7 +289,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
         ),
         "eigenfunctions": CommandMethod(
             EigenfunctionClassifier,
-            "how dense they lie along principal directions; fast",
+            "their density along principal directions; fast",
             forecast=forecast_eigenfunctions,
             advice=Cures("fewer eigenfunctions", "", "n_eigenfunctions"),
             teaches=lambda estimator: "their density along principal directions",
@@ -299,27 +299,27 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
         ),
         "lapsvr": _manifold(
             LapSVR,
-            "a graph of neighbours; numbers",
+            "a graph of neighbours; for numbers",
             regression=True,
             forecast=partial(forecast_manifold, kinks=True),
         ),
         "laprls-regressor": _manifold(
-            LapRLSRegressor, "a graph of neighbours, least squares; numbers", regression=True
+            LapRLSRegressor, "a graph of neighbours, least squares; for numbers", regression=True
         ),
         "laprls-regressor-cv": _manifold_path(
             LapRLSRegressorCV,
-            "a graph of neighbours, least squares; numbers; chooses its parameters by "
-            "their likelihood",
+            "a graph of neighbours, least squares; for numbers; chooses its parameters by the "
+            "marginal likelihood",
             regression=True,
         ),
         "lapesvr": _embedded(
             LapESVR,
-            "virtual values on a graph; numbers",
+            "virtual labels on a graph; for numbers",
             forecast_embedded_tube,
         ),
         "laperls-regressor": _embedded(
             LapERLSRegressor,
-            "virtual values on a graph, for many rows; numbers",
+            "virtual labels on a graph, for many rows; for numbers",
             forecast_embedded_squared,
         ),
     }
