@@ -1,4 +1,4 @@
-"""Columns of a table that tell the classes of its rows apart."""
+"""Columns of a table that separate the classes of its rows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lapwing._report.rows import feature_values
 from lapwing._tables.encoders import CATEGORICAL, NUMERIC
 from lapwing._tables.tables import Table
 
-_ROWS = 5000  # in the sample: shares are known to about 0.01
-_CELLS = 5_000_000  # most cells in the sample: wider tables have fewer rows
-_PARTS = 8  # of a column of numbers, cut at its quantiles
+_ROWS = 5000  # in the sample: proportions are known to about 0.01
+_CELLS = 5_000_000  # largest number of cells in the sample: wider tables have fewer rows
+_PARTS = 8  # bins of a column of numbers, cut at its quantiles
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnParts:
-    """Columns of some rows, each cut into few parts.
+    """Columns of some rows, each divided into a few bins.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class ColumnParts:
     values : list of ndarray of shape (m,)
         Numbers, NaN if missing, or texts.
     parts : ndarray of int of shape (n_columns, m)
-        The part of a value: an eighth of the numbers, or a category; missing values are one.
+        Bin of each value: an eighth of the numbers, or a category; missing values are one bin.
     """
 
     names: list[str]
@@ -41,13 +41,13 @@ class ColumnParts:
 
     @classmethod
     def of(cls, table: Table, chosen: Collection[str] | None = None) -> ColumnParts:
-        """Cut the columns of a table; none of a sparse one, whose columns are too many.
+        """Bin the columns of a table; a sparse table gives none, as it has too many columns.
 
         Parameters
         ----------
         table : Table
         chosen : collection of str, default=None
-            Columns to look at; None means all.
+            Columns to use; None means all.
         """
         n, d = table.X.shape
         most = min(_ROWS, _CELLS // max(1, d))
@@ -78,25 +78,25 @@ class ColumnParts:
     def association(
         self, codes: NDArray[np.intp], among: Sequence[int] | None = None
     ) -> NDArray[Any]:
-        r"""Share by which each column improves a guess of the class.
+        r"""Compute the association of each column with the classes.
 
-        Goodman and Kruskal's tau [1]_ of the parts i of a column and the classes j,
+        Goodman and Kruskal's tau [1]_ of the bins i of a column and the classes j,
 
         .. math:: \tau = \frac{\sum_{ij} p_{ij}^2 / p_i - \sum_j p_j^2}{1 - \sum_j p_j^2},
 
-        adjusted, as R² is, for its value by chance, (parts - 1) / (rows - 1).
+        adjusted, like R², for its value by chance, (bins - 1) / (rows - 1).
 
         Parameters
         ----------
         codes : ndarray of int of shape (n,)
             Classes of all rows of the table.
         among : sequence of int, default=None
-            Classes to tell apart; None means all.
+            Classes to separate; None means all.
 
         Returns
         -------
         ndarray of shape (n_columns,)
-            From 0, no improvement, to 1, where the column determines the class.
+            From 0, no association, to 1, where the column determines the class.
 
         References
         ----------

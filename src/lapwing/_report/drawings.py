@@ -8,11 +8,11 @@ from typing import Any
 from lapwing._report import svg
 from lapwing._report.text import count, number, shorten
 
-_NAME = 24  # letters of a class beside its row
+_NAME = 24  # characters of a class name beside its row
 
 
 def draw_rows(kind: str, places: dict[str, Any], rows: Mapping[str, Any]) -> str:
-    """Draw the map; the keyboard reaches the tooltips of rows that the page lists.
+    """Draw the map; the tooltips of listed rows are accessible by keyboard.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def draw_twin(places: dict[str, Any]) -> str:
 
 
 def draw_truth(truth: Mapping[str, Any]) -> str:
-    """Draw predicted numbers over true ones."""
+    """Draw predicted against true numbers."""
     rows = zip(truth["ids"], truth["truth"], truth["predicted"], strict=True)
     return svg.draw_scatter(
         "truth-map",

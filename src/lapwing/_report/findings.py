@@ -1,4 +1,4 @@
-"""Findings at the head of the report, the gravest first."""
+"""Findings at the head of the report, the most serious first."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class ChoiceTable(NamedTuple):
     Attributes
     ----------
     columns : mapping of str to str
-        Keys of `words_of_row`, and their headings.
+        Headings by the keys of `words_of_row`.
     assumption : str
-        Heading of what a method takes the labels to be.
+        Heading of the assumptions of the methods on the labels.
     legend : str
     """
 
@@ -82,8 +82,8 @@ _NUMBER_TABLE = ChoiceTable(
 )
 
 _MOST_NAMED = 3
-# Components without a label are reported from this share of the points on; labels elsewhere
-# improve more predictions than labels in smaller ones.
+# Components without a label are reported if they have at least this fraction of the points; labels
+# in smaller components improve fewer predictions than labels elsewhere.
 _SILENT_SHARE = 0.01
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -132,7 +132,7 @@ def _ended(facts: dict[str, Any]) -> str:
 
 def _about_graph(graph: dict[str, Any], taught_by: str) -> list[tuple[str, str]]:
     if not graph:
-        # A method that uses the unlabelled rows in another way needs no graph.
+        # A method that uses the unlabelled rows in a different way needs no graph.
         return [] if taught_by else [("look", "The unlabelled rows taught the fit nothing.")]
     found = []
     n = graph["n_without"]
@@ -456,7 +456,7 @@ def sure_words(volumes: Mapping[str, Any]) -> str:
     Parameters
     ----------
     volumes : mapping
-        With `n_sure`, `n_unsure` and `trust`.
+        Contains `n_sure`, `n_unsure` and `trust`.
     """
     sure, unsure = volumes["n_sure"], volumes["n_unsure"]
     rows = plural(sure + unsure, "row")
@@ -526,9 +526,9 @@ def python_lines(pipeline: Pipeline, unlabeled: object) -> str:
     Parameters
     ----------
     pipeline : Pipeline
-        Steps and estimator; parameters that are their defaults are left out.
+        Steps and estimator; parameters at their defaults are omitted.
     unlabeled : object
-        The marker of rows without label.
+        Marker of unlabelled rows.
 
     Returns
     -------
@@ -569,7 +569,7 @@ def _nested(value: Any) -> list[Any]:
 
 
 def _public_module(cls: type) -> str:
-    """Return the shortest module that a class can be imported from."""
+    """Return the shortest module name from which a class can be imported."""
     parts = cls.__module__.split(".")
     for length in range(1, len(parts) + 1):
         name = ".".join(parts[:length])

@@ -18,12 +18,12 @@ from lapwing._tables.tables import Table
 
 CLASSES_SHOWN = 40
 _MATRIX_CLASSES = 20
-_GROUPS, _GROUP = 8, 5  # of labels by probability: how many at most, and their least size
+_GROUPS, _GROUP = 8, 5  # groups of labels by probability: largest number and smallest size
 N_SHADES = 7
 _SCATTERED = 1500
 _LONGEST = 60
 _OUTLYING = 3.5
-_NORMAL_MEDIAN = 0.6745  # of the absolute values of standard normal errors
+_NORMAL_MEDIAN = 0.6745  # median of the absolute value of a standard normal variable
 _ROUNDING = 1e-6
 
 
@@ -34,9 +34,9 @@ class ClassRows:
     Attributes
     ----------
     names : list of str
-        The c classes of the fit, then those that only the truth knows.
+        The c classes of the fit, then those that occur only in the truth.
     n_classes : int
-        c.
+        Number c of classes of the fit.
     ids : ndarray of shape (n,)
         Names of the rows.
     labeled : ndarray of bool of shape (n,)
@@ -111,7 +111,7 @@ class ClassRows:
         return ~self.labeled & ~self.sure
 
     def least_certain(self, n_rows: int) -> NDArray[np.intp]:
-        """Unlabelled rows of least margin, the least certain first."""
+        """Unlabelled rows with the smallest margins, the least certain first."""
         free = np.flatnonzero(~self.labeled)
         return free[np.argsort(self.margin[free], kind="stable")][:n_rows]
 
@@ -157,12 +157,12 @@ class ClassRows:
     def list_rows(self, n_listed: int, next_rows: NDArray[np.intp] | None = None) -> dict[str, Any]:
         """List the least and most certain unlabelled rows, and labels that the model contradicts.
 
-        `next_rows` are the rows to label next, where they are known.
+        `next_rows` are the rows to label next, if they are known.
         """
         order = self.least_certain(len(self.margin))
         denied = np.flatnonzero(self.labeled & (self.given != self.predicted))
         denied = denied[np.argsort(-self.margin[denied], kind="stable")]
-        most = order[max(n_listed, len(order) - n_listed) :][::-1]  # no row is both
+        most = order[max(n_listed, len(order) - n_listed) :][::-1]  # no row is in both lists
         return {
             "asked": [] if next_rows is None else [self._describe(i) for i in next_rows],
             "least": [self._describe(i) for i in order[:n_listed]],
@@ -189,7 +189,7 @@ class ClassRows:
         }
 
     def compare_with_twin(self, n_listed: int) -> dict[str, Any]:
-        """Find where the supervised twin gives another class."""
+        """Find the rows for which the supervised twin predicts another class."""
         free = ~self.labeled
         if self.twin is None or not free.any():
             return {}
@@ -237,14 +237,14 @@ class ClassRows:
     def compare_left_out(
         self, rows: NDArray[np.intp], probabilities: NDArray[np.float64]
     ) -> dict[str, Any]:
-        """Count errors and confusions of labels by the fits without them, and their probabilities.
+        """Count errors and confusions of left-out labels, and compute their probabilities.
 
         Parameters
         ----------
         rows : ndarray of int of shape (m,)
             Rows of the labels.
         probabilities : ndarray of shape (m, n_classes)
-            Of the classes, each by the fit without the label.
+            Class probabilities, each by the fit without the label.
         """
         if not len(rows):
             return {}
@@ -302,9 +302,9 @@ def _confusions(
 def _calibration(
     chance: NDArray[np.float64], right: NDArray[np.bool_]
 ) -> list[dict[str, float | int]]:
-    """Share of right answers in groups of equal size by probability; too few labels give none.
+    """Accuracy in groups of equal size by probability; no groups if there are too few labels.
 
-    Each with the exact 90 % interval of a binomial share.
+    Each has the exact 90 % interval of a binomial proportion.
     """
     n_groups = min(_GROUPS, len(chance) // _GROUP)
     if n_groups < 2:
@@ -424,9 +424,9 @@ class NumberRows:
     def list_rows(self, n_listed: int, left_out: NDArray[Any] | None) -> dict[str, Any]:
         """List labelled rows with the largest residuals, and extreme predictions.
 
-        "outlying" is the row, if any, whose label is far from what the fit without it predicts, by
-        the residuals `left_out` of labels left out in turn; by all residuals where these are not
-        known row by row. A label that the fit follows has no large residual itself.
+        "outlying" is the row, if any, whose label is far from the prediction of the fit without it,
+        by the residuals `left_out` of labels left out in turn, or by all residuals if these are not
+        known for each row. The residual of a label that the fit follows closely is never large.
         """
         known = np.flatnonzero(self.labeled)
         residual = np.abs(self.given - self.predicted)
@@ -436,7 +436,7 @@ class NumberRows:
         few = min(n_listed, len(order) // 2)
         rms = float(np.sqrt(np.mean(residual[known] ** 2)))
         errors = (self.given - self.predicted)[known]
-        if left_out is not None and len(left_out) == len(known):  # no row is there twice
+        if left_out is not None and len(left_out) == len(known):  # no row occurs twice
             errors = left_out
         return {
             "residuals": [self._describe(i) for i in worst],
@@ -450,7 +450,7 @@ class NumberRows:
         }
 
     def compare_with_twin(self, n_listed: int) -> dict[str, Any]:
-        """Find where the supervised twin gives another number."""
+        """Find the rows for which the supervised twin predicts another number."""
         free = np.flatnonzero(~self.labeled)
         if self.twin is None or not len(free):
             return {}
@@ -519,11 +519,11 @@ class NumberRows:
 
 
 def _outlying(errors: NDArray[np.float64], spread: float) -> list[int]:
-    """Where the largest error is an outlier, if it is one, by the median of all."""
+    """Return the index of the largest error if it is an outlier, judged by the median of all."""
     size = np.abs(np.where(np.isfinite(errors), errors, 0.0))
     at = int(np.argmax(size))
-    # Scores beyond 3.5 are outliers by the rule of B. Iglewicz and D. Hoaglin, "How to detect and
-    # handle outliers", 1993; labels that are followed exactly are missed by rounding.
+    # Scores above 3.5 are outliers by the rule of B. Iglewicz and D. Hoaglin, "How to detect and
+    # handle outliers", 1993; errors of labels that are fitted exactly are rounding errors.
     far = _NORMAL_MEDIAN * size[at] > _OUTLYING * np.median(size)
     return [at] if far and size[at] > _ROUNDING * spread else []
 
@@ -567,14 +567,14 @@ def row_columns(
     Parameters
     ----------
     table : Table
-        Encoded and omitted columns are given as in the file. Of a sparse table, only columns in
+        Encoded and omitted columns are given as in the file. For a sparse table, only columns in
         which these rows have an entry are given.
     rows : sequence of int
         Indices of the rows.
     most : int, default=None
         Largest number of columns; None means all.
     exact : bool, default=False
-        Whether to write all digits and letters, for programs instead of for readers.
+        Whether to write all digits and letters, for programs instead of readers.
     texts : collection of str, default=()
         Columns of texts, cut after 300 letters instead of 60.
 

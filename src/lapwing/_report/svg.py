@@ -18,7 +18,7 @@ from lapwing._report.text import clean, number, percent, shorten, tick
 MAP_WIDTH = 720
 MAP_HEIGHTS = (320, 560)
 _PAD = 26
-_FITTED = 20_000  # rows are enough for two principal components, and save a copy of X
+_FITTED = 20_000  # rows; enough for two principal components without a copy of X
 _COVARIANCE_COLUMNS = 1000
 _LABELED_DRAWN = 300
 _OUTLIERS_FROM = 200
@@ -34,13 +34,13 @@ _SHAPES = (
     "m-{e} -{t}h{g}v{f}h{f}v{g}h-{f}v{f}h-{g}v-{f}h-{f}v-{g}h{f}z",
     "m-{t} -{s}h{v}l-{w} {q}h-{r}z",
 )
-# Shapes of the first ten classes, and of forty by turns: as on the page of `lapwing label`
-# (`palette.js`), whose classes of one shape have colours far apart.
+# Shapes of the first ten classes, and forty in rotation, as on the page of `lapwing label`
+# (`palette.js`): classes with the same shape have very different colours.
 _SHAPE_OF = (0, 1, 2, 3, 0, 3, 1, 2, 1, 2)
 _TURNS = 4
 _STAR = "m0 -9.5l2.8 6 6.4 .8-4.7 4.5 1.2 6.4-5.7-3.2-5.7 3.2 1.2-6.4-4.7-4.5 6.4-.8z"
 _WIDTH, _HEIGHT = 560, 250  # of plots
-_NAMES_WRITTEN = 15  # of more the names would hide the points; the legend has them all
+_NAMES_WRITTEN = 15  # more names would hide the points; the legend has all of them
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78, 18, 18, 52
 TIP_HEIGHT = 68
 
@@ -86,13 +86,13 @@ def place(
         axes = [clean(name) for name in names or ("first", "second")]
     low, high = points.min(axis=0), points.max(axis=0)
     if len(points) >= _OUTLIERS_FROM:
-        # Outliers are drawn at the border, so that they do not press all others into a corner.
+        # Outliers are drawn at the border, so that they do not compress all others.
         inner_low, inner_high = np.quantile(points, [0.005, 0.995], axis=0)
         reach = 0.15 * (inner_high - inner_low)
         low, high = np.maximum(low, inner_low - reach), np.minimum(high, inner_high + reach)
     outside = int(((points < low) | (points > high)).any(axis=1).sum())
     span = np.where(high > low, high - low, 1.0)
-    # One scale for both axes, because the method uses distances, unless the map were a strip.
+    # Equal scales, because the method uses distances, unless the map would be very narrow.
     wanted = (MAP_WIDTH - 2 * _PAD) * span[1] / span[0] + 2 * _PAD
     height = int(np.clip(wanted, *MAP_HEIGHTS))
     share = (np.clip(points, low, high) - low) / span
@@ -121,13 +121,13 @@ def principal_plane(X: Any, drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64
     if n > _FITTED:
         sample = X[np.sort(np.random.default_rng(0).choice(n, _FITTED, replace=False))]
     if min(sample.shape) <= 2:
-        sample = _dense(sample)  # the sparse solver finds fewer directions than there are
+        sample = _dense(sample)  # the sparse solver cannot find all directions
     solver = "auto"
     if is_sparse(sample):
         # ARPACK needs no p x p matrix, but cannot start on rows that are all equal.
         solver = "covariance_eigh" if p <= _COVARIANCE_COLUMNS else "arpack"
     try:
-        # Equal rows have no variance, and the explained share is 0 / 0.
+        # Equal rows have no variance, and the explained fraction is 0 / 0.
         with np.errstate(all="ignore"):
             pca = PCA(2, svd_solver=solver, random_state=0).fit(sample)
     except ArpackError:
@@ -156,7 +156,7 @@ class Tooltip(NamedTuple):
     words : str
         Its label or prediction.
     listed : bool
-        Whether the keyboard reaches it, as it does for the few rows that the page lists.
+        Whether it is accessible by keyboard, as for the few rows that the page lists.
     """
 
     name: str
@@ -208,7 +208,7 @@ def _picture(
 class _Tips:
     """Tooltips in a strip below the picture, shown on hover, tap or focus without a script.
 
-    Beside a point, later points would cover the text.
+    Next to its point, the text would be covered by later points.
     """
 
     def __init__(self, width: int, top: float) -> None:
@@ -264,7 +264,7 @@ def draw_map(
     shaded : bool
         Whether groups are shades of a number instead of classes.
     tips : sequence of Tooltip or None
-        Tooltips of the points; points without one share few paths.
+        Tooltips of the points; points without one are combined in few paths.
     title, text : str
         Text alternative for screen readers.
     """
@@ -329,7 +329,7 @@ def _names(
         text = shorten(name, 16)
         middle_x, middle_y = _median([x[i] for i in mine]), _median([y[i] for i in mine])
         order = sorted(mine, key=lambda i: ((x[i] - middle_x) ** 2 + (y[i] - middle_y) ** 2, i))
-        half = 8 * len(text) + 4  # on a narrow screen they are written larger
+        half = 8 * len(text) + 4  # names are larger on a narrow screen
         for i in order:
             place = min(max(x[i], half), MAP_WIDTH - half), min(max(y[i], 16), height - 12)
             if all(abs(place[0] - u) > half + w or abs(place[1] - v) > 32 for u, v, w in written):
@@ -345,7 +345,7 @@ def _median(values: list[float]) -> float:
 
 
 def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Return about `wanted` round numbers that span a range."""
+    """Return about `wanted` round numbers that cover a range."""
     if not high > low:
         return [low]
     step = 10.0 ** floor(log10((high - low) / wanted))
@@ -355,7 +355,7 @@ def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 
 
 class _Plot:
-    """Plot with its axes, to which marks are added in the units of the data.
+    """Plot with axes, to which marks are added in the units of the data.
 
     Parameters
     ----------
@@ -364,11 +364,11 @@ class _Plot:
     x_title, y_title : str
         Titles of the axes.
     x_ticks : int
-        How many ticks, about.
+        Approximate number of ticks.
     y_ticks : sequence of (float, str)
         Ticks of the vertical axis, with their texts; by default round numbers.
     height : int
-        Of the plot, without tooltips.
+        Height of the plot, without tooltips.
     """
 
     def __init__(
@@ -414,7 +414,7 @@ class _Plot:
         return round(self.height - _BOTTOM - share * (self.height - _TOP - _BOTTOM), 1)
 
     def at(self, x: float, y: float) -> str:
-        """Return the place of a point in a path."""
+        """Return the coordinates of a point in a path."""
         return f"{self.x(x):g} {self.y(y):g}"
 
     def mark(self, look: str, path: str) -> None:
@@ -437,7 +437,7 @@ class _Plot:
 def draw_bars(
     ident: str, shape: dict[str, Any], *, x_title: str, y_title: str, title: str, text: str
 ) -> str:
-    """Draw a histogram; two series as shares, the first as an outline over the second."""
+    """Draw a histogram; two series as proportions, the first as an outline over the second."""
     as_share = len(shape["series"]) > 1
     series = [[v / max(1, sum(s)) if as_share else v for v in s] for s in shape["series"]]
     low, high = float(shape["low"]), float(shape["high"])
@@ -450,7 +450,7 @@ def draw_bars(
         if value:
             left, right = plot.x(low + j * step), plot.x(low + (j + 1) * step)
             gap = 0.5 if right - left > 4 else 0
-            at = min(plot.y(value), floor_y - 1.5)  # a single row among many can be seen
+            at = min(plot.y(value), floor_y - 1.5)  # a single row among many stays visible
             plot.body.append(
                 f'<rect class="bar" x="{left + gap:g}" y="{at:g}" '
                 f'width="{right - left - 2 * gap:.4g}" height="{floor_y - at:.4g}"/>'
@@ -472,7 +472,7 @@ def draw_scatter(
     title: str,
     text: str,
 ) -> str:
-    """Draw predictions over true numbers, with the identity line and intervals if given."""
+    """Draw predictions against true numbers, with the identity line and intervals if given."""
     ends = [end for band in bands for end in band]
     low, high = min(*x, *y, *ends), max(*x, *y, *ends)
     if not high > low:
@@ -490,7 +490,7 @@ def draw_scatter(
 
 
 def draw_calibration(ident: str, groups: Sequence[dict[str, Any]], *, title: str, text: str) -> str:
-    """Draw shares of right answers over their probabilities, with intervals and the diagonal."""
+    """Draw accuracies against probabilities, with intervals and the diagonal."""
     low = floor(10 * min(min(g["low"], g["probability"]) for g in groups)) / 10
     plot = _Plot((low, 1.0), (low, 1.0), "probability", "share right", x_ticks=5, height=360)
     plot.diagonal("grid")

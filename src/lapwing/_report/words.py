@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from lapwing._arrays import SparseMatrix
 
 N_WORDS, N_TYPICAL = 8, 3
-_LITTLE = 0.1  # share of the best score; common words differ a little by the norms of texts
+_LITTLE = 0.1  # fraction of the best score; the norms of texts give common words small scores
 
 
 class Words(NamedTuple):
@@ -28,7 +28,7 @@ class Words(NamedTuple):
     names : ndarray of str
         The word of each column.
     texts : list of str
-        Columns of the table that hold the texts; empty if all columns of the points are words.
+        Columns of the table with the texts; empty if all columns of the points are words.
     """
 
     columns: NDArray[np.intp]
@@ -157,7 +157,7 @@ def _mean(counts: sp.csr_array) -> NDArray[np.float64]:
 
 
 def _different(names: NDArray[Any], scores: NDArray[np.float64]) -> list[str]:
-    """Return the words and pairs of largest score, without those that repeat a word."""
+    """Return the words and word pairs with the largest scores, without repeated words."""
     found: list[str] = []
     seen: set[str] = set()
     for place in np.argsort(-scores, kind="stable")[: 8 * N_WORDS]:

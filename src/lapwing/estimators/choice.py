@@ -40,19 +40,19 @@ _MAX_LABELS = 3000
 _MAX_FEATURES = 2000
 _PCG_STEPS = 300  # to the optimum; MNIST3VS8 takes 270
 
-# Points up to which embedded regression with the full kernel takes some 15 s: one factorisation of
-# its matrix for the squared loss, some thirty for the interior point method.
+# Points up to which embedded regression with the full kernel takes about 15 s: one factorisation of
+# its matrix for the squared loss, about thirty for the interior point method.
 _MATRIX_POINTS = {"squared": 10_000, "epsilon_insensitive": 4000}
 # Points from which conjugate gradient on features takes less time than a factorisation (with any
-# g), if there are at least so many times more points than features.
+# g), and the smallest ratio of points to features for which it does.
 _OPERATOR_POINTS, _OPERATOR_RATIO = 2000, 2
 
-SPEED = 2e10  # multiplications a second in a factorisation, on an ordinary machine
-LONG = 120.0  # seconds from which on a warning says how long a fit takes
-# Operations for a column by the interior point method, with a factorisation in each step: about 9
+SPEED = 2e10  # multiplications per second in a factorisation, on an ordinary machine
+LONG = 120.0  # seconds from which a warning announces the time of a fit
+# Operations per column of the interior point method, with a factorisation in each step: about 9
 # times (0.55 n + 4 rank) n^2 with a matrix (Cholesky is slower than products), and about 12 times
-# 2.5 n (m + rank)^2 with features. The times of 800 to 6000 points and 1 to 40 columns were within
-# a factor of 1.3.
+# 2.5 n (m + rank)^2 with features. For 800 to 6000 points and 1 to 40 columns, times were within a
+# factor of 1.3.
 _MATRIX_FACTORS, _CHOLESKY, _FEATURE_OPERATIONS = 9, 0.55, 30
 # Points beyond which eigenpairs need not be more exact than the graph, in which an approximate
 # search omits one edge in twenty: on 60,000 images with four sets of labels the error of LapERLS
@@ -89,7 +89,7 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
         'auto' chooses by the numbers of points and labels, the loss, the space and the memory.
     objective : Objective
     early_stopping : bool
-        Whether a stopping rule is wanted, which only 'pcg' has.
+        Whether a stopping rule is requested, which only 'pcg' supports.
 
     Raises
     ------
@@ -152,9 +152,9 @@ def gradient_traffic(
     Parameters
     ----------
     n, n_columns, itemsize : int
-        Points, columns, bytes of a number of the matrix.
+        Points, columns, bytes per entry of the matrix.
     settling : bool, default=False
-        Whether it stops when the predictions settle: after two checks at the least.
+        Whether it stops when the predictions are stable, after two checks at the earliest.
     n_threads : int, default=1
         Threads of the products. With several columns the processors limit them, not the memory,
         which is expressed in more bytes.
@@ -190,7 +190,7 @@ class EmbeddingChoice(NamedTuple):
     """Form of the function side of embedded regression, with the reason."""
 
     solver: str  # 'matrix', 'features' or 'operator'
-    stored: bool  # whether features are held in memory, as they are passed over again and again
+    stored: bool  # whether features are stored in memory for repeated passes
     reason: str
 
 
@@ -218,17 +218,17 @@ def seconds_of_columns(
     n_threads: int = 1,
     speed: float = 2 * SPEED,
 ) -> float:
-    """Estimate the seconds of the interior point method, which factors each column by itself.
+    """Estimate the seconds of the interior point method, which factors each column separately.
 
     Parameters
     ----------
     n, n_coordinates, rank, n_columns : int
-        Points, coordinates of the function (n of a kernel matrix), eigenvectors that virtual labels
-        are sought in (n for any labels), columns.
+        Points, coordinates of the function (n for a kernel matrix), eigenvectors that span the
+        virtual labels (n if unrestricted), columns.
     n_threads : int, default=1
-        Threads that share the columns.
+        Number of threads over the columns.
     speed : float, optional
-        Operations a second of one thread in products; of an ordinary machine by default.
+        Operations per second of one thread in matrix products; an ordinary machine by default.
     """
     if n_coordinates < n:
         operations = _FEATURE_OPERATIONS * float(n) * (n_coordinates + rank) ** 2
@@ -316,15 +316,15 @@ def _squared_error(scores: Array, targets: Array) -> float:
 def hold_out(
     objective: Objective, fraction: float, random_state: RandomSource, *, regression: bool
 ) -> tuple[Objective, Validation]:
-    """Take a fraction of the observations out of the loss, to validate on.
+    """Remove a fraction of the observations from the loss, for validation.
 
-    The points stay in the problem as unlabelled ones, so their scores cost nothing. Of every class
-    at least one observation is kept.
+    The points stay in the problem as unlabelled ones, so their scores cost nothing. At least one
+    observation of every class is kept.
 
     Raises
     ------
     ValueError
-        If not one observation can be spared.
+        If no observation can be removed.
     """
     rng = check_random_state(random_state)
     groups = (

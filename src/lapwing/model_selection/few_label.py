@@ -155,7 +155,7 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         and `class_prior` of the others, and cannot be combined with `candidates`. 'unknown' and
         None set nothing.
     n_draws : int, default=5
-        Number of draws of labels from a candidate's own predictions. Methods that need a whole fit
+        Number of draws of labels from a candidate's own predictions. Methods that need a full fit
         for each draw, such as `S3VC`, make ``2 / K`` times as many with K classes, and at least
         two.
     max_left_out : int, default=16
@@ -280,8 +280,8 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value for two classes, positive for ``classes_[1]``; else one column a class, in
-            the order of `classes_`.
+            One value for two classes, positive for ``classes_[1]``; otherwise one column per class,
+            in the order of `classes_`.
         """
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.decision_function(X))
@@ -289,8 +289,8 @@ class FewLabelClassifier(ClassifierMixin, FewLabelEstimator):
     def predict_proba(self, X: PointsLike) -> Array:
         """Predict class probabilities with the selected estimator.
 
-        Those of `S3VC` and `BalancedGraphClassifier` are calibrated by the labels that the
-        comparison left out. For the accuracy to expect, see `error_` and `error_interval_`.
+        Probabilities of `S3VC` and `BalancedGraphClassifier` are calibrated by the labels that the
+        comparison left out. For the expected accuracy, see `error_` and `error_interval_`.
 
         Parameters
         ----------

@@ -141,8 +141,8 @@ class DecisionMapDisplay(Display):
         Raises
         ------
         ValueError
-            If `estimator` is no classifier, the data are not two-dimensional, `y` is of another
-            length or holds a label that is no class, or `resolution` is below 2.
+            If `estimator` is not a classifier, the data are not two-dimensional, `y` has a
+            different length or contains an unknown label, or `resolution` is below 2.
         ImportError
             If matplotlib is not installed.
         """
@@ -225,7 +225,7 @@ class DecisionMapDisplay(Display):
         n_classes = len(self.classes)
         ahead = np.stack([_ahead(self.scores, k) for k in range(n_classes)], axis=-1)
         margin = ahead.max(axis=-1)
-        # Not the maximum, because a narrow peak at a label would leave everything else white.
+        # Not the maximum, because with a narrow peak at a label everything else would be white.
         strength = np.tanh(1.5 * margin / max(np.quantile(margin, 0.8), np.finfo(float).tiny))
         palette = np.array([colors.to_rgb(color_of(k)) for k in range(n_classes)])
         paper = np.array(paper_of(axes, inside=True))
@@ -290,8 +290,8 @@ def decision_map(
     Raises
     ------
     ValueError
-        If `estimator` is no classifier, the data are not two-dimensional, `y` is of another length
-        or holds a label that is no class, or `resolution` is below 2.
+        If `estimator` is not a classifier, the data are not two-dimensional, `y` has a different
+        length or contains an unknown label, or `resolution` is below 2.
     ImportError
         If matplotlib is not installed.
 
@@ -358,7 +358,7 @@ def scatter_predictions(
     labeled : array-like of bool of shape (n,), default=None
         Points with a label, drawn as stars.
     truth : array-like of shape (n,), default=None
-        True classes; unlabelled points with another prediction are ringed.
+        True classes; unlabelled points with wrong predictions are ringed.
     classes : sequence, default=None
         Order of the classes in the palette; None means sorted.
     ax : matplotlib Axes, default=None
