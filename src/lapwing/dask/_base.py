@@ -44,7 +44,7 @@ class DaskEstimator(BaseEstimator):
     _regression: ClassVar[bool] = False
     # Parameters of the local estimator that are fixed here.
     _fixed: ClassVar[Mapping[str, Any]] = {}
-    # Fitted attributes that are Dask arrays, and need the cluster of the fit.
+    # Fitted attributes that are Dask arrays and need the cluster of the fit.
     _lazy: ClassVar[tuple[str, ...]] = ("transduction_",)
     client: Any
 
@@ -54,14 +54,14 @@ class DaskEstimator(BaseEstimator):
         Parameters
         ----------
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
-            All points, labelled or not, preferably persisted. Chunks may be uneven or empty, and
-            for `DaskS3VC` sparse matrices of SciPy.
+            All points, labelled or not, preferably persisted. Chunks may be uneven or empty; for
+            `DaskS3VC` they may be SciPy sparse matrices.
         y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_samples,), or table
-            Labels, with the marker for unlabelled rows; or a table of the labelled rows, as a frame
-            of two columns or a pair of arrays: numbers of rows from 0, and their labels.
+            Labels, with the marker for unlabelled rows; or a table of the labelled rows, as a
+            dataframe with two columns or a pair of arrays: row numbers from 0, and labels.
         sample_weight : dask.array.Array or array-like of shape (n_samples,), default=None
-            Weights of the labelled rows, and for `DaskS3VC` of the others as well; 1 by default. A
-            labelled row of weight 0 stays as an unlabelled point, for `DaskS3VC` of weight 0.
+            Weights of the labelled rows, for `DaskS3VC` also of the unlabelled rows; None means 1.
+            A labelled row of weight 0 becomes an unlabelled point, for `DaskS3VC` of weight 0.
 
         Returns
         -------
@@ -71,9 +71,9 @@ class DaskEstimator(BaseEstimator):
         Raises
         ------
         ValueError
-            If there is no client, or X, y, weights and parameters do not match.
+            If there is no client, or if X, y, weights and parameters do not match.
         ConnectionError, TimeoutError, MemoryError
-            If the connection is lost, there is no worker for half a minute, or workers die
+            If the connection is lost, no worker is available for half a minute, or workers die
             repeatedly.
 
         Warns
@@ -99,7 +99,7 @@ class DaskEstimator(BaseEstimator):
         return self
 
     def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
-        """Return the fitted attributes that stay on the cluster, from all decision values."""
+        """Return the fitted attributes that stay on the cluster, given all decision values."""
         raise NotImplementedError
 
     def to_local(self) -> Any:
@@ -108,8 +108,8 @@ class DaskEstimator(BaseEstimator):
         Returns
         -------
         estimator
-            Fitted; it can predict, be saved by `lapwing.models.save_model`, and be exported. It has
-            all attributes except those of each training point.
+            Fitted estimator that can predict, be saved by `lapwing.models.save_model`, and be
+            exported. It lacks the attributes with a value for each training point.
         """
         check_is_fitted(self)
         local = self._local(**self._own_parameters(), **self._fixed)
@@ -167,7 +167,7 @@ class DaskClassifier(DaskEstimator):
         Returns
         -------
         dask.array.Array of shape (n_samples,) or (n_samples, n_classes)
-            Computed when asked for; as the estimator without Dask has them.
+            Lazy array, with the values of the in-memory estimator.
         """
         check_is_fitted(self)
         two = len(self.classes_) == 2
@@ -185,7 +185,7 @@ class DaskClassifier(DaskEstimator):
         Returns
         -------
         dask.array.Array of shape (n_samples,)
-            Computed when asked for.
+            Lazy array.
         """
         check_is_fitted(self)
         return self._predicted("predict", X, self.classes_[:0])
@@ -201,7 +201,7 @@ class DaskClassifier(DaskEstimator):
         Returns
         -------
         dask.array.Array of shape (n_samples, n_classes)
-            Computed when asked for; as the estimator without Dask has them.
+            Lazy array, with the values of the in-memory estimator.
         """
         check_is_fitted(self)
         return self._predicted("predict_proba", X, np.empty((0, len(self.classes_))))
@@ -260,7 +260,7 @@ class DaskRegressor(DaskEstimator):
         Returns
         -------
         dask.array.Array of shape (n_samples,)
-            Computed when asked for, in the units of y.
+            Lazy array of values in the units of y.
 
         Raises
         ------
@@ -337,7 +337,7 @@ def lazily(values: RowBlocks) -> Any:
 def predictions(model: Any, method: str, X: Any, like: Array) -> Any:
     """Apply a method of a fitted estimator to the chunks of X, as a lazy Dask array.
 
-    The model is one key of the graph, so that it is sent once, and again if its worker dies.
+    The model is one key of the task graph, so it is sent once, and again if its worker dies.
 
     Parameters
     ----------
@@ -433,7 +433,7 @@ def _each_chunk(session: Session, task: Callable[..., Any], model: Any, X: Any, 
     chunks = chunks_of(X, "X")
     sizes = heights(session, X, chunks)
     shared, delayed = dask.delayed(model, pure=False), dask.delayed(task, pure=False)
-    # One graph instead of futures of the chunks, so that no chunk is kept after its prediction.
+    # One task graph instead of futures of the chunks, so that no chunk is kept after prediction.
     tasks = [
         delayed(shared, chunk, *piece)
         for chunk, piece in zip(chunks, _pieces(session, y, sizes), strict=True)

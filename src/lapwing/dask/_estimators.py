@@ -32,8 +32,8 @@ from lapwing.losses.base import Loss, UnlabeledLoss
 class DaskAnchorGraphClassifier(DaskClassifier):
     """Classifier by anchor graph regularisation, of points on a Dask cluster.
 
-    The same as `AnchorGraphClassifier`: anchors come from a sample of the points, their weights
-    stay on the workers, and the client solves a system in the anchors.
+    The distributed version of `AnchorGraphClassifier`: anchors are computed from a sample of the
+    points, their weights stay on the workers, and the client solves a linear system in the anchors.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ class DaskAnchorGraphClassifier(DaskClassifier):
     {class_prior}
     {unlabeled}
     client : distributed.Client or None, default=None
-        The cluster; None is the current client. It is never pickled with the estimator.
+        Client of the cluster; None is the current client. It is not pickled with the estimator.
 
     Attributes
     ----------
     {classes_}
     {unlabeled_}
     transduction_ : dask.array.Array of shape (n_samples,)
-        Predicted class of every training point, in the chunks of X, computed when asked for.
+        Predicted class of every training point, as a lazy array with the chunks of X.
     transduction_proba_ : dask.array.Array of shape (n_samples, n_classes)
         Their class probabilities.
     {alpha_}
@@ -64,7 +64,7 @@ class DaskAnchorGraphClassifier(DaskClassifier):
 
     See Also
     --------
-    lapwing.AnchorGraphClassifier : The same in memory, with the objective and its source.
+    lapwing.AnchorGraphClassifier : The in-memory estimator, with objective and source.
 
     Notes
     -----
@@ -88,8 +88,8 @@ class DaskAnchorGraphClassifier(DaskClassifier):
 class DaskEigenfunctionClassifier(DaskClassifier):
     """Classifier by eigenfunctions of the density's smoothness operator, on a Dask cluster.
 
-    The same as `EigenfunctionClassifier`: moments, quantiles and histograms of the points are
-    summed on the workers, and the client solves a system in the eigenfunctions.
+    The distributed version of `EigenfunctionClassifier`: moments, quantiles and histograms of the
+    points are summed on the workers, and the client solves a linear system in the eigenfunctions.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class DaskEigenfunctionClassifier(DaskClassifier):
 
     See Also
     --------
-    lapwing.EigenfunctionClassifier : The same in memory, with the objective and its source.
+    lapwing.EigenfunctionClassifier : The in-memory estimator, with objective and source.
 
     Notes
     -----
@@ -149,8 +149,8 @@ class DaskEigenfunctionClassifier(DaskClassifier):
 class DaskS3VC(DaskClassifier):
     """Linear semi-supervised support vector machine, of points on a Dask cluster.
 
-    The same as ``S3VC(kernel='linear', multi_class='ovr')``: every evaluation of the objective and
-    its gradient is one pass over X on the workers.
+    The distributed version of ``S3VC(kernel='linear', multi_class='ovr')``: every evaluation of the
+    objective and its gradient is one pass over X on the workers.
 
     Parameters
     ----------
@@ -158,10 +158,10 @@ class DaskS3VC(DaskClassifier):
     {C_star}
     {s3vc_loss}
     unlabeled_loss : UnlabeledLoss or str, default='auto'
-        Differentiable loss on unlabelled scores; 'auto' is that of the method.
+        Differentiable loss on unlabelled scores; 'auto' is the default loss of the method.
     {s}
     method : {'gradient', 'quasi-newton'}, default='gradient'
-        As in `S3VC`, whose other methods need a number for each unlabelled point.
+        As in `S3VC`, whose other methods store a number for each unlabelled point.
     {balance}
     {fit_intercept}
     {tol}
@@ -187,12 +187,12 @@ class DaskS3VC(DaskClassifier):
 
     See Also
     --------
-    lapwing.S3VC : The same in memory, with the objective and its sources.
+    lapwing.S3VC : The in-memory estimator, with objective and sources.
 
     Notes
     -----
-    Equal rows are separate points; `S3VC` merges them into one of their weight, with the same
-    solution.
+    Equal rows are separate points; `S3VC` merges them into one point with the sum of their weights,
+    which has the same solution.
     """
 
     _engine = LowDensityEngine
@@ -220,9 +220,9 @@ class DaskS3VC(DaskClassifier):
 class DaskLapERLSClassifier(DaskClassifier):
     """Laplacian embedded regularised least squares classifier, of points on a Dask cluster.
 
-    The same as `LapERLSClassifier` with landmarks: points are moved to blocks near their
-    neighbours, a product with the Laplacian moves the rows at the borders of the blocks, and the
-    client solves a system in the landmarks and eigenvectors.
+    The distributed version of `LapERLSClassifier` with landmarks: points are moved to the blocks of
+    their neighbours, a product with the Laplacian transfers the rows at the borders of blocks, and
+    the client solves a linear system in the landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -238,8 +238,8 @@ class DaskLapERLSClassifier(DaskClassifier):
         Number of eigenvectors of the graph's Laplacian that span g.
     graph : KNNGraph, AffinityGraph, sparse matrix or None, default=None
         `KNNGraph` with metric 'euclidean' and weights 'heat' or 'binary', or `AffinityGraph` of a
-        sparse matrix or of a Dask array of sparse row chunks. None is the default of the estimator
-        without Dask.
+        sparse matrix or a Dask array of sparse row chunks. None is the default of the in-memory
+        estimator.
     space : Landmarks or 'auto', default='auto'
         Landmarks of f, drawn from a sample; 'auto' is ``Landmarks()``.
     {fit_intercept}
@@ -253,7 +253,7 @@ class DaskLapERLSClassifier(DaskClassifier):
     {classes_}
     {unlabeled_}
     transduction_ : dask.array.Array of shape (n_samples,)
-        Predicted class of every training point by g, in the chunks of X, computed when asked for.
+        Predicted class of every training point by g, as a lazy array with the chunks of X.
     {DaskAnchorGraphClassifier.transduction_proba_}
     virtual_labels_ : dask.array.Array of shape (n_samples, n_columns)
         Values of g at the training points.
@@ -275,7 +275,7 @@ class DaskLapERLSClassifier(DaskClassifier):
 
     See Also
     --------
-    lapwing.LapERLSClassifier : The same in memory, with the objective and its source.
+    lapwing.LapERLSClassifier : The in-memory estimator, with objective and source.
 
     Notes
     -----
@@ -312,9 +312,9 @@ class DaskLapERLSClassifier(DaskClassifier):
 class DaskLapERLSRegressor(DaskRegressor):
     """Laplacian embedded regularised least squares regression, of points on a Dask cluster.
 
-    The same as `LapERLSRegressor` with landmarks: points are moved to blocks near their
-    neighbours, a product with the Laplacian moves the rows at the borders of the blocks, and the
-    client solves a system in the landmarks and eigenvectors.
+    The distributed version of `LapERLSRegressor` with landmarks: points are moved to the blocks of
+    their neighbours, a product with the Laplacian transfers the rows at the borders of blocks, and
+    the client solves a linear system in the landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ class DaskLapERLSRegressor(DaskRegressor):
     Attributes
     ----------
     transduction_ : dask.array.Array of shape (n_samples,)
-        Predicted value of every training point by g, in the chunks of X, computed when asked for.
+        Predicted value of every training point by g, as a lazy array with the chunks of X.
     {virtual_labels_}
     {alpha_}
     {intercept_}
@@ -354,7 +354,7 @@ class DaskLapERLSRegressor(DaskRegressor):
 
     See Also
     --------
-    lapwing.LapERLSRegressor : The same in memory, with the objective and its source.
+    lapwing.LapERLSRegressor : The in-memory estimator, with objective and source.
 
     Notes
     -----
