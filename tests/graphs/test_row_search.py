@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import connected_components
 
 from lapwing._rows import ArrayRows, open_rows
 from lapwing.exceptions import LowRecallWarning
@@ -121,6 +122,15 @@ def test_a_low_recall_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(0).standard_normal((3000, 30))
     with pytest.warns(LowRecallWarning, match="finds .*% of the nearest neighbours of 3000 points"):
         KNNGraph(5, approximate=True).neighbors(ArrayRows(X))
+
+
+def test_edges_join_the_lists_of_a_search_without_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(row_search, "_CODE_OPERATIONS", 1.0)
+    rng = np.random.default_rng(0)
+    line = np.arange(1000.0)[:, None] + rng.uniform(-0.3, 0.3, (1000, 1))
+    recipe = KNNGraph(5, approximate=True, target_recall=0.9)
+    assert connected_components(recipe.affinity(ArrayRows(line)))[0] == 1
 
 
 def _calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -306,7 +306,7 @@ def _tuned(
     for kind in _KINDS if n >= ann.CODED_POINTS else ("points",):
         more = 0 if kind == "points" else ann.MORE_CODED * (k + 1)
         speed = _PATIENCE * session.n_threads / 2 * (ann.CODE_SPEED if kind == "codes" else 1)
-        most = ann.affordable_lists(n_lists, n, d, speed)
+        most = ann.affordable_lists(n_lists, n, d, speed * ann.LIST_OPERATIONS)
         # Neighbours missed when reading twice the lists that contain them are missed by the codes.
         most = most if kind == "points" else min(most, 2 * holding, n_lists)
         search = _Search(placement, placed.map(_filled, layout, kind, seed), k, more=more)
@@ -359,12 +359,8 @@ def _filled(placed: PlacedRows, layout: Layout, kind: str, seed: int) -> _Index:
         drawn = min(len(points), ann.LIST_SIZE * len(own))
         some = np.random.default_rng(seed).choice(len(points), drawn, replace=False)
         sample = lists.scaled(points[np.sort(some)])
-        if kind == "codes":
-            index = ann.coded_lists(faiss, quantizer, sample)
-        else:
-            form = faiss.ScalarQuantizer.QT_8bit
-            index = faiss.IndexIVFScalarQuantizer(quantizer, quantizer.d, len(own), form)
-            index.train(sample)
+        trained = ann.coded_lists if kind == "codes" else ann.byte_lists
+        index = trained(faiss, quantizer, sample)
     for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
         index.add(lists.scaled(points[rows]))
     return _Index(lists.origin, index, local, len(points))
@@ -404,10 +400,7 @@ def _nearest_lengths(
 def _holding(layout: Layout, points: Array, holders: Array, target_recall: float) -> int:
     """Return the number of nearest lists that contain `target_recall` of the true neighbours."""
     order = layout.lists.search(points, len(layout.first))[1]
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(order.shape[1], dtype=order.dtype)[None], axis=1)
-    needed = np.sort(np.take_along_axis(ranks, holders, 1), axis=None)
-    return int(needed[min(len(needed) - 1, int(target_recall * len(needed)))]) + 1
+    return ann.lists_holding(order, holders, target_recall)
 
 
 def _found(

@@ -116,13 +116,6 @@ class Layout(NamedTuple):
     owner: Array
     rank: Array
 
-    @property
-    def held(self) -> Array:
-        """Mask (n_lists, n_blocks) of the blocks that own a part of each list."""
-        held = np.zeros((len(self.first), int(self.owner.max()) + 1), dtype=bool)
-        held[np.repeat(np.arange(len(self.parts)), self.parts), self.owner] = True
-        return held
-
 
 class PlacedRows(NamedTuple):
     """Rows of a block.
@@ -169,8 +162,21 @@ class Placement:
         return replace(self, rows=None, layout=None)
 
     def back(self, values: RowBlocks) -> RowBlocks:
-        """Return values of the points in the order and the chunks of the user."""
-        return returned(values, self.origins, self.chunks)
+        """Return values (n, n_columns) of the points in the order and the chunks of the user."""
+        session, n_blocks = values.session, len(values.parts)
+        starts = np.concatenate([[0], np.cumsum(self.chunks)])
+        groups = _groups(self.chunks, count_of_groups(n_blocks))
+        bounds = starts[[*(group[0] for group in groups), len(self.chunks)]]
+        ranges = list(pairwise(bounds.tolist()))
+        cut = [list(values.map(_between, self.origins, each).parts) for each in ranges]
+        joined = session.each(_in_place, len(groups), PerPart(cut), PerPart(ranges))
+        if len(groups) < len(self.chunks):
+            holders = [whole for whole, group in zip(joined, groups, strict=True) for _ in group]
+            firsts = np.repeat(bounds[:-1], [len(group) for group in groups])
+            ends = zip(pairwise(starts), firsts, strict=True)
+            rows = [slice(int(a - first), int(z - first)) for (a, z), first in ends]
+            joined = session.each(getitem, len(self.chunks), PerPart(holders), PerPart(rows))
+        return replace(values, parts=tuple(joined), sizes=tuple(self.chunks))
 
 
 def in_order(X: Points, n_blocks: int) -> Placement:
@@ -384,34 +390,6 @@ def _assembled(pieces: list[PlacedRows], layout: Layout) -> PlacedRows:
         points[place[start:stop]] = piece.points
         start = stop
     return PlacedRows(points, origins[order], lists[order])
-
-
-def returned(values: RowBlocks, origins: RowBlocks, chunks: tuple[int, ...]) -> RowBlocks:
-    """Move values of points to the user's order and chunks.
-
-    Parameters
-    ----------
-    values : RowBlocks
-        Blocks of shape (b, n_columns).
-    origins : RowBlocks
-        Number of each row in the user's order.
-    chunks : tuple of int
-        Sizes of the user's chunks.
-    """
-    session, n_blocks = values.session, len(values.parts)
-    starts = np.concatenate([[0], np.cumsum(chunks)])
-    groups = _groups(chunks, count_of_groups(n_blocks))
-    bounds = starts[[*(group[0] for group in groups), len(chunks)]]
-    ranges = list(pairwise(bounds.tolist()))
-    cut = [list(values.map(_between, origins, each).parts) for each in ranges]
-    joined = session.each(_in_place, len(groups), PerPart(cut), PerPart(ranges))
-    if len(groups) < len(chunks):
-        holders = [whole for whole, group in zip(joined, groups, strict=True) for _ in group]
-        firsts = np.repeat(bounds[:-1], [len(group) for group in groups])
-        ends = zip(pairwise(starts), firsts, strict=True)
-        rows = [slice(int(a - first), int(z - first)) for (a, z), first in ends]
-        joined = session.each(getitem, len(chunks), PerPart(holders), PerPart(rows))
-    return replace(values, parts=tuple(joined), sizes=tuple(chunks))
 
 
 def _between(values: Array, origins: Array, bounds: tuple[int, int]) -> tuple[Array, Array]:

@@ -28,6 +28,8 @@ from lapwing.graphs.ann import (
     LIST_SIZE,
     RECALL_SAMPLE,
     ListPlaces,
+    affordable_lists,
+    byte_lists,
     centers_of_lists,
     faiss_threads,
     fewest_lists,
@@ -190,10 +192,7 @@ class _Search:
         sample = self.codes.scaled(rows_of(self.points.rows, np.sort(drawn)))
         quantizer = faiss.IndexFlatL2(d)
         quantizer.add(centers_of_lists(faiss, sample, n_lists, self.seed))
-        kind = faiss.ScalarQuantizer.QT_8bit
-        index = faiss.IndexIVFScalarQuantizer(quantizer, d, n_lists, kind)
-        index.train(sample)  # trains the codes only, as the quantizer has its centres
-        lists = _Lists.of(index, self.seed)
+        lists = _Lists.of(byte_lists(faiss, quantizer, sample), self.seed)
         for _, values in self.points.slabs():
             lists.add(self.codes.scaled(values), self.n_threads)
         return lists
@@ -212,9 +211,8 @@ class _Search:
             candidates = lists.candidates(asked, n_read, self.width, self.n_threads)
             return float((truth[:, :, None] == candidates[:, None, :]).any(axis=2).mean())
 
-        n_lists = lists.index.nlist
-        most = _CODE_OPERATIONS * n_lists / (2.0 * points.n**2 * points.width)
-        return fewest_lists(recall_of, self.target_recall, int(np.clip(most, 1, n_lists)))
+        most = affordable_lists(lists.index.nlist, points.n, points.width, _CODE_OPERATIONS)
+        return fewest_lists(recall_of, self.target_recall, most)
 
     def find(self, lists: _Lists, n_read: int, rows: Array, values: Array) -> Nearest:
         """Find the neighbours of a slab: candidates by codes, and their distances in one pass."""
