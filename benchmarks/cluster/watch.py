@@ -29,8 +29,8 @@ _STAGES = {
     "answers": ("_engine", "_base", "_row_blocks"),
 }
 # Tasks that restore the user's order, the first of which assembles eigenvectors.
-_BACK = ("with_known", "between", "in_place")
-_PRODUCTS = ("packed", "multiplied")  # products with halos, for eigenpairs
+_BACK = ("with_null", "between", "in_place")
+_PRODUCTS = ("packed", "multiplied", "gram")  # products for eigenpairs, with halos or of all rows
 # Tasks of the kernel width, and constants, of which the landmarks are the largest.
 _FEATURES = ("squares_around", "same")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.linalg as sla
@@ -22,18 +22,24 @@ from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
 from lapwing.graphs import Eigenpairs, Laplacian, ScaledLaplacian, smallest_eigenpairs
 from lapwing.graphs.chebyshev import (
+    ROWS,
     Filter,
     advance,
     block_width,
     filtered,
+    gram,
     residual_squares,
     ritz,
     whitening,
 )
 from lapwing.graphs.laplacian import laplacian_matrix, normalized_weights
-from lapwing.graphs.spectral import DENSE_POINTS, eigenvalue_gap, limits_of, warn_eigenpairs
-
-_ROWS = 8192  # rows of a block that are converted at a time
+from lapwing.graphs.spectral import (
+    DENSE_POINTS,
+    limits_of,
+    nothing_but_null,
+    warn_eigenpairs,
+    with_null,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +84,7 @@ class ClusterLaplacian:
             np.dtype(self.dtype),
             dtype=self.dtype,
         )
-        return self.affinity.with_rows(rows)
+        return replace(self.affinity, rows=rows)
 
     @cached_property
     def largest_degree(self) -> float:
@@ -123,71 +129,61 @@ class Components:
     first: Array
 
 
+class _Parts(NamedTuple):
+    """Components of a block by themselves."""
+
+    ids: Array  # ascending: the first row of each, among all rows
+    sizes: Array
+    first: Array  # first point of each in the user's order
+
+
 def _components(laplacian: ClusterLaplacian) -> Components:
     """Find the components of each block, and merge them by the edges between blocks."""
     W = laplacian.affinity
-    session, n_blocks = W.rows.session, len(W.rows.parts)
-    own = W.rows.map(_own_components, n_columns=1, dtype=np.int64)
-    counts = own.collect(_n_components)
-    starts = np.cumsum([0, *counts])
-    numbered = own.map(_numbered, PerPart(starts[:-1].tolist()))
-    joints = session.each(
-        _joints, n_blocks, PerPart(W.rows.parts), PerPart(numbered.parts), W.halo(numbered)
+    own = W.rows.map(
+        _own_components, PerPart(W.rows.starts[:-1].tolist()), n_columns=1, dtype=np.int64
     )
-    merged = session.each(_merged, 1, list(joints), int(starts[-1]))[0]
-    labels = numbered.map(_relabeled, merged)
-    n_components = session.gather(session.each(_n_merged, 1, merged))[0]
-    sizes = np.asarray(labels.total(_bincount, n_components))
-    found = labels.collect(_first_points, laplacian.placement.origins, n_components)
-    first = np.min(found, axis=0)
-    order = np.argsort(first)
-    place = np.argsort(order)
-    return Components(labels.map(_relabeled, place), sizes[order], first[order])
+    blocks = own.collect(_parts, laplacian.placement.origins)
+    joints = np.concatenate(W.rows.collect(_joints, own, W.halo(own)))
+    ids, sizes, first = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    ends = np.searchsorted(ids, joints)
+    a, b = ends.T
+    graph = sp.csr_array((np.ones(len(a)), (a, b)), shape=(len(ids), len(ids)))
+    n_components, merged = connected_components(graph, directed=False)
+    firsts = np.full(n_components, np.iinfo(np.int64).max)
+    np.minimum.at(firsts, merged, first)
+    order = np.argsort(firsts)
+    number = np.argsort(order)[merged]
+    cuts = np.cumsum([len(block.ids) for block in blocks])[:-1]
+    labels = own.map(
+        _numbered, PerPart([block.ids for block in blocks]), PerPart(np.split(number, cuts))
+    )
+    return Components(labels, np.bincount(number, sizes).astype(np.int64), firsts[order])
 
 
-def _own_components(W: GraphRows) -> Array:
-    return np.asarray(connected_components(W.own, directed=False)[1]).astype(np.int64)[:, None]
+def _own_components(W: GraphRows, start: int) -> Array:
+    """Return the first row, among all, of the component that each row has in its block."""
+    _, labels = connected_components(W.own, directed=False)
+    first = np.unique(labels, return_index=True)[1]
+    return np.asarray(start + first[labels])[:, None]
 
 
-def _n_components(own: Array) -> int:
-    return int(own.max(initial=-1)) + 1
-
-
-def _numbered(own: Array, start: int) -> Array:
-    return own + start
+def _parts(own: Array, origins: Array) -> _Parts:
+    ids, part, sizes = np.unique(own[:, 0], return_inverse=True, return_counts=True)
+    first = np.full(len(ids), np.iinfo(np.int64).max)
+    np.minimum.at(first, part, origins)
+    return _Parts(ids, sizes, first)
 
 
 def _joints(W: GraphRows, own: Array, packed: list[Array]) -> Array:
     """Find the distinct pairs of components that edges between blocks join, shape (k, 2)."""
     rows = np.repeat(W.border, np.diff(W.far.indptr))
     foreign = stacked_halo(W, packed, own)[W.far.indices, 0]
-    pairs = np.stack([own[rows, 0], foreign], axis=1)
-    return np.unique(pairs, axis=0)
+    return np.unique(np.stack([own[rows, 0], foreign], axis=1), axis=0)
 
 
-def _merged(joints: list[Array], size: int) -> Array:
-    """Return the component of the graph for each component of the blocks."""
-    a, b = np.concatenate(joints).T
-    graph = sp.csr_array((np.ones(len(a)), (a, b)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1]).astype(np.int64)
-
-
-def _relabeled(own: Array, merged: Array) -> Array:
-    return np.asarray(merged[own])
-
-
-def _n_merged(merged: Array) -> int:
-    return int(merged.max(initial=-1)) + 1
-
-
-def _bincount(labels: Array, n: int) -> Array:
-    return np.bincount(labels[:, 0], minlength=n)
-
-
-def _first_points(labels: Array, origins: Array, n: int) -> Array:
-    first = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(first, labels[:, 0], origins)
-    return first
+def _numbered(own: Array, ids: Array, number: Array) -> Array:
+    return number[np.searchsorted(ids, own)]
 
 
 def _degrees(W: GraphRows) -> Array:
@@ -220,38 +216,23 @@ def eigenpairs_on_cluster(
 ) -> Eigenpairs:
     """Compute the k smallest eigenpairs, with vectors in blocks, see `smallest_eigenpairs`."""
     n, dtype = laplacian.n_points, np.dtype(laplacian.dtype)
-    sizes = laplacian.components.sizes
-    zeros = len(sizes)
-    known = min(k, zeros)
-    m = k - known
+    zeros = len(laplacian.components.sizes)
+    m = k - min(k, zeros)
     if n <= DENSE_POINTS or (m and block_width(m) > n - zeros):
         return _gathered(laplacian, k)
     limits = limits_of(laplacian.normalized, laplacian.largest_degree, dtype, tol)
     null = _null(laplacian)
-    values, following, n_iter, method = np.empty(0), 0.0 if zeros > k else np.inf, 0, "components"
-    others, residual = None, 0.0
+    found, method, signs = nothing_but_null(None, k, zeros), "components", np.empty(0)
     if m:
-        L = _Products(laplacian, null)
-        found, locked, following, n_iter = filtered(
-            L, L.start(seed, block_width(m)), m, limits.upper, limits.tolerance, slack, max_iter
-        )
-        order = np.argsort(found, kind="stable")
-        values, method = np.maximum(found[order], 0), "chebyshev"
-        signs = _signs(locked)
-        others = locked.map(_arranged, order, signs[order], n_columns=m, dtype=dtype)
-        product = laplacian.matrix.product(others)
-        whole = np.eye(m, dtype=dtype)
-        squares = others.total(_residual_squares, product, whole, values.astype(dtype))
-        residual = float(np.sqrt(squares.max(initial=0.0)))
-    vectors = null.labels.map(
-        _with_known, null.entries, null.place, known, others, dtype, n_columns=k, dtype=dtype
+        L, method = _Products(laplacian, null), "chebyshev"
+        found = filtered(L, L.start(seed, block_width(m)), m, *limits, slack, max_iter)
+        signs = _signs(found.vectors)
+    order = np.argsort(found.values, kind="stable")
+    vectors = null.map(
+        _with_null, found.vectors, order, signs[order], k, dtype, n_columns=k, dtype=dtype
     )
-    values = np.concatenate([np.zeros(known), values])
-    tolerance = max(limits.tolerance, slack * float(values[-1]))
-    gap = 1.0 if k == n or np.isinf(following) else eigenvalue_gap(values[-1], following)
-    pairs = Eigenpairs(
-        values, cast("Any", vectors), zeros, residual, tolerance, gap, method, n_iter
-    )
+    found = found._replace(values=found.values[order])
+    pairs = with_null(found, vectors, zeros, limits.tolerance, slack, method)
     warn_eigenpairs(pairs, k)
     return pairs
 
@@ -284,88 +265,40 @@ def whole_matrix(blocks: list[GraphRows]) -> Any:
     return sp.vstack(joined, format="csr")
 
 
-@dataclass(frozen=True, eq=False)
-class _Null:
-    """Null vectors, one for each component.
-
-    Attributes
-    ----------
-    labels, entries : RowBlocks
-        Component of each point, and its entry in the null vector, shape (n, 1).
-    place : ndarray of shape (n_components,)
-        Column of the null vector of each component; the largest component is first.
-    """
-
-    labels: RowBlocks
-    entries: RowBlocks
-    place: Array
-
-    def remove(self, X: RowBlocks) -> RowBlocks:
-        """Project X onto the complement of the null vectors."""
-        n = len(self.place)
-        along = X.total(_along_null, self.labels, self.entries, n)
-        return X.map(_without_null, self.labels, self.entries, X.session.constant(along))
-
-
-def _null(laplacian: ClusterLaplacian) -> _Null:
-    components = laplacian.components
-    labels, sizes = components.labels, components.sizes
+def _null(laplacian: ClusterLaplacian) -> RowBlocks:
+    """Compute orthonormal null vectors in sparse blocks; that of the largest component is first."""
+    labels, sizes = laplacian.components.labels, laplacian.components.sizes
     place = np.empty(len(sizes), dtype=np.intp)
     place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-    squares = np.asarray(
-        labels.total(_squares, laplacian.degrees, len(sizes), laplacian.normalized)
-    )
-    entries = labels.map(
-        _entries, laplacian.degrees, np.sqrt(squares), laplacian.normalized, dtype=np.float64
-    )
-    return _Null(labels, entries, place)
+    weights = laplacian.degrees.map(_null_weights, laplacian.normalized)
+    squares = np.asarray(labels.total(_sums_by_component, weights, len(sizes)))
+    return labels.map(_null_rows, weights, squares, place, n_columns=len(sizes), dtype=np.float64)
 
 
-def _plain_entries(degrees: Array, normalized: bool) -> Array:
-    own = degrees[:, 0]
-    return np.sqrt(np.where(own > 0, own, 1.0)) if normalized else np.ones(len(own))
+def _null_weights(degrees: Array, normalized: bool) -> Array:
+    return np.where(degrees > 0, degrees, 1.0) if normalized else np.ones_like(degrees)
 
 
-def _squares(labels: Array, degrees: Array, n: int, normalized: bool) -> Array:
-    return np.bincount(labels[:, 0], _plain_entries(degrees, normalized) ** 2, minlength=n)
+def _sums_by_component(labels: Array, weights: Array, n: int) -> Array:
+    return np.bincount(labels[:, 0], weights[:, 0], minlength=n)
 
 
-def _entries(labels: Array, degrees: Array, lengths: Array, normalized: bool) -> Array:
-    return np.asarray((_plain_entries(degrees, normalized) / lengths[labels[:, 0]])[:, None])
+def _null_rows(labels: Array, weights: Array, squares: Array, place: Array) -> Any:
+    own = labels[:, 0]
+    entries = np.sqrt(weights[:, 0] / squares[own]), place[own], np.arange(len(own) + 1)
+    # A matrix, as Dask does not know the bytes of sparse arrays.
+    return sp.csr_matrix(entries, shape=(len(own), len(place)))
 
 
-def _along_null(X: Array, labels: Array, entries: Array, n: int) -> Array:
-    along = np.zeros((n, X.shape[1]))
-    for rows in row_blocks(len(X), 1, _ROWS):
-        b = rows.stop - rows.start
-        null = sp.csr_array((entries[rows, 0], labels[rows, 0], np.arange(b + 1)), shape=(b, n))
-        along += null.T @ X[rows].astype(np.float64)
-    return along
-
-
-def _without_null(X: Array, labels: Array, entries: Array, along: Array) -> Array:
-    out = np.empty_like(X)
-    for rows in row_blocks(len(X), 1, _ROWS):
-        np.subtract(
-            X[rows], entries[rows] * along[labels[rows, 0]], out=out[rows], casting="same_kind"
-        )
-    return out
-
-
-def _with_known(
-    labels: Array,
-    entries: Array,
-    place: Array,
-    known: int,
-    others: Array | None,
-    dtype: np.dtype[Any],
+def _with_null(
+    null: Any, others: Array | None, order: Array, signs: Array, k: int, dtype: np.dtype[Any]
 ) -> Array:
-    vectors = np.zeros((len(labels), known + (0 if others is None else others.shape[1])), dtype)
-    where = place[labels[:, 0]]
-    rows = np.flatnonzero(where < known)
-    vectors[rows, where[rows]] = entries[rows, 0]
-    if others is not None:
-        vectors[:, known:] = others
+    """Join the first null vectors and the others in their order."""
+    vectors, known = np.empty((null.shape[0], k), dtype), k - len(order)
+    for rows in row_blocks(len(vectors), 1, ROWS):
+        vectors[rows, :known] = null[rows, :known].toarray()
+        if others is not None:
+            vectors[rows, known:] = others[rows][:, order] * signs.astype(dtype)
     return vectors
 
 
@@ -374,7 +307,7 @@ class _Products:
     """Operations of the filtered iteration on vectors in `RowBlocks`."""
 
     laplacian: ClusterLaplacian
-    null: _Null
+    null: RowBlocks
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -382,9 +315,8 @@ class _Products:
         return dtype
 
     def start(self, seed: int, width: int) -> RowBlocks:
-        labels = self.null.labels
-        seeds = np.random.SeedSequence(seed).spawn(len(labels.parts))
-        return labels.map(
+        seeds = np.random.SeedSequence(seed).spawn(len(self.null.parts))
+        return self.null.map(
             _random, PerPart(seeds), width, self.dtype, n_columns=width, dtype=self.dtype
         )
 
@@ -400,11 +332,10 @@ class _Products:
 
     def orthonormal(self, X: RowBlocks, locked: RowBlocks | None, done: int) -> RowBlocks:
         for _ in range(2):
-            X = self.null.remove(X)
-            if locked is not None:
-                on_locked = locked.total(_gram64, X)
-                X = X.map(_less, locked, X.session.constant(on_locked.astype(self.dtype)))
-            G = np.asarray(X.total(_gram64, X))
+            for basis in (self.null, locked):
+                if basis is not None:
+                    X = X.map(_less, basis, X.session.constant(basis.total(gram, X)))
+            G = np.asarray(X.total(gram, X))
             U = whitening(G)
             if U is None:  # Householder QR would need all rows on one worker
                 s, V = sla.eigh(G, check_finite=False)
@@ -414,7 +345,7 @@ class _Products:
 
     def rayleigh_ritz(self, X: RowBlocks) -> tuple[Array, Array, RowBlocks]:
         Z = self.laplacian.matrix.product(X)
-        s, U = ritz(X.total(_gram64, Z))
+        s, U = ritz(X.total(gram, Z))
         turn = X.session.constant(U.astype(self.dtype))
         # Computed before X is multiplied, so that Z need not be, which saves a block of vectors.
         squares = X.total(_residual_squares, Z, turn, s.astype(self.dtype))
@@ -434,8 +365,8 @@ class _Products:
         return X.map(_columns_from, good, n_columns=X.n_columns - good) if good else X
 
 
-def _random(labels: Array, seed: Any, width: int, dtype: np.dtype[Any]) -> Array:
-    return np.random.default_rng(seed).standard_normal((len(labels), width), dtype=dtype)
+def _random(null: Any, seed: Any, width: int, dtype: np.dtype[Any]) -> Array:
+    return np.random.default_rng(seed).standard_normal((null.shape[0], width), dtype=dtype)
 
 
 def _first(now: Array, L: GraphRows, packed: list[Array], c: Any, e: Any) -> Array:
@@ -472,17 +403,12 @@ def _all_steps(now: Array, L: GraphRows, c: Any, e: Any, degree: int) -> Array:
     return now
 
 
-def _gram64(A: Array, B: Array) -> Array:
-    """Compute A'B in float64, in row blocks, as converting all rows would double the memory."""
-    total = np.zeros((A.shape[1], B.shape[1]))
-    for rows in row_blocks(len(A), 1, _ROWS):
-        total += A[rows].T.astype(np.float64) @ B[rows].astype(np.float64)
-    return total
-
-
-def _less(X: Array, locked: Array, along: Array) -> Array:
-    out = np.matmul(locked, along)
-    return np.subtract(X, out, out=out)
+def _less(X: Array, basis: Any, along: Array) -> Array:
+    """Subtract the components along some orthonormal vectors."""
+    out, along = np.empty_like(X), along.astype(X.dtype)
+    for rows in row_blocks(len(X), 1, ROWS):
+        np.subtract(X[rows], basis[rows] @ along, out=out[rows], casting="same_kind")
+    return out
 
 
 def _turned(X: Array, U: Array) -> Array:
@@ -492,7 +418,7 @@ def _turned(X: Array, U: Array) -> Array:
 def _residual_squares(X: Array, LX: Array, U: Array, values: Array) -> Array:
     """Sum the squares of the residuals of X U."""
     total = np.zeros(len(values))
-    for rows in row_blocks(len(X), 1, _ROWS):
+    for rows in row_blocks(len(X), 1, ROWS):
         total += residual_squares(X[rows] @ U, LX[rows] @ U, values)
     return total
 
@@ -504,10 +430,6 @@ def _appended(X: Array, locked: Array | None, good: int) -> Array:
 
 def _columns_from(X: Array, good: int) -> Array:
     return np.ascontiguousarray(X[:, good:])
-
-
-def _arranged(X: Array, order: Array, signs: Array) -> Array:
-    return np.asarray(X[:, order] * signs.astype(X.dtype))
 
 
 def _signs(X: RowBlocks) -> Array:

@@ -152,7 +152,7 @@ class Transposed:
     matrix: RowBlocks
 
     def __matmul__(self, other: RowBlocks) -> Any:
-        return self.matrix.total(_gram, other)
+        return self.matrix.total(_inner, other)
 
     def tocsr(self) -> Transposed:
         return self
@@ -166,7 +166,7 @@ def _times(block: Any, small: Array) -> Array:
     return np.asarray(block @ small)
 
 
-def _gram(left: Any, right: Any) -> Any:
+def _inner(left: Any, right: Any) -> Any:
     return left.T @ right
 
 

@@ -56,15 +56,16 @@ _MAX_DEGREE = 1000
 # smaller one is not lost by rounding (1e8 of 1e16, 1e4 of 1e7).
 _MAX_GROWTH = {np.dtype(np.float32): 9.0, np.dtype(np.float64): 18.0}
 _TASK = 4_000_000  # multiplications of one task, whose results stay in the cache
-_ROWS = 8192  # rows of a block that are multiplied by a matrix at a time
+ROWS = 8192  # rows of a block that are multiplied by a matrix, or converted, at a time
 
 
 class Ritz(NamedTuple):
     """Approximate eigenpairs."""
 
-    values: Array  # (k,), ascending
-    vectors: Array  # (n, k), orthonormal
+    values: Array  # (k,)
+    vectors: Any  # (n, k), orthonormal, in the storage of the operator
     following: float  # upper bound of the (k+1)-th value
+    residual: float  # largest length of L v - s v
     n_iter: int
 
 
@@ -146,15 +147,11 @@ class _Products:
 
     def over_rows(self, task: Callable[[slice], Any]) -> list[Any]:
         """Return the results of a task for all row blocks, in order."""
-        return share(self._n_threads, task, row_blocks(self._rows[-1].stop, 1, _ROWS))
+        return share(self._n_threads, task, row_blocks(self._rows[-1].stop, 1, ROWS))
 
     def gram(self, A: Array, B: Array) -> Array:
         """Compute A'B, summed in float64."""
-
-        def task(rows: slice) -> Array:
-            return A[rows].T.astype(np.float64) @ B[rows].astype(np.float64)
-
-        return np.asarray(sum(self.over_rows(task)))
+        return np.asarray(sum(self.over_rows(lambda rows: gram(A[rows], B[rows]))))
 
     def orthonormal(self, X: Array, locked: Array, done: int) -> Array:
         _orthonormalize(self, X, self._null, locked[:, :done])
@@ -252,7 +249,7 @@ def smallest_by_filter(
     Returns
     -------
     Ritz
-        The last approximation, converged or not.
+        The last approximation, converged or not, with ascending values.
     """
     n, dtype = matrix.shape[0], matrix.dtype
     order = near_order(matrix)
@@ -262,13 +259,11 @@ def smallest_by_filter(
     with single_blas_thread():
         L = _Products(matrix, null, X.shape[1])
         del matrix  # L has copies of its parts
-        values, locked, following, n_iter = filtered(
-            L, X, k, upper, tolerance, slack, max_iter, callback
-        )
-    ascending, vectors = np.argsort(values, kind="stable"), np.empty_like(locked)
-    for rows in row_blocks(n, 1, _ROWS):
-        vectors[order[rows]] = locked[rows][:, ascending]
-    return Ritz(values[ascending], vectors, following, n_iter)
+        found = filtered(L, X, k, upper, tolerance, slack, max_iter, callback)
+    ascending, vectors = np.argsort(found.values, kind="stable"), np.empty_like(found.vectors)
+    for rows in row_blocks(n, 1, ROWS):
+        vectors[order[rows]] = found.vectors[rows][:, ascending]
+    return found._replace(values=found.values[ascending], vectors=vectors)
 
 
 def filtered(
@@ -280,7 +275,7 @@ def filtered(
     slack: float,
     max_iter: int,
     callback: Callable[[], object] | None = None,
-) -> tuple[Array, Any, float, int]:
+) -> Ritz:
     """Iterate a random block to the k smallest eigenpairs, see `smallest_by_filter`.
 
     Parameters
@@ -297,14 +292,10 @@ def filtered(
 
     Returns
     -------
-    values : ndarray of shape (k,)
-        In the order in which they were locked.
-    locked : block
-        k vectors.
-    following : float
-    n_iter : int
+    Ritz
+        In the order in which the vectors were locked.
     """
-    locked, values, done = L.room(k), np.empty(k), 0
+    locked, values, done, residual = L.room(k), np.empty(k), 0, 0.0
     p = Filter(upper / 2, upper, _FIRST_DEGREE)
     for n_iter in range(1, max_iter + 1):
         X = L.filter(p, X)
@@ -322,6 +313,7 @@ def filtered(
         # Locked in order only, as eigenvalues below a converged one may still be found.
         locked, values[done : done + good] = L.lock(locked, done, X, good), s[:good]
         done += good
+        residual = max(residual, float(lengths[:good].max(initial=0.0)))
         if callback is not None:
             callback()
         if done == k:
@@ -332,7 +324,7 @@ def filtered(
         cut = max(float(s[-1]), last + 0.05 * min(last, upper - last), 1e-9 * upper)
         cut = min(cut, 0.999 * upper)
         p = Filter.reducing(cut, upper, last, worst, _MAX_GROWTH[L.dtype])
-    return values, locked, float(s[wanted]), n_iter
+    return Ritz(values, locked, float(s[wanted]), residual, n_iter)
 
 
 def _rayleigh_ritz(L: _Products, X: Array) -> tuple[Array, Array]:
@@ -346,6 +338,20 @@ def _rayleigh_ritz(L: _Products, X: Array) -> tuple[Array, Array]:
         return residual_squares(X[rows], Z[rows] @ U, scale)
 
     return s, np.sqrt(sum(L.over_rows(task)))
+
+
+def gram(A: Any, B: Array) -> Array:
+    """Compute A'B in float64, a few rows at a time, as casts would take twice the memory.
+
+    Parameters
+    ----------
+    A : ndarray or csr of shape (n, k)
+    B : ndarray of shape (n, c)
+    """
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for rows in row_blocks(len(B), 1, ROWS):
+        total += A[rows].T.astype(np.float64) @ B[rows].astype(np.float64)
+    return total
 
 
 def ritz(H: Array) -> tuple[Array, Array]:

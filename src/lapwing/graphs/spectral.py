@@ -30,7 +30,7 @@ from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing._parameters import COUNT, check
 from lapwing.graphs.base import CSR
-from lapwing.graphs.chebyshev import block_width, smallest_by_filter
+from lapwing.graphs.chebyshev import Ritz, block_width, smallest_by_filter
 from lapwing.graphs.laplacian import Laplacian
 
 _LOGGER = logging.getLogger("lapwing")
@@ -254,33 +254,57 @@ def _compute(
     null = _null_vectors(laplacian)  # of the given operator, which caches its components
     laplacian = replace(laplacian, power=1)
     largest = 0.0 if laplacian.normalized else float(laplacian.degrees.max())
-    upper, tolerance = limits_of(laplacian.normalized, largest, np.dtype(dtype), tol)
+    limits = limits_of(laplacian.normalized, largest, np.dtype(dtype), tol)
     n, zeros = null.shape
     known, m = null[:, : min(k, zeros)], k - min(k, zeros)
     if m == 0:
-        values, others, following = np.empty(0), np.empty((n, 0)), 0.0 if zeros > k else np.inf
-        method, n_iter = "components", 0
+        found, method = nothing_but_null(np.empty((n, 0)), k, zeros), "components"
     elif n <= DENSE_POINTS or block_width(m) > _DENSE_SHARE * n:
-        values, others, following = _dense(laplacian, null, m, upper)
-        method, n_iter = "dense", 0
+        found, method = _dense(laplacian, null, m, limits.upper), "dense"
     else:
         _forecast(n, m, laplacian)
-        ritz = smallest_by_filter(
-            laplacian.matrix, m, null, upper, tolerance, slack, max_iter, seed, callback
-        )
-        values, others, following, n_iter = ritz
         method = "chebyshev"
+        found = smallest_by_filter(
+            laplacian.matrix, m, null, *limits, slack, max_iter, seed, callback
+        )
     vectors = np.empty((n, k), dtype=laplacian.dtype)
     # In blocks of rows, as the null vectors may be as large as the result.
     for rows in row_blocks(n, 1, _ROWS):
         vectors[rows, : k - m] = known[rows].toarray()
-    vectors[:, k - m :] = _with_sign(others)
-    del others
-    values = np.concatenate([np.zeros(k - m), np.maximum(values, 0)])
-    residual = _residual(laplacian, values[k - m :], vectors[:, k - m :])
+    vectors[:, k - m :] = _with_sign(found.vectors)
+    return with_null(found, vectors, zeros, limits.tolerance, slack, method)
+
+
+def nothing_but_null(vectors: Any, k: int, n_components: int) -> Ritz:
+    """Return no pairs beyond the null vectors, of which there are at least k."""
+    return Ritz(np.empty(0), vectors, 0.0 if n_components > k else np.inf, 0.0, 0)
+
+
+def with_null(
+    found: Ritz, vectors: Any, n_components: int, tolerance: float, slack: float, method: str
+) -> Eigenpairs:
+    """Make the eigenpairs of a Laplacian from those beyond its null vectors.
+
+    Parameters
+    ----------
+    found : Ritz
+        With ascending values.
+    vectors : array of shape (n, k)
+        Null vectors, and those that were found.
+    n_components : int
+    tolerance : float
+        Of residuals; `slack` times the largest value is enough as well.
+    slack : float
+    method : str
+    """
+    k = vectors.shape[1]
+    values = np.concatenate([np.zeros(k - len(found.values)), np.maximum(found.values, 0)])
     tolerance = max(tolerance, slack * float(values[-1]))
-    gap = 1.0 if k == n or np.isinf(following) else eigenvalue_gap(values[-1], following)
-    return Eigenpairs(values, vectors, zeros, residual, tolerance, gap, method, n_iter)
+    last, following = float(values[-1]), found.following
+    gap = 0.0 if following <= last else 1 - last / following  # 1 for k = n: nothing follows
+    return Eigenpairs(
+        values, vectors, n_components, found.residual, tolerance, gap, method, found.n_iter
+    )
 
 
 class Limits(NamedTuple):
@@ -322,8 +346,8 @@ def _first_points(labels: Array, n_components: int) -> Array:
     return first
 
 
-def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> tuple[Array, Array, float]:
-    """Compute the m smallest pairs beyond the null vectors, and the next eigenvalue."""
+def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> Ritz:
+    """Compute the m smallest pairs beyond the null vectors."""
     n, zeros = null.shape
     require_memory(
         (2 * n * n + 2 * n * m) * 8,
@@ -335,7 +359,9 @@ def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> tuple[Array
     A = (laplacian.astype(np.float64).matrix + 2 * upper * (null @ null.T)).toarray()
     last = min(m, n - zeros - 1)
     s, V = sla.eigh(A, subset_by_index=[0, last], overwrite_a=True, check_finite=False)
-    return s[:m], V[:, :m], float(s[m]) if last == m else np.inf
+    values, vectors = s[:m], V[:, :m]
+    residual = _residual(laplacian, np.maximum(values, 0), vectors.astype(laplacian.dtype))
+    return Ritz(values, vectors, float(s[m]) if last == m else np.inf, residual, 0)
 
 
 def _forecast(n: int, m: int, laplacian: Laplacian) -> None:
@@ -367,8 +393,3 @@ def _residual(laplacian: Laplacian, values: Array, vectors: Array) -> float:
         difference = laplacian.apply(V) - V * values[start : start + width].astype(V.dtype)
         worst = max(worst, float(np.sqrt((difference.astype(np.float64) ** 2).sum(axis=0)).max()))
     return worst
-
-
-def eigenvalue_gap(last: float, following: float) -> float:
-    """Return 1 - last / following; 0 for equal eigenvalues."""
-    return 0.0 if following <= last else 1 - last / following
