@@ -10,15 +10,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lapwing.dask import _laplacian
+from lapwing.dask import _laplacian, _plan
 from lapwing.dask._data import Points, read_points
-from lapwing.dask._halos import GraphRows, HaloMatrix, affinity_of_edges
+from lapwing.dask._halos import GraphRows, HaloMatrix, affinity_of_edges, one_a_thread
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster, whole_matrix
 from lapwing.dask._neighbors import knn_edges
 from lapwing.dask._placement import Placement
 from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
 from lapwing.dask._session import Session
-from lapwing.graphs import KNNGraph, Laplacian, order_statistics, smallest_eigenpairs
+from lapwing.graphs import (
+    KNNGraph,
+    Laplacian,
+    chebyshev,
+    order_statistics,
+    smallest_eigenpairs,
+)
 from lapwing.graphs.order_statistics import quantiles
 from tests.cluster.conftest import Case, array
 
@@ -90,6 +96,29 @@ def test_the_graph_is_that_of_points_in_memory(recipe: KNNGraph, client: Any) ->
     np.testing.assert_allclose(stacked(answers), local.apply(F), atol=1e-12)
 
 
+@pytest.mark.parametrize("approximate", [False, True])
+def test_blocks_of_a_thread_are_joined(
+    approximate: bool, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_plan, "BLOCK_BYTES", 1000)  # of 4320
+    X = clouds(1)
+    approximate &= find_spec("faiss") is not None
+    recipe = KNNGraph(4, approximate=approximate, target_recall=1.0)
+    edges, placement, _ = knn_edges(recipe, points_of(client, X))
+    W = affinity_of_edges(edges, "heat", mutual=False)
+    assert len(W.rows.parts) == (6 if approximate else 4)
+    joined, back = one_a_thread(W, placement)
+    assert len(joined.rows.parts) == 2
+    assert joined.neighbors == [[1], [0]]
+    expected = recipe.affinity(X).toarray()
+    np.testing.assert_allclose(gathered(joined, back).toarray(), expected, rtol=1e-12)
+    F = np.random.default_rng(1).standard_normal((180, 2))
+    laplacian = ClusterLaplacian(joined, back, True, 1, np.dtype(np.float64))
+    values = back.back(joined.product(placed(F, laplacian)))
+    np.testing.assert_allclose(stacked(values), expected @ F, atol=1e-12)
+    assert one_a_thread(joined, back)[0] is joined
+
+
 def test_dask_counts_the_bytes_of_a_graph() -> None:
     sizeof = pytest.importorskip("dask.sizeof").sizeof
     own, far = sp.eye_array(500, format="csr"), sp.csr_array(np.eye(2, 3))
@@ -158,6 +187,8 @@ def test_iterated_eigenpairs_are_those_of_a_dense_solver(
     vectors = stacked(laplacian.placement.back(found.vectors))  # type: ignore[arg-type]
     np.testing.assert_allclose(np.abs(vectors), np.abs(expected.vectors), atol=1e-3)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-8)
+    lengths = np.linalg.norm(local.matrix @ vectors - vectors * found.values, axis=0)
+    np.testing.assert_allclose(found.residual, lengths.max(), atol=1e-9)
     largest = np.argmax(np.abs(vectors), axis=0)
     assert (vectors[largest, np.arange(k)] > 0).all()
 
@@ -187,18 +218,25 @@ def test_rows_come_in_the_order_that_they_are_asked_for(client: Any) -> None:
 
 
 def test_sums_of_blocks_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_laplacian, "_ROWS", 7)
+    monkeypatch.setattr(_laplacian, "ROWS", 7)
+    monkeypatch.setattr(chebyshev, "ROWS", 7)
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((2, 30, 3)).astype(np.float32)
-    np.testing.assert_allclose(_laplacian._gram64(A, B), A.T @ B, rtol=1e-4, atol=1e-5)
-    labels, entries = rng.integers(0, 4, (30, 1)), rng.uniform(0.5, 1, (30, 1))
-    null = np.zeros((30, 4))
-    null[np.arange(30), labels[:, 0]] = entries[:, 0]
-    along = _laplacian._along_null(A, labels, entries, 4)
-    np.testing.assert_allclose(along, null.T @ A, rtol=1e-6)
-    without = _laplacian._without_null(A, labels, entries, along)
-    np.testing.assert_allclose(without, A - null @ along, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(chebyshev.gram(A, B), A.T @ B, rtol=1e-4, atol=1e-5)
+    labels, weights = rng.integers(0, 4, (30, 1)), rng.uniform(0.5, 1, (30, 1))
+    squares, place = _laplacian._sums_by_component(labels, weights, 4), np.array([2, 0, 3, 1])
+    null = _laplacian._null_rows(labels, weights, squares, place)
+    dense = null.toarray()
+    np.testing.assert_allclose(dense.T @ dense, np.eye(4), atol=1e-12)
+    np.testing.assert_array_equal(dense.argmax(axis=1), place[labels[:, 0]])
+    along = chebyshev.gram(null, A)
+    np.testing.assert_allclose(along, dense.T @ A, rtol=1e-6)
+    without = _laplacian._less(A, null, along)
+    np.testing.assert_allclose(without, A - dense @ along, rtol=1e-4, atol=1e-5)
     assert without.dtype == np.float32
+    order, signs = np.array([2, 0, 1]), np.array([1.0, -1.0, 1.0])
+    both = _laplacian._with_null(null, A, order, signs, 5, np.dtype(np.float32))
+    np.testing.assert_allclose(both, np.hstack([dense[:, :2], A[:, order] * signs]), rtol=1e-6)
     U, values = rng.standard_normal((3, 3), dtype=np.float32), np.float32([1, 2, 3])
     squares = _laplacian._residual_squares(A, B, U, values)
     np.testing.assert_allclose(squares, ((B @ U - A @ U * values) ** 2).sum(axis=0), rtol=1e-5)

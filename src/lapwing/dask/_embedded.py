@@ -15,7 +15,7 @@ from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.dask._data import Points, is_collection
 from lapwing.dask._engine import ClassifierOnCluster, OnCluster
-from lapwing.dask._halos import affinity_of_edges, given_affinity
+from lapwing.dask._halos import affinity_of_edges, given_affinity, one_a_thread
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
 from lapwing.dask._neighbors import check_recipe, knn_edges
 from lapwing.dask._row_blocks import RowBlocks
@@ -31,10 +31,11 @@ from lapwing.estimators.prepared import Tick, WantedGraph
 from lapwing.graphs import AffinityGraph, Eigenpairs, default_graph
 from lapwing.graphs.base import is_normalized
 from lapwing.kernels import Kernel
-from lapwing.objectives.embedded import EmbeddedObjective, GraphSide
+from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
 from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, FeatureSystem
 from lapwing.spaces import FittedFunction, Landmarks
+from lapwing.spaces.block_operator import Sums
 from lapwing.spaces.mapped import KernelFeatures, MappedSpace, landmark_map
 
 _POINTS_PER_MEAN = 50
@@ -81,6 +82,7 @@ class _EmbeddedOnCluster(OnCluster):
             recipe = check_recipe(recipe)
             edges, placement, recipe.recall_ = knn_edges(recipe, X)
             W = affinity_of_edges(edges, str(recipe.weights), mutual=bool(recipe.mutual))
+        W, placement = one_a_thread(W, placement)
         normalized = is_normalized(recipe.normalized, regression=self._regression)
         return ClusterLaplacian(W, placement, normalized, int(recipe.power), X.dtype)
 
@@ -214,11 +216,9 @@ def _normal_block(
     if not len(block):
         return np.zeros((m + r + bias, m + r + bias))
     features = KernelFeatures(kernel, block, points, lift, most_kept=0)  # used for one sum
-    space = MappedSpace(features, lift, _no_function)
-    none = np.zeros((r, 1))
-    index = np.zeros(0, dtype=np.intp)
-    side = GraphSide(basis, np.zeros((r, r)), none, none[0], _no_term, index, none[:0, 0], none[:0])
-    H = FeatureSystem(space, side, bias).normal_matrix(np.full(len(block), float(C)))
+    weights = np.full(len(block), float(C))
+    sums = Sums.of(MappedSpace(features, lift, _no_function), C * len(block))
+    H = sums.normal_matrix(weights, lambda rows: -basis[rows], r, bias=bias)
     H.flat[: m * (len(H) + 1) : len(H) + 1] -= 1
     return H
 
@@ -227,22 +227,21 @@ def _no_function(coef: Array, intercept: Array) -> FittedFunction:
     raise NotImplementedError
 
 
-def _no_term(z: Array) -> Array:
-    raise NotImplementedError
-
-
 def _count_classes(values: Array, n_classes: int) -> Array:
     return np.bincount(predict_codes(values), minlength=n_classes)
 
 
 def _warn_unlabeled_components(prepared: EmbeddedPrepared) -> None:
-    problem, laplacian = prepared.problem, cast("ClusterLaplacian", prepared.laplacian)
+    laplacian = cast("ClusterLaplacian", prepared.laplacian)
     components = laplacian.components
-    n = len(components.sizes)
-    without = np.empty(0, dtype=np.int64)
-    if n > 1:
-        labels = laplacian.placement.back(components.labels)
-        without = np.setdiff1d(np.arange(n), np.unique(labels[problem.index]))
+    labels, origins = components.labels, laplacian.placement.origins
+    known = np.concatenate(labels.collect(_labels_among, origins, prepared.problem.index))
+    without = np.setdiff1d(np.arange(len(components.sizes)), known)
     diagnostics.warn_components(
         components.sizes, without, lambda: components.first, laplacian.power
     )
+
+
+def _labels_among(labels: Array, origins: Array, rows: Array) -> Array:
+    """Return the components that hold some rows of the user's X."""
+    return np.unique(labels[np.isin(origins, rows)])
