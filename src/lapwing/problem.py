@@ -280,7 +280,7 @@ def _row_hashes(X: PointData, seed: int = _SEED) -> Array:
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
         return np.asarray(total[X.indptr[1:]] - total[X.indptr[:-1]])
     hashes = np.empty(X.shape[0], dtype=np.uint64)
-    # Blocks of some 32 MB, as the bits are a copy of the values.
+    # Blocks of about 32 MB, as the bits are a copy of the values.
     for rows, points in blocks_of(X, 8 * X.shape[1], 2**25):
         hashes[rows] = _bits(points) @ odd
     return hashes

@@ -249,7 +249,7 @@ def forecast_embedded_tube(size: FitSize) -> Forecast:
     Returns
     -------
     Forecast
-        As for the squared loss, but with some ten steps of the interior point method for each
+        As for the squared loss, but with about ten steps of the interior point method for each
         column, which keep the features of the landmarks in memory. The seconds are those by which
         the estimators announce long fits; threads share the machine's speed, and each holds
         matrices of its own.
@@ -313,7 +313,7 @@ def forecast_balanced(size: FitSize) -> Forecast:
     Returns
     -------
     Forecast
-        The neighbours, some 1800 sparse products with a column for each class if volumes are not
+        The neighbours, about 1800 sparse products with a column for each class if volumes are not
         known (two thirds of them if known), and a regression on the landmarks.
     """
     speed, _ = SPEED

@@ -1,6 +1,6 @@
 """Neighbour map of the rows, made in a process of its own beside the page.
 
-It takes some 20 s for 100,000 rows, and holds Python's global lock for much of it: in a thread it
+It takes about 20 s for 100,000 rows, and holds Python's global lock for much of it: in a thread it
 would delay the answers to labels. The process has the lowest priority.
 """
 

@@ -1,1 +1,1 @@
-"""Parts of the report: figures from arrays, pictures, the page's template and style."""
+"""Parts of the report: figures from arrays, pictures, template and style of the page."""

@@ -54,7 +54,7 @@ def _methods() -> str:
 
 def _solvers() -> str:
     auto = (
-        "chooses by the numbers of points, labels and features and the free memory; `solver_` has "
+        "chooses by the numbers of points, labels and features and the free memory; `solver_` is "
         "the choice, and ``logging.getLogger('lapwing')`` logs the reason"
     )
     items = _items({name: solver.summary for name, solver in SOLVERS.items()} | {"auto": auto})

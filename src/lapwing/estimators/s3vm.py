@@ -290,11 +290,11 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     their weights. The intrinsic norm is that of h, without the bias, as in the deformed kernel of
     [1]_.
 
-    An evaluation of the objective takes one product with the features and one with their
-    transpose; the full kernel is factored once, n^3 / 3. Pairs of classes with some 550 points or
-    more run in parallel threads (the number of cores according to joblib, at most OMP_NUM_THREADS),
-    each with a factorisation of its own points; all rounds but the last stop near a minimum. There
-    is a `LongFitWarning` if the pairs will take minutes.
+    An evaluation of the objective takes one product with the features and one with their transpose;
+    the full kernel is factored once, n^3 / 3. Pairs of classes with about 550 points or more run in
+    parallel threads (the number of cores according to joblib, at most OMP_NUM_THREADS), each with a
+    factorisation of its own points; all rounds but the last stop near a minimum. There is a
+    `LongFitWarning` if the pairs will take minutes.
 
     References
     ----------
@@ -596,14 +596,14 @@ DEFAULT_RATIO = 1.0
 
 _LARGEST = 1e12
 
-# Cost of a pair of classes on one core of 2020: some 400 evaluations over all rounds, each with the
-# overhead of Python and products with coordinates that fit the cache up to a thousand points.
+# Cost of a pair of classes on one core of 2020: about 400 evaluations over all rounds, each with
+# the overhead of Python and products with coordinates that fit the cache up to a thousand points.
 _EVALUATIONS = 400
 _OVERHEAD = 2.5e-4  # seconds
 _SPEED = 4e9  # operations a second
 
 # Classes up to which multi_class='auto' fits pairs. 60 classes of 300 points take three minutes on
-# one core and 200 of 600 take 33, of which nearly all is the overhead of some 20,000 machines.
+# one core and 200 of 600 take 33, of which nearly all is the overhead of about 20,000 machines.
 _MOST_PAIRED = 60
 
 _BALANCES = (

@@ -83,11 +83,11 @@ class KNNGraph(Parametrized):
         Whether to use faiss's inverted lists, which miss some neighbours; for more than 20,000
         points they contain codes of four bits per coordinate, and candidates are ranked by exact
         distances. 'auto' is True if the backend is faiss and an exact search would take more than
-        some ten seconds on two cores: if 2 n^2 d > 1e12 for n points with d features, which is
+        about ten seconds on two cores: if 2 n^2 d > 1e12 for n points with d features, which is
         beyond 88,000 points with 64 features.
     target_recall : float, default=0.995
         Fraction of the true neighbours that an approximate search has to find, estimated from the
-        exact neighbours of 512 random points (`recall_`). A search that would take more than some
+        exact neighbours of 512 random points (`recall_`). A search that would take more than a few
         minutes stops with the recall reached so far, with a warning if that is below 0.8.
         On 60,000 images the mean error of `LapERLSClassifier` is 16.1 % at 0.95, 15.3 % at 0.985
         and 15.1 % with all neighbours; on 200,000 that of `transduction_` is 9.58 % at 0.99, 9.40 %

@@ -47,7 +47,7 @@ def as_graph(graph: GraphLike) -> GraphRecipe:
     Raises
     ------
     TypeError
-        For anything else.
+        If `graph` is anything else.
     """
     if isinstance(graph, np.ndarray) or sp.issparse(graph):
         return AffinityGraph(graph)

@@ -148,11 +148,11 @@ def smallest_eigenpairs(
 
     Notes
     -----
-    With more components than k, the vectors are those of the k largest components (of equal sizes
+    With more components than k, the vectors are those of the k largest components (of equal ones
     those with the earliest points), and 0 on all other components. This, and a `gap` of less than
     1e-6, is reported in the log of 'lapwing'.
 
-    Time is that of some eighty to two hundred sparse products with k + max(10, k / 5) vectors, and
+    Time is that of about eighty to two hundred sparse products with k + max(10, k / 5) vectors, and
     memory that of about seven such blocks. Up to 1000 points, and if these vectors are more than a
     fifth of n, a dense solver with time O(n^3) and memory O(n^2) is used.
 

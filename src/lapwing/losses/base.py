@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 
 class TargetKind(StrEnum):
-    """Kind of target that a loss compares scores with."""
+    """Kind of the targets of a loss."""
 
     SIGNS = "signs"  # -1 or +1, for classification
     VALUES = "values"  # any number, for regression
@@ -58,7 +58,7 @@ class Loss(_Declared):
     kind : Kind
         Must be set by the class.
     name : str
-        The name of the class in lower case, words joined by underscores, unless set.
+        Name of the loss; by default the class name in lower case with underscores.
     formula : str, default=""
         Formula of the loss in the usual convention, for docstrings.
     targets : TargetKind, default=TargetKind.SIGNS
@@ -195,7 +195,7 @@ class UnlabeledLoss(_Declared):
         Must be set by the class. A loss with kinks must have `label_loss`, which replaces it in the
         final descent.
     name : str
-        The name of the class in lower case, words joined by underscores, unless set.
+        Name of the loss; by default the class name in lower case with underscores.
     formula : str, default=""
         For docstrings.
     """

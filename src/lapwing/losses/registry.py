@@ -145,7 +145,7 @@ def _called(loss: Any, kind: type) -> str:
 
 _STEP = 1e-4  # of finite differences
 _TOLERANCE = 1e-3  # of their deviations, relative to the larger value
-_HALVINGS = 25  # of the distances between scores, down to some 1e-9
+_HALVINGS = 25  # of the distances between scores, down to about 1e-9
 _FEW = 0.02  # fraction of the scores that may be within a step of a discontinuity
 _TARGETS = {TargetKind.SIGNS: (-1.0, 1.0), TargetKind.VALUES: (-2.0, -0.3, 0.0, 1.0)}
 

@@ -203,8 +203,8 @@ def compare(
 ) -> Comparison:
     """Compare the families of methods, and estimate the error of the best one.
 
-    Classification: whether classes are clusters or connected sheets matters more than any
-    parameter, and cannot be seen from few labels directly. The error of each candidate is estimated
+    Classification: whether classes are clusters or manifolds matters more than any parameter, and
+    cannot be determined from few labels directly. The error of each candidate is estimated
     from the labels that it misclassifies when they are left out, one of each class at a time; from
     the rows that change when labels are drawn from its own predictions (`reproducibility`); and
     from the contradiction by a supervised fit, which is larger for reproducible but wrong
@@ -221,31 +221,31 @@ def compare(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All points, labelled or not.
     y : array-like of shape (n_samples,)
-        Class labels, with the unlabelled marker where there is none, or numbers to predict, NaN
-        where there is none.
+        Class labels, with the marker `unlabeled` for unlabelled points, or numbers to predict,
+        with NaN for unknown ones.
     candidates : sequence of Candidate, default=None
-        Classifiers or regressions to try; y is read accordingly. None means `default_candidates`,
-        for regression if y holds numbers with fractions.
+        Classifiers or regressors to compare; y is interpreted accordingly. None means
+        `default_candidates`, for regression if y holds numbers with fractions.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the points, as for the estimators.
     n_draws : int, default=5
-        Draws of `reproducibility`, for classification. Methods for which each draw costs a whole
-        fit, such as `S3VC`, make ``2 / K`` of them with K classes, and at least two.
+        Number of draws of `reproducibility`, for classification. Methods that need a full fit for
+        each draw, such as `S3VC`, make ``2 / K`` times as many with K classes, and at least two.
     max_left_out : int, default=16
-        Labels to leave out, for classification: the same for every candidate, and one of each
-        class at a time; the last of these rounds may exceed the number.
+        Number of labels to leave out, for classification: the same for every candidate and one of
+        each class at a time; the last round may exceed it.
     max_samples : int, default=2000
         Maximum number of rows of the comparison: all labelled rows, and unlabelled rows drawn at
-        random. Methods on a graph are better on all rows than estimated on a sample.
+        random. Graph methods have smaller errors on all rows than on a sample.
     class_prior : {'labels', 'uniform', 'unknown'}, array-like, dict or None, default=None
         Proportions of the classes in X, as for the estimators. It is set in the default candidates
-        that can use it (`balance` of `S3VC`), which may then give a class as few rows. Given
-        candidates keep their own. The estimated error is weighed by these proportions.
+        that can use it (`balance` of `S3VC`), which are then not rejected for classes of this
+        size. Given candidates keep their own. The estimated error is weighted by these proportions.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
         Marker of unlabelled points in y, as for the estimators. Given `candidates` have a
         parameter of this name, which must agree.
     random_state : int, RandomState instance or None, default=0
-        Seed of all draws. With None another call may choose another candidate.
+        Seed of all draws. With None, repeated calls may select different candidates.
 
     Returns
     -------
@@ -462,7 +462,7 @@ def _candidates(X: PointData, labels: ClassLabels, asked: CompareSettings) -> Se
         return quick_candidates(found) if labels.labeled.all() else found
     if read_prior(asked.class_prior, labels.codes, labels.classes) is not None:
         raise ValueError(
-            "class_prior is told to the default candidates only, and candidates are given, which "
+            "class_prior applies to the default candidates only, and candidates are given, which "
             "keep their own. Set class_prior (of S3VC: balance) of their estimators, and leave it "
             "out here."
         )

@@ -69,7 +69,7 @@ def rows_to_label(
     model : estimator of lapwing, Pipeline that ends in one, or FewLabelClassifier, default=None
         Fitted to these rows. A pipeline's first steps are applied to X before the graph is made.
     graph : recipe, matrix or transformer, default=None
-        As for estimators; a matrix is one of all rows. None means that of the model, or
+        As for estimators; a matrix must include all rows. None means the graph of the model, or
         `lapwing.graphs.default_graph`.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
         Marker of unlabelled rows in y. 'auto' means that of the model; without a model, None
@@ -105,10 +105,10 @@ def rows_to_label(
 
     For a regression with ``updatable=True`` the rows are those of its `suggest`, by posterior
     variances, unless y or graph is given. Otherwise they are chosen by greedy reduction of the
-    variance on the graph's smoothest eigenvectors [1]_, for classes times the uncertainty of the
-    answer, 1 minus the difference of the two largest of `transduction_proba_`, as in [2]_. Each
-    such call computes a graph and some hundred of its eigenvectors: 2 s for 20,000 rows of 50
-    features.
+    variance on the graph's smoothest eigenvectors [1]_, which for classification is multiplied by
+    the uncertainty of the prediction, 1 minus the difference of the two largest values of
+    `transduction_proba_`, as in [2]_. Each such call computes a graph and about a hundred of its
+    eigenvectors: 2 s for 20,000 rows of 50 features.
 
     References
     ----------

@@ -57,7 +57,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    The likelihood is maximised eleven times, in some thirty steps of O(l^3 + l^2 p) each, with l
+    The likelihood is maximised eleven times, in about thirty steps of O(l^3 + l^2 p) each, with l
     targets and p columns. If there are more than 200 targets, 200 of them are used, evenly spaced
     in sorted order.
 

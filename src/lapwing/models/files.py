@@ -89,15 +89,15 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If the model is not fitted, holds an object that files do not support, such as a Python
-        function as kernel, or `info` is not JSON, or `path` cannot be written.
+        If the model is not fitted or contains an object that files do not support, such as a Python
+        function as kernel, `info` is not JSON, or `path` cannot be written.
     ImportError
         If skops is not installed.
 
     Warns
     -----
     UserWarning
-        If the model is or holds a search, whose results are not saved.
+        If the model is or contains a search, whose results are not saved.
     """
     given = model if isinstance(model, Model) else Model(_fitted(model))
     content = _encode(replace(given, pipeline=_without_searches(given.pipeline)))

@@ -33,11 +33,11 @@ _ROUNDING = 1e-6  # float32 probabilities may be as far beyond 0 and 1
 
 @parameters
 class CalibrationDisplay(Display):
-    """Reliability diagram: observed frequencies over predicted probabilities.
+    """Reliability diagram: observed frequencies against predicted probabilities.
 
     For two classes the probability is that of the second one. For more it is that of the predicted
-    class, and the observed frequency is the share of right predictions. Make it by `from_estimator`
-    or `from_predictions`.
+    class, and the observed frequency is the accuracy. Make it by `from_estimator` or
+    `from_predictions`.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class CalibrationDisplay(Display):
     figure_ : matplotlib Figure
         Its figure.
     line_ : matplotlib Line2D
-        The diagonal, where probabilities are right.
+        The diagonal of perfect calibration.
     points_ : matplotlib Line2D
         The bins.
     intervals_ : matplotlib LineCollection
@@ -73,7 +73,7 @@ class CalibrationDisplay(Display):
 
     See Also
     --------
-    sklearn.calibration.CalibrationDisplay : The same of two classes, without intervals.
+    sklearn.calibration.CalibrationDisplay : The same for two classes, without intervals.
 
     References
     ----------

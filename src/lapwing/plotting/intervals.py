@@ -41,11 +41,11 @@ class PredictionIntervalDisplay(Display):
     y_true : ndarray of shape (n,)
         True values, NaN where unknown.
     held : float
-        Share of the known true values that lie in their intervals; NaN if none is known.
+        Fraction of the known true values that lie in their intervals; NaN if none is known.
     x : ndarray of shape (n,), default=None
         Values for the horizontal axis; None: the predicted values.
     coverage : float, default=None
-        Probability that the intervals were asked for, if known.
+        Nominal coverage of the intervals, if known.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class PredictionIntervalDisplay(Display):
 
     See Also
     --------
-    sklearn.metrics.PredictionErrorDisplay : Predicted over true values, without intervals.
+    sklearn.metrics.PredictionErrorDisplay : Predicted against true values, without intervals.
 
     Examples
     --------

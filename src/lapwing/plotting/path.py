@@ -46,7 +46,7 @@ class Path:
     values : tuple of lists
         Their values, in their order along the axes.
     errors : ndarray of shape (n_values,) or (n_first, n_second)
-        Least error of the settings with these values; NaN if none has a solution.
+        Smallest error of the settings with these values; NaN if none has a solution.
     best : tuple of int
         Indices of the chosen setting.
     """
@@ -89,8 +89,8 @@ class Path:
 class PathDisplay(Display):
     """Leave-one-out errors of an estimator that chooses its own parameters.
 
-    A map of cells over two parameters, a line over one; the chosen setting is marked. Of settings
-    that share these values, the least error is shown. Make it by `from_estimator`.
+    A heat map over two parameters, or a line over one; the chosen setting is marked. For settings
+    with the same values, the smallest error is shown. Make it by `from_estimator`.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class PathDisplay(Display):
     values : sequence of one or two lists
         Their values, in their order along the axes.
     errors : ndarray of shape (n_values,) or (n_first, n_second)
-        Least error of the settings with these values; NaN if none has a solution.
+        Smallest error of the settings with these values; NaN if none has a solution.
     best : tuple of one or two int
         Indices of the chosen setting in `errors`.
     measure : {'left_out_squared_error', 'left_out_error'}
@@ -116,7 +116,7 @@ class PathDisplay(Display):
     colorbar_ : matplotlib Colorbar or None
         Their scale; None if it was not drawn.
     texts_ : list of matplotlib Text
-        The figures in the cells, if there are at most a hundred cells.
+        The numbers in the cells, if there are at most a hundred cells.
     line_ : matplotlib Line2D or None
         The errors along one parameter; None for two.
     best_ : matplotlib Line2D

@@ -175,21 +175,23 @@ METHODS = registry(
         scheduled(schedules.continuation, kept=2, supervised=False),
         "continuation",
         "follows the minimum of the objective from a smoothing under which it is convex "
-        "(Chapelle, Chi and Zien 2006): the lowest minima, and the least errors where every class "
-        "is a cluster; far off where classes are not (it splits the largest principal component)",
+        "(Chapelle, Chi and Zien 2006). It finds the lowest minima, and has the smallest errors if "
+        "every class is a cluster, but large errors otherwise (it splits the data along the first "
+        "principal component)",
         smooths=True,
     ),
     Method(
         scheduled(schedules.quasi_newton),
         "quasi-newton",
         "raises the unlabelled term in three steps on a differentiable loss (Gieseke, Airola, "
-        "Pahikkala and Kramer 2012): the fastest",
+        "Pahikkala and Kramer 2012); it is the fastest method",
     ),
     Method(
         scheduled(schedules.gradient),
         "gradient",
         "raises the unlabelled term in eleven steps from the supervised solution, on a slightly "
-        "smoothed loss (Chapelle and Zien 2005): near the best of the others on every set tried",
+        "smoothed loss (Chapelle and Zien 2005); its errors are close to those of the best other "
+        "method on all data sets tried",
     ),
     Method(
         _cccp,

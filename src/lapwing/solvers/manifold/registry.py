@@ -40,22 +40,22 @@ SOLVERS = registry(
     ManifoldSolver(
         newton,
         "newton",
-        "is Newton's method on the primal, O(n^3) a step and class; for the linear kernel of the "
-        "size of the features",
+        "is Newton's method on the primal, O(n^3) per step and class; with the linear kernel, the "
+        "systems have the size of the features",
     ),
     ManifoldSolver(
         pcg,
         "pcg",
-        "is conjugate gradient preconditioned by the kernel, O(n^2) an iteration for all classes "
-        "together, and only applies kernel and graph: for more points, sparse kernels, and early "
-        "stopping",
+        "is conjugate gradient preconditioned by the kernel, O(n^2) per iteration for all classes "
+        "together; it only needs products with kernel and graph, and is suited to more points, "
+        "sparse kernels and early stopping",
         stops_early=True,
     ),
     ManifoldSolver(
         dual,
         "dual",
-        "solves for the labelled columns of the deformed kernel once, O(n^3), then for all classes "
-        "on problems of the size of the labels: the choice up to some 12000 points",
+        "computes the labelled columns of the deformed kernel once, O(n^3), and then solves a "
+        "problem of the size of the labels for each class; usually chosen up to 12000 points",
         kinks=True,
         reduces=True,
     ),
