@@ -111,7 +111,10 @@ def verb(
     # Arguments first, DATA after MODEL; then by panel, because typer shows panels in the order of
     # their options.
     shown.sort(key=_place)
-    signature = Signature([_parameter(one, hints[one.name], told[one.name]) for one in shown])
+    # Without docstrings (python -OO) there is no help.
+    signature = Signature(
+        [_parameter(one, hints[one.name], told.get(one.name, "")) for one in shown]
+    )
 
     def register(function: Callable[[R], None]) -> Callable[[R], None]:
         def command(**options: Any) -> None:
