@@ -93,11 +93,6 @@ class Outcome(FitRecord):
         """Parameters of the estimator for JSON, those of its parts as ``graph.name``."""
         return describe_parameters(self.estimator, self.fitted_by)
 
-    def asked_by(self, request: FitRequest) -> Outcome:
-        """Return the same fit for a request that differs in the files to write."""
-        origin = replace(self.origin, command=request.command)
-        return replace(self, request=request, origin=origin)
-
 
 def origin_of(request: FitRequest, chosen: MethodChoice, points: Any) -> Origin:
     """Describe the request of a fit; the estimator of `chosen` is fitted."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,12 +18,13 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from lapwing._app import fitting, workflow
-from lapwing._app.fitting import Outcome, answer_own
+from lapwing._app import fitting
+from lapwing._app.fitting import Outcome
 from lapwing._app.reading import points_of
-from lapwing._app.reporting import find_command_method, report, table_of
+from lapwing._app.reporting import fit_record, table_of
 from lapwing._app.requests import FitRequest, LabelRequest
 from lapwing._app.settings import make_estimator
+from lapwing._app.workflow import save_fit
 from lapwing._host.files import check_writable
 from lapwing._host.modules import require
 from lapwing._host.warn import heard
@@ -36,7 +37,8 @@ from lapwing._label.serving import LabelServer, labels_csv, labels_txt
 from lapwing._label.session import Session
 from lapwing._label.words import RequestError, check_class_name
 from lapwing._parameters import is_count
-from lapwing._report.page import collect
+from lapwing._report.page import Report, collect
+from lapwing._report.record import FitRecord
 from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
 from lapwing._tables.coding import code_labels
@@ -241,43 +243,23 @@ def _journal_path(journal: str | os.PathLike[str] | None, material: Material) ->
 def _fits(pipeline: Pipeline, X: Any, material: Material) -> Fits:
     """Return the downloads, as `lapwing.report` and `lapwing.models.save_model` write them."""
 
-    def fit(session: Session) -> tuple[Pipeline, Table]:
+    def fit(session: Session) -> FitRecord:
         table = labeled(session)
         steps, estimator = clone(pipeline[:-1]), clone(pipeline[-1])
         steps = steps.fit(X) if len(steps) else steps
         estimator.set_params(unlabeled=table.unlabeled).fit(material.points, table.y)
-        return Pipeline([*steps.steps, ("estimator", estimator)]), table
+        fitted = Pipeline([*steps.steps, ("estimator", estimator)])
+        record = fit_record(fitted, X, table.y, ids=table.ids.tolist())
+        return replace(record, table=replace(record.table, layout=table.layout))
 
-    def write_answers(fitted: tuple[Pipeline, Table], path: Path) -> None:
-        found, table = fitted
-        method = find_command_method(found[-1], found)[1]
-        answers = answer_own(found[-1], method, material.points, table)
-        write_predictions(answers, path, dialect=table.dialect)
-
-    def write_model(fitted: tuple[Pipeline, Table], path: Path) -> None:
-        save_model(fitted[0], path)
-
-    def write_report(fitted: tuple[Pipeline, Table], path: Path) -> None:
-        found, table = fitted
-        report(found, X, table.y, ids=table.ids.tolist(), embedding=table.layout).save(path)
-
-    writers = {"predictions.csv": write_answers, "model": write_model, "report.html": write_report}
-    return Fits(fit, writers)
+    return Fits(fit, lambda record, path: save_model(record.pipeline, path))
 
 
-class _File(NamedTuple):
-    """Download of the page: the option of ``fit`` that writes it, its file name and its type."""
-
-    option: str
-    name: str
-    kind: str
-
-
-# By the last part of their address.
+# File names and media types of the downloads, by the last part of their address.
 FILES = {
-    "predictions.csv": _File("predictions", "predictions.csv", "text/csv"),
-    "model": _File("model", "model.lapwing", "application/octet-stream"),
-    "report.html": _File("report", "report.html", "text/html"),
+    "predictions.csv": ("predictions.csv", "text/csv"),
+    "model": ("model.lapwing", "application/octet-stream"),
+    "report.html": ("report.html", "text/html"),
 }
 
 
@@ -338,7 +320,7 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
     def fit(session: Session) -> Outcome:
         return fitting.fit(labeled(session), _fit_request(request, table, session.history))
 
-    fits = Fits(fit, dict.fromkeys(FILES, _write_outcome))
+    fits = Fits(fit, lambda outcome, path: save_fit(outcome, collect(outcome), path))
     return open_page(material, request.journal_path, fits, request.port)
 
 
@@ -406,54 +388,46 @@ def _command(request: LabelRequest, table: Table, history: History) -> str:
 
 
 class Fits:
-    """Fits to the labels as they are, for what is taken along.
+    """Fits to the current labels, for the downloads.
 
     Parameters
     ----------
     fit : callable
-        From the session to the fit.
-    writers : mapping of str to callable
-        By the names in `FILES`: from the fit to the file at a path.
+        From the session to the record of the fit.
+    save : callable
+        Writes the model of the record to a path.
     """
 
     def __init__(
-        self,
-        fit: Callable[[Session], Any],
-        writers: Mapping[str, Callable[[Any, Path], None]],
+        self, fit: Callable[[Session], FitRecord], save: Callable[[Any, Path], None]
     ) -> None:
-        self._fit = fit
-        self._writers = writers
+        self._fit, self._save = fit, save
         self._lock = threading.Lock()
-        self._latest: tuple[int, Any] | None = None
+        self._latest: tuple[int, FitRecord] | None = None
 
     def exports(self) -> Mapping[str, Callable[[Session], Export]]:
-        """By the last part of their address."""
-        return {name: partial(self._export, name) for name in self._writers}
+        """Return the downloads by the last part of their address."""
+        return {name: partial(self._export, name) for name in FILES}
 
     def _export(self, name: str, session: Session) -> Export:
-        # What the fit warns of, the page shows already.
+        # The page shows the warnings of the fit already.
         with heard(), tempfile.TemporaryDirectory() as folder:
-            fitted = self._of(session)
-            path = Path(folder) / FILES[name].name
-            self._writers[name](fitted, path)
-            return Export(path.name, FILES[name].kind, path.read_bytes())
+            record, path = self._of(session), Path(folder) / FILES[name][0]
+            if name == "model":
+                self._save(record, path)
+            elif name == "report.html":
+                Report(collect(record)).save(path)
+            else:
+                write_predictions(record.predictions, path, dialect=record.table.dialect)
+            return Export(path.name, FILES[name][1], path.read_bytes())
 
-    def _of(self, session: Session) -> Any:
+    def _of(self, session: Session) -> FitRecord:
         """Fit to the current labels; one fit at a time, and the latest is kept."""
         with self._lock:
             version = session.version
             if self._latest is None or self._latest[0] != version:
                 self._latest = version, self._fit(session)
             return self._latest[1]
-
-
-def _write_outcome(outcome: Outcome, path: Path) -> None:
-    """One of the files of ``lapwing fit``."""
-    own = next(one.option for one in FILES.values() if one.name == path.name)
-    outputs: dict[str, Any] = {one.option: None for one in FILES.values()} | {own: path}
-    asked = outcome.asked_by(replace(outcome.request, **outputs))
-    asked.request.outputs.check(())
-    workflow.write_outputs(asked, collect(asked))
 
 
 def labeled(session: Session) -> Table:

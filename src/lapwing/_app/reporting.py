@@ -92,6 +92,22 @@ def report(
     <Report of LapSVC: 200 rows, 198 without a label; .save('report.html') writes it>
     """
     require("jinja2", extra="report", purpose="The report")
+    fit = fit_record(model, X, y, ids=ids, twin=twin, title=title)
+    known = None if truth is None else read_column(truth).tolist()
+    place = None if embedding is None else np.asarray(embedding, dtype=np.float64)
+    return Report(collect(fit, truth=known, embedding=place))
+
+
+def fit_record(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    ids: Sequence[Any] | None = None,
+    twin: bool = True,
+    title: str = "",
+) -> FitRecord:
+    """Return the record of a fit in Python; parameters and errors as in `report`."""
     choice = None
     if isinstance(model, FewLabelClassifier):
         check_is_fitted(model)
@@ -123,7 +139,7 @@ def report(
     _check_answers(answers.label, estimator, method)
     answers, trust = trust_rows(estimator, answers)
     seed = estimator.get_params(deep=False).get("random_state")
-    fit = FitRecord(
+    return FitRecord(
         method.facts(name, estimator),
         Origin(seed if isinstance(seed, int) else None, _HINTS),
         table,
@@ -136,9 +152,6 @@ def report(
         trust,
         choice,
     )
-    known = None if truth is None else read_column(truth).tolist()
-    place = None if embedding is None else np.asarray(embedding, dtype=np.float64)
-    return Report(collect(fit, truth=known, embedding=place))
 
 
 def find_command_method(estimator: Any, model: Any) -> tuple[str, CommandMethod]:

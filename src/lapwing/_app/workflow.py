@@ -55,7 +55,7 @@ def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:
                 all_probabilities=request.probabilities,
             )
         if outputs.model is not None:
-            save_model(Model(outcome.pipeline, _describe(outcome), figures), place["model"])
+            save_fit(outcome, figures, place["model"])
         if outputs.report is not None and figures is not None:
             place["report"].write_text(render(figures), encoding="utf-8", newline="\n")
         if outputs.onnx is not None:
@@ -65,6 +65,11 @@ def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:
             if rows is None:
                 rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
             _write_rows(table, rows, outputs.next, place["next"])
+
+
+def save_fit(outcome: Outcome, figures: ReportData | None, path: Path) -> None:
+    """Save the model of a fit with its description and the figures of its report."""
+    save_model(Model(outcome.pipeline, _describe(outcome), figures), path)
 
 
 def summary(outcome: Outcome, figures: ReportData | None = None) -> dict[str, Any]:
