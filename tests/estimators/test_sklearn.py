@@ -35,6 +35,7 @@ from lapwing import (
     AffinityGraph,
     AnchorGraph,
     AnchorGraphClassifier,
+    BalancedGraphClassifier,
     EigenfunctionClassifier,
     FewLabelClassifier,
     FewLabelRegressor,
@@ -70,6 +71,7 @@ ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 GRAPHS = (KNNGraph(3), KNNGraph(3, normalized=False))
 QUICK: dict[str, dict[str, Any]] = {
     "S3VC": {"method": "quasi-newton"},
+    "BalancedGraphClassifier": {"method": "mbo"},
     "LapSVCCV": {
         **{"gamma_As": (1e-2,), "gamma_Is": (1.0,)},
         **{"gammas": ("scale",), "graphs": GRAPHS[:1]},
@@ -142,12 +144,13 @@ REPEATED = {
     ("check_estimator_sparse_matrix", ()),
     ("check_classifiers_train", ("readonly_memmap",)),
 }
-# With parameters that take other ways, beside the defaults.
+# With parameters that take other ways than those above, the defaults among them.
 VARIANTS = [
     LapSVC(solver="pcg", gamma_A=1e-1),
     LapERLSClassifier("linear", fit_intercept=True),
     LapERLSRegressor(space=Landmarks(20)),
     S3VC("linear", C=1.0, multi_class="ovr"),
+    BalancedGraphClassifier(),
 ]
 
 
