@@ -56,8 +56,14 @@ CONTRIBUTING = "\n".join(
     (ROOT / path).read_text(encoding="utf-8")
     for path in ("CONTRIBUTING.md", "docs/add_a_part.md", "docs/design.md", "docs/benchmarking.md")
 )
+# Comparisons of all methods, which tests of `compare` and the transcript make of fewer rows.
+LONG = ("which_method-0", "texts-1")
 PROGRAMS = [
-    pytest.param(program, id=f"{path.stem}-{i}")
+    pytest.param(
+        program,
+        id=f"{path.stem}-{i}",
+        marks=[pytest.mark.slow] if f"{path.stem}-{i}" in LONG else [],
+    )
     for path in PAGES
     for i, program in enumerate(
         re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
