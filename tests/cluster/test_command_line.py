@@ -68,7 +68,8 @@ def test_texts_are_fitted_on_a_cluster(
     client: Any, texts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     linear = ["--method", "s3vc", "--set", "kernel=linear", "--set", "multi_class=ovr"]
-    fit = ["fit", texts, "--label", "kind", "--text", "text", "--json", *linear]
+    quick = ["--set", "method=quasi-newton", "--set", "tol=0.001"]
+    fit = ["fit", texts, "--label", "kind", "--text", "text", "--json", *linear, *quick]
     assert run(*fit, "--cluster", client.scheduler.address) == 0
     there = json.loads(capsys.readouterr().out)
     assert run(*fit) == 0
