@@ -236,7 +236,7 @@ def test_what_settings_share_is_made_once(monkeypatch: pytest.MonkeyPatch) -> No
     counts = Counts(monkeypatch)
     counts.watch(Kernel, "gram")
     counts.watch(KNNGraph, "affinity")
-    counts.watch(solver, "pivoted_cholesky")
+    counts.watch(solver, "kernel_coordinates")
     counts.watch(solver, "spd_factor")
     grid = {"gamma_As": np.logspace(-4, 2, 7), "gamma_Is": np.logspace(-4, 2, 7)}
     graphs = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(7)]
@@ -245,7 +245,7 @@ def test_what_settings_share_is_made_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert counts.calls == {
         "gram": 1,
         "affinity": 2,  # of 5 and of 7 neighbours
-        "pivoted_cholesky": 1,
+        "kernel_coordinates": 1,
         "spd_factor": 3 * 13,  # one a ratio
     }
 

@@ -146,7 +146,7 @@ def _called(loss: Any, kind: type) -> str:
 _STEP = 1e-4  # of finite differences
 _TOLERANCE = 1e-3  # of their deviations, relative to the larger value
 _HALVINGS = 25  # of the distances between scores, down to about 1e-9
-_FEW = 0.02  # fraction of the scores that may be within a step of a discontinuity
+_SPARED = 0.02  # fraction of the scores that may be within a step of a discontinuity
 _TARGETS = {TargetKind.SIGNS: (-1.0, 1.0), TargetKind.VALUES: (-2.0, -0.3, 0.0, 1.0)}
 
 
@@ -177,7 +177,7 @@ def check_loss(loss: Loss) -> None:
         _agree(loss, "derivative", "value", slope, rise, f, away, of)
         bend = (loss.derivative(y, right) - loss.derivative(y, left)) / (2 * _STEP)
         # smooth losses need not declare discontinuities of the curvature
-        jumps = _FEW if loss.kind is Kind.SMOOTH else 0.0
+        jumps = _SPARED if loss.kind is Kind.SMOOTH else 0.0
         _agree(loss, "curvature", "derivative", curvature, bend, f, away, of, spared=jumps)
         _increases(loss, slope, f, of)
         if (value < 0).any():
@@ -208,9 +208,9 @@ def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
     bend = (loss.derivative(f + _STEP) - loss.derivative(f - _STEP)) / (2 * _STEP)
     # unlabelled losses need not declare kinks or discontinuities of the curvature
     away = np.ones(len(f), dtype=bool)
-    kinks = 0.0 if loss.kind is Kind.SMOOTH else _FEW
+    kinks = 0.0 if loss.kind is Kind.SMOOTH else _SPARED
     _agree(loss, "derivative", "value", slope, rise, f, away, "", spared=kinks)
-    _agree(loss, "curvature", "derivative", curvature, bend, f, away, "", spared=_FEW)
+    _agree(loss, "curvature", "derivative", curvature, bend, f, away, "", spared=_SPARED)
 
 
 def _scores() -> Array:

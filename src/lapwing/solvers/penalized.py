@@ -21,7 +21,7 @@ from lapwing.classes.decoding import of_each_class
 
 # Maximum number of observations to leave out, or m if it is larger: leaving out all of many
 # observations would take longer than the fit.
-_FEW = 500
+_MOST_LEFT_OUT = 500
 _ALONE = 1e-8  # least 1 - h: below it the observation alone determines the value at its point
 
 
@@ -91,7 +91,7 @@ def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Arr
         The arguments of the fit.
     """
     n, m = design.shape
-    some = np.unique(np.linspace(0, n - 1, min(n, max(m, _FEW))).round().astype(np.intp))
+    some = np.unique(np.linspace(0, n - 1, min(n, max(m, _MOST_LEFT_OUT))).round().astype(np.intp))
     rows = design[some]
     dense = rows.toarray() if is_sparse(rows) else np.asarray(rows)
     leverage = weights[some] * np.einsum("lm,ml->l", dense, fit.inverse(dense.T))

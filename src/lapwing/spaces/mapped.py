@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from scipy.sparse.linalg import aslinearoperator
 
 from lapwing._arrays import Array, Matrix, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
@@ -34,7 +34,7 @@ from lapwing.linalg import pivoted_cholesky
 from lapwing.spaces.base import CoordinateSpace, Design, QuadraticSystem, Restriction, Smoothness
 from lapwing.spaces.block_operator import BlockOperator
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
-from lapwing.spaces.systems import Coordinates
+from lapwing.spaces.systems import Coordinates, Lift
 
 # A restriction to fewer points than this fraction of the coordinates is factored, which pays within
 # some hundred products.
@@ -121,38 +121,6 @@ class KernelFeatures(BlockOperator):
         return (
             f"Coordinates of {n} points by {r} landmarks",
             "Use fewer landmarks, or float32 features.",
-        )
-
-
-class Lift(LinearOperator):
-    """Map from coordinates w to the coefficients F^-T w over a basis, by substitution.
-
-    It is applied to a few vectors only, for which the inverse would cost too much.
-
-    Parameters
-    ----------
-    factor : ndarray of shape (r, r)
-        F, lower triangular.
-    at : ndarray of shape (r,), optional
-        Indices of the coefficients among `n_coef`; all coefficients by default.
-    n_coef : int, optional
-    """
-
-    def __init__(self, factor: Array, at: Array | None = None, n_coef: int | None = None) -> None:
-        r = len(factor)
-        super().__init__(factor.dtype, (r if n_coef is None else n_coef, r))  # type: ignore[call-arg]
-        self._factor, self._at = factor, np.arange(r) if at is None else at
-
-    def _matmat(self, coef: Array) -> Array:
-        alpha = np.zeros((self.shape[0], coef.shape[1]))
-        alpha[self._at] = sla.solve_triangular(
-            self._factor, coef, lower=True, trans="T", check_finite=False
-        )
-        return alpha
-
-    def _rmatmat(self, alpha: Array) -> Array:
-        return np.asarray(
-            sla.solve_triangular(self._factor, alpha[self._at], lower=True, check_finite=False)
         )
 
 

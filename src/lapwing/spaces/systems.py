@@ -19,12 +19,13 @@ K (D + S) K, with one more product of order n^3 and the square of the condition 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import BLOCK_BYTES, Array, Matrix, is_sparse, row_blocks
@@ -33,7 +34,6 @@ from lapwing._rows import PointsLike
 from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor
 from lapwing.spaces.base import (
     Coefficients,
-    CoordinateSpace,
     Design,
     Quadratic,
     QuadraticSystem,
@@ -195,51 +195,6 @@ class SupervisedSystem:
         return Coefficients(coef, part.intercept, self._K[:, rows] @ part.coef + part.intercept)
 
 
-class FactoredSystem:
-    """System in coordinates w with K = F F', h = F w, which is symmetric positive definite.
-
-    F is a pivoted Cholesky factor with as many columns as the rank of K, so that solutions have no
-    component in the null space of K, in which digits cancel (errata L14). The expansion has
-    non-zero coefficients on the pivots only: K[:, P] a_P = F F_P' a_P = F w.
-    """
-
-    def __init__(
-        self, K: Array, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
-    ) -> None:
-        # Pivots below the rounding error of the largest entry are rounding errors.
-        tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
-        self._F, self._pivots = pivoted_cholesky(np.array(K, dtype=np.float64), tol)
-        self._triangle = self._F[self._pivots]
-        design = self._F
-        penalty = np.full(design.shape[1], gamma_A)
-        if fit_intercept:
-            design = np.hstack([design, np.ones((len(design), 1))])
-            penalty = np.append(penalty, 0.0)
-        self._design = design
-        base = design.T @ smoothness(design) if smoothness is not None else 0.0
-        self._base = base + np.diag(penalty)
-        self._rank = self._F.shape[1]
-
-    def factor(self, weights: Array | None = None) -> Quadratic:
-        H = self._base.copy()
-        if weights is not None:
-            E = np.flatnonzero(weights)
-            rows = self._design[E]
-            H += (rows.T * weights[E]) @ rows
-        solve_spd = spd_factor(H)
-
-        def solve(u: Array) -> Coefficients:
-            w = solve_spd(self._design.T @ u)
-            coef = np.zeros(u.shape)
-            coef[self._pivots] = sla.solve_triangular(
-                self._triangle, w[: self._rank], lower=True, trans=1, check_finite=False
-            )
-            intercept = w[self._rank] if len(w) > self._rank else np.zeros(u.shape[1])
-            return Coefficients(coef, intercept, self._design @ w)
-
-        return solve
-
-
 class PrimalSystem:
     """Cholesky factorisation of Phi'(D + S)Phi + gamma_A I, in coordinates.
 
@@ -296,34 +251,77 @@ class PrimalSystem:
         return solve
 
 
-class PushedSystem:
-    """System in the span of the points, for more coordinates than points."""
+class TransformedSystem:
+    """System in other coordinates, with the map from its coefficients."""
 
-    def __init__(
-        self,
-        space: CoordinateSpace,
-        smoothness: Smoothness | None,
-        gamma_A: float,
-        fit_intercept: bool,
-    ) -> None:
-        n = space.n_points
-        copies = 1 if smoothness is None else 3
-        require_memory(
-            copies * 8.0 * n * n,
-            f"A direct solver at n = {n} points with more features than points",
-            "Use solver='pcg', which only applies X.",
-        )
-        self._space = space
-        self._system = expansion_system(space.gram(), smoothness, gamma_A, fit_intercept)
+    def __init__(self, system: QuadraticSystem, transform: Callable[[Array], Array]) -> None:
+        self._system, self._transform = system, transform
 
     def factor(self, weights: Array | None = None) -> Quadratic:
         inner = self._system.factor(weights)
 
         def solve(u: Array) -> Coefficients:
-            alpha, intercept, values = inner(u)
-            return Coefficients(self._space.represent(alpha), intercept, values)
+            coef, intercept, values = inner(u)
+            return Coefficients(self._transform(coef), intercept, values)
 
         return solve
+
+
+class FactoredSystem(TransformedSystem):
+    """System in coordinates w with K = F F', h = F w, which is symmetric positive definite.
+
+    F is a pivoted Cholesky factor with as many columns as the rank of K, so that solutions have no
+    component in the null space of K, in which digits cancel (errata L14).
+    """
+
+    def __init__(
+        self, K: Array, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
+    ) -> None:
+        F, lift = kernel_coordinates(K)
+        super().__init__(PrimalSystem(F, smoothness, gamma_A, fit_intercept), lift.matmat)
+
+
+class Lift(LinearOperator):
+    """Map from coordinates w to the coefficients F^-T w over a basis, by substitution.
+
+    It is applied to a few vectors only, for which the inverse would cost too much.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (r, r)
+        F, lower triangular.
+    at : ndarray of shape (r,), optional
+        Indices of the coefficients among `n_coef`; all coefficients by default.
+    n_coef : int, optional
+    """
+
+    def __init__(self, factor: Array, at: Array | None = None, n_coef: int | None = None) -> None:
+        r = len(factor)
+        super().__init__(factor.dtype, (r if n_coef is None else n_coef, r))  # type: ignore[call-arg]
+        self._factor, self._at = factor, np.arange(r) if at is None else at
+
+    def _matmat(self, coef: Array) -> Array:
+        alpha = np.zeros((self.shape[0], coef.shape[1]))
+        alpha[self._at] = sla.solve_triangular(
+            self._factor, coef, lower=True, trans="T", check_finite=False
+        )
+        return alpha
+
+    def _rmatmat(self, alpha: Array) -> Array:
+        return np.asarray(
+            sla.solve_triangular(self._factor, alpha[self._at], lower=True, check_finite=False)
+        )
+
+
+def kernel_coordinates(K: Array) -> tuple[Array, Lift]:
+    """Factor K = F F' by pivoted Cholesky, and map coordinates to coefficients of the expansion.
+
+    Only the pivots have non-zero coefficients: K[:, P] a_P = F F_P' a_P = F w.
+    """
+    # Pivots below the rounding error of the largest entry are rounding errors.
+    tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
+    F, pivots = pivoted_cholesky(np.array(K, dtype=np.float64), tol)
+    return F, Lift(F[pivots], pivots, len(K))
 
 
 class Coordinates:
@@ -391,4 +389,12 @@ class Coordinates:
     ) -> QuadraticSystem:
         if self.n_coef <= self.n_points:
             return PrimalSystem(self.features, smoothness, gamma_A, fit_intercept)
-        return PushedSystem(self, smoothness, gamma_A, fit_intercept)  # type: ignore[arg-type]
+        # In the span of the points, which are fewer than the coordinates.
+        n = self.n_points
+        require_memory(
+            (1 if smoothness is None else 3) * 8.0 * n * n,
+            f"A direct solver at n = {n} points with more features than points",
+            "Use solver='pcg', which only applies X.",
+        )
+        system = expansion_system(self.gram(), smoothness, gamma_A, fit_intercept)
+        return TransformedSystem(system, self.represent)

@@ -99,31 +99,34 @@ class StepSolver(Protocol):
         """Solve alpha = load - q r, f = K alpha, basis' alpha + S z = pull, 1' alpha = balance."""
 
 
-class EmbeddedSystem(Protocol):
+class EmbeddedSystem(ABC):
     """Problem with a quadratic loss; the kernel is given by its matrix or by features."""
 
-    @property
-    def side(self) -> GraphSide: ...
+    expands: ClassVar[bool]  # whether the coefficients are the multipliers alpha
+    side: GraphSide
+    fit_intercept: bool
 
     @property
+    @abstractmethod
     def n_points(self) -> int: ...
 
-    @property
-    def expands(self) -> bool:
-        """Whether the coefficients are the multipliers alpha."""
-
+    @abstractmethod
     def factor(self, q: Array) -> StepSolver:
         """Factor min 1/2 |f|^2 + sum_i (1/2 q_i r_i^2 - load_i r_i) + graph side, q >= 0."""
 
+    @abstractmethod
     def trace(self) -> float:
         """Compute the trace of the kernel matrix, a bound of its norm."""
 
+    @abstractmethod
     def residual(self, fit: Fit) -> Array:
         """Compute the residuals f + b - g on the points."""
 
+    @abstractmethod
     def represent(self, alpha: Array) -> Array:
         """Return the coefficients of f = K alpha."""
 
+    @abstractmethod
     def norm(self, fit: Fit) -> Array:
         """Compute |f|^2 of each column."""
 
@@ -132,10 +135,15 @@ class EmbeddedSystem(Protocol):
 
         The conditions are f = K alpha, basis' alpha + S z = pull and, with a bias, 1' alpha = 0.
         """
+        return Fit(
+            self.represent(alpha) - fit.coef,
+            -alpha.sum(axis=0) * self.fit_intercept,
+            self.side.missing(fit.graph_coef, alpha, pull),
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class DenseSystem:
+class DenseSystem(EmbeddedSystem):
     """System with f = K alpha and the kernel matrix: O(n^3) for a factorisation.
 
     alpha = load + W (g - b - K load) with W = q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2, which equals
@@ -153,7 +161,7 @@ class DenseSystem:
     side: GraphSide
     fit_intercept: bool
 
-    expands = True
+    expands: ClassVar[bool] = True
 
     @property
     def n_points(self) -> int:
@@ -170,13 +178,6 @@ class DenseSystem:
 
     def norm(self, fit: Fit) -> Array:
         return np.maximum(column_dot(fit.coef, self.K @ fit.coef), 0)
-
-    def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
-        return Fit(
-            alpha - fit.coef,
-            -alpha.sum(axis=0) * self.fit_intercept,
-            self.side.missing(fit.graph_coef, alpha, pull),
-        )
 
     def eliminate(self, q: Array) -> Elimination:
         """Eliminate f and b with load = 0, for q that are not all 0."""
@@ -257,7 +258,7 @@ def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureSystem:
+class FeatureSystem(EmbeddedSystem):
     """System with f = Z w and features in row blocks, in O(n (m + r)^2) time.
 
     It needs no memory of order n m.
@@ -275,7 +276,7 @@ class FeatureSystem:
     side: GraphSide
     fit_intercept: bool
 
-    expands = False
+    expands: ClassVar[bool] = False
 
     @property
     def n_points(self) -> int:
@@ -329,13 +330,6 @@ class FeatureSystem:
 
     def norm(self, fit: Fit) -> Array:
         return column_dot(fit.coef, fit.coef)
-
-    def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
-        return Fit(
-            self.represent(alpha) - fit.coef,
-            -alpha.sum(axis=0) * self.fit_intercept,
-            self.side.missing(fit.graph_coef, alpha, pull),
-        )
 
     def factor(self, q: Array) -> StepSolver:
         m, r = self.space.n_coef, len(self.side.curvature)

@@ -18,13 +18,13 @@ from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density.lbfgs import Minimum, descend, reference
 
 RAMP = 0.3  # S, UniverSVM's option -S as the QN-S3VM paper sets it (Section 4.1.4)
-_CCCP_ROUNDS = 100
+_CCCP_ROUNDS = 100  # against endless loops: labels usually settle in a few
 
 DOUBLINGS = 10
 _REFITS = 100  # maximum for each weight; labels usually settle in a few
 _GAIN = 1e-9  # least relative gain of a swap: smaller swaps could cycle by rounding
 
-_ROUNDS = 60
+_ROUNDS = 60  # of the multipliers; a column that needs more has not converged
 _FIRST_PENALTY = 10.0  # times the reciprocal of the mean squared norm of the observed points
 _LARGEST_PENALTY = 1e6  # relative to the first
 _MAX_STALLED = 3  # rounds ended by rounding without progress, after which the method stops

@@ -55,7 +55,7 @@ _NEGLIGIBLE = 0.2  # weight below which a point is left out of a pair
 # the interpreter lock dominates (2 cores: pairs of 400 points take 8 % longer, pairs of 600 points
 # 10 % less).
 _SHARED = 300_000
-_FEW = 10  # with fewer unlabelled points, one point changes their class proportions by a tenth
+_LEAST_UNLABELED = 10  # with fewer, one point changes their class proportions by a tenth
 
 BiasBounds: TypeAlias = tuple[float, float] | None
 """Bounds of the bias of a column; None for a column without a bias."""
@@ -130,7 +130,7 @@ class ClassObservations:
         Few points cannot have the class proportions of the labels exactly; and if a third of all
         points are labelled, the labels determine the boundary better than a mean does.
         """
-        return self.n_unlabeled < max(2 * len(self.index), _FEW)
+        return self.n_unlabeled < max(2 * len(self.index), _LEAST_UNLABELED)
 
     @property
     def n_unlabeled(self) -> int:

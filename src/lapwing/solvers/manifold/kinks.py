@@ -17,16 +17,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import scipy.linalg as sla
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from lapwing._arrays import Array
-from lapwing.linalg import pivoted_cholesky
 from lapwing.losses.augmented import AugmentedLoss
 from lapwing.losses.labeled import EpsilonInsensitive
 from lapwing.objectives.manifold import Objective, State
@@ -34,8 +33,9 @@ from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, exact_result
 from lapwing.spaces import LinearSpace
+from lapwing.spaces.systems import Lift, kernel_coordinates
 
-_ROUNDS = 60
+_ROUNDS = 60  # of the multipliers; a column that needs more has not converged
 _STEPS = 100  # Newton steps in a round
 _LARGEST_PENALTY = 1e8  # relative to the first
 _MAX_STALLED = 5  # rounds without a smaller gap, which is then rounding error
@@ -46,10 +46,37 @@ _MAX_STEPS = 10**7  # of libsvm, which need not terminate
 
 
 class _Certified(NamedTuple):
-    """Function with its relative duality gap."""
+    """Function of a column, with its relative duality gap."""
 
     state: State
     gap: float
+
+    @classmethod
+    def of(cls, state: State, gap: float, value: float) -> _Certified:
+        """Divide a gap by the objective; where rounding makes it negative, take its size."""
+        return cls(state, abs(gap) / value if value > 0 else abs(gap))
+
+
+def _by_columns(
+    objective: Objective,
+    settings: ManifoldSettings,
+    solve: Callable[[Objective], tuple[_Certified, bool]],
+) -> ManifoldResult:
+    """Solve one column after the other; `solve` also returns whether it did not give up."""
+    c = objective.n_columns
+    coef, intercept, gap = np.zeros((objective.space.n_coef, c)), np.zeros(c), np.full(c, np.inf)
+    status, done = Status.CONVERGED, 0
+    for j in range(c):
+        found, finished = solve(objective.columns(np.array([j])))
+        coef[:, j], intercept[j] = found.state.coef[:, 0], found.state.intercept[0]
+        gap[j] = found.gap
+        if not (finished or found.gap <= settings.tol):
+            status = Status.MAX_ITER
+        done += 1
+        if settings.on_iteration(lambda: objective.state(coef, intercept)):
+            status = Status.CALLBACK
+            break
+    return exact_result(objective, objective.state(coef, intercept), gap, done, status)
 
 
 def multipliers(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
@@ -68,21 +95,7 @@ def multipliers(objective: Objective, settings: ManifoldSettings) -> ManifoldRes
     Result
         Its optimality is the relative duality gap.
     """
-    c = objective.n_columns
-    state, gap = objective.zero(), np.full(c, np.inf)
-    coef, intercept = np.array(state.coef, dtype=np.float64), np.zeros(c)
-    status, done = Status.CONVERGED, 0
-    for j in range(c):
-        found, rounds_left = _column(objective.columns(np.array([j])), settings.tol)
-        coef[:, j], intercept[j] = found.state.coef[:, 0], found.state.intercept[0]
-        gap[j] = found.gap
-        if found.gap > settings.tol and not rounds_left:
-            status = Status.MAX_ITER
-        done += 1
-        if settings.on_iteration(lambda: objective.state(coef, intercept)):
-            status = Status.CALLBACK
-            break
-    return exact_result(objective, objective.state(coef, intercept), gap, done, status)
+    return _by_columns(objective, settings, partial(_column, tol=settings.tol))
 
 
 def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
@@ -91,7 +104,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     weights = np.broadcast_to(objective.weights[:, None], shape)
     first = _penalty(objective)
     loss = AugmentedLoss(objective.loss, weights, np.zeros(shape), first)
-    inner = CoordinateProblem.of(objective).objective
+    inner, _ = in_coordinates(objective)
     state = inner.zero()
     best = _Certified(objective.zero(), np.inf)
     before, stalled = np.inf, 0
@@ -119,14 +132,12 @@ def _certified(objective: Objective, state: State, slopes: Array, seen: Array) -
     gap = float((rise - slopes / 2 * (f - seen)).sum())
     if objective.fit_intercept:  # sum beta = 0 is the dual's constraint
         gap += float(abs(slopes.sum() / 2 * made.intercept[0]))
-    value = float(objective.value(made)[0])
-    return _Certified(made, abs(gap) / value if value > 0 else abs(gap))
+    return _Certified.of(made, gap, float(objective.value(made)[0]))
 
 
 def _penalty(objective: Objective) -> float:
     """Return the penalty 1 / mean T_ii, so that a unit of slope changes scores by about a unit."""
-    T = objective.space.values(np.eye(objective.space.n_points))
-    mean = float(np.mean(np.diag(T)[objective.index]))
+    mean = float(np.mean(np.diag(objective.space.gram())[objective.index]))
     return 1 / mean if mean > 0 else 1.0
 
 
@@ -142,30 +153,6 @@ class _MachineDual(NamedTuple):
     gain: Callable[[Array, Array], float]
     kink: Callable[[Array, Array], Array]
     kink_at_zero: bool = False  # if epsilon is 0, scores are at the kink for beta_i = 0 as well
-
-
-class _Candidate(NamedTuple):
-    """Function of a column, with its relative duality gap."""
-
-    coef: Array  # (n, 1)
-    intercept: Array  # (1,)
-    gap: float  # |duality gap| over the objective, as rounding may make the gap negative
-
-    @classmethod
-    def at(
-        cls,
-        column: Objective,
-        dual: _MachineDual,
-        T: Array,
-        y: Array,
-        beta: Array,
-        intercept: float,
-    ) -> _Candidate:
-        """Return the function of given dual variables."""
-        state = column.state(column.scatter(beta[:, None]), np.array([intercept]))
-        primal = float(column.value(state)[0])
-        gap = abs(primal - (dual.gain(y, beta) - beta @ T @ beta / 2))
-        return cls(state.coef, state.intercept, float(gap / primal if primal > 0 else gap))
 
 
 def solve_hinge(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
@@ -202,35 +189,33 @@ def _solve_columns(
     objective: Objective, dual: _MachineDual, settings: ManifoldSettings
 ) -> ManifoldResult:
     """Fit every column, and select its solution by the duality gap."""
-    c, tol = objective.n_columns, settings.tol
-    T = objective.space.values(np.eye(objective.space.n_points))
-    T = T[np.ix_(objective.index, objective.index)]
-    coef, intercept, gap = np.zeros((objective.space.n_points, c)), np.zeros(c), np.full(c, np.inf)
-    status, done = Status.CONVERGED, 0
-    for j in range(c):
-        y = objective.targets[:, j]
-        column = objective.columns(np.array([j]))
-        rough, b, finished = _fit(objective, dual.machine(tol), T, y)
-        # libsvm's tolerance is not a duality gap, and the polished solution is not always better.
-        candidates = [_Candidate.at(column, dual, T, y, rough, b)]
-        candidates += [
-            _Candidate.at(column, dual, T, y, *each)
-            for each in _polished(objective, dual, T, y, rough)
-        ]
-        if not min(each.gap for each in candidates) <= tol:
-            # With a large bound the matrix of libsvm is numerically singular, and it stops far from
-            # the optimum or not at all.
-            found = multipliers(column, ManifoldSettings(tol=tol))
-            candidates.append(_Candidate(*found.state[:2], float(found.optimality[0])))
-            finished = found.status != Status.MAX_ITER
-        best = min(candidates, key=lambda each: each.gap)
-        coef[:, j], intercept[j], gap[j] = best.coef[:, 0], best.intercept[0], best.gap
-        status = status if finished or gap[j] <= tol else Status.MAX_ITER
-        done += 1
-        if settings.on_iteration(lambda: objective.state(coef, intercept)):
-            status = Status.CALLBACK
-            break
-    return exact_result(objective, objective.state(coef, intercept), gap, done, status)
+    T = objective.space.gram()[np.ix_(objective.index, objective.index)]
+    return _by_columns(objective, settings, partial(_by_machine, dual, T, settings.tol))
+
+
+def _by_machine(
+    dual: _MachineDual, T: Array, tol: float, column: Objective
+) -> tuple[_Certified, bool]:
+    """Solve a column by libsvm, or by multipliers where that stops far from the optimum."""
+    y = column.targets[:, 0]
+
+    def certified(beta: Array, intercept: float) -> _Certified:
+        state = column.state(column.scatter(beta[:, None]), np.array([intercept]))
+        value = float(column.value(state)[0])
+        return _Certified.of(state, value - (dual.gain(y, beta) - beta @ T @ beta / 2), value)
+
+    rough, b, finished = _fit(column, dual.machine(tol), T, y)
+    # libsvm's tolerance is not a duality gap, and the polished solution is not always better.
+    found = [
+        certified(rough, b),
+        *(certified(*one) for one in _polished(column, dual, T, y, rough)),
+    ]
+    if not min(one.gap for one in found) <= tol:
+        # With a large bound the matrix of libsvm is numerically singular, and it stops far from
+        # the optimum or not at all.
+        other, finished = _column(column, tol)
+        found.append(other)
+    return min(found, key=lambda one: one.gap), finished
 
 
 def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array, float, bool]:
@@ -283,37 +268,10 @@ def _polished(
     return [(exact, float(solution[n_free]) if objective.fit_intercept else 0.0)]
 
 
-@dataclass(frozen=True, eq=False)
-class CoordinateProblem:
-    """Supervised problem in the coordinates of a pivoted Cholesky factor, K = F F'.
-
-    Attributes
-    ----------
-    objective : Objective
-    triangle : ndarray of shape (r, r)
-        F[pivots], lower triangular.
-    pivots : ndarray of shape (r,)
-    """
-
-    objective: Objective
-    triangle: Array
-    pivots: Array
-
-    @classmethod
-    def of(cls, objective: Objective) -> CoordinateProblem:
-        """Convert a problem on a full-kernel space, without a graph, to coordinates."""
-        T = np.array(objective.space.values(np.eye(objective.space.n_points)), dtype=np.float64)
-        tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(T), initial=0))
-        F, pivots = pivoted_cholesky(T, tol)
-        return cls(replace(objective, space=LinearSpace(F)), F[pivots], pivots)
-
-    def expansion(self, w: Array) -> Array:
-        """Compute expansion coefficients (q, c) of the function F w."""
-        coef = np.zeros((self.objective.space.n_points, w.shape[1]))
-        coef[self.pivots] = sla.solve_triangular(
-            self.triangle, w, lower=True, trans=1, check_finite=False
-        )
-        return coef
+def in_coordinates(objective: Objective) -> tuple[Objective, Lift]:
+    """Convert a problem on a full-kernel space, without a graph, to coordinates."""
+    F, lift = kernel_coordinates(objective.space.gram())
+    return replace(objective, space=LinearSpace(F)), lift
 
 
 def newton_in_coordinates(objective: Objective, *, max_iter: int) -> ManifoldResult:
@@ -330,9 +288,8 @@ def newton_in_coordinates(objective: Objective, *, max_iter: int) -> ManifoldRes
     Result
         Its state has expansion coefficients.
     """
-    coordinates = CoordinateProblem.of(objective)
-    inner = newton(coordinates.objective, ManifoldSettings(max_iter=max_iter))
-    coef = coordinates.expansion(inner.state.coef)
-    state = objective.state(coef, inner.state.intercept)
+    inside, lift = in_coordinates(objective)
+    inner = newton(inside, ManifoldSettings(max_iter=max_iter))
+    state = objective.state(lift @ inner.state.coef, inner.state.intercept)
     measure = objective.optimality(state)
     return exact_result(objective, state, measure, inner.n_iter, inner.status)

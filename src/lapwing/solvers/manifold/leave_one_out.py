@@ -285,7 +285,7 @@ def follow_pieces(reduced: Objective, scores: Array, wanted: Array) -> tuple[Arr
     linear = ((curvatures == 0) & (slopes != 0)).any(axis=0)  # no quadratic piece to solve on
     solvable = ~linear & (curvatures > 0).any(axis=0) & wanted.any(axis=0)
     remaining &= ~solvable | (curvatures > 0)  # leaving out an inactive one changes nothing
-    T = reduced.space.values(np.eye(reduced.space.n_points))[np.ix_(reduced.index, reduced.index)]
+    T = reduced.space.gram()[np.ix_(reduced.index, reduced.index)]
     solvable_columns = np.flatnonzero(solvable)
     for rows in row_blocks(len(solvable_columns), T.nbytes, _BLOCK_BYTES):
         at = solvable_columns[rows]

@@ -21,7 +21,7 @@ import numpy as np
 
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing.linalg import pivoted_cholesky, spd_factor
+from lapwing.linalg import spd_factor
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective
@@ -31,7 +31,7 @@ from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.solvers.ridge import Observations, RidgePath, ridge_path
 from lapwing.spaces.base import Smoothness, Space
 from lapwing.spaces.full import FullKernelSpace
-from lapwing.spaces.systems import Coordinates
+from lapwing.spaces.systems import Coordinates, kernel_coordinates
 
 _SAME_RATIO = 1e-9  # relative
 _BLOCK = 2**22  # bytes of the blocks of symmetric products: a few hundred rows
@@ -54,9 +54,7 @@ def factor_of(space: Space) -> Array:
         features = space.features
         dense = features.toarray() if is_sparse(features) else features
         return np.asarray(dense, dtype=np.float64)
-    K = space.gram()
-    tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
-    return pivoted_cholesky(np.array(K, dtype=np.float64), tol)[0]
+    return kernel_coordinates(space.gram())[0]
 
 
 @dataclass(frozen=True, eq=False)
