@@ -20,6 +20,7 @@ NAMES = np.array(["a", "b", "c"])
         ("labels", [0.5, 0.25, 0.25]),
         ("uniform", [1 / 3] * 3),
         ([10, 30, 60], [0.1, 0.3, 0.6]),
+        ([0.1, 0.3, 0.6 + 1e-7], [0.1, 0.3, 0.6]),
         ((1, 3, 6), [0.1, 0.3, 0.6]),
         ([1e308] * 3, [1 / 3] * 3),
         ({"c": 6, "a": 1, "b": 3}, [0.1, 0.3, 0.6]),
@@ -29,7 +30,7 @@ NAMES = np.array(["a", "b", "c"])
 )
 def test_what_a_prior_is(class_prior: Any, parts: list[float]) -> None:
     assert is_prior_like(class_prior)
-    np.testing.assert_allclose(read_prior(class_prior, CODES, NAMES), parts)
+    np.testing.assert_allclose(read_prior(class_prior, CODES, NAMES), parts, rtol=2e-7)
 
 
 @pytest.mark.parametrize("class_prior", [None, "unknown"])
@@ -53,6 +54,9 @@ def test_what_is_no_prior_whatever_the_classes(value: Any) -> None:
         ([0.5, 0.5, np.nan], "holds NaN or infinite"),
         ([0.5, 0.5, np.inf], "holds NaN or infinite"),
         ([0, 0, 0], "it is 0 for every class"),
+        ([0.5, 0.5, 0.2], "or counts: they sum to 1.2"),
+        ({"a": 0.5, "b": 0.3, "c": 0.1}, "they sum to 0.9"),
+        ([1, 2, 0.5], "they sum to 3.5"),
         ([0.5, 0, 0.5], r"is 0 for the class 'b', which has labels \(1\)"),
         (["x", "y", "z"], "is not an array of numbers"),
         ({"a": 1, "b": 2}, r"has no proportion for \['c'\]. Give every class a prop"),

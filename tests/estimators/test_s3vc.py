@@ -827,10 +827,14 @@ PARAMETERS: list[tuple[str, Any, str]] = [
         ("balance", value, "must be two fractions 0 <= lower <= upper <= 1 of the class 1.")
         for value in ((0.6, 0.4), (-0.1, 0.5), (0.5, 1.1), ("a", 1), (None, 0.5))
     ),
-    ("balance", {0: 0.4, 1: 0.4}, "must have fractions between 0 and 1 that sum to 1."),
-    ("balance", {0: 1.4, 1: -0.4}, "must have fractions between 0 and 1 that sum to 1."),
-    ("balance", {0: 0.4}, "must give the fraction of every class, 0, 1, and of no other; it has 0"),
-    ("balance", {}, "must give the fraction of every class, 0, 1, and of no other; it has none."),
+    ("balance", {0: 0.4, 1: 0.4}, "a class, fractions that sum to 1 or counts: they sum to 0.8."),
+    ("balance", {0: 1.4, 1: -0.4}, "or counts: it holds -0.4 for the class 1."),
+    (
+        "balance",
+        {0: 0.4},
+        "has no proportion for [1]. Give every class a proportion. The classes are [0, 1].",
+    ),
+    ("balance", {}, "={} has no proportion for [0, 1]. Give every class a proportion."),
 ]
 
 
@@ -1053,8 +1057,8 @@ def test_minutes_to_come_are_told() -> None:
     X = np.random.default_rng(0).standard_normal((300, 5)) + 9.0 * truth[:, None]
     y = np.where(np.arange(300) < 120, truth, -1)
     told = (
-        r"S3VC fits 1770 pairs of 60 classes in rounds and will take about 3 minutes or more for "
-        r"300 points\. multi_class='ovr' fits a machine for each class; .*LapERLSClassifier takes"
+        r"S3VC fits 1770 pairs of 60 classes in rounds for 300 points and will take about 3 "
+        r"minutes or more\. multi_class='ovr' fits a machine .*LapERLSClassifier takes"
     )
 
     def stop(*_: Any) -> Any:

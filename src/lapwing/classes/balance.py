@@ -107,78 +107,45 @@ def balance(
     ValueError
         If the known mass of a class exceeds its prior, and softness is infinite.
     """
-    given = _Given(F, prior, masses, known, start)
-    room = given.room
+    c = len(prior)
+    weights = np.ones(len(F)) if masses is None else np.asarray(masses, np.float64)
+    held = np.zeros(c) if known is None else np.asarray(known, np.float64)
+    total = float(weights.sum() + held.sum())
+    room = prior - held / total  # that the prior leaves to each class beside its known points
     if np.isinf(softness) and len(F):
-        _check(given, room)
+        _check(prior, room)
     # A class without room for further points gets no shares of F, like a class of prior 0.
     wide = room > _FULL if np.isinf(softness) else prior > 0
     present = np.flatnonzero(wide if wide.any() else prior > 0)
-    part = given.among(present)
-    dual = _Dual.of(part, temperature, softness)
-    point, n_iter = _minimize(dual, part.start, tol, max_iter)
+    part, values, wanted = total, F, prior
+    if len(present) < c:
+        part = float(weights.sum() + held[present].sum())
+        values, wanted = F[:, present], prior[present] / prior[present].sum()
+    dual = _Dual(values, wanted, temperature, softness, weights / part, held[present] / part)
+    begun = None if start is None else start[present]
+    point, n_iter = _minimize(dual, begun, tol, max_iter)
     shares = np.zeros(F.shape, dtype=F.dtype)
     shares[:, present] = dual.shares(point.offsets)
-    offsets, volumes = np.full(len(prior), -np.inf), given.held / given.total
-    if len(present) < len(prior):
+    offsets, volumes = np.full(c, -np.inf), held / total
+    if len(present) < c:
         # The offset of a full class is finite, but so low that no point is assigned to it.
         below = float(point.offsets.min()) - 2 * _spread(F) - _BELOW * temperature
         offsets[prior > 0] = below
     offsets[present] = point.offsets
-    volumes[present] = point.volumes * (part.total / given.total)
+    volumes[present] = point.volumes * (part / total)
     return Balance(shares, offsets, volumes, point.value, n_iter, point.gap <= tol)
-
-
-@dataclass(frozen=True, eq=False)
-class _Given:
-    F: Array
-    prior: Array
-    masses: Array | None
-    known: Array | None
-    start: Array | None
-
-    @cached_property
-    def weights(self) -> Array:
-        """Masses of the points in F."""
-        given = self.masses
-        return np.ones(len(self.F)) if given is None else np.asarray(given, np.float64)
-
-    @cached_property
-    def held(self) -> Array:
-        """Mass of each class at points of known shares."""
-        given = self.known
-        return np.zeros(len(self.prior)) if given is None else np.asarray(given, np.float64)
-
-    @cached_property
-    def total(self) -> float:
-        """Mass of all points."""
-        return float(self.weights.sum() + self.held.sum())
-
-    @property
-    def room(self) -> Array:
-        """Prior of each class minus its known mass over the mass of all points."""
-        return self.prior - self.held / self.total
-
-    def among(self, classes: Array) -> _Given:
-        """Restrict the problem to some of the classes, with a prior of sum 1."""
-        if len(classes) == len(self.prior):
-            return self
-        known = None if self.known is None else self.known[classes]
-        start = None if self.start is None else self.start[classes]
-        prior = self.prior[classes] / self.prior[classes].sum()
-        return replace(self, F=self.F[:, classes], prior=prior, known=known, start=start)
 
 
 def _spread(F: Array) -> float:
     return float(np.ptp(F)) if F.size else 0.0
 
 
-def _check(given: _Given, room: Array) -> None:
+def _check(prior: Array, room: Array) -> None:
     if room.min() < -_FULL:
         k = int(room.argmin())
         raise ValueError(
-            f"The prior of class number {k} is {given.prior[k]:.3g}, but the proportion of its "
-            f"labels alone is {given.prior[k] - room[k]:.3g}. Give it a larger prior."
+            f"The prior of class number {k} is {prior[k]:.3g}, but the proportion of its "
+            f"labels alone is {prior[k] - room[k]:.3g}. Give it a larger prior."
         )
 
 
@@ -209,11 +176,6 @@ class _Dual:
     softness: float
     parts: Array  # masses over M, the mass of all points, known ones included
     known: Array  # mass of each class at points of known shares, over M
-
-    @classmethod
-    def of(cls, given: _Given, temperature: float, softness: float) -> _Dual:
-        parts, known = given.weights / given.total, given.held / given.total
-        return cls(given.F, given.prior, temperature, softness, parts, known)
 
     @cached_property
     def reach(self) -> float:

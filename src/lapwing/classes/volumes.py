@@ -28,6 +28,8 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.classes.transport import Plan, transport
 from lapwing.problem import distinct_rows
 
+_SUM = 1e-6  # tolerance of the sum of fractions
+_FRACTIONS = "must be one number >= 0 a class, fractions that sum to 1 or counts"
 _NAMES = ("labels", "uniform", "unknown")
 PRIOR_FORMS = "'labels', 'uniform', 'unknown', None, a dict or an array of one number a class"
 
@@ -200,9 +202,8 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
     Parameters
     ----------
     class_prior : {'labels', 'uniform', 'unknown'}, array-like, mapping, Series or None
-        Class frequencies of the labels; equal proportions; unknown, like None; or numbers
-        proportional to the volumes, such as probabilities or numbers of points, in the order of the
-        classes or by class.
+        Class frequencies of the labels; equal proportions; unknown, like None; or what
+        `read_fractions` takes.
     codes : ndarray of int of shape (n_samples,)
         Class of every point; negative for unlabelled points.
     classes : ndarray of shape (n_classes,)
@@ -215,8 +216,8 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
     Raises
     ------
     ValueError
-        If the value is another string or not a sequence, the number of entries is wrong, a key is
-        not a class, or an entry is negative, not a number, or 0 for a class with labels.
+        If the value is another string, not a sequence, refused by `read_fractions`, or 0 for a
+        class with labels.
     """
     if not is_prior_like(class_prior):
         raise ValueError(f"class_prior={class_prior!r} must be {PRIOR_FORMS}.")
@@ -225,31 +226,49 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
     counts = np.bincount(codes[codes >= 0], minlength=len(classes))
     if isinstance(class_prior, str):
         return _named(class_prior, counts)
-    known = classes.tolist()
-    prior = as_parts(_in_order(class_prior, known), len(known), "class_prior", known)
+    prior = read_fractions(class_prior, classes, "class_prior")
     empty = np.flatnonzero((prior == 0) & (counts > 0))
     if len(empty):
         raise ValueError(
-            f"class_prior is 0 for the class {known[empty[0]]!r}, which has labels "
+            f"class_prior is 0 for the class {classes.tolist()[empty[0]]!r}, which has labels "
             f"({counts[empty[0]]}). Give it a proportion > 0, or remove its rows."
         )
     return prior
 
 
-def as_parts(
-    prior: PriorLike, n_classes: int, name: str, classes: list[Any] | None = None
-) -> Array:
-    """Scale non-negative numbers to sum 1.
+def read_fractions(given: Any, classes: Array, name: str) -> Array:
+    """Read fractions of the classes, given by class or in the order of the classes.
 
     Parameters
     ----------
-    prior : array-like of shape (n_classes,)
-    n_classes : int
+    given : mapping, Series or array-like of one number a class
+        Fractions that sum to 1, or counts (whole numbers).
+    classes : ndarray of shape (n_classes,)
     name : str
         Name in error messages.
-    classes : list, optional
-        Names of the entries in error messages; by default their numbers, from 0.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        Sums to 1.
+
+    Raises
+    ------
+    ValueError
+        If the number of entries is wrong, a key is not a class, an entry is negative or not a
+        number, or fractions have another sum.
     """
+    known = classes.tolist()
+    ordered = _in_order(given, known, name)
+    parts = as_parts(ordered, len(known), name, known)
+    numbers = np.asarray(ordered, dtype=np.float64)
+    if (numbers % 1).any() and abs(numbers.sum() - 1) > _SUM:
+        raise ValueError(f"{name} {_FRACTIONS}: they sum to {numbers.sum():g}.")
+    return parts
+
+
+def as_parts(prior: Any, n_classes: int, name: str, classes: list[Any] | None = None) -> Array:
+    """Scale non-negative numbers to sum 1; errors name the classes, or their numbers."""
     try:
         parts = np.asarray(prior, dtype=np.float64)
     except (TypeError, ValueError):
@@ -268,7 +287,7 @@ def as_parts(
         elif not parts.any():
             wrong = "it is 0 for every class"
     if wrong:
-        raise ValueError(f"{name} must be one number >= 0 a class, not all 0: {wrong}.")
+        raise ValueError(f"{name} {_FRACTIONS}: {wrong}.")
     parts = parts / parts.max()  # so that the sum does not overflow
     return np.asarray(parts / parts.sum())
 
@@ -283,23 +302,23 @@ def _named(name: str, counts: Array) -> Array | None:
     return np.asarray(counts / counts.sum())
 
 
-def _in_order(class_prior: PriorLike, known: list[Any]) -> Any:
-    """Sort a prior given by class in the order of the classes; return others unchanged."""
-    parts: Any = class_prior
+def _in_order(given: Any, known: list[Any], name: str) -> Any:
+    """Sort numbers given by class in the order of the classes; return others unchanged."""
+    parts = given
     if not isinstance(parts, Mapping):
         # A Series, such as of `value_counts`, which is sorted by counts.
         if getattr(parts, "ndim", 0) != 1 or not hasattr(parts, "to_dict"):
-            return class_prior
+            return given
         parts = parts.to_dict()
         if list(parts) == list(range(len(parts))):
-            return class_prior
+            return given
     missing = [k for k in known if k not in parts]
     others = [k for k in parts if k not in known]
     if missing or others:
         which = [f"has no proportion for {missing}"] * bool(missing)
         which += [f"names {others}, which are not classes"] * bool(others)
         raise ValueError(
-            f"class_prior={dict(parts)!r} {' and '.join(which)}. "
+            f"{name}={dict(parts)!r} {' and '.join(which)}. "
             f"Give every class a proportion. The classes are {known}."
         )
     return [parts[k] for k in known]

@@ -146,12 +146,12 @@ class BalancedGraphClassifier(
         this vote and of the function. 0 turns the vote off; it is always off for sparse and
         precomputed X.
     class_prior : {'unknown', 'labels', 'uniform'}, array-like, dict or None, default='unknown'
-        Class proportions in X: those of the labels ('labels'), equal ones ('uniform'), or given up
-        to a common factor, in the order of `classes_` or by class in a dict or a pandas Series. The
-        answer has these proportions up to one row (duplicate rows get the same class). 'unknown',
-        or None, estimates them, starting from the label counts plus 1/2 (the Jeffreys prior), which
-        are equal if all classes have equally many labels. The estimate departs from these where the
-        graph or left-out labels favour other volumes.
+        Class proportions in X: those of the labels ('labels'), equal ones ('uniform'), or given as
+        fractions that sum to 1 or counts, in the order of `classes_` or by class in a dict or a
+        pandas Series. The answer has these proportions up to one row (duplicate rows get the same
+        class). 'unknown', or None, estimates them, starting from the label counts plus 1/2 (the
+        Jeffreys prior), which are equal if all classes have equally many labels. The estimate
+        departs from these where the graph or left-out labels favour other volumes.
     method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
         'flow' minimises the cut at known volumes, or at several candidate volumes. 'mbo' is
         volume-constrained threshold dynamics, and 'cut' minimises the cut by continuation from

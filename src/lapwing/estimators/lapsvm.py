@@ -80,11 +80,12 @@ class LapSVC(ManifoldClassifier):
         Factors of the sample weights by class; 'balanced' is inversely proportional to the number
         of labels of each class.
     class_prior : {'labels', 'uniform', 'unknown'}, array-like, dict or None, default=None
-        Class proportions in X: those of the labels ('labels'), equal ones ('uniform'), or given up
-        to a common factor, in the order of `classes_` or by class in a dict or a pandas Series.
-        After the solve, a constant is added to the decision values of each column so that the
-        predictions for X, labelled rows included, have these proportions up to one row (duplicate
-        rows get the same class), even if they are wrong. 'unknown', or None, adds nothing.
+        Class proportions in X: those of the labels ('labels'), equal ones ('uniform'), or given as
+        fractions that sum to 1 or counts, in the order of `classes_` or by class in a dict or a
+        pandas Series. After the solve, a constant is added to the decision values of each column so
+        that the predictions for X, labelled rows included, have these proportions up to one row
+        (duplicate rows get the same class), even if they are wrong. 'unknown', or None, adds
+        nothing.
     refine : {'cut', None}, default=None
         'cut' reduces the weight of the edges between classes after the solve: a few steps of the
         random walk on the graph alternate with the optimal assignment of the points at the class

@@ -22,6 +22,7 @@ from lapwing._parameters import parameters
 from lapwing._rows import PointsLike, Rows, is_rows
 from lapwing.classes.decoding import n_columns, predict_codes, votes
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
+from lapwing.classes.volumes import read_fractions
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG
@@ -200,8 +201,8 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         Constraint on the mean decision value over the unlabelled points (predicted class
         proportions follow it approximately). 'labels' fixes it to the mean label. A fraction p of
         ``classes_[1]`` fixes it to 2 p - 1, and a pair of fractions bounds it (two classes only). A
-        dict or pandas Series has the fraction of every class, ``{'a': 0.2, 'b': 0.8}``. Give
-        fractions if labels were drawn in equal numbers from classes of different size; they are
+        dict or pandas Series has a fraction or a count for every class, ``{'a': 0.2, 'b': 0.8}``.
+        Give them if labels were drawn in equal numbers from classes of different size; they are
         always enforced. 'labels' is replaced by an estimate, with a warning, if the unlabelled
         points contradict it, which takes about ten labels per class to detect (for two classes with
         four or more labels each there is only a warning); it is not enforced if there are fewer
@@ -661,10 +662,8 @@ def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> Balanc
         return BalanceConstraint("free" if fit_intercept else "none")
     if isinstance(balance, str) and balance == "labels":
         return BalanceConstraint("labels")
-    if getattr(balance, "ndim", 0) == 1 and hasattr(balance, "to_dict"):
-        balance = balance.to_dict()  # a Series, such as `value_counts(normalize=True)`
-    if isinstance(balance, Mapping):
-        return BalanceConstraint("fractions", _fractions(balance, classes))
+    if isinstance(balance, Mapping) or hasattr(balance, "to_dict"):  # a Series
+        return BalanceConstraint("fractions", read_fractions(balance, classes, "balance"))
     several = len(classes) > 2
     if _is_fraction(balance):
         if several:
@@ -692,23 +691,6 @@ def _two_classes_only(balance: object, n_classes: int) -> str:
         f"balance={balance!r} is the fraction of the second of two classes, but there are "
         f"{n_classes} classes. Give a dict with the fraction of every class, or balance='labels'."
     )
-
-
-def _fractions(balance: Mapping[Any, Any], classes: Array) -> Array:
-    labels = classes.tolist()
-    if set(balance) != set(labels):
-        raise ValueError(
-            f"balance must give the fraction of every class, {', '.join(map(repr, labels))}, and "
-            f"of no other; it has {', '.join(map(repr, balance)) or 'none'}."
-        )
-    fractions = np.array(
-        [balance[label] if _is_fraction(balance[label]) else -1.0 for label in labels]
-    )
-    if (fractions < 0).any() or not math.isclose(fractions.sum(), 1.0, abs_tol=1e-6):
-        raise ValueError(
-            f"balance={dict(balance)!r} must have fractions between 0 and 1 that sum to 1."
-        )
-    return fractions
 
 
 def check_weights_of_all(targets: Targets, problem: Problem) -> None:
