@@ -72,8 +72,8 @@ PUBLIC = {
         BalanceWarning ClassPriorWarning ConstantFitWarning DaskWarning DataChangedError
         FeatureScaleWarning FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning
         LowRecallWarning ManyClassesWarning ModelVersionWarning NoClassStructureWarning
-        NoImprovementWarning
-        NothingUnlabeledWarning OutlierWarning SimilarLabelsWarning SingleClassWarning
+        NoImprovementWarning NothingUnlabeledWarning OutlierWarning RowOrderWarning
+        SimilarLabelsWarning SingleClassWarning
         SuggestedLabelsWarning TiedPointsWarning UnlabeledComponentWarning UnlabeledMarkerWarning
     """,
 }

@@ -20,8 +20,7 @@ from lapwing._version import __version__
 from lapwing.estimators import *  # noqa: F403 - a new estimator is named there only
 from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
 from lapwing.kernels import Kernel
-from lapwing.model_selection.few_label import FewLabelClassifier
-from lapwing.model_selection.few_label_regressor import FewLabelRegressor
+from lapwing.model_selection.few_label import FewLabelClassifier, FewLabelRegressor
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
 from lapwing.spaces import Landmarks, Linear
 

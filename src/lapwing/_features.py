@@ -9,6 +9,7 @@ from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_array, validate_data
 
 from lapwing._arrays import is_sparse, refuse_masked
 from lapwing._words import quoted
@@ -85,6 +86,45 @@ def reading_features(X: object) -> Iterator[None]:
         if not str(error).startswith(_CONVERSION_ERRORS):
             raise
         raise _explained(X, error) from error
+
+
+def read_features(
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    header: Any = None,
+    pairwise: bool = False,
+    accept_sparse: Any = "csr",
+) -> Any:
+    """Convert X to finite numbers in float64 or float32, by scikit-learn's checks and ours.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose names and number of features are set (`reset`) or compared.
+    X : array-like
+    reset : bool
+    header : object, optional
+        With the names of the columns, where X is an array that was read from a file.
+    pairwise : bool, default=False
+        Whether X is a kernel matrix.
+    accept_sparse : str or bool, default='csr'
+    """
+    checks: dict[str, Any] = {
+        "dtype": (np.float64, np.float32),
+        "ensure_min_samples": 2 if reset else 1,
+        "ensure_all_finite": False,  # `refuse_gaps` says where, and what to do
+        "accept_sparse": accept_sparse,
+    }
+    with reading_features(X):
+        if header is None:
+            X = validate_data(estimator, X, reset=reset, **checks)
+        else:
+            validate_data(estimator, header, reset=reset, skip_check_array=True)
+            X = check_array(X, estimator=estimator, input_name="X", **checks)
+    refuse_gaps(X, getattr(estimator, "feature_names_in_", None), pairwise=pairwise)
+    return X
 
 
 def refuse_gaps(X: Any, names: Any = None, *, pairwise: bool = False) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "NoImprovementWarning",
     "NothingUnlabeledWarning",
     "OutlierWarning",
+    "RowOrderWarning",
     "SimilarLabelsWarning",
     "SingleClassWarning",
     "SuggestedLabelsWarning",
@@ -170,6 +171,14 @@ class LowRecallWarning(LapwingWarning):
 
     A low recall increases errors. Use an estimator without a neighbour search
     (`AnchorGraphClassifier`, `EigenfunctionClassifier`), or reduce the number of features.
+    """
+
+
+class RowOrderWarning(LapwingWarning):
+    """X and y have the same index in different orders, and are taken row by row.
+
+    If the index says which label belongs to which row, give ``y.loc[X.index]``. If the order does,
+    give ``y.to_numpy()``, and there is no warning.
     """
 
 

@@ -409,7 +409,8 @@ def test_a_class_may_have_all_of_its_rows_labelled(n: int, rare: float) -> None:
     """Whether n / (3n + 2) and the like round up or down."""
     X, y, truth = blobs((n, n, n, 2))
     y[truth == 3] = 3
-    model = BalancedGraphClassifier(class_prior=[n, n, n, rare]).fit(X, y)
+    sizes = np.array([n, n, n, rare])
+    model = BalancedGraphClassifier(class_prior=sizes / sizes.sum()).fit(X, y)
     counts = np.bincount(model.transduction_)
     assert counts[3] == 2
     assert np.abs(counts[:3] - n).max() <= 1

@@ -296,7 +296,7 @@ def test_many_classes_take_as_many_eigenvectors(cls: Any) -> None:
     model = cls(kernel="linear").fit(X, y)
     assert len(model.eigenvalues_) == 60
     assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
-    with pytest.warns(FewEigenvectorsWarning, match=r"fewer than the 30 classes.*'auto', or at le"):
+    with pytest.warns(FewEigenvectorsWarning, match=r"number of classes, 30.*'auto', or at le"):
         cls(kernel="linear", n_eigenvectors=20).fit(X, y)
 
 

@@ -23,7 +23,7 @@ from lapwing import (
     LapSVCCV,
 )
 from lapwing.classes.decoding import predict_codes
-from lapwing.estimators import manifold_cv, path
+from lapwing.estimators import input_checks, path
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.path import Scores
 from lapwing.estimators.template import prepare, solve
@@ -301,7 +301,7 @@ def test_with_nothing_to_hold_out_a_grid_of_ones_own_is_kept_to() -> None:
 
 def test_a_long_path_is_announced_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = data_for(LapRLSClassifierCV())
-    monkeypatch.setattr(manifold_cv, "LONG", 0.0)
+    monkeypatch.setattr(input_checks, "LONG", 0.0)
     message = (
         rf"LapSVCCV factors {1 + 2 * 3} matrices of {len(X)} rows and will take about 2 minutes or "
         r"more\. Give it fewer settings, e\.g\. gammas="

@@ -832,7 +832,7 @@ PARAMETERS: list[tuple[str, Any, str]] = [
     (
         "balance",
         {0: 0.4},
-        "has no proportion for [1]. Give every class a proportion. The classes are [0, 1].",
+        "has no proportion for [1]. Give every class a proportion.",
     ),
     ("balance", {}, "={} has no proportion for [0, 1]. Give every class a proportion."),
 ]

@@ -124,6 +124,30 @@ def test_a_later_choice_of_several_forgets_that_of_one() -> None:
         model.predict(X)
 
 
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [(LapRLSRegressor(), "objective_"), (FewLabelRegressor(), "error_")],
+    ids=names,
+)
+def test_attributes_of_one_target_say_where_they_are(model: Any, name: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+        getattr(clone(model), name)
+    several = clone(model).fit(X, Y)
+    with pytest.raises(AttributeError, match=rf"one for each of the 3 .*estimators_\[j\]\.{name}"):
+        getattr(several, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing_'"):
+        getattr(several, "nothing_")  # noqa: B009
+
+
+def test_labels_added_to_one_target_are_those_of_the_model() -> None:
+    model = LapRLSRegressor(updatable=True).fit(X, Y)
+    model.estimators_[1].add_labels([30, 31], TRUTH[30:32, 1])
+    expected = ~np.isnan(Y)
+    expected[30:32, 1] = True
+    np.testing.assert_array_equal(model.labeled_, expected)
+    np.testing.assert_array_equal(model.transduction_[:, 1], model.estimators_[1].transduction_)
+
+
 def test_what_is_of_one_target_says_so() -> None:
     model = LapRLSRegressor(updatable=True).fit(X, Y)
     for ask in (

@@ -23,8 +23,9 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
-from lapwing.estimators import diagnostics, embedded, manifold
-from lapwing.estimators.choice import LONG, seconds_of_columns
+from lapwing.estimators import diagnostics, input_checks
+from lapwing.estimators.choice import seconds_of_columns
+from lapwing.estimators.input_checks import LONG
 from lapwing.exceptions import LongFitWarning
 
 
@@ -66,7 +67,7 @@ def test_parameters_of_a_graph_that_is_not_there_are_refused_with_the_cure() -> 
 def test_a_search_over_the_default_graph_says_what_to_give() -> None:
     X, y = data()
     search = GridSearchCV(LapSVC(), {"graph__n_neighbors": [4, 5]}, cv=2)
-    with pytest.raises(ValueError, match=r"Give one first, e\.g\. LapSVC\(graph=KNNGraph"):
+    with pytest.raises(ValueError, match=r"Give an object first, e\.g\. LapSVC\(graph=KNNGraph"):
         search.fit(X, y)
 
 
@@ -85,7 +86,7 @@ def test_a_long_fit_is_announced_before_it_begins(
 ) -> None:
     X, y = data()
     y = np.where(y < 0, np.nan, y) if is_regressor(estimator) else y
-    monkeypatch.setattr(manifold, "LONG", 1e-9)
+    monkeypatch.setattr(input_checks, "LONG", 1e-9)
     with pytest.warns(LongFitWarning, match=faster):
         estimator.fit(X, y)
 
@@ -95,11 +96,11 @@ def test_a_long_fit_is_announced_before_it_begins(
     [
         (
             LapESVC(),
-            r"LapESVC solves each of its 3 columns on its own and .* for 60 points\. Use Lap",
+            r"LapESVC solves each of its 3 columns on its own for 60 points and .*\. Use Lap",
         ),
         (LapESVC(space=Landmarks(9)), r"its 3 columns .* Use LapERLSClassifier, which solves all"),
         (LapESVC("linear"), r"its 3 columns .* e\.g\. space=Landmarks\(300\)\."),
-        (LapESVR(), r"LapESVR solves its column and .* Use LapERLSRegressor"),
+        (LapESVR(), r"LapESVR solves its column for 60 points and .* Use LapERLSRegressor"),
     ],
     ids=str,
 )
@@ -113,7 +114,7 @@ def test_columns_that_take_minutes_are_announced_before_the_graph(
     y = np.where(np.arange(60) < 9, np.arange(60) % 3, -1)
     y = np.where(y < 0, np.nan, y) if is_regressor(estimator) else y
     monkeypatch.setattr("lapwing.estimators.template.build_laplacian", no_graph)
-    monkeypatch.setattr(embedded, "LONG", 1e-9)
+    monkeypatch.setattr(input_checks, "LONG", 1e-9)
     with pytest.warns(LongFitWarning, match=message), pytest.raises(AssertionError, match="graph"):
         estimator.fit(X, y)
 
@@ -131,7 +132,7 @@ def test_a_fit_of_seconds_or_one_that_stops_by_labels_is_not_announced(
 ) -> None:
     X, y = data()
     LapSVC().fit(X, y)  # warnings are errors
-    monkeypatch.setattr(manifold, "LONG", 1e-9)
+    monkeypatch.setattr(input_checks, "LONG", 1e-9)
     LapSVC(solver="pcg", stopping="validation").fit(X, y)
     LapSVC("linear").fit(X, y)
 

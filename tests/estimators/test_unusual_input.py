@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from lapwing import KNNGraph, LapRLSRegressor, LapSVC, LapSVR
-from lapwing.exceptions import LapwingWarning
+from lapwing import (
+    FewLabelClassifier,
+    KNNGraph,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.exceptions import LapwingWarning, RowOrderWarning
+from lapwing.model_selection import Candidate, compare
+from lapwing.model_selection.candidates import LABELS_ALONE
 from tests.helpers.data import labeled_clusters
 
 
@@ -87,3 +100,38 @@ def test_warnings_have_a_common_base() -> None:
     X, y, _ = labeled_clusters(2)
     with pytest.warns(LapwingWarning):
         LapSVC().fit(X * [1, 1, 1e6], y)
+
+
+INDEX = pd.Index([f"row {k}" for k in range(60)])
+
+
+@pytest.mark.parametrize("model", [LapRLSClassifier(), FewLabelClassifier(n_draws=1)], ids=str)
+def test_labels_in_another_order_of_the_same_index_are_told_of_once(model: Any) -> None:
+    X, y, _ = labeled_clusters(2, n=60, n_labels=6)
+    frame, turned = pd.DataFrame(X, index=INDEX).add_prefix("x"), pd.Series(y, index=INDEX[::-1])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = model.fit(frame, turned).transduction_
+    (one,) = [each for each in told if each.category is RowOrderWarning]
+    assert "row 0 is 'row 0' in X and 'row 59' in y" in str(one.message)
+    np.testing.assert_array_equal(found, model.fit(frame, turned.to_numpy()).transduction_)
+    model.fit(frame, turned.loc[frame.index][::-1].set_axis(INDEX))  # warnings are errors
+
+
+@pytest.mark.parametrize(
+    "index", [INDEX, INDEX + "?", pd.RangeIndex(60), [*INDEX[1:], "another"]], ids=str
+)
+def test_other_indices_are_taken_in_order(index: Any) -> None:
+    X, y, _ = labeled_clusters(2, n=60, n_labels=6)
+    LapRLSClassifier().fit(pd.DataFrame(X, index=INDEX).add_prefix("x"), pd.Series(y, index=index))
+
+
+def test_a_comparison_tells_of_another_order() -> None:
+    X, y, _ = labeled_clusters(2, n=60, n_labels=6)
+    frame, turned = pd.DataFrame(X, index=INDEX), pd.Series(y, index=INDEX[::-1])
+    one = [Candidate("alone", LapRLSClassifier(gamma_I=0), LABELS_ALONE)]
+    with pytest.warns(RowOrderWarning, match=r"give y\.loc\[X\.index\]"):
+        compare(frame, turned, candidates=one)
+    numbers = [Candidate("alone", LapRLSRegressor(gamma_I=0), LABELS_ALONE)]
+    with pytest.warns(RowOrderWarning, match=r"give y\.loc\[X\.index\]"):
+        compare(frame, turned.where(turned >= 0), candidates=numbers)

@@ -37,7 +37,7 @@ from lapwing._host import threads
 from lapwing.datasets import mask_labels
 from lapwing.estimators import template, updates
 from lapwing.estimators.template import is_fitted_name
-from lapwing.exceptions import ConstantFitWarning, SuggestedLabelsWarning
+from lapwing.exceptions import ConstantFitWarning, SimilarLabelsWarning, SuggestedLabelsWarning
 from lapwing.graphs import build_laplacian, default_graph, smallest_eigenpairs
 from lapwing.graphs.design import cover, design_of, most_informative, spectral_prior
 from lapwing.model_selection import leave_one_out, sure_rows
@@ -225,6 +225,19 @@ def test_text_labels_may_be_longer_than_those_of_the_fit() -> None:
     model.add_labels(row, "a much longer name")
     assert model.classes_.tolist() == ["a", "a much longer name", "b"]
     assert model.classes_.dtype.kind == "U"
+
+
+@pytest.mark.parametrize("label", ["Barolo ", "barolo", " BAROLO"])
+def test_a_new_class_that_differs_in_case_and_blanks_is_told_of(label: str) -> None:
+    X, y, _ = labeled_clusters(2, n_labels=3)
+    names = np.array([None, "Barolo", "Barbera"], dtype=object)[y + 1]
+    model = LapRLSClassifier(updatable=True).fit(X, names)
+    row = int(np.flatnonzero(y < 0)[0])
+    with pytest.warns(SimilarLabelsWarning, match=f"label {label!r} is new beside 'Barolo'"):
+        model.add_labels(row, label)
+    assert label in model.classes_
+    model.add_labels(row, "Nebbiolo")  # warnings are errors
+    model.add_labels(row, "Barolo")
 
 
 def test_one_factorisation_serves_all_updates(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ _META = (
     "marker: fit this estimator itself."
 )
 # If a class has most rows and few rows are unlabelled, it is probably a second marker.
-_DOMINANT, _FEW = 0.8, 0.1  # fractions of the rows
+_DOMINANT, _FEW_UNLABELED = 0.8, 0.1  # fractions of the rows
 MANY_NUMBERS = 10  # fewer distinct numbers may be grades or scores
 # A label is suggested as a correction if it has at least this many times the rows and if the word
 # has at least this many letters, as short words often differ by one letter.
@@ -167,7 +167,7 @@ def label_warning(
             "free text, give the column of the classes."
         )
     n = n_unlabeled + int(counts.sum())
-    if counts.max() > _DOMINANT * n and n_unlabeled < _FEW * n:
+    if counts.max() > _DOMINANT * n and n_unlabeled < _FEW_UNLABELED * n:
         label = classes.tolist()[counts.argmax()]
         return UnlabeledMarkerWarning(
             f"Only {n_unlabeled} of {n} rows are unlabelled (by {_names(found)}), and "
@@ -279,6 +279,23 @@ def near_miss(labels: Sequence[str], counts: Sequence[int]) -> tuple[str, str] |
             if n_rare * _TIMES_AS_MANY <= n_usual and _almost_equal(rare, usual):
                 return rare, usual
     return None
+
+
+def new_spelling(classes: Array, before: Array) -> LapwingWarning | None:
+    """Return a warning about a class that differs from an earlier one in case and blanks only."""
+    known = set(before.tolist())
+    spelt = {_spelling(label): label for label in known if isinstance(label, str)}
+    for label in classes.tolist():
+        if label not in known and isinstance(label, str) and _spelling(label) in spelt:
+            return SimilarLabelsWarning(
+                f"The label {label!r} is new beside {spelt[_spelling(label)]!r}, and both count as "
+                "classes. If it is a slip, add the right label to the same rows."
+            )
+    return None
+
+
+def _spelling(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _almost_equal(one: str, other: str) -> bool:

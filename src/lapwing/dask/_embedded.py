@@ -25,7 +25,6 @@ from lapwing.estimators.embedded import (
     EmbeddedPrepared,
     EmbeddedSolution,
     PreparedSolver,
-    ScaledProblem,
 )
 from lapwing.estimators.prepared import Tick, WantedGraph
 from lapwing.graphs import AffinityGraph, Eigenpairs, default_graph
@@ -90,18 +89,16 @@ class _EmbeddedOnCluster(OnCluster):
         pairs = eigenpairs_on_cluster(laplacian, k, slack=eigenpair_slack(laplacian.n_points))
         return replace(pairs, vectors=laplacian.placement.back(pairs.vectors))
 
-    def _make_space(self: Any, problem: Any) -> Any:
-        kernel = self._make_kernel(problem)
+    def _make_space(self: Any, kernel: Kernel | None, problem: Any) -> Any:
         assert kernel is not None
         recipe = Landmarks() if isinstance(self.space, str) else self.space
         landmarks = _landmarks(recipe, problem.X)
         return _ClusterSpace.of(kernel, problem.X, landmarks)
 
-    def _form(self: Any, scaled_problem: ScaledProblem) -> tuple[ScaledProblem, PreparedSolver]:
-        problem = scaled_problem.measured
-        side = _feature_side(problem)
+    def _form(self: Any, objective: EmbeddedObjective) -> PreparedSolver:
+        side = _feature_side(objective)
         method = EMBEDDED_METHODS[self._loss().name, "features"]
-        return scaled_problem, PreparedSolver(method, problem.space, side)
+        return PreparedSolver(method, objective, side)
 
     def _checked(
         self: Any, objective: EmbeddedObjective, result: EmbeddedResult, prepared: EmbeddedPrepared

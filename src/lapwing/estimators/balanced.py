@@ -315,13 +315,7 @@ class BalancedGraphClassifier(
         width = float(np.sqrt(squared[:, -1]).mean() / np.sqrt(8))
         return Anchors(points, found.n_nearest, "kernel", width)
 
-    def _solve(
-        self,
-        prepared: BalancedPrepared,
-        progress: Stages,
-        *,
-        previous: Mapping[str, Any] | None = None,
-    ) -> BalancedSolution:
+    def _solve(self, prepared: BalancedPrepared, progress: Stages) -> BalancedSolution:
         with progress.stage("partition"):
             partition, problem = self._parted(prepared)
         with progress.stage("function"):

@@ -207,13 +207,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
             laplacian = AnchorLaplacian.from_weights(Z, power=recipe.power)
         return Prepared(targets, problem, laplacian, anchors)
 
-    def _solve(
-        self,
-        prepared: AnchorPrepared,
-        progress: Stages,
-        *,
-        previous: Mapping[str, Any] | None = None,
-    ) -> AnchorSolution:
+    def _solve(self, prepared: AnchorPrepared, progress: Stages) -> AnchorSolution:
         with progress.stage("solve"):
             return self._solved(prepared, prepared.laplacian.reduced())
 
@@ -407,14 +401,11 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
     unlabeled: object = "auto"
 
     def _wants_graph(self) -> bool:
+        # Densities along directions stand in for the graph: no neighbours are searched.
         return False
 
     def _reads_blocks(self, rows: Rows) -> bool:
         return True
-
-    def _graph(self) -> WantedGraph:
-        # Densities along directions take the place of the graph: there is no neighbour search.
-        return WantedGraph(False)
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
@@ -430,13 +421,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
             )
         return Prepared(targets, problem, None, functions)
 
-    def _solve(
-        self,
-        prepared: EigenfunctionPrepared,
-        progress: Stages,
-        *,
-        previous: Mapping[str, Any] | None = None,
-    ) -> BaselineSolution:
+    def _solve(self, prepared: EigenfunctionPrepared, progress: Stages) -> BaselineSolution:
         problem, functions = prepared.problem, prepared.space
         with progress.stage("solve"):
             rows = functions.evaluate(rows_of(problem.X, problem.index))

@@ -48,7 +48,6 @@ _MATRIX_POINTS = {"squared": 10_000, "epsilon_insensitive": 4000}
 _OPERATOR_POINTS, _OPERATOR_RATIO = 2000, 2
 
 SPEED = 2e10  # multiplications per second in a factorisation, on an ordinary machine
-LONG = 120.0  # seconds from which a warning announces the time of a fit
 # Operations per column of the interior point method, with a factorisation in each step: about 9
 # times (0.55 n + 4 rank) n^2 with a matrix (Cholesky is slower than products), and about 12 times
 # 2.5 n (m + rank)^2 with features. For 800 to 6000 points and 1 to 40 columns, times were within a

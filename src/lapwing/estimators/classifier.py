@@ -64,7 +64,42 @@ def check_classes(targets: Targets, problem: Problem) -> None:
         )
 
 
-class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
+class PartlyLabeledMixin(ClassifierMixin):
+    """Mixin of classifiers whose score leaves unlabelled rows out."""
+
+    unlabeled: object
+    classes_: Array
+
+    def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Compute the accuracy on the labelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `predict`.
+        y : array-like of shape (n_samples,)
+            Labels. Unlabelled rows, recognised as in `fit`, are ignored, so that a search or
+            cross-validation may hold out any rows. -1 is a label if it is in `classes_`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If no row is labelled.
+        """
+        check_is_fitted(self)
+        labels, labeled = read_known(y, self.unlabeled, self.classes_)
+        X, sample_weight = only_labeled(labeled, X, sample_weight)
+        return float(super().score(X, labels, sample_weight=sample_weight))
+
+
+class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]):
     """Base of classifiers."""
 
     # Which of the common parameters a final class has: class_weight, class_prior, refine.
@@ -89,6 +124,10 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
             labels.warning,
             check_classes,
         )
+
+    def _known_targets(self, y: ArrayLike) -> Array:
+        """Read the labels of validation data, which are all of classes of the fit."""
+        return code_known(y, self.classes_)
 
     def _keep_targets(self, targets: Targets) -> None:
         self.classes_, self.unlabeled_ = targets.classes, targets.unlabeled
@@ -268,34 +307,6 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator[P, S]):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
-    def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the accuracy on the labelled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points, as for `predict`.
-        y : array-like of shape (n_samples,)
-            Labels. Unlabelled rows, recognised as in `fit`, are ignored, so that a search or
-            cross-validation may hold out any rows. -1 is a label if it is in `classes_`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        float
-            Between 0 and 1.
-
-        Raises
-        ------
-        ValueError
-            If no row is labelled.
-        """
-        check_is_fitted(self)
-        labels, labeled = read_known(y, self.unlabeled, self.classes_)
-        X, sample_weight = only_labeled(labeled, X, sample_weight)
-        return float(super().score(X, labels, sample_weight=sample_weight))
-
 
 class ManifoldClassifier(
     Updatable[ManifoldPrepared, ManifoldSolution],
@@ -303,9 +314,6 @@ class ManifoldClassifier(
     StoppableEstimator,
 ):
     """A classifier by manifold regularisation."""
-
-    def _validation_targets(self, y: ArrayLike) -> Array:
-        return code_known(y, self.classes_)
 
     def _check_combination(self, *, validation_data: object = None) -> None:
         super()._check_combination(validation_data=validation_data)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,7 +19,6 @@ from lapwing._rows import PointsLike, Rows, is_rows, rows_of
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.choice import (
-    LONG,
     EmbeddingChoice,
     choose_embedding,
     eigenpair_slack,
@@ -44,6 +43,7 @@ from lapwing.estimators.prepared import (
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
 from lapwing.graphs.registry import graph_reads_rows
+from lapwing.kernels import Kernel
 from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
@@ -80,26 +80,16 @@ EmbeddedPrepared: TypeAlias = Prepared[Space, Laplacian]
 _LOG = logging.getLogger("lapwing")
 
 
-class ScaledProblem(NamedTuple):
-    """Problem, with a copy whose targets are centred and scaled."""
-
-    objective: EmbeddedObjective
-    units: Units
-    measured: EmbeddedObjective
-
-    def on(self, space: Space) -> ScaledProblem:
-        """Replace the space."""
-        if space is self.measured.space:
-            return self  # keeps the graph side that it has computed
-        return self._replace(measured=self.measured.with_space(space))
-
-
 class PreparedSolver(NamedTuple):
-    """Solver with its system for a problem."""
+    """Solver with a problem, in units of its targets, and the system of its kernel side."""
 
     method: EmbeddedMethod
-    space: Space
+    objective: EmbeddedObjective
     system: Any
+
+    def on(self, objective: EmbeddedObjective) -> PreparedSolver:
+        """Replace the labels; the system must not depend on them."""
+        return self._replace(objective=objective.with_space(self.objective.space))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +97,12 @@ class EmbeddedSolution(Solution):
     """Solution with the result of the solver and its inputs."""
 
     result: EmbeddedResult
-    solver: str
     prepared: EmbeddedPrepared
-    scaled_problem: ScaledProblem
     formed: PreparedSolver
 
     def assign(self, model: Any) -> None:
         self.result.assign(model)
-        model.solver_ = self.solver
+        model.solver_ = self.formed.method.name
         model.affinity_ = self.prepared.laplacian.affinity
         if self.prepared.eigenpairs is not None:
             model.eigenvalues_ = self.prepared.eigenpairs.values
@@ -122,15 +110,16 @@ class EmbeddedSolution(Solution):
     def left_out(self) -> Array | None:
         if self.formed.method.knows_labels:
             return None
-        found = left_out_values(self.formed.system, self.scaled_problem.measured.side)
-        values = self.scaled_problem.units.plain(found.values)
+        objective = self.formed.objective
+        found = left_out_values(self.formed.system, objective.side)
+        values = objective.units.plain(found.values)
         return np.where(found.reliable[:, None], values, np.nan)
 
     def left_out_fits(self) -> LeftOutFits | None:
         if self.formed.method.knows_labels:
             return None
-        kernel, side = self.formed.system, self.scaled_problem.measured.side
-        space, units = self.formed.space, self.scaled_problem.units
+        kernel, objective = self.formed.system, self.formed.objective
+        side, space, units = objective.side, objective.space, objective.units
         z = left_out_coefficients(kernel, side)
         at, X = side.index, self.prepared.problem.X
         values = np.einsum("lr,rl->l", kernel.rows_at(at, space, rows_of(X, at)), z)
@@ -157,32 +146,32 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
     formed: PreparedSolver
 
     def solve(self, prepared: EmbeddedPrepared) -> EmbeddedSolution:
-        scaled_problem = self.estimator._scaled_problem(prepared).on(self.formed.space)
-        return self.estimator._solved(prepared, scaled_problem, self.formed)
+        objective = self.estimator._objective(prepared)
+        return self.estimator._solved(prepared, self.formed.on(objective))
 
     def values(self, prepared: EmbeddedPrepared) -> Array:
         return self._virtual_labels(prepared, slice(None))
 
     def posterior(self, X: PointsLike) -> Posterior:
-        scaled_problem, kernel = self.estimator._scaled_problem(self.prepared), self.formed.system
-        given = kernel.beyond(self.formed.space, X)
-        found = posterior(kernel, scaled_problem.measured.side, given)
-        unit = scaled_problem.units.scale**2
+        objective, kernel = self.estimator._objective(self.prepared), self.formed.system
+        given = kernel.beyond(self.formed.objective.space, X)
+        found = posterior(kernel, objective.side, given)
+        unit = objective.units.scale**2
         noise = unit * found.noise_variance / float(self.estimator.lam)
         return Posterior(unit * found.variance, noise)
 
     def left_out(self) -> Array:
         problem, wanted = self.prepared.problem, removable(self.prepared, self._regression)
-        scaled_problem = self.estimator._scaled_problem(self.prepared)
-        found = left_out_values(self.formed.system, scaled_problem.measured.side)
-        values = np.where(wanted[:, None], scaled_problem.units.plain(found.values), np.nan)
+        objective = self.estimator._objective(self.prepared)
+        found = left_out_values(self.formed.system, objective.side)
+        values = np.where(wanted[:, None], objective.units.plain(found.values), np.nan)
         again = wanted & ~found.reliable
         for i in np.flatnonzero(again).tolist():
             values[i] = self._virtual_labels(without(self.prepared, i), problem.index[[i]])[0]
         return values
 
     def covariance(self, points: Array) -> Covariance | None:
-        side = self.estimator._scaled_problem(self.prepared).measured.side
+        side = self.estimator._objective(self.prepared).side
         return covariance(self.formed.system, side, points, float(self.estimator.lam))
 
     @property
@@ -190,11 +179,10 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
         return self.estimator._regression
 
     def _virtual_labels(self, prepared: EmbeddedPrepared, points: Any) -> Array:
-        scaled_problem = self.estimator._scaled_problem(prepared)
-        side = scaled_problem.measured.side
-        values = scaled_problem.units.plain(
-            side.values_at(points, self.formed.system.graph_coef(side))
-        )
+        objective = self.estimator._objective(prepared)
+        side = objective.side
+        coef = self.formed.system.graph_coef(side)
+        values = objective.units.plain(side.values_at(points, coef))
         diagnostics.check_finite_answers(values)
         return values.astype(prepared.problem.X.dtype, copy=False)
 
@@ -221,7 +209,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         with progress.stage("eigenpairs", None) as tick:
             pairs = self._eigenpairs(laplacian, problem.targets.shape[1], tick)
         with progress.stage("landmarks"):
-            space = self._make_space(problem)
+            space = self._make_space(self._make_kernel(problem), problem)
         return Prepared(targets, problem, laplacian, space, pairs)
 
     def _eigenpairs(self, laplacian: Laplacian, n_columns: int, tick: Tick) -> Eigenpairs | None:
@@ -259,13 +247,14 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         auto = self.n_eigenvectors == "auto"
         return min(n, eigenvectors_wanted(n_columns) if auto else int(self.n_eigenvectors))
 
-    def _make_space(self, problem: Problem) -> Space:
+    def _make_kernel(self, problem: Problem) -> Kernel | None:
+        return None if self._linear() else super()._make_kernel(problem)
+
+    def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
         """Make the function side: full kernel, landmarks or linear."""
-        if self._linear():
+        if kernel is None:
             input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
-        kernel = self._make_kernel(problem)
-        assert kernel is not None
         if not kernel.surely_positive_definite:
             # Only a sample is checked: with landmarks the whole matrix is never formed.
             input_checks.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
@@ -293,10 +282,14 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
                 n_columns,
                 n_threads=column_threads(n_columns),
             )
-            if seconds > LONG:
-                input_checks.warn_long_columns(
-                    type(self).__name__, problem.n_points, n_columns, seconds, self._regression
-                )
+            one, each = "its column", f"each of its {n_columns} columns on its own"
+            input_checks.warn_long(
+                seconds,
+                f"{type(self).__name__} solves {one if n_columns == 1 else each} for {n} points "
+                "and",
+                f"Use LapERLS{'Regressor' if self._regression else 'Classifier'}, which solves all "
+                "columns with one factorisation, or fewer coordinates, e.g. space=Landmarks(300).",
+            )
 
     def _n_coordinates(self, problem: Problem) -> int:
         """Return the number of coordinates of the function side if it is known in advance."""
@@ -343,7 +336,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         input_checks.check_target_scale(problem.targets, weights, problem.X.dtype)
         # L^p has the eigenvectors of L. The eigenpairs are those of L itself, so that they can be
         # used for every p and mu.
-        return EmbeddedObjective(
+        objective = EmbeddedObjective(
             prepared.space,
             problem.index,
             weights,
@@ -355,72 +348,65 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             None if pairs is None else mu * pairs.values**laplacian.power,
             self._loss(),
         )
-
-    def _solve(
-        self,
-        prepared: EmbeddedPrepared,
-        progress: Stages,
-        *,
-        previous: Mapping[str, Any] | None = None,
-    ) -> EmbeddedSolution:
-        scaled_problem = self._scaled_problem(prepared)
-        with progress.stage("features"):
-            scaled_problem, formed = self._form(scaled_problem)
-        with progress.stage("solve", None) as tick:
-            return self._solved(prepared, scaled_problem, formed, lambda: tick(lambda: {}))
-
-    def _refits(self, prepared: EmbeddedPrepared) -> Refits[EmbeddedPrepared, EmbeddedSolution]:
-        scaled_problem = self._scaled_problem(prepared)
-        if self._plan(scaled_problem)[1].knows_labels:
-            return super()._refits(prepared)
-        return EmbeddedRefits(self, prepared, self._form(scaled_problem)[1])
-
-    def _scaled_problem(self, prepared: EmbeddedPrepared) -> ScaledProblem:
-        objective = self._objective(prepared)
-        free = self._levels_are_free(prepared)
         # Targets are centred and scaled, as targets such as 1e6 + small values would lose
         # precision; C, epsilon and the results are converted accordingly.
-        units = Units.of(objective.targets, objective.weights, centred=free)
-        return ScaledProblem(objective, units, objective.measured(units))
+        free = self._levels_are_free(prepared)
+        return objective.measured(Units.of(problem.targets, weights, centred=free))
 
-    def _plan(self, scaled_problem: ScaledProblem) -> tuple[EmbeddingChoice, EmbeddedMethod]:
-        objective = scaled_problem.measured
+    def _solve(self, prepared: EmbeddedPrepared, progress: Stages) -> EmbeddedSolution:
+        objective = self._objective(prepared)
+        with progress.stage("features"):
+            formed = self._form(objective)
+        with progress.stage("solve", None) as tick:
+            return self._solved(prepared, formed, lambda: tick(lambda: {}))
+
+    def _refits(self, prepared: EmbeddedPrepared) -> Refits[EmbeddedPrepared, EmbeddedSolution]:
+        objective = self._objective(prepared)
+        if self._plan(objective)[1].knows_labels:
+            return super()._refits(prepared)
+        return EmbeddedRefits(self, prepared, self._form(objective))
+
+    def _plan(self, objective: EmbeddedObjective) -> tuple[EmbeddingChoice, EmbeddedMethod]:
         plan = choose_embedding(objective)
         return plan, EMBEDDED_METHODS[objective.loss.name, plan.solver]
 
-    def _form(self, scaled_problem: ScaledProblem) -> tuple[ScaledProblem, PreparedSolver]:
+    def _form(self, objective: EmbeddedObjective) -> PreparedSolver:
         """Form the system of the kernel side."""
-        plan, method = self._plan(scaled_problem)
+        plan, method = self._plan(objective)
         _LOG.info("the kernel side as %s: %s", plan.solver, plan.reason)
         if plan.stored:
-            scaled_problem = scaled_problem.on(scaled_problem.measured.space.stored())
-        problem = scaled_problem.measured
+            objective = objective.with_space(objective.space.stored())
         if plan.solver == "matrix":
-            self._check_matrix(problem.space)
-        return scaled_problem, PreparedSolver(method, problem.space, method.form(problem))
+            self._check_matrix(objective.space)
+        return PreparedSolver(method, objective, method.form(objective))
 
     def _solved(
         self,
         prepared: EmbeddedPrepared,
-        scaled_problem: ScaledProblem,
         formed: PreparedSolver,
         on_iteration: Callable[[], bool] = lambda: False,
     ) -> EmbeddedSolution:
-        problem = scaled_problem.measured
+        method, objective, system = formed
         settings = Settings[None](self.tol, self.max_iter, lambda state: on_iteration())
-        result = formed.method.solve(problem, formed.system, settings)
+        result = method.solve(objective, system, settings)
         if result.state.alpha is not None:
-            self._warn_empty(problem, result.state.alpha)
-        result = in_units(result, scaled_problem.units)
-        result = self._checked(scaled_problem.objective, result, prepared)
-        return self._solution(prepared, result, scaled_problem, formed)
+            empty = (np.ptp(objective.targets, axis=0) > 0) & ~result.state.alpha.any(axis=0)
+            diagnostics.warn_empty_expansion(empty, float(self.epsilon))
+        result = self._checked(objective, in_units(result, objective.units), prepared)
+        state = result.state
+        function = prepared.space.function(state.coef, state.intercept)
+        # The tube leaves points without a multiplier; new points need no kernel value with them.
+        if isinstance(function, KernelExpansion) and method.knows_labels:
+            function = function.pruned()
+        values = state.virtual.astype(prepared.problem.X.dtype, copy=False)
+        return EmbeddedSolution(function, values, result, prepared, formed)
 
     def _follow(
         self, prepared: EmbeddedPrepared, solution: EmbeddedSolution, values: Array
     ) -> FittedFunction:
         """Fit f to given virtual labels."""
         C, bias = float(self.C), bool(self.fit_intercept)
-        space, system = solution.formed.space, solution.formed.system
+        space, system = solution.formed.objective.space, solution.formed.system
         if isinstance(space, FullKernelSpace):
             ridge = space.system(None, 1 / C, bias).factor(np.ones(space.n_points))
             found = ridge(values)
@@ -448,10 +434,6 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             matrix = f"The matrix of kernel={self.kernel!r}"
             input_checks.check_kernel_matrix(space.gram(), matrix)
 
-    def _warn_empty(self, objective: EmbeddedObjective, alpha: Array) -> None:
-        empty = (np.ptp(objective.targets, axis=0) > 0) & np.all(alpha == 0, axis=0)
-        diagnostics.warn_empty_expansion(empty, float(self.epsilon))
-
     def _checked(
         self, objective: EmbeddedObjective, result: EmbeddedResult, prepared: EmbeddedPrepared
     ) -> EmbeddedResult:
@@ -464,33 +446,14 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             return replace(result, status=Status.PRECISION)
         return result
 
-    def _solution(
-        self,
-        prepared: EmbeddedPrepared,
-        result: EmbeddedResult,
-        scaled_problem: ScaledProblem,
-        formed: PreparedSolver,
-    ) -> EmbeddedSolution:
-        state = result.state
-        function = prepared.space.function(state.coef, state.intercept)
-        # Points inside the tube have coefficient 0, and are not needed for predictions.
-        if isinstance(function, KernelExpansion) and formed.method.knows_labels:
-            function = function.pruned()
-        return EmbeddedSolution(
-            function,
-            state.virtual.astype(prepared.problem.X.dtype, copy=False),
-            result,
-            formed.method.name,
-            prepared,
-            scaled_problem,
-            formed,
-        )
-
     def _diagnose(self, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> None:
         result = solution.result
         if result.status in (Status.MAX_ITER, Status.PRECISION):
             diagnostics.warn_embedding_not_solved(
-                solution.solver, str(result.status), float(np.max(result.optimality)), self.tol
+                solution.formed.method.name,
+                str(result.status),
+                float(np.max(result.optimality)),
+                self.tol,
             )
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows

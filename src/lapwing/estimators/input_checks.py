@@ -10,11 +10,13 @@ from sklearn.utils.extmath import row_norms
 from lapwing._arrays import Array, Matrix, is_sparse
 from lapwing._host.warn import called_by, warn
 from lapwing._rows import PointData, blocks_of, is_rows, moments_of
+from lapwing.classes.markers import plain
 from lapwing.exceptions import (
     FeatureScaleWarning,
     LapwingWarning,
     LongFitWarning,
     OutlierWarning,
+    RowOrderWarning,
     UnlabeledMarkerWarning,
 )
 from lapwing.kernels import Kernel
@@ -35,6 +37,7 @@ _SCALE_RATIO = 1e4
 _OUTLYING = 30
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
+LONG = 120.0  # seconds from which a warning announces the time of a fit
 _SAMPLE = 500  # points on which a kernel is checked that is never formed for all
 
 
@@ -42,6 +45,22 @@ def warn_labels(warning: LapwingWarning | None) -> None:
     """Issue the warning about how y was read, if there is one."""
     if warning is not None:
         warn(str(warning), type(warning))
+
+
+def warn_row_order(X: Any, y: Any) -> None:
+    """Warn if two pandas objects have the same index in different orders."""
+    if not all(type(given).__module__.startswith("pandas") for given in (X, y)):
+        return
+    mine, its = X.index, y.index
+    if len(mine) != len(its) or mine.equals(its) or not mine.isin(its).all():
+        return
+    place = int(np.flatnonzero(mine != its)[0])
+    warn(
+        "X and y have the same index in different orders, and their rows are taken in order: row "
+        f"{place} is {plain(mine[place])!r} in X and {plain(its[place])!r} in y. If the index says "
+        "which label belongs to which row, give y.loc[X.index]; if the order does, y.to_numpy().",
+        RowOrderWarning,
+    )
 
 
 def warn_calibrated_marker(n_unlabeled: int) -> None:
@@ -181,47 +200,10 @@ def check_kernel(kernel: Kernel, X: PointData, name: str) -> None:
     check_kernel_matrix(kernel.gram(spread_rows(X, _SAMPLE)), name)
 
 
-def warn_long_fit(name: str, n: int, seconds: float, *, regression: bool, can_stop: bool) -> None:
-    """Warn before a fit takes minutes; `can_stop` if stopping by predictions is another way."""
-    faster = "LapERLSRegressor" if regression else "LapERLSClassifier"
-    stop = ", or stop by predictions (solver='pcg', stopping='stability')" if can_stop else ""
-    warn(
-        f"{name} with the full kernel of {n} points will take about "
-        f"{max(2, round(seconds / 60))} minutes or more. Use {faster}, which forms no matrix of "
-        f"all points and takes seconds{stop}.",
-        LongFitWarning,
-    )
-
-
-def warn_long_path(name: str, size: int, n_factors: int, seconds: float) -> None:
-    """Warn before the factorisations of a grid take minutes."""
-    warn(
-        f"{name} factors {n_factors} matrices of {size} rows and will take about "
-        f"{max(2, round(seconds / 60))} minutes or more. Give it fewer settings, e.g. "
-        "gammas=['scale'], graphs=[KNNGraph()] and few ratios gamma_I / gamma_A, or fewer "
-        "unlabelled points.",
-        LongFitWarning,
-    )
-
-
-def warn_long_columns(name: str, n: int, n_columns: int, seconds: float, regression: bool) -> None:
-    """Warn before columns that are factored one by one take minutes."""
-    faster = "LapERLSRegressor" if regression else "LapERLSClassifier"
-    columns = "its column" if n_columns == 1 else f"each of its {n_columns} columns on its own"
-    warn(
-        f"{name} solves {columns} and will take about {max(2, round(seconds / 60))} minutes or "
-        f"more for {n} points. Use {faster}, which solves all columns with one factorisation, or "
-        "fewer coordinates, e.g. space=Landmarks(300).",
-        LongFitWarning,
-    )
-
-
-def warn_long_pairs(name: str, n_classes: int, n: int, seconds: float) -> None:
-    """Warn before machines of pairs take minutes."""
-    warn(
-        f"{name} fits {n_classes * (n_classes - 1) // 2} pairs of {n_classes} classes in rounds "
-        f"and will take about {max(2, round(seconds / 60))} minutes or more for {n} points. "
-        "multi_class='ovr' fits a machine for each class; space=Landmarks(500) makes steps short "
-        "where pairs have thousands of points; LapERLSClassifier takes seconds.",
-        LongFitWarning,
-    )
+def warn_long(seconds: float, what: str, cure: str) -> None:
+    """Warn before a fit takes minutes, if it will."""
+    if seconds > LONG:
+        warn(
+            f"{what} will take about {max(2, round(seconds / 60))} minutes or more. {cure}",
+            LongFitWarning,
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, replace
 from itertools import product
-from time import perf_counter
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,9 +13,9 @@ from joblib import Memory
 from lapwing._arrays import Array
 from lapwing._parameters import Rule, grid, is_count, parameters
 from lapwing.classes.volumes import PriorLike
-from lapwing.estimators import diagnostics, input_checks
+from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
-from lapwing.estimators.choice import LONG, SPEED, eigenpair_slack, eigenvectors_wanted
+from lapwing.estimators.choice import SPEED, eigenpair_slack, eigenvectors_wanted
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared
 from lapwing.estimators.laperls import LapERLSClassifier
@@ -26,6 +25,7 @@ from lapwing.estimators.path import (
     PathEstimator,
     PathSolution,
     Scored,
+    graph_of,
     nearest,
     width_of,
 )
@@ -55,6 +55,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
 
     _plain: ClassVar[type[EmbeddedEstimator]]
     _n_stages = 6
+    _weights = ("lam", "mu", "C")
     _kept_values = "virtual_labels_"
     _tried = frozenset({"n_eigenvectors"})
     _rules: ClassVar[Mapping[str, Rule]] = {
@@ -80,7 +81,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
                 pairs = next(known, None) or self._eigenpairs(laplacian, problem, tick)
                 spectra.append(Spectrum(recipe, laplacian, pairs))
         with progress.stage("landmarks"):
-            widths = self._with_usual(self._widths(problem), problem)
+            widths = self._widths(self._kernels(problem), problem)
         self._forecast(widths, tuple(spectra))
         return Prepared(targets, problem, tuple(spectra), widths)
 
@@ -100,37 +101,22 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         numbers = (usual if isinstance(r, str) else int(r) for r in self.n_eigenvectors)
         return list(dict.fromkeys(min(r, most) for r in numbers))
 
-    def _widths(self, problem: Problem) -> tuple[KernelWidth, ...]:
-        """Make the spaces."""
-        if self._estimator()._linear():
-            return (KernelWidth({}, None, self._estimator()._make_space(problem)),)
-        found = []
-        for kernel in self._kernels(problem):
-            assert kernel is not None
-            params = {"gamma": kernel.gamma} if kernel.has_width else {}
-            space = self._estimator(**params)._make_space(problem)
-            found.append(KernelWidth(params, kernel, space))
-        return tuple(found)
-
     def _forecast(self, widths: tuple[KernelWidth, ...], spectra: tuple[Spectrum, ...]) -> None:
         """Warn before a long path, with its time and a faster alternative."""
         n, m = widths[0].space.n_points, widths[0].space.n_coef
         n_factors = len(widths) * len(self.Cs)
         seconds = n_factors * (float(n) * min(n, m) ** 2 / 3) / SPEED
-        if seconds > LONG:
-            input_checks.warn_long_path(type(self).__name__, min(n, m), n_factors, seconds)
+        self._warn_long(seconds, n_factors, min(n, m))
 
-    def _along(self, prepared: EmbeddedPathPrepared, wanted: Array) -> Iterator[Scored]:
+    def _along(self, prepared: EmbeddedPathPrepared, wanted: Array) -> Iterator[list[Scored]]:
         for width, C in product(prepared.space, map(float, self.Cs)):
-            begun = perf_counter()
-            found: list[tuple[Mapping[str, Any], Array]] = []
             # With several widths only one kernel matrix is in memory at a time.
             space = width.space if len(prepared.space) == 1 else _again(width.space)
+            found: list[Scored] = []
             for spectrum, path in self._paths(prepared, space, C, wanted):
                 params = {"C": C, **width.params, "graph": spectrum.recipe}
                 found += self._scores(path, spectrum, params)
-            seconds = (perf_counter() - begun) / len(found)
-            yield from (Scored(params, left_out, seconds) for params, left_out in found)
+            yield found
 
     def _paths(
         self, prepared: EmbeddedPathPrepared, space: Space, C: float, wanted: Array
@@ -146,7 +132,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         laplacian = prepared.laplacian[0].laplacian
         one = prepared.on(laplacian, space, every)
         plain = self._estimator(C=C)
-        curvature = plain._form(plain._scaled_problem(one))[1].system.eliminated.curvature
+        curvature = plain._form(plain._objective(one)).system.eliminated.curvature
         ends = np.cumsum([len(pairs.values) for pairs in distinct])
         place = {
             id(pairs): slice(end - len(pairs.values), end)
@@ -169,34 +155,26 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
 
     def _scores(
         self, path: SpectralPath, spectrum: Spectrum, shared: Mapping[str, Any]
-    ) -> list[tuple[Mapping[str, Any], Array]]:
+    ) -> list[Scored]:
         lams = np.asarray(self.lams, dtype=np.float64)
         n_columns, most = path.observations.targets.shape[1], len(spectrum.pairs.values)
-        found: list[tuple[Mapping[str, Any], Array]] = []
+        found: list[Scored] = []
         for r, mu in product(self._numbers(n_columns, most), map(float, self.mus)):
             left_out = path.left_out(r, spectrum.laplacian.power, mu, lams)
             for lam, values in zip(lams.tolist(), left_out, strict=True):
-                found.append(({"lam": lam, "mu": mu, "n_eigenvectors": r, **shared}, values))
+                params = {"lam": lam, "mu": mu, "n_eigenvectors": r, **shared}
+                found.append(Scored(params, values))
         return found
 
-    def _usual(self, prepared: EmbeddedPathPrepared) -> Mapping[str, Any]:
-        plain = self._plain().get_params(deep=False)
-        spectrum = prepared.laplacian[0]
-        n_columns, most = prepared.problem.targets.shape[1], len(spectrum.pairs.values)
-        numbers = self._numbers(n_columns, most)
-        return {
-            "lam": nearest(self.lams, plain["lam"]),
-            "mu": nearest(self.mus, plain["mu"]),
-            "n_eigenvectors": int(nearest(numbers, eigenvectors_wanted(n_columns))),
-            "C": nearest(self.Cs, plain["C"]),
-            **self._usual_width(prepared).params,
-            "graph": spectrum.recipe,
-        }
+    def _usual(self, prepared: EmbeddedPathPrepared) -> dict[str, Any]:
+        n_columns, most = prepared.problem.targets.shape[1], len(prepared.laplacian[0].pairs.values)
+        number = nearest(self._numbers(n_columns, most), eigenvectors_wanted(n_columns))
+        return super()._usual(prepared) | {"n_eigenvectors": int(number)}
 
     def _of_setting(
         self, prepared: EmbeddedPathPrepared, params: Mapping[str, Any]
     ) -> EmbeddedPrepared:
-        spectrum = next(s for s in prepared.laplacian if s.recipe is params["graph"])
+        spectrum = graph_of(prepared, params)
         r = params["n_eigenvectors"]
         pairs = spectrum.pairs
         fewer = replace(pairs, values=pairs.values[:r], vectors=pairs.vectors[:, :r])

@@ -11,8 +11,14 @@ from lapwing._parameters import parameters
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
-from lapwing.estimators.manifold import ManifoldPrepared, ManifoldSolution
-from lapwing.estimators.regressor import GaussianRegressor, ManifoldRegressor, StoppableRegressor
+from lapwing.estimators.manifold import (
+    ManifoldEstimator,
+    ManifoldPrepared,
+    ManifoldSolution,
+    StoppableEstimator,
+)
+from lapwing.estimators.regressor import GaussianRegressor, SemiSupervisedRegressor
+from lapwing.estimators.updates import Updatable
 from lapwing.graphs.base import GraphLike
 from lapwing.losses.base import Loss, TargetKind
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
@@ -249,7 +255,11 @@ class LapSVC(ManifoldClassifier):
 
 @document(LapSVC)
 @parameters
-class LapSVR(ManifoldRegressor):
+class LapSVR(
+    Updatable[ManifoldPrepared, ManifoldSolution],
+    SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
+    ManifoldEstimator,
+):
     r"""Laplacian support vector regression.
 
     With f = h + b, h in the space of the kernel, it minimises
@@ -482,7 +492,7 @@ class LapRLSClassifier(ManifoldClassifier):
 @parameters
 class LapRLSRegressor(
     GaussianRegressor[ManifoldPrepared, ManifoldSolution],
-    StoppableRegressor,
+    StoppableEstimator,
 ):
     r"""Laplacian regularised least squares regression.
 

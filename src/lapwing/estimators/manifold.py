@@ -21,7 +21,6 @@ from lapwing._host.threads import available_threads
 from lapwing._rows import PointsLike, Rows
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.choice import (
-    LONG,
     SPEED,
     SolverChoice,
     Validation,
@@ -215,7 +214,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         with progress.stage("graph"):
             laplacian = self._make_laplacian(graph, problem) if graph.wanted else None
         with progress.stage("kernel"):
-            space = self._make_space(kernel, problem)
+            space = self._held(self._make_space(kernel, problem))
         return Prepared(targets, problem, laplacian, space)
 
     def _reads_blocks(self, rows: Rows) -> bool:
@@ -266,22 +265,32 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             seconds = traffic / _BANDWIDTH
         else:
             seconds = float(n) ** 3 / SPEED
-        if seconds > LONG:
-            can_stop = self._can_stop and stopping is None
-            input_checks.warn_long_fit(
-                type(self).__name__, n, seconds, regression=self._regression, can_stop=can_stop
-            )
+        can_stop = self._can_stop and stopping is None
+        stop = ", or stop by predictions (solver='pcg', stopping='stability')" if can_stop else ""
+        input_checks.warn_long(
+            seconds,
+            f"{type(self).__name__} with the full kernel of {n} points",
+            f"Use LapERLS{'Regressor' if self._regression else 'Classifier'}, which forms no "
+            f"matrix of all points and takes seconds{stop}.",
+        )
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
         if kernel is None:
             input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
-        # The matrix is kept in memory: conjugate gradient multiplies by it in every iteration, and
-        # direct solvers need its entries.
-        space = FullKernelSpace.computed(kernel, problem.X, problem.rows).stored()
-        if not kernel.surely_positive_definite and not kernel.precomputed:
-            input_checks.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
-        return space
+        return FullKernelSpace.computed(kernel, problem.X, problem.rows)
+
+    def _held(self, space: Space) -> Space:
+        """Keep the kernel matrix in memory, and check it if it may not be positive semi-definite.
+
+        Conjugate gradient multiplies by it in every iteration, and direct solvers need its entries.
+        """
+        held = space.stored()
+        if held is not space and isinstance(held, FullKernelSpace):
+            assert held.kernel is not None
+            if not held.kernel.surely_positive_definite:
+                input_checks.check_kernel_matrix(held.K, f"The matrix of kernel={self.kernel!r}")
+        return held
 
     def _objective(self, prepared: ManifoldPrepared) -> Objective:
         problem, space, laplacian = prepared.problem, prepared.space, prepared.laplacian
@@ -296,13 +305,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             bool(self.fit_intercept),
         )
 
-    def _solve(
-        self,
-        prepared: ManifoldPrepared,
-        progress: Stages,
-        *,
-        previous: Mapping[str, Any] | None = None,
-    ) -> ManifoldSolution:
+    def _solve(self, prepared: ManifoldPrepared, progress: Stages) -> ManifoldSolution:
         objective = self._objective(prepared)
         choice = choose_solver(self.solver, objective, early_stopping=False)
         return self._minimise(prepared, objective, progress, choice)
@@ -418,7 +421,7 @@ class StoppableEstimator(ManifoldEstimator):
     _can_stop = True
 
     @abstractmethod
-    def _validation_targets(self, y: ArrayLike) -> Array:
+    def _known_targets(self, y: ArrayLike) -> Array:
         """Code the targets of the validation data as those of the fit."""
 
     @with_callbacks
@@ -498,7 +501,7 @@ class StoppableEstimator(ManifoldEstimator):
             objective,
             progress,
             choice._replace(stopping=unasked),
-            start=self._warm_start(previous or {}, objective),
+            start=None if previous is None else self._start(previous, objective),
             rule=stopping_rule(stopping, objective, validation, regression=self._regression),
         )
 
@@ -514,13 +517,13 @@ class StoppableEstimator(ManifoldEstimator):
         def scores(state: State) -> Array:
             return space.function(state.coef, state.intercept)(X_val)
 
-        return Validation(scores, self._validation_targets(data[1]))
+        return Validation(scores, self._known_targets(data[1]))
 
-    def _warm_start(self, previous: Mapping[str, Any], objective: Objective) -> State | None:
-        """Return the function of the last fit as a warm start, if it is in the same space."""
+    def _start(self, previous: Mapping[str, Any], objective: Objective) -> State | None:
+        """Return the function of the last fit, if it is in the same space."""
         linear = isinstance(objective.space, LinearSpace)
         coef = previous.get("coef_" if linear else "alpha_")
-        if not self.warm_start or coef is None:
+        if coef is None:
             return None
         coef = coef.T if linear else coef
         if coef.shape != (objective.space.n_coef, objective.n_columns):

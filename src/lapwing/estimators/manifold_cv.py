@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, replace
 from itertools import product
-from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,9 +12,8 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._parameters import parameters
 from lapwing.classes.volumes import PriorLike
-from lapwing.estimators import input_checks
 from lapwing.estimators._docs import document
-from lapwing.estimators.choice import LONG, SPEED
+from lapwing.estimators.choice import SPEED
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.lapsvm import LapRLSClassifier, LapRLSRegressor, LapSVC
 from lapwing.estimators.manifold import ManifoldPrepared
@@ -25,18 +23,18 @@ from lapwing.estimators.path import (
     PathSolution,
     RecipeGraph,
     Scored,
-    nearest,
+    first_graph,
+    graph_of,
     width_of,
 )
 from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.estimators.regressor import GaussianRegressor
-from lapwing.kernels import Kernel
 from lapwing.losses.base import Loss
 from lapwing.problem import Problem
 from lapwing.solvers.manifold.path import DeformedPath, factor_of, n_ratios
 from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.solvers.ridge import Observations
-from lapwing.spaces import FullKernelSpace, LinearSpace
+from lapwing.spaces import Space
 
 ManifoldPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[RecipeGraph, ...] | None]
 
@@ -45,6 +43,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
     """Prepared grid over gamma_A, gamma_I, widths and graphs."""
 
     _n_stages = 3
+    _weights = ("gamma_A", "gamma_I")
 
     def _wants_graph(self) -> bool:
         return bool(np.max(self.gamma_Is) > 0)
@@ -60,7 +59,9 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
             kernels[0].forecast(problem.X)
         with progress.stage("graph"):
             graphs = self._laplacians(problem) if graph.wanted else None
-        widths = self._with_usual(self._widths(kernels, problem), problem)
+        widths = self._widths(kernels, problem)
+        if len(widths) == 1:  # several matrices are not held together
+            widths = (widths[0]._replace(space=self._estimator()._held(widths[0].space)),)
         self._forecast(widths, graphs)
         return Prepared(targets, problem, graphs, widths)
 
@@ -73,53 +74,26 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         n_factors = len(widths) * (1 + len(graphs or ()) * ratios)
         size = min(widths[0].space.n_points, widths[0].space.n_coef)
         seconds = n_factors * float(size) ** 3 / 3 / SPEED
-        if seconds > LONG:
-            input_checks.warn_long_path(type(self).__name__, size, n_factors, seconds)
+        self._warn_long(seconds, n_factors, size)
 
-    def _widths(self, kernels: list[Kernel | None], problem: Problem) -> tuple[KernelWidth, ...]:
-        """Make the spaces; with several widths no kernel matrix is kept."""
-        widths = []
-        for kernel in kernels:
-            if kernel is None:
-                input_checks.check_linear_scale(problem.X)
-                widths.append(KernelWidth({}, None, LinearSpace(problem.X)))
-                continue
-            params = {"gamma": kernel.gamma} if kernel.has_width else {}
-            space = FullKernelSpace.computed(kernel, problem.X, problem.rows)
-            width = KernelWidth(params, kernel, space)
-            widths.append(width if len(kernels) > 1 else self._held(width))
-        return tuple(widths)
-
-    def _held(self, width: KernelWidth) -> KernelWidth:
-        """Compute the kernel matrix, and check it if it may not be positive semi-definite."""
-        space = width.space.stored()
-        if space is width.space:
-            return width
-        assert width.kernel is not None
-        assert isinstance(space, FullKernelSpace)
-        if not width.kernel.surely_positive_definite:
-            input_checks.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
-        return width._replace(space=space)
-
-    def _along(self, prepared: ManifoldPathPrepared, wanted: Array) -> Iterator[Scored]:
+    def _along(self, prepared: ManifoldPathPrepared, wanted: Array) -> Iterator[list[Scored]]:
+        plain = self._estimator()
         for width in prepared.space:
-            begun = perf_counter()
-            width = self._held(width)
-            F = factor_of(width.space)
-            found: list[tuple[Mapping[str, Any], Array, float]] = []
+            space = plain._held(width.space)
+            F = factor_of(space)
+            found: list[Scored] = []
             if 0 in self.gamma_Is:
                 path = DeformedPath.without_graph(F, fit_intercept=bool(self.fit_intercept))
-                params = {**width.params, **_first(prepared)}
+                params = {**width.params, **first_graph(prepared)}
                 found += self._scores(path, prepared, wanted, [0.0], params)
             smoothing = [gamma_I for gamma_I in self.gamma_Is if gamma_I > 0]
-            for graph, path in self._paths(F, prepared, width):
+            for graph, path in self._paths(F, prepared, space):
                 params = {**width.params, "graph": graph.recipe}
                 found += self._scores(path, prepared, wanted, smoothing, params)
-            seconds = (perf_counter() - begun) / len(found)
-            yield from (Scored(each[0], each[1], seconds, each[2]) for each in found)
+            yield found
 
     def _paths(
-        self, F: Array, prepared: ManifoldPathPrepared, width: KernelWidth
+        self, F: Array, prepared: ManifoldPathPrepared, space: Space
     ) -> Iterator[tuple[RecipeGraph, DeformedPath]]:
         """Make the path of every graph, together for the powers of one Laplacian."""
         graphs: dict[int, list[RecipeGraph]] = {}
@@ -129,7 +103,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         for of_one in graphs.values():
             seen = {}
             for graph in of_one:
-                one = prepared.on(graph.laplacian, width.space)
+                one = prepared.on(graph.laplacian, space)
                 seen[graph.laplacian.power] = plain._objective(one).sees_constants
             laplacian = replace(of_one[0].laplacian, power=1)
             paths = DeformedPath.of_powers(
@@ -145,7 +119,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         wanted: Array,
         gamma_Is: list[float],
         params: Mapping[str, Any],
-    ) -> list[tuple[Mapping[str, Any], Array, float]]:
+    ) -> list[Scored]:
         problem = prepared.problem
         gamma_As = np.asarray(self.gamma_As, dtype=np.float64)
         left_out, likelihood = path.along(
@@ -156,44 +130,19 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
             ManifoldSettings(tol=self.tol, max_iter=self.max_iter),
         )
         return [
-            (
-                {
-                    "gamma_A": float(gamma_A),
-                    "gamma_I": float(gamma_Is[j]),
-                    **params,
-                },
+            Scored(
+                {"gamma_A": float(gamma_A), "gamma_I": float(gamma_Is[j]), **params},
                 left_out[i, j],
                 float(likelihood[i, j]),
             )
             for (i, gamma_A), j in product(enumerate(gamma_As), range(len(gamma_Is)))
         ]
 
-    def _usual(self, prepared: ManifoldPathPrepared) -> Mapping[str, Any]:
-        plain = self._plain().get_params(deep=False)
-        return {
-            "gamma_A": nearest(self.gamma_As, plain["gamma_A"]),
-            "gamma_I": nearest(self.gamma_Is, plain["gamma_I"]),
-            **self._usual_width(prepared).params,
-            **_first(prepared),
-        }
-
     def _of_setting(
         self, prepared: ManifoldPathPrepared, params: Mapping[str, Any]
     ) -> ManifoldPrepared:
-        width = width_of(prepared, params)
-        laplacian = None
-        if params["gamma_I"] > 0:
-            laplacian = next(
-                graph.laplacian
-                for graph in prepared.laplacian or ()
-                if graph.recipe is params["graph"]
-            )
-        return prepared.on(laplacian, self._held(width).space)
-
-
-def _first(prepared: ManifoldPathPrepared) -> dict[str, Any]:
-    """First graph, if there is one."""
-    return {"graph": prepared.laplacian[0].recipe} if prepared.laplacian else {}
+        laplacian = graph_of(prepared, params).laplacian if params["gamma_I"] > 0 else None
+        return prepared.on(laplacian, self._estimator()._held(width_of(prepared, params).space))
 
 
 # With the default widths and graphs, on six sets (g50c, COIL-20, digit1, usps, coil2 and text),

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import is_sparse
+from lapwing._rows import PointsLike
 from lapwing.classes.labels import as_targets
+from lapwing.estimators.template import only_labeled
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def split_targets(y: Any) -> list[Any] | None:
@@ -38,6 +44,21 @@ def naming_target(j: int, column: Any) -> Iterator[None]:
         raise ValueError(f"Column {getattr(column, 'name', j)!r} of y: {error}") from error
 
 
+def of_each_target(method: F) -> F:
+    """Decorate a method that estimators of several targets answer, stacked along the last axis."""
+
+    @wraps(method)
+    def answer(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(self, "estimators_"):
+            return method(self, *args, **kwargs)
+        found = [getattr(one, method.__name__)(*args, **kwargs) for one in self.estimators_]
+        if isinstance(found[0], tuple):
+            return tuple(np.stack(parts, axis=-1) for parts in zip(*found, strict=True))
+        return np.stack(found, axis=-1)
+
+    return cast(F, answer)
+
+
 class SeveralTargets(RegressorMixin):
     """Mixin of regressions on several targets, with a fitted estimator for each.
 
@@ -57,22 +78,47 @@ class SeveralTargets(RegressorMixin):
         tags.target_tags.multi_output = True
         return tags
 
-    def _of_each(self, answer: Callable[[Any], Any]) -> Array | None:
-        """Stack the answers of all estimators along the last axis; None if there is one target."""
-        if not hasattr(self, "estimators_"):
-            return None
-        return np.stack([answer(one) for one in self.estimators_], axis=-1)
+    def __getattr__(self, name: str) -> Any:
+        """Answer for fitted attributes of several targets, which are those of `estimators_`."""
+        each = vars(self).get("estimators_")
+        if each is None or not hasattr(each[0], name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
+        if name in ("labeled_", "transduction_"):
+            return np.stack([getattr(one, name) for one in each], axis=-1)
+        raise AttributeError(
+            f"{name} is one for each of the {len(each)} targets: use model.estimators_[j].{name} "
+            "for target j."
+        )
 
-    def _mean_score(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> float | None:
-        """Average R^2 over the targets with a known value; None if there is one target.
+    def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Compute R^2 on the labelled rows, the mean over several targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `predict`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets. Rows with a missing target (NaN, for example) are ignored, so that a search or
+            cross-validation may hold out any rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            At most 1.
 
         Raises
         ------
         ValueError
-            If y has another number of columns, or no known value.
+            If no row is labelled, or y has another number of columns.
         """
+        check_is_fitted(self)
         if not hasattr(self, "estimators_"):
-            return None
+            targets = as_targets(y)
+            labeled = ~np.isnan(targets)
+            X, sample_weight = only_labeled(labeled, X, sample_weight)
+            return float(super().score(X, targets[labeled], sample_weight=sample_weight))
         columns = split_targets(y)
         if columns is None or len(columns) != len(self.estimators_):
             given = 1 if columns is None else len(columns)
@@ -81,14 +127,11 @@ class SeveralTargets(RegressorMixin):
                 f"{len(self.estimators_)} targets. Give a column for each."
             )
         known = [j for j, column in enumerate(columns) if not np.isnan(as_targets(column)).all()]
-        return float(
-            np.mean(
-                [
-                    self.estimators_[j].score(X, columns[j], sample_weight=sample_weight)
-                    for j in known or [0]  # whose score raises the error
-                ]
-            )
-        )
+        scores = [
+            self.estimators_[j].score(X, columns[j], sample_weight=sample_weight)
+            for j in known or [0]  # whose score raises the error
+        ]
+        return float(np.mean(scores))
 
     def _refuse_several(self, asking: str) -> None:
         """Raise an error for methods that need a single target.
@@ -103,10 +146,3 @@ class SeveralTargets(RegressorMixin):
                 f"{asking} is for a single target, and this model was fitted to "
                 f"{len(self.estimators_)}. Use model.estimators_[j] for target j."
             )
-
-
-def keep_several(model: Any, estimators: Sequence[Any]) -> None:
-    """Set the fitted attributes of a model of several targets from its estimators."""
-    model.estimators_ = list(estimators)
-    model.labeled_ = np.stack([one.labeled_ for one in estimators], axis=-1)
-    model.transduction_ = np.stack([one.transduction_ for one in estimators], axis=-1)

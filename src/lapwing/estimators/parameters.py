@@ -41,7 +41,7 @@ _RULES: dict[str, Rule] = {
         "a name, such as 'rbf', or a function (X, Z) -> matrix",
     ),
     "gamma": (
-        lambda v: isinstance(v, str) or (is_positive(v)),
+        lambda v: isinstance(v, str) or is_positive(v),
         "a finite number > 0, or 'scale'",
     ),
     "degree": (is_positive, "a number > 0"),
@@ -67,10 +67,7 @@ _RULES: dict[str, Rule] = {
         "None for graphs around the default one",
     ),
     "C": (is_positive, "a finite number > 0"),
-    "C_star": (
-        lambda v: v is None or (is_not_negative(v)),
-        "a finite number >= 0, or None for C l / u",
-    ),
+    "C_star": optional((is_not_negative, "a finite number >= 0"), "None for C l / u"),
     "s": (is_positive, "a finite number > 0"),
     "method": _registered(
         lambda: S3VM_METHODS, Method, "lapwing.solvers.low_density.methods.Method"
@@ -83,13 +80,9 @@ _RULES: dict[str, Rule] = {
     "gamma_I": (is_not_negative, "a number >= 0; 0 means no graph"),
     "epsilon": (is_not_negative, "a number >= 0, in the units of y"),
     "tol": (is_positive, "a number > 0"),
-    "max_iter": (
-        is_count,
-        "a whole number >= 1",
-    ),
-    "validation_fraction": (
-        lambda v: v is None or (is_number(v) and 0 < v < 1),
-        "a number between 0 and 1, or None",
+    "max_iter": (is_count, "a whole number >= 1"),
+    "validation_fraction": optional(
+        (lambda v: is_number(v) and 0 < v < 1, "a number between 0 and 1")
     ),
     "loss": _registered(lambda: loss_names(TargetKind.SIGNS), Loss, "lapwing.losses.Loss"),
     "class_weight": (
@@ -106,19 +99,19 @@ _RULES: dict[str, Rule] = {
         lambda v: is_count(v) or (is_number(v) and v == 0),
         "a whole number >= 0; 0 leaves the neighbours' vote out",
     ),
-    "n_eigenfunctions": (lambda v: v is None or is_count(v), "a whole number >= 1, or None"),
+    "n_eigenfunctions": optional((is_count, "a whole number >= 1")),
     "mu": (is_not_negative, "a number >= 0"),
-    "n_eigenvectors": (
-        lambda v: v is None or (isinstance(v, str) and v == "auto") or is_count(v),
-        "a whole number >= 1, 'auto', or None for the exact graph kernel",
+    "n_eigenvectors": optional(
+        (
+            lambda v: v == "auto" if isinstance(v, str) else is_count(v),
+            "a whole number >= 1, 'auto'",
+        ),
+        "None for the exact graph kernel",
     ),
     "lam": (is_positive, "a number > 0"),
     "n_components": (is_count, "a whole number >= 1"),
     "n_bins": (lambda v: is_count(v) and v >= 3, "a whole number >= 3"),
-    "bandwidth": (
-        lambda v: v is None or (is_positive(v)),
-        "a number > 0 in the units of X, or None",
-    ),
+    "bandwidth": optional((is_positive, "a number > 0 in the units of X")),
     "clip": (lambda v: is_number(v) and 0 <= v < 0.5, "a number >= 0 and less than 0.5"),
     "warm_start": FLAG,
     "updatable": FLAG,

@@ -11,15 +11,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing._arrays import Array
-from lapwing._rows import PointData, PointsLike
+from lapwing._rows import PointData
 from lapwing.classes.decoding import predict_codes
-from lapwing.estimators import diagnostics
+from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.prepared import (
     LeftOutFits,
     Prepared,
@@ -35,7 +36,6 @@ from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
-from lapwing.solvers.base import Covariance, Posterior
 from lapwing.spaces import Space
 
 
@@ -43,9 +43,8 @@ class KernelWidth(NamedTuple):
     """Function space of a kernel width, and the parameters of the plain estimator for it."""
 
     params: Mapping[str, Any]
-    kernel: Kernel | None  # None for linear functions
     space: Space
-    usual: bool = False  # whether it is the nearest to the default of the plain estimator
+    usual: bool  # whether it is the nearest to the default of the plain estimator
 
 
 class RecipeGraph(NamedTuple):
@@ -92,6 +91,21 @@ def width_of(
     return next(each for each in prepared.space if each.params.get("gamma") == gamma)
 
 
+def graph_of(prepared: Prepared[Any, Any], params: Mapping[str, Any]) -> Any:
+    """Return the graph of a setting."""
+    return next(graph for graph in prepared.laplacian if graph.recipe is params["graph"])
+
+
+def usual_width(prepared: Prepared[Any, Any]) -> KernelWidth:
+    """Return the width that is nearest to the default of the plain estimator."""
+    return next(each for each in prepared.space if each.usual)
+
+
+def first_graph(prepared: Prepared[Any, Any]) -> dict[str, Any]:
+    """Return the parameter of the first graph, if there is one."""
+    return {"graph": prepared.laplacian[0].recipe} if prepared.laplacian else {}
+
+
 def nearest(values: ArrayLike, usual: float) -> float:
     """Return the value of a grid with the smallest ratio to the usual one."""
     grid = np.asarray(values, dtype=np.float64)
@@ -107,7 +121,6 @@ class Scored(NamedTuple):
 
     params: Mapping[str, Any]
     left_out: Array  # (l, c), NaN for observations that were not left out
-    seconds: float
     log_likelihood: float = float("nan")
 
 
@@ -133,6 +146,21 @@ class PathSolution(Solution):
     prepared: Prepared[Any, Any]
     solution: Solution
 
+    @classmethod
+    def of(
+        cls,
+        solution: Solution,
+        choice: GridChoice,
+        estimator: SemiSupervisedEstimator[Any, Any],
+        prepared: Prepared[Any, Any],
+    ) -> PathSolution:
+        """Make the solution of an estimator from that of the plain one."""
+        return cls(solution.function, solution.values, choice, estimator, prepared, solution)
+
+    def refits(self) -> Refits[Any, Any]:
+        """Make refits of the plain estimator, which keep the chosen setting."""
+        return self.estimator._refits(self.prepared)
+
     def assign(self, model: Any) -> None:
         self.solution.assign(model)
         self.choice.assign(model)
@@ -144,63 +172,6 @@ class PathSolution(Solution):
         return self.solution.left_out_fits()
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenRefits(Refits[Prepared[Any, Any], PathSolution]):
-    """Refits with the chosen setting, without choosing again.
-
-    Attributes
-    ----------
-    chosen : Refits
-        Refits of the plain estimator.
-    choice : GridChoice
-    """
-
-    chosen: Refits[Any, Any]
-    choice: GridChoice
-
-    @classmethod
-    def of_solution(cls, solution: PathSolution) -> ChosenRefits:
-        """Make the refits of a solution."""
-        estimator, prepared = solution.estimator, solution.prepared
-        return cls(estimator, prepared, estimator._refits(prepared), solution.choice)
-
-    def covering(self, points: Array) -> ChosenRefits:
-        return replace(self, chosen=self.chosen.covering(points))
-
-    def of(self, prepared: Prepared[Any, Any]) -> ChosenRefits:
-        return replace(self, prepared=prepared, chosen=self.chosen.of(prepared))
-
-    def again(self, prepared: Prepared[Any, Any]) -> ChosenRefits:
-        return replace(self, prepared=prepared, chosen=self.chosen.again(prepared))
-
-    def solve(self, prepared: Prepared[Any, Any]) -> PathSolution:
-        return _of_choice(self.chosen.solve(prepared), self.choice, self.estimator, prepared)
-
-    def values(self, prepared: Prepared[Any, Any]) -> Array:
-        return self.chosen.values(prepared)
-
-    def posterior(self, X: PointsLike) -> Posterior:
-        return self.chosen.posterior(X)
-
-    def covariance(self, points: Array) -> Covariance | None:
-        return self.chosen.covariance(points)
-
-    def left_out_of(self, observations: Array) -> Array:
-        return self.chosen.left_out_of(observations)
-
-    def left_out(self) -> Array:
-        return self.chosen.left_out()
-
-
-def _of_choice(
-    solution: Solution,
-    choice: GridChoice,
-    estimator: SemiSupervisedEstimator[Any, Any],
-    prepared: Prepared[Any, Any],
-) -> PathSolution:
-    return PathSolution(solution.function, solution.values, choice, estimator, prepared, solution)
-
-
 PathPrepared = TypeVar("PathPrepared", bound=Prepared[tuple[KernelWidth, ...], Any])
 
 
@@ -208,19 +179,18 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
     """Base of estimators that choose a setting of a plain estimator; see the module."""
 
     _plain: ClassVar[type[SemiSupervisedEstimator[Any, Any]]]
+    _weights: ClassVar[tuple[str, ...]]  # of the objective; the values to try are `<name>s`
     _widths_tried: ClassVar[tuple[float, ...]] = (1.0, 4.0)  # factors of 'scale' for gammas=None
     _usual_factor: ClassVar[float] = 1.0  # that of the usual setting
     gammas: Any
     graphs: Any
     best_params_: dict[str, Any]
+    best_score_: float
+    cv_results_: dict[str, Any]
 
     @abstractmethod
-    def _usual(self, prepared: PathPrepared) -> Mapping[str, Any]:
-        """Return the setting of the grid that is nearest to the defaults."""
-
-    @abstractmethod
-    def _along(self, prepared: PathPrepared, wanted: Array) -> Iterator[Scored]:
-        """Score all settings by leave-one-out."""
+    def _along(self, prepared: PathPrepared, wanted: Array) -> Iterator[list[Scored]]:
+        """Score all settings by leave-one-out, those that share work together."""
 
     @abstractmethod
     def _of_setting(self, prepared: PathPrepared, params: Mapping[str, Any]) -> Prepared[Any, Any]:
@@ -276,27 +246,29 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
             found.append(replace(kernel, gamma=float(factor * kernel.gamma)))
         return found
 
-    def _with_usual(
-        self, widths: Sequence[KernelWidth], problem: Problem
+    def _widths(
+        self, kernels: Sequence[Kernel | None], problem: Problem
     ) -> tuple[KernelWidth, ...]:
-        """Mark the width that is nearest to the usual one."""
-        place = 0
-        if widths[0].params:
-            kernel = self._estimator(gamma="scale")._make_kernel(problem)
-            gammas = [each.params["gamma"] for each in widths]
-            place = gammas.index(nearest(gammas, self._usual_factor * kernel.gamma))
-        return tuple(each._replace(usual=k == place) for k, each in enumerate(widths))
+        """Make the spaces, and mark the width nearest to the default of the plain estimator."""
+        plain, usual = self._estimator(), 0
+        gammas = [kernel.gamma for kernel in kernels if kernel is not None and kernel.has_width]
+        if gammas:
+            scale = self._estimator(gamma="scale")._make_kernel(problem).gamma
+            usual = gammas.index(nearest(gammas, self._usual_factor * scale))
+        params = [{"gamma": gamma} for gamma in gammas] or [{}]
+        spaces = [plain._make_space(kernel, problem) for kernel in kernels]
+        return tuple(
+            KernelWidth(given, space, k == usual)
+            for k, (given, space) in enumerate(zip(params, spaces, strict=True))
+        )
 
-    def _usual_width(self, prepared: PathPrepared) -> KernelWidth:
-        return next(each for each in prepared.space if each.usual)
+    def _usual(self, prepared: PathPrepared) -> dict[str, Any]:
+        """Return the setting of the grid that is nearest to the defaults of the plain estimator."""
+        plain = self._plain().get_params(deep=False)
+        found = {name: nearest(getattr(self, f"{name}s"), plain[name]) for name in self._weights}
+        return {**found, **usual_width(prepared).params, **first_graph(prepared)}
 
-    def _solve(
-        self,
-        prepared: PathPrepared,
-        progress: Stages,
-        *,
-        previous: Mapping[str, Any] | None = None,
-    ) -> PathSolution:
+    def _solve(self, prepared: PathPrepared, progress: Stages) -> PathSolution:
         wanted = removable(prepared, self._regression)
         with progress.stage("grid"):
             if wanted.all():
@@ -312,20 +284,31 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
         chosen = self._of_setting(prepared, params)
         estimator = self._estimator(**params)
         choice = GridChoice(dict(params), score, results)
-        return _of_choice(estimator._solve(chosen, progress), choice, estimator, chosen)
+        return PathSolution.of(estimator._solve(chosen, progress), choice, estimator, chosen)
 
     def _first_solution(
         self, X: PointData, prepared: PathPrepared, progress: Stages, **options: Any
     ) -> PathSolution:
         self.__dict__.pop("_kept", None)  # of an earlier fit
-        solution = self._solve(prepared, progress, **options)
+        solution = self._solve(prepared, progress)
         self._keep(self._refits(prepared), solution, X)
         return solution
 
-    def _refits_of(
-        self, refits: Refits[PathPrepared, PathSolution], solution: PathSolution
-    ) -> ChosenRefits:
-        return ChosenRefits.of_solution(solution)
+    def _keep(self, refits: Refits[Any, Any], solution: PathSolution, X: Any) -> None:
+        if self.updatable:
+            super()._keep(solution.refits(), solution, X)
+
+    def _updated(self, refits: Refits[Any, Any], solution: Solution) -> PathSolution:
+        choice = GridChoice(self.best_params_, self.best_score_, self.cv_results_)
+        return PathSolution.of(solution, choice, refits.estimator, refits.prepared)
+
+    def _warn_long(self, seconds: float, n_factors: int, size: int) -> None:
+        input_checks.warn_long(
+            seconds,
+            f"{type(self).__name__} factors {n_factors} matrices of {size} rows and",
+            "Give it fewer settings, e.g. gammas=['scale'], graphs=[KNNGraph()] and few ratios "
+            "gamma_I / gamma_A, or fewer unlabelled points.",
+        )
 
     def _diagnose(self, prepared: PathPrepared, solution: PathSolution) -> None:
         if np.isnan(solution.choice.score):
@@ -364,22 +347,26 @@ class Scores:
     @classmethod
     def of(
         cls,
-        scored: Iterator[Scored],
+        scored: Iterator[list[Scored]],
         problem: Problem,
         regression: bool,
         judged: Callable[[Array], Array],
     ) -> Scores:
         """Compare left-out scores with the targets, by the weights of the observations."""
-        settings, losses, wrong, seconds, likelihoods = [], [], [], [], []
+        settings, losses, wrong, likelihoods = [], [], [], []
+        seconds: list[float] = []
         shares = problem.weights / problem.weights.sum()
         truth = None if regression else predict_codes(problem.targets)
-        for params, left_out, taken, likelihood in scored:
-            settings.append(params)
-            likelihoods.append(likelihood)
-            losses.append(((judged(left_out) - problem.targets) ** 2).mean(axis=1))
-            seconds.append(taken)
-            if truth is not None:
-                wrong.append(float(shares @ (predict_codes(left_out) != truth)))
+        begun = perf_counter()
+        for batch in scored:
+            for params, left_out, likelihood in batch:
+                settings.append(params)
+                likelihoods.append(likelihood)
+                losses.append(((judged(left_out) - problem.targets) ** 2).mean(axis=1))
+                if truth is not None:
+                    wrong.append(float(shares @ (predict_codes(left_out) != truth)))
+            seconds += [(perf_counter() - begun) / len(batch)] * len(batch)
+            begun = perf_counter()
         squared = np.array(losses)
         errors = squared @ shares
         unsolved = ~np.isfinite(errors)

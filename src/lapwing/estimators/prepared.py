@@ -300,15 +300,6 @@ class Refits(Generic[P, S]):
         """Precompute what fits with labels at these points need."""
         return self
 
-    def of(self, prepared: P) -> Self:
-        """Replace the present labels."""
-        return replace(self, prepared=prepared)
-
-    def again(self, prepared: P) -> Refits[P, S]:
-        """Make the refits of the same estimator for newly prepared points."""
-        refits: Refits[P, S] = self.estimator._refits(prepared)
-        return refits
-
     def holding_shares(self) -> Self:
         """Keep the class shares of the present labels in all fits."""
         return self

@@ -15,23 +15,17 @@ from lapwing._arrays import Array
 from lapwing._parameters import FLAG, check
 from lapwing._rows import PointData, PointsLike, blocks_of, is_rows
 from lapwing.classes.label_checks import target_warning
-from lapwing.classes.labels import as_targets, read_targets
+from lapwing.classes.labels import read_targets
 from lapwing.estimators import input_checks
-from lapwing.estimators.manifold import (
-    ManifoldEstimator,
-    ManifoldPrepared,
-    ManifoldSolution,
-    StoppableEstimator,
-)
 from lapwing.estimators.multioutput import (
     SeveralTargets,
-    keep_several,
     naming_target,
+    of_each_target,
     split_targets,
 )
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import P, Progress, Refits, S, Solution, Targets
-from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
+from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.estimators.updates import Updatable
 from lapwing.problem import Problem
 from lapwing.spaces.functions import FittedFunction, evaluate
@@ -88,11 +82,11 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         refits = self._refits(prepared.relabeled(first, sample_weight))
         refits = refits.covering(problem.vertex[problem.labeled_rows & (problem.vertex >= 0)])
         for one, targets in zip(fitted, each, strict=True):
-            of_one = refits.of(prepared.relabeled(targets, sample_weight))
+            of_one = replace(refits, prepared=prepared.relabeled(targets, sample_weight))
             solution = of_one.solve(of_one.prepared)
             one._keep(of_one, solution, points)
             one._finish(points, of_one.prepared, solution)
-        keep_several(self, fitted)
+        self.estimators_ = fitted
         progress.finish(lambda: {})
         return self
 
@@ -103,6 +97,13 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         targets, labeled = read_targets(y)
         warning = target_warning(targets, labeled)
         return Targets(targets[:, None], labeled, np.ones(len(targets)), warning=warning)
+
+    def _known_targets(self, y: ArrayLike) -> Array:
+        """Read the targets of validation data, which all have one."""
+        targets, labeled = read_targets(y)
+        if not labeled.all():
+            raise ValueError("validation_data holds targets that are NaN; give labelled points.")
+        return targets[:, None]
 
     def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
         values = super()._answer(X, problem, solution)
@@ -124,6 +125,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
     def _transduce(self, values: Array) -> Array:
         return values[:, 0]
 
+    @of_each_target
     def predict(self, X: Any) -> Array:
         """Compute the values of the fitted function at points.
 
@@ -138,10 +140,9 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             Values in the units of y.
         """
-        if (each := self._of_each(lambda one: one.predict(X))) is not None:
-            return each
         return self._transduce(self._decision_values(X))
 
+    @of_each_target
     def predict_interval(self, X: PointsLike, coverage: float = 0.9) -> Array:
         r"""Compute prediction intervals with a given coverage.
 
@@ -189,8 +190,6 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         .. [1] R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani, "Predictive inference
            with the jackknife+", Annals of Statistics 49(1), 2021.
         """
-        if (each := self._of_each(lambda one: one.predict_interval(X, coverage))) is not None:
-            return each
         residuals, place = self._left_out_errors(coverage)
         if not hasattr(self, "left_out_coef_"):
             values = self.predict(X)
@@ -233,40 +232,11 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
             )
         return residuals, place
 
-    def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Compute R^2 on the labelled rows, the mean over several targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points, as for `predict`.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets. Rows with a missing target (NaN, for example) are ignored, so that a search or
-            cross-validation may hold out any rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        float
-            At most 1.
-
-        Raises
-        ------
-        ValueError
-            If no row is labelled.
-        """
-        if (mean := self._mean_score(X, y, sample_weight)) is not None:
-            return mean
-        targets = as_targets(y)
-        labeled = ~np.isnan(targets)
-        X, sample_weight = only_labeled(labeled, X, sample_weight)
-        return float(super().score(X, targets[labeled], sample_weight=sample_weight))
-
 
 class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
     """Regressor whose function is the posterior mean of a Gaussian process."""
 
+    @of_each_target
     def predict(self, X: Any, return_std: bool = False) -> Any:
         r"""Compute the values of the fitted function at points, and their standard deviations.
 
@@ -306,8 +276,6 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
         values = super().predict(X)
         if not return_std:
             return values
-        if (each := self._of_each(lambda one: one.predict(X, return_std=True)[1])) is not None:
-            return values, each
         refits = self._kept_state("predict(..., return_std=True)").refits
 
         def variances(points: Any) -> Array:
@@ -319,25 +287,3 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
             return found
 
         return values, np.sqrt(evaluate(variances, self._read_points(X, reset=False)))[:, 0]
-
-
-class ManifoldRegressor(
-    Updatable[ManifoldPrepared, ManifoldSolution],
-    SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
-    ManifoldEstimator,
-):
-    """Base of regressors by manifold regularisation."""
-
-
-class StoppableRegressor(
-    Updatable[ManifoldPrepared, ManifoldSolution],
-    SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
-    StoppableEstimator,
-):
-    """Base of regressors by manifold regularisation with the squared loss."""
-
-    def _validation_targets(self, y: ArrayLike) -> Array:
-        targets, labeled = read_targets(y)
-        if not labeled.all():
-            raise ValueError("validation_data holds targets that are NaN; give labelled points.")
-        return targets[:, None]

@@ -25,7 +25,6 @@ from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
 from lapwing.classes.volumes import read_fractions
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
-from lapwing.estimators.choice import LONG
 from lapwing.estimators.classifier import SemiSupervisedClassifier, check_classes
 from lapwing.estimators.lapsvm import LapSVC
 from lapwing.estimators.prepared import (
@@ -419,9 +418,15 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
 
     def _announce(self, problem: Problem, n_classes: int) -> None:
         """Warn before a long fit of pairs."""
-        seconds = seconds_of_pairs(problem.n_points, n_classes)
-        if self.space is None and seconds > LONG and not problem.labeled_rows.all():
-            input_checks.warn_long_pairs(type(self).__name__, n_classes, problem.n_points, seconds)
+        if self.space is None and not problem.labeled_rows.all():
+            n, pairs = problem.n_points, n_classes * (n_classes - 1) // 2
+            input_checks.warn_long(
+                seconds_of_pairs(n, n_classes),
+                f"{type(self).__name__} fits {pairs} pairs of {n_classes} classes in rounds "
+                f"for {n} points and",
+                "multi_class='ovr' fits a machine for each class; space=Landmarks(500) makes steps "
+                "short where pairs have thousands of points; LapERLSClassifier takes seconds.",
+            )
 
     def _refits(
         self, prepared: LowDensityPrepared
@@ -463,13 +468,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         basis = None if kernel.precomputed else problem.X
         return full_map(kernel, kernel.gram(problem.X), basis, problem.rows)
 
-    def _solve(
-        self,
-        prepared: LowDensityPrepared,
-        progress: Stages,
-        *,
-        previous: Mapping[str, Any] | None = None,
-    ) -> LowDensitySolution:
+    def _solve(self, prepared: LowDensityPrepared, progress: Stages) -> LowDensitySolution:
         targets, space = prepared.targets, prepared.space
         if prepared.laplacian is not None:
             space = deformed(space, prepared.laplacian.scaled(float(self.gamma_I)))

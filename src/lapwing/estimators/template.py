@@ -24,13 +24,12 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import (
     _num_samples,
-    check_array,
     check_is_fitted,
     validate_data,
 )
 
 from lapwing._arrays import Array, is_sparse
-from lapwing._features import reading_features, refuse_gaps
+from lapwing._features import read_features, reading_features
 from lapwing._host.threads import single_blas_thread
 from lapwing._parameters import Parametrized, Rule
 from lapwing._rows import (
@@ -172,8 +171,10 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
     # Rules of parameters that differ from those of other families.
     _rules: ClassVar[Mapping[str, Rule]] = {}
     intercept_: Array
-    # Cache of finished stages of a long fit; a parameter of some families.
+    # Parameters of some families: a cache of finished stages of a long fit, and whether `_solve`
+    # takes the attributes of the previous fit.
     memory: Any = None
+    warm_start: bool = False
 
     @with_callbacks
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
@@ -205,13 +206,15 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         check_parameters(self)
         self._check_combination(**options)
         previous = self._forget()
+        if self.warm_start:
+            options["previous"] = previous
         points, targets = self._begin(X, y)
         graph = self._graph()
         problem = self._make_problem(points, targets, sample_weight, graph)
         progress = Progress(self, self._n_stages, points, y)
         self._keep_targets(targets)
         prepared = self._prepare(targets, problem, graph, progress)
-        solution = self._first_solution(points, prepared, progress, previous=previous, **options)
+        solution = self._first_solution(points, prepared, progress, **options)
         self._finish(points, prepared, solution)
         progress.finish(lambda: {})
         return self
@@ -253,10 +256,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         """Make the graph and the space, from the parameters that they depend on."""
 
     @abstractmethod
-    def _solve(
-        self, prepared: P, progress: Stages, *, previous: Mapping[str, Any] | None = None
-    ) -> S:
-        """Minimise the objective; `previous` holds the attributes of the last fit."""
+    def _solve(self, prepared: P, progress: Stages) -> S:
+        """Minimise the objective."""
 
     def _refits(self, prepared: P) -> Refits[P, S]:
         """Make the refits to the same points; a family may reuse its factorisations in them."""
@@ -321,6 +322,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Mark "
                 "unlabelled points in y."
             )
+        input_checks.warn_row_order(X, y)
         X = self._read_points(X, reset=True)
         check_one_entry_a_row(X, y, regression=self._regression)
         targets = self._read_targets(y)
@@ -340,18 +342,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
             if reset:
                 check_rows(X)
             return X
-        checks: dict[str, Any] = {
-            "dtype": (np.float64, np.float32),
-            "ensure_min_samples": 2 if reset else 1,
-            "ensure_all_finite": False,  # `refuse_gaps` says where, and what to do
-        }
-        if isinstance(X, PointsInMemory):
-            validate_data(self, X.header, reset=reset, skip_check_array=True)
-            X = check_array(X.values, estimator=self, input_name="X", **checks)
-        else:
-            with reading_features(X):
-                X = validate_data(self, X, reset=reset, accept_sparse="csr", **checks)
-        refuse_gaps(X, getattr(self, "feature_names_in_", None), pairwise=self._pairwise())
+        values, header = X if isinstance(X, PointsInMemory) else (X, None)
+        X = read_features(self, values, reset=reset, header=header, pairwise=self._pairwise())
         return _canonical(X) if is_sparse(X) else X
 
     def _reads_blocks(self, rows: Rows) -> bool:

@@ -19,10 +19,11 @@ from lapwing._host.threads import single_blas_thread
 from lapwing._parameters import is_count
 from lapwing._rows import PointData
 from lapwing.classes.decoding import of_each_class, predict_codes
-from lapwing.classes.label_checks import suspicious
+from lapwing.classes.label_checks import new_spelling, suspicious
 from lapwing.classes.markers import is_auto, objects, plain, read_column, settle
 from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
 from lapwing.estimators import diagnostics
+from lapwing.estimators.input_checks import warn_labels
 from lapwing.estimators.prepared import SILENT, P, Refits, S, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_informative
@@ -76,7 +77,8 @@ class Updatable(SemiSupervisedEstimator[P, S]):
             Rows of the X of the fit, counted from 0, each once.
         labels : label or array-like of shape (n_rows,)
             Their labels, in place of any that they had. The unlabelled marker takes a label back.
-            A class may be new.
+            A class may be new; a `SimilarLabelsWarning` tells if it differs from an earlier one in
+            case and blanks only.
         how : {'suggested', 'random'}, default=None
             How the rows were chosen. None means by suggestion for rows that `suggest` of this model
             returned. If most labels are of suggested rows, `sure_rows` and `leave_one_out` warn.
@@ -102,6 +104,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         kept = replace(kept, chosen=kept.chosen - new | chosen)
         y = _with_labels(self._labels_as_given(before), at, labels)
         targets = self._read_again(y, before.targets)
+        warn_labels(new_spelling(targets.classes, before.targets.classes))
         raw = before.problem.row_weights / before.targets.class_weights
         # For an estimator that chose its parameters, the plain one with these parameters.
         estimator = kept.refits.estimator
@@ -116,10 +119,10 @@ class Updatable(SemiSupervisedEstimator[P, S]):
             prepare_again = True
         if prepare_again:
             prepared = estimator._prepare(targets, problem, estimator._graph(), SILENT)
-            kept = replace(kept, refits=kept.refits.again(prepared), design=None)
+            kept = replace(kept, refits=estimator._refits(prepared), design=None)
         with single_blas_thread():  # many small solves
-            refits = kept.refits.covering(prepared.problem.index).of(prepared)
-            solution = refits.solve(prepared)
+            refits = replace(kept.refits.covering(prepared.problem.index), prepared=prepared)
+            solution = self._updated(refits, refits.solve(prepared))
         left = self._forget()
         for name in (name for name in left if name.endswith("_in_")):
             setattr(self, name, left[name])
@@ -307,11 +310,12 @@ class Updatable(SemiSupervisedEstimator[P, S]):
     def _keep(self, refits: Refits[P, S], solution: S, X: Any) -> None:
         """Keep the state of an updatable fit."""
         if self.updatable:
-            self._kept = UpdateState(self._refits_of(refits, solution), X)
+            self._kept = UpdateState(refits, X)
 
-    def _refits_of(self, refits: Refits[P, S], solution: S) -> Refits[Any, Any]:
-        """Return the refits for updates; with chosen parameters if the estimator chose any."""
-        return refits
+    def _updated(self, refits: Refits[Any, Any], solution: Any) -> S:
+        """Return the solution of a refit as one of this estimator."""
+        found: S = solution
+        return found
 
     def __getstate__(self) -> Any:
         """Leave the kept state out of copies and of models on disk."""

@@ -32,6 +32,7 @@ from lapwing.classes.markers import read_column
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.volumes import read_prior
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.input_checks import warn_row_order
 from lapwing.estimators.prepared import Shown, Stages, check_one_entry_a_row
 from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.exceptions import LapwingWarning
@@ -158,9 +159,11 @@ class Comparison:
         if library not in _FRAMES:
             raise ValueError(f"library={library!r} must be 'pandas', 'polars' or None.")
         frames = require(library, extra=_FRAMES[library], purpose="Comparison.to_frame")
-        return frames.DataFrame(
-            {name: [get(row) for row in self.table] for name, get in self.chosen.COLUMNS.items()}
-        )
+        columns = {name: [getattr(row, name) for row in self.table] for name in _SHARED}
+        columns["error_low"] = [row.error_interval[0] for row in self.table]
+        columns["error_high"] = [row.error_interval[1] for row in self.table]
+        figures = {name: [getattr(row, name) for row in self.table] for name in self.chosen.FIGURES}
+        return frames.DataFrame(columns | figures)
 
     def __str__(self) -> str:
         lines = [self.chosen.HEADER, *(row.cells() for row in self.table)]
@@ -184,6 +187,7 @@ class Comparison:
         return f"<table>{line(self.chosen.HEADER, 'th')}{rows}</table>{paragraphs}"
 
 
+_SHARED = ("name", "assumption", "error")  # columns of all tables, first
 # Libraries of frames, and the extras that install them.
 _FRAMES = {"pandas": "pandas", "polars": "cli"}
 
@@ -331,10 +335,7 @@ def compared(
     X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
 ) -> SharpComparison:
     """Compare classifiers, and report each candidate as it is tried."""
-    _check_settings(asked)
-    X = rows_else(X)  # only the rows of the comparison are read from a file
-    check_one_entry_a_row(X, y, regression=False)
-    check_consistent_length(X, sample_weight)
+    X = _checked(X, y, sample_weight, asked, regression=False)
     if (numbers := _numbers_beside_nan(y)) is not None:  # -1 may be a number here, not the marker
         refuse_many_numbers(np.unique(numbers), len(numbers))
     labels = code_classes(y, asked.unlabeled)
@@ -395,10 +396,7 @@ def compared_regressions(
     X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
 ) -> Comparison:
     """Compare regressions, and report each candidate as it is tried."""
-    _check_settings(asked)
-    X = rows_else(X)
-    check_one_entry_a_row(X, y, regression=True)
-    check_consistent_length(X, sample_weight)
+    X = _checked(X, y, sample_weight, asked, regression=True)
     targets, labeled = read_targets(y)
     if asked.class_prior is not None:
         raise ValueError(f"class_prior={asked.class_prior!r} is for classes, and y holds numbers.")
@@ -444,7 +442,10 @@ def _numbers_beside_nan(y: Any) -> Array | None:
     return column[np.isfinite(column)]
 
 
-def _check_settings(asked: CompareSettings) -> None:
+def _checked(
+    X: Any, y: Any, sample_weight: Any, asked: CompareSettings, *, regression: bool
+) -> Any:
+    """Check the inputs, and return X; of a file only the rows of the comparison are read later."""
     for name, value, least in (
         ("n_draws", asked.effort.n_draws, 1),
         ("max_left_out", asked.effort.max_left_out, 0),
@@ -452,6 +453,11 @@ def _check_settings(asked: CompareSettings) -> None:
     ):
         if value < least:
             raise ValueError(f"{name}={value!r} must be at least {least}.")
+    warn_row_order(X, y)
+    X = rows_else(X)
+    check_one_entry_a_row(X, y, regression=regression)
+    check_consistent_length(X, sample_weight)
+    return X
 
 
 def _candidates(X: PointData, labels: ClassLabels, asked: CompareSettings) -> Sequence[Candidate]:

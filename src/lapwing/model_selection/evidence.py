@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -64,13 +62,6 @@ class Effort(NamedTuple):
         """
         enough = max(2, -(-2 * self.n_draws // n_classes))
         return self._replace(n_draws=min(self.n_draws, enough))
-
-
-_FIGURES = (
-    "left_out_error", "left_out_standard_error", "n_left_out", "reproducibility",
-    "reproducibility_standard_error", "contradiction", "smallest_share", "fitted", "objection",
-    "seconds",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,16 +132,11 @@ class Evidence:
         "candidate", "assumption", "wrong (90 % interval)", "left out, missed",
         "rows that change", "smallest class", "labels kept", "seconds",
     )  # fmt: skip
-    COLUMNS: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
-        {
-            "name": attrgetter("name"),
-            "assumption": attrgetter("assumption"),
-            "error": attrgetter("error"),
-            "error_low": lambda row: row.error_interval[0],
-            "error_high": lambda row: row.error_interval[1],
-            **{name: attrgetter(name) for name in _FIGURES},
-        }
-    )
+    FIGURES: ClassVar[tuple[str, ...]] = (
+        "left_out_error", "left_out_standard_error", "n_left_out", "reproducibility",
+        "reproducibility_standard_error", "contradiction", "smallest_share", "fitted", "objection",
+        "seconds",
+    )  # fmt: skip
 
     @property
     def admitted(self) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from lapwing._arrays import Array
 from lapwing.estimators.lapsvm import LapRLSRegressor
-from lapwing.estimators.path import ChosenRefits, PathEstimator
+from lapwing.estimators.path import PathEstimator
 from lapwing.estimators.prepared import SILENT
 from lapwing.model_selection.candidates import LABELS_ALONE, Candidate
 from lapwing.model_selection.evidence import PROBABILITY
@@ -74,18 +73,7 @@ class RegressionEvidence:
     HEADER: ClassVar[tuple[str, ...]] = (
         "candidate", "assumption", "off by (90 % interval)", "explained", "left out", "seconds",
     )  # fmt: skip
-    COLUMNS: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
-        {
-            "name": attrgetter("name"),
-            "assumption": attrgetter("assumption"),
-            "error": attrgetter("error"),
-            "error_low": lambda row: row.error_interval[0],
-            "error_high": lambda row: row.error_interval[1],
-            "explained": attrgetter("explained"),
-            "n_left_out": attrgetter("n_left_out"),
-            "seconds": attrgetter("seconds"),
-        }
-    )
+    FIGURES: ClassVar[tuple[str, ...]] = ("explained", "n_left_out", "seconds")
 
     name: str
     estimator: Any
@@ -143,7 +131,7 @@ def try_out_regression(
         tried, optimism = tried[-1], optimism_of(steps.steps)
     refits: Any = start(tried, X, y, sample_weight).refits
     if isinstance(refits.estimator, PathEstimator):
-        refits = ChosenRefits.of_solution(refits.estimator._solve(refits.prepared, SILENT))
+        refits = refits.estimator._solve(refits.prepared, SILENT).refits()
     problem = refits.prepared.problem
     if len(problem.targets) < 2:
         raise ValueError("y holds one target, and none can be left out. Give at least two.")

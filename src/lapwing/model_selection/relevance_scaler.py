@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
-from lapwing._features import refuse_gaps
+from lapwing._features import read_features
 from lapwing._parameters import parameters
 from lapwing._rows import all_of, is_rows, rows_else
 from lapwing.classes.labels import read_targets
@@ -97,7 +97,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ValueError
             If X has missing values, its variance overflows, or targets are not numbers.
         """
-        X = _validated(self, X, reset=True)
+        X = _read(self, X, reset=True)
         check_one_entry_a_row(X, y, regression=True)
         targets, labeled = read_targets(y)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -137,7 +137,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The scaled columns.
         """
         check_is_fitted(self)
-        X = _validated(self, X, reset=False)
+        X = _read(self, X, reset=False)
         return np.asarray(X / self.scale_.astype(X.dtype))
 
     def __sklearn_tags__(self) -> Tags:
@@ -146,18 +146,11 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _validated(scaler: RelevanceScaler, X: Any, *, reset: bool) -> Array:
+def _read(scaler: RelevanceScaler, X: Any, *, reset: bool) -> Array:
     """Return the points as an array of finite numbers."""
     rows = rows_else(X)
-    points = validate_data(
-        scaler,
-        all_of(rows) if is_rows(rows) else X,
-        reset=reset,
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,  # `refuse_gaps` says where, and what to do
-    )
-    refuse_gaps(points, getattr(scaler, "feature_names_in_", None))
-    return np.asarray(points)
+    given = all_of(rows) if is_rows(rows) else X
+    return np.asarray(read_features(scaler, given, reset=reset, accept_sparse=False))
 
 
 def optimism_of(steps: Iterable[tuple[str, Any]]) -> float:

@@ -25,8 +25,7 @@ from lapwing.graphs import GRAPHS, Anchors, Eigenfunctions, Rotation
 from lapwing.kernels import Kernel
 from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES
 from lapwing.model_selection import Candidate, Comparison, Evidence, RegressionEvidence
-from lapwing.model_selection.few_label import FewLabelClassifier
-from lapwing.model_selection.few_label_regressor import FewLabelRegressor
+from lapwing.model_selection.few_label import FewLabelClassifier, FewLabelRegressor
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
 from lapwing.spaces.recipes import SPACES
 

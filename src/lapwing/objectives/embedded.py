@@ -78,6 +78,9 @@ class Units(NamedTuple):
         return np.asarray(values * self.scale + self.level)
 
 
+_PLAIN = Units(np.zeros(1), 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class EmbeddedObjective:
     """Objective, see the module docstring.
@@ -102,6 +105,8 @@ class EmbeddedObjective:
         mu sigma^p of each eigenvector.
     loss : Loss, default=Squared()
         Loss between f and g.
+    units : Units
+        Units of the targets, of C and of the loss.
     """
 
     space: Space
@@ -114,6 +119,7 @@ class EmbeddedObjective:
     basis: Array | None = None
     penalties: Array | None = None
     loss: Loss = _SQUARED
+    units: Units = _PLAIN
 
     @property
     def n_points(self) -> int:
@@ -130,8 +136,8 @@ class EmbeddedObjective:
         return spectral_side(self.basis, self.penalties, self.index, self.weights, self.targets)
 
     def with_space(self, space: Space) -> EmbeddedObjective:
-        """Replace the space."""
-        return replace(self, space=space)
+        """Replace the space; for the same space it is the same objective, with its graph side."""
+        return self if space is self.space else replace(self, space=space)
 
     def measured(self, units: Units) -> EmbeddedObjective:
         """Convert the targets to other units."""
@@ -140,7 +146,7 @@ class EmbeddedObjective:
             # This loss is linear in the residual and the other terms are quadratic, so both of its
             # parameters are divided.
             loss, C = replace(loss, epsilon=loss.epsilon / units.scale), C / units.scale
-        return replace(self, targets=units.measure(self.targets), C=C, loss=loss)
+        return replace(self, targets=units.measure(self.targets), C=C, loss=loss, units=units)
 
 
 @dataclass(frozen=True, eq=False)

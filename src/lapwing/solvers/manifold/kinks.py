@@ -202,7 +202,8 @@ def _by_machine(
     def certified(beta: Array, intercept: float) -> _Certified:
         state = column.state(column.scatter(beta[:, None]), np.array([intercept]))
         value = float(column.value(state)[0])
-        return _Certified.of(state, value - (dual.gain(y, beta) - beta @ T @ beta / 2), value)
+        bound = dual.gain(y, beta) - float(beta @ T @ beta) / 2
+        return _Certified.of(state, value - bound, value)
 
     rough, b, finished = _fit(column, dual.machine(tol), T, y)
     # libsvm's tolerance is not a duality gap, and the polished solution is not always better.
