@@ -239,11 +239,11 @@ def test_the_verb_says_where_and_opens_the_browser(main: Main, ended: Any) -> No
     assert address.startswith("http://127.0.0.1:")
     assert words == (
         "t.csv: 40 rows, 4 labels. Your labels are saved in t.csv.labels.jsonl while you label. "
-        "Press Ctrl-C to end; the same command goes on."
+        "Press Ctrl-C to end; run the same command again to continue."
     )
     assert end == (
         "0 labels in t.csv.labels.jsonl, and 4 labels in the table, of 40 rows. "
-        "The same command goes on."
+        "Run the same command again to continue."
     )
     assert Path("t.csv.labels.jsonl.address").read_text() == f"{address}\n"
     code, said, err = main("label", "t.csv", "--label", "y", "--no-browser", "--quiet",
@@ -357,7 +357,7 @@ def test_the_end_says_how_many_labels_are_where(
     assert code == 0
     assert said.splitlines()[-1] == (
         "3 labels in t.csv.labels.jsonl, and 4 labels in the table, of 40 rows. "
-        "The same command goes on."
+        "Run the same command again to continue."
     )
 
 

@@ -711,7 +711,7 @@ def test_what_is_not_to_be_chosen_says_why() -> None:
     X[0] = 1.0
     found = compare(X, y, candidates=[SVM], **QUICK)
     assert not found.chosen.admitted
-    assert "Not to be chosen:" in str(found)
+    assert "Excluded:" in str(found)
     assert found.verdict.startswith("No candidate keeps all classes")
 
 

@@ -99,7 +99,8 @@ def describe_labelling(session: Session, request: LabelRequest) -> str:
         )
     return unnamed + (
         f"{request.source}: {plural(session.material.n, 'row')}, {given}. Your labels are saved in "
-        f"{request.journal_path} while you label. Press Ctrl-C to end; the same command goes on."
+        f"{request.journal_path} while you label. Press Ctrl-C to end; run the same "
+        "command again to continue."
     )
 
 
@@ -111,7 +112,7 @@ def describe_labels(session: Any, request: LabelRequest) -> str:
     table = f", and {plural(int(in_table.sum()), 'label')} in the table" if in_table.any() else ""
     return (
         f"{plural(given, 'label')} in {request.journal_path}{table}, of "
-        f"{plural(session.material.n, 'row')}. The same command goes on."
+        f"{plural(session.material.n, 'row')}. Run the same command again to continue."
     )
 
 
@@ -330,7 +331,7 @@ def _add_methods(text: _Text, found: dict[str, Any], times: list[str] | None = N
     text.grid(grid)
     for row in found["methods"]:
         if row["objection"]:
-            text.line(f"! {row['name']} is not to be chosen: it {row['objection']}.")
+            text.line(f"! {row['name']} is excluded: it {row['objection']}.")
     text.line(found["verdict"])
     text.lines(found["notes"])
 

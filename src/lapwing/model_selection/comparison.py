@@ -171,7 +171,7 @@ class Comparison:
         text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         objections = [f"{row.name}: {row.objection}." for row in self.table if row.objection]
         if objections:
-            text += ["", "Not to be chosen:", *objections]
+            text += ["", "Excluded:", *objections]
         if self.failed:
             text += ["", "Could not be fitted:", *map(": ".join, self.failed.items())]
         return "\n".join([*text, "", self.verdict, *self.notes])
