@@ -162,7 +162,7 @@ def most_informative(
         chosen[step], left[best], free[best] = best, False, False
         if affinity is not None:
             free[affinity.indices[affinity.indptr[best] : affinity.indptr[best + 1]]] = False
-        rows = _told(rows, rows[best])
+        rows = _after_label(rows, rows[best])
     return chosen
 
 
@@ -173,7 +173,7 @@ def _posterior_root(Z: Array, observed: Array) -> Array:
     return np.asarray(V / np.sqrt(1 + np.maximum(values, 0.0)))
 
 
-def _told(rows: Array, row: Array) -> Array:
+def _after_label(rows: Array, row: Array) -> Array:
     """Update the rows of a root of the covariance for a label at the point of a row."""
     size = float(row @ row)
     if size <= 0:

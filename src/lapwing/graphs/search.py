@@ -85,7 +85,7 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
         As for `sklearn.neighbors.NearestNeighbors`.
     """
     if metric not in DIFFERENCE_METRICS:
-        X, metric = _guard(X, metric)
+        X, metric = _supported(X, metric)
         n = X.shape[0]
         m = min(k + SPARE, n - 1)
         with config_context(working_memory=_WORKING_MEMORY):
@@ -138,7 +138,7 @@ def _sparse_candidates(points: Points, m: int, n_jobs: int | None) -> Array:
     return found
 
 
-def _guard(X: Any, metric: Any) -> tuple[Any, Any]:
+def _supported(X: Any, metric: Any) -> tuple[Any, Any]:
     """Return points and metric that scikit-learn handles correctly.
 
     Boolean metrics treat any value but 0 as true, mostly without a warning; and values of functions
@@ -273,7 +273,7 @@ class Points:
         return _UNIT_ROUNDINGS * float(np.finfo(self.source.dtype).eps) if scaled else 0.0
 
     @cached_property
-    def _double(self) -> Points:
+    def _in_float64(self) -> Points:
         source = self.source.astype(np.float64)
         # Centred again, as the centred points are rounded in float32.
         search = source if self.search is self.source else shifted(source, center_of(source))
@@ -286,7 +286,7 @@ class Points:
     def as_far(self, rows: Array, ends: Array) -> Array:
         """Return the mask (b, n) of the points as far from rows (b,) as the points `ends` (b,)."""
         if self.search.dtype != np.float64:
-            return self._double._as_far(rows, ends, self.slack)
+            return self._in_float64._as_far(rows, ends, self.slack)
         return self._as_far(rows, ends, self.slack)
 
     def _as_far(self, rows: Array, ends: Array, slack: float) -> Array:

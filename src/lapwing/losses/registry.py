@@ -70,15 +70,15 @@ def as_loss(loss: Loss | str, targets: TargetKind) -> Loss:
     names = loss_names(targets)
     if isinstance(loss, str):
         if loss not in names:
-            raise ValueError(f"loss={loss!r} must be {_wanted(names, 'Loss')}.")
+            raise ValueError(f"loss={loss!r} must be {_expected(names, 'Loss')}.")
         return LOSSES[loss]()
     if not isinstance(loss, Loss):
-        raise TypeError(f"loss={loss!r} must be {_wanted(names, 'Loss')}.{_called(loss, Loss)}")
+        raise TypeError(f"loss={loss!r} must be {_expected(names, 'Loss')}.{_advice(loss, Loss)}")
     # The reverse is allowed: -1 and +1 are numbers, as in least squares classification.
     if targets is TargetKind.VALUES and loss.targets is TargetKind.SIGNS:
         raise ValueError(
             f"loss={loss!r} is for classes: its targets are -1 and +1. Use "
-            f"{_wanted(names, 'Loss')} with targets = TargetKind.VALUES."
+            f"{_expected(names, 'Loss')} with targets = TargetKind.VALUES."
         )
     # Losses of the library are checked in its tests, not in every fit.
     if type(loss) is not LOSSES.get(loss.name):
@@ -114,8 +114,8 @@ def as_unlabeled_loss(loss: Loss | str, parameters: Mapping[str, Any]) -> Unlabe
         own = make().get_params(deep=False)
         return make(**{name: value for name, value in parameters.items() if name in own})
     if not isinstance(loss, UnlabeledLoss):
-        wanted = _wanted(("auto", *UNLABELED_LOSSES), "UnlabeledLoss")
-        message = f"unlabeled_loss={loss!r} must be {wanted}.{_called(loss, UnlabeledLoss)}"
+        wanted = _expected(("auto", *UNLABELED_LOSSES), "UnlabeledLoss")
+        message = f"unlabeled_loss={loss!r} must be {wanted}.{_advice(loss, UnlabeledLoss)}"
         raise ValueError(message) if isinstance(loss, str) else TypeError(message)
     if type(loss) is not UNLABELED_LOSSES.get(loss.name):
         check_unlabeled_loss(loss)
@@ -133,11 +133,11 @@ def shown(loss: Loss | UnlabeledLoss) -> str:
     return repr(loss.name) if type(loss) is named else repr(loss)
 
 
-def _wanted(names: tuple[str, ...], kind: str) -> str:
+def _expected(names: tuple[str, ...], kind: str) -> str:
     return f"one of {', '.join(map(repr, names))}, or an object of lapwing.losses.{kind}"
 
 
-def _called(loss: Any, kind: type) -> str:
+def _advice(loss: Any, kind: type) -> str:
     """Advise to pass an object if a class was passed."""
     of_kind = isinstance(loss, type) and issubclass(loss, kind)
     return f" Did you mean {loss.__name__}(...)?" if of_kind else ""
@@ -174,11 +174,11 @@ def check_loss(loss: Loss) -> None:
         curvature = _finite(loss, "curvature", y, f)
         left, right = f - _STEP, f + _STEP
         rise = (loss.value(y, right) - loss.value(y, left)) / (2 * _STEP)
-        _agree(loss, "derivative", "value", slope, rise, f, away, of)
+        _compare(loss, "derivative", "value", slope, rise, f, away, of)
         bend = (loss.derivative(y, right) - loss.derivative(y, left)) / (2 * _STEP)
         # smooth losses need not declare discontinuities of the curvature
         jumps = _SPARED if loss.kind is Kind.SMOOTH else 0.0
-        _agree(loss, "curvature", "derivative", curvature, bend, f, away, of, spared=jumps)
+        _compare(loss, "curvature", "derivative", curvature, bend, f, away, of, spared=jumps)
         _increases(loss, slope, f, of)
         if (value < 0).any():
             at = f[np.argmin(value)]
@@ -209,8 +209,8 @@ def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
     # unlabelled losses need not declare kinks or discontinuities of the curvature
     away = np.ones(len(f), dtype=bool)
     kinks = 0.0 if loss.kind is Kind.SMOOTH else _SPARED
-    _agree(loss, "derivative", "value", slope, rise, f, away, "", spared=kinks)
-    _agree(loss, "curvature", "derivative", curvature, bend, f, away, "", spared=_SPARED)
+    _compare(loss, "derivative", "value", slope, rise, f, away, "", spared=kinks)
+    _compare(loss, "curvature", "derivative", curvature, bend, f, away, "", spared=_SPARED)
 
 
 def _scores() -> Array:
@@ -241,11 +241,11 @@ def _finite(loss: Loss | str, method: str, *given: Array) -> Array:
     return found
 
 
-def _agree(
+def _compare(
     loss: Loss,
     method: str,
     of: str,
-    said: Array,
+    given: Array,
     found: Array,
     f: Array,
     where: Array,
@@ -253,13 +253,13 @@ def _agree(
     *,
     spared: float = 0.0,
 ) -> None:
-    off = np.abs(said - found) - _TOLERANCE * (1 + np.maximum(np.abs(said), np.abs(found)))
+    off = np.abs(given - found) - _TOLERANCE * (1 + np.maximum(np.abs(given), np.abs(found)))
     wrong = where & (off > 0)
     if wrong.mean() > spared:
         i = int(np.argmax(np.where(wrong, off, -np.inf)))
         hint = "" if loss.kind is Kind.SMOOTH else " and that all breaks are named"
         raise ValueError(
-            f"{loss!r}: {method} gives {said[i]:g} at f = {f[i]:g}{target}, where the differences "
+            f"{loss!r}: {method} gives {given[i]:g} at f = {f[i]:g}{target}, where the differences "
             f"of {of} give {found[i]:g}. Check both{hint}."
         )
 

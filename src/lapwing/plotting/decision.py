@@ -160,7 +160,7 @@ class DecisionMapDisplay(Display):
         codes = codes_of(given, len(points), marker, classes)
         xx0, xx1 = _around(points, resolution)
         grid = np.stack(np.meshgrid(xx0, xx1), axis=-1)
-        asked = _framed(X, grid.reshape(-1, 2))
+        asked = _with_column_names(X, grid.reshape(-1, 2))
         scores = np.asarray(estimator.decision_function(asked), dtype=float)
         display = cls(
             xx0=xx0,
@@ -198,7 +198,7 @@ class DecisionMapDisplay(Display):
             If matplotlib is not installed.
         """
         axes = self._open(ax, (5.2, 4.2))
-        self._draw_ground(axes)
+        self._draw_background(axes)
         hidden = self.codes < 0
         self.unlabeled_ = axes.scatter(
             self.points[hidden, 0],
@@ -219,11 +219,11 @@ class DecisionMapDisplay(Display):
             add_legend(axes, beside="labels" if self.feature_names else "picture")
         return self
 
-    def _draw_ground(self, axes: Axes) -> None:
+    def _draw_background(self, axes: Axes) -> None:
         """Colour the plane by class and margin, and draw the boundaries."""
         colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
         n_classes = len(self.classes)
-        ahead = np.stack([_ahead(self.scores, k) for k in range(n_classes)], axis=-1)
+        ahead = np.stack([_class_margin(self.scores, k) for k in range(n_classes)], axis=-1)
         margin = ahead.max(axis=-1)
         # Not the maximum, because with a narrow peak at a label everything else would be white.
         strength = np.tanh(1.5 * margin / max(np.quantile(margin, 0.8), np.finfo(float).tiny))
@@ -319,7 +319,7 @@ def _around(points: NDArray[Any], resolution: int) -> tuple[NDArray[Any], NDArra
     return np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
 
 
-def _framed(X: Any, grid: NDArray[Any]) -> Any:
+def _with_column_names(X: Any, grid: NDArray[Any]) -> Any:
     """Make a dataframe of the grid if X is one, because scikit-learn warns without names."""
     if not hasattr(X, "columns"):
         return grid
@@ -327,7 +327,7 @@ def _framed(X: Any, grid: NDArray[Any]) -> Any:
     return type(X)({name: grid[:, j] for j, name in enumerate(names)})
 
 
-def _ahead(scores: NDArray[Any], k: int) -> NDArray[Any]:
+def _class_margin(scores: NDArray[Any], k: int) -> NDArray[Any]:
     """Return the difference of the decision value of class k and the best other one."""
     difference: NDArray[Any] = scores[..., k] - np.delete(scores, k, axis=-1).max(axis=-1)
     return difference

@@ -129,13 +129,13 @@ class DeformedSystem:
             # Checked by the solution: to determine the rank first would take O(n^3) for each
             # kernel.
             some = slice(None, None, max(1, u.shape[1] // _LOOKED_AT))
-            if self._lost(coef[:, some], values[:, some], weights, u[:, some]):
+            if self._is_inaccurate(coef[:, some], values[:, some], weights, u[:, some]):
                 return self._features.factor(weights)(u)
             return Coefficients(coef, intercept, values)
 
         return solve
 
-    def _lost(self, coef: Array, values: Array, weights: Array | None, u: Array) -> bool:
+    def _is_inaccurate(self, coef: Array, values: Array, weights: Array | None, u: Array) -> bool:
         v = self._smoothness(values) - u
         if weights is not None:
             v += weights[:, None] * values

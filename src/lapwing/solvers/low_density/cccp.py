@@ -80,7 +80,7 @@ def concave_convex(
             break
         seen.append(present)
         machine = labeled_by(objective, labels, weights)
-        minimum = minimize(machine, function, _rest(settings, minimum)).after(minimum)
+        minimum = minimize(machine, function, _remaining(settings, minimum)).after(minimum)
         function = minimum.state
         if minimum.status in (Status.CALLBACK, Status.MAX_ITER):
             break
@@ -88,7 +88,7 @@ def concave_convex(
     return replace(minimum, objective=objective.value(function))
 
 
-def _rest(settings: Settings[Function], done: Minimum | None) -> Settings[Function]:
+def _remaining(settings: Settings[Function], done: Minimum | None) -> Settings[Function]:
     """Return settings with the remaining number of iterations."""
     n_iter = settings.max_iter - (done.n_iter if done else 0)
     return replace(settings, max_iter=max(1, n_iter))
@@ -146,7 +146,7 @@ def switch_labels(
         weights = 2.0**doubling * objective.unlabeled_weights
         for _ in range(_REFITS):
             machine = labeled_by(objective, labels, weights)
-            minimum = minimize(machine, function, _rest(settings, minimum)).after(minimum)
+            minimum = minimize(machine, function, _remaining(settings, minimum)).after(minimum)
             function = minimum.state
             if minimum.status in (Status.CALLBACK, Status.MAX_ITER):
                 return replace(minimum, objective=objective.value(function))
@@ -195,7 +195,7 @@ def minimize(
     violation, tolerance, stalled = np.inf, 1e-2, 0
     for _ in range(_ROUNDS):
         begin = minimum.state if minimum else start
-        inner = replace(_rest(settings, minimum), tol=max(tolerance, _LEAST_TOL * tol))
+        inner = replace(_remaining(settings, minimum), tol=max(tolerance, _LEAST_TOL * tol))
         minimum = descend(smooth, begin, inner, scale=scale).after(minimum)
         slopes = loss.updated(smooth.targets, objective.labeled_values(minimum.state))
         before = violation

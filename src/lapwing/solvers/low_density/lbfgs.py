@@ -168,14 +168,14 @@ def projected_gradient(
 ) -> float:
     """Compute the norm of a gradient (r,) or (r + 1,) projected to the bounds of the bias."""
     if not objective.free_bias:
-        return _length(gradient)
+        return _norm(gradient)
     lower, upper = objective.bias
     b = function.intercept
     step = b - min(max(b - float(gradient[-1]), lower), upper)
-    return math.hypot(_length(gradient[:-1]), step)
+    return math.hypot(_norm(gradient[:-1]), step)
 
 
-def _length(vector: Array) -> float:
+def _norm(vector: Array) -> float:
     return math.sqrt(vector @ vector)
 
 

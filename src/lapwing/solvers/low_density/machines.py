@@ -443,10 +443,10 @@ def _fit(
         )
     function = result.minimum.state
     mean = observations.mean(objective, function)
-    return Machine(*in_space(function), mean, 1.0, result, _reach(objective), contradicted)
+    return Machine(*in_space(function), mean, 1.0, result, _value_bound(objective), contradicted)
 
 
-def _reach(objective: LowDensityObjective) -> float:
+def _value_bound(objective: LowDensityObjective) -> float:
     """Bound w'x_j by C sum_i |x_i| max_i |x_i|, as the gradient of a hinge is at most C |x_i|."""
     norms = np.sqrt(objective.labeled_norms)
     return float(objective.weights @ norms) * float(norms.max(initial=0.0))

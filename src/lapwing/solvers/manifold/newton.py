@@ -99,14 +99,13 @@ class _Parabolas(NamedTuple):
         parts = (scores, loss.derivative(y, scores), loss.curvature(y, scores))
         return cls(*(part.astype(np.float64) for part in parts))
 
-    def hold(self, objective: Objective, state: State) -> Array:
+    def is_exact_at(self, objective: Objective, state: State) -> Array:
         """Return the mask of columns whose expansion has the exact slopes at another state."""
-        there = _Parabolas.at(objective, state)
-        said = self.slopes + self.curvatures * (there.scores - self.scores)
-        size = np.abs(self.slopes) + self.curvatures * (np.abs(there.scores) + np.abs(self.scores))
-        size += np.abs(there.slopes).max(axis=0)
-        held: Array = (np.abs(there.slopes - said) <= _ROUNDING * size).all(axis=0)
-        return held
+        other = _Parabolas.at(objective, state)
+        predicted = self.slopes + self.curvatures * (other.scores - self.scores)
+        size = np.abs(self.slopes) + self.curvatures * (np.abs(other.scores) + np.abs(self.scores))
+        size += np.abs(other.slopes).max(axis=0)
+        return np.asarray((np.abs(other.slopes - predicted) <= _ROUNDING * size).all(axis=0))
 
     def pull(self, y: Array) -> Array:
         """Compute the right-hand side of the model, without rounding for (f - y)^2 / 2."""
@@ -119,7 +118,7 @@ def _step(objective: Objective, system: QuadraticSystem, state: State) -> tuple[
     if objective.free_bias:
         model = _with_chords(objective, model)
     target = _model_minimum(objective, system, state, model)
-    settled = model.hold(objective, target) | _close(target, state)
+    settled = model.is_exact_at(objective, target) | _close(target, state)
     direction = State(*(new - old for new, old in zip(target, state, strict=True)))
     # If the model is exact, take the full step, without rounding errors of the search. At the
     # minimum of the model the direction is only rounding error, and must not be searched.
