@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import pickle
 import warnings
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import lapwing
 import lapwing.dask as on_cluster
 from lapwing import AnchorGraph, Landmarks
 from lapwing._host.threads import available_threads
+from lapwing.classes.labels import code_classes
 from lapwing.dask import (
     DaskAnchorGraphClassifier,
     DaskEigenfunctionClassifier,
@@ -23,6 +26,7 @@ from lapwing.dask import (
     DaskLapERLSRegressor,
     DaskS3VC,
     _data,
+    _embedded,
 )
 from lapwing.dask._session import Session
 from lapwing.exceptions import DaskWarning
@@ -116,21 +120,43 @@ def test_parameters_are_those_of_the_estimator_without_dask(name: str) -> None:
 
 def test_labels_in_every_form(client: Any) -> None:
     case = Case(n=120)
-    X, rows = case.chunks, np.flatnonzero(case.y >= 0)[::-1]
-    names = np.array(["low", "mid", "top"], dtype=object)
+    known = np.flatnonzero(case.y >= 0)
+    rows, names = known[::-1], np.array(["low", "mid", "top"], dtype=object)
     texts = np.where(case.y >= 0, names[case.y], None)
+    forms = [
+        (case.labels, case.y),
+        (case.y, case.y),
+        ((rows, case.y[rows]), case.y),
+        (array.from_array(texts, chunks=(50,)), texts),
+        (texts.tolist(), texts),
+        ((rows, texts[rows]), texts),
+    ]
+    if find_spec("pandas") is not None:
+        pandas = import_module("pandas")
+        forms.append((pandas.DataFrame({"row": rows, "label": case.y[rows]}), case.y))
+    for y, labels in forms:
+        found = _data.read_labels(Session.of(client), y, "auto", 120, regression=False)
+        np.testing.assert_array_equal(found.rows, known)
+        coded = code_classes(found.column)
+        np.testing.assert_array_equal(coded.classes[coded.codes[: len(known)]], labels[known])
+        assert len(coded.codes) > len(known)
+        assert not coded.labeled[len(known) :].any()
+    model = DaskEigenfunctionClassifier().fit(case.chunks, (rows, texts[rows]))
     expected = lapwing.EigenfunctionClassifier().fit(case.X, case.y)
-    as_texts = array.from_array(texts, chunks=(50,))
-    tables = (rows, case.y[rows]), (rows, texts[rows])
-    for y in (case.labels, as_texts, case.y, texts.tolist(), *tables):
-        model = DaskEigenfunctionClassifier().fit(X, y)
-        codes = np.searchsorted(model.classes_, model.transduction_.compute())
-        np.testing.assert_array_equal(codes, expected.transduction_)
-    assert model.classes_.tolist() == ["low", "mid", "top"]
-    pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame({"row": rows, "label": case.y[rows]})
-    model = DaskEigenfunctionClassifier().fit(X, table)
-    np.testing.assert_array_equal(model.transduction_.compute(), expected.transduction_)
+    assert model.classes_.tolist() == names.tolist()
+    np.testing.assert_array_equal(model.transduction_.compute(), names[expected.transduction_])
+
+
+def test_every_kind_of_marker_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_data, "_MARKERS", 3)
+    mixed = np.array([None] * 9 + ["", -1, "x"], dtype=object)
+    found = _data._labels_of_chunk(mixed, "auto", False)
+    assert found.rows.tolist() == [11]
+    assert sorted(map(str, found.markers)) == ["", "-1", "None", "None", "None"]
+    numbers = _data._labels_of_chunk(np.array([-1.0, np.nan, np.nan, np.nan, 2.0]), "auto", False)
+    np.testing.assert_array_equal(numbers.markers, [-1, np.nan, np.nan])
+    whole = _data.joined([np.array([1, 2]), np.empty(0), np.array(["a"], dtype=object)])
+    assert whole.tolist() == [1, 2, "a"]
 
 
 def test_minus_one_and_one_are_both_classes_where_they_are_all_numbers(client: Any) -> None:
@@ -199,6 +225,7 @@ def test_nothing_as_long_as_x_comes_to_the_client(
         return found
 
     monkeypatch.setattr(Session, "gather", weighed)
+    monkeypatch.setattr(_embedded, "eigenpair_slack", lambda n: 0.3)  # fewer products
     shared = dict(EXAMPLES[name][0])
     if "space" in shared:
         shared |= {"space": Landmarks(10), "n_eigenvectors": 6}

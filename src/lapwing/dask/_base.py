@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -25,6 +25,7 @@ from lapwing.dask._data import (
     chunks_of,
     heights,
     is_array,
+    joined,
     overlaps,
     read_labels,
     read_points,
@@ -98,9 +99,12 @@ class DaskEstimator(BaseEstimator):
             setattr(self, name, lazy)
         return self
 
-    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
+    def _answers(self, values: RowBlocks) -> dict[str, Any]:
         """Return the fitted attributes that stay on the cluster, given all decision values."""
-        raise NotImplementedError
+        if "virtual_labels_" not in self._lazy:
+            return {}
+        like = np.empty((0, values.n_columns), dtype=values.dtype)
+        return {"virtual_labels_": lazy_blocks(values, same, like)}
 
     def to_local(self) -> Any:
         """Return the same model without Dask.
@@ -148,10 +152,10 @@ class DaskClassifier(DaskEstimator):
     classes_: Array
     probability_sharpness_: float
 
-    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
+    def _answers(self, values: RowBlocks) -> dict[str, Any]:
         labels = partial(_classes, classes=self.classes_)
         shares = partial(class_probabilities, sharpness=self.probability_sharpness_)
-        return {
+        return super()._answers(values) | {
             "transduction_": lazy_blocks(values, labels, self.classes_[:0]),
             "transduction_proba_": lazy_blocks(values, shares, np.empty((0, len(self.classes_)))),
         }
@@ -242,10 +246,9 @@ class DaskRegressor(DaskEstimator):
 
     _regression = True
 
-    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
-        return {
-            "transduction_": lazy_blocks(values, _first_column, np.empty(0, dtype=values.dtype))
-        }
+    def _answers(self, values: RowBlocks) -> dict[str, Any]:
+        answers = lazy_blocks(values, _first_column, np.empty(0, dtype=values.dtype))
+        return super()._answers(values) | {"transduction_": answers}
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict values of the fitted function.
@@ -329,11 +332,6 @@ def lazy_blocks(values: RowBlocks, task: Callable[[Array], Array], like: Array) 
     return _array([delayed(part) for part in values.parts], values.sizes, like)
 
 
-def lazily(values: RowBlocks) -> Any:
-    """Return row blocks as a Dask array."""
-    return lazy_blocks(values, same, np.empty((0, values.n_columns), dtype=values.dtype))
-
-
 def predictions(model: Any, method: str, X: Any, like: Array) -> Any:
     """Apply a method of a fitted estimator to the chunks of X, as a lazy Dask array.
 
@@ -407,16 +405,12 @@ def accuracy_of(session: Session, model: Any, X: Any, y: Any) -> float:
 
 def determination_of(session: Session, model: Any, X: Any, y: Any) -> float:
     """Compute R^2 of a fitted regressor on the labelled rows; see `accuracy_of`."""
-    found = [each for each in _each_chunk(session, _errors, model, X, y) if each.n]
-    n = np.array([each.n for each in found])
+    n, means, variations, squares = np.array(_each_chunk(session, _moments, model, X, y)).T
     _check_labeled(int(n.sum()), 2)
-    means = np.array([each.mean for each in found])
-    around = means - np.average(means, weights=n)
-    total = sum(each.variation for each in found) + float(n @ around**2)
-    left = sum(each.squares for each in found)
+    total = variations.sum() + n @ (means - np.average(means, weights=n)) ** 2
     if total == 0:  # as in scikit-learn
-        return float(left == 0)
-    return float(1 - left / total)
+        return float(squares.sum() == 0)
+    return float(1 - squares.sum() / total)
 
 
 def _check_labeled(n: int, least: int) -> None:
@@ -455,13 +449,11 @@ def _pieces(
     for start, stop in pairwise(ends):
         some = slice(*np.searchsorted(table.rows, [start, stop]))
         rows = table.rows[some] - start
-        yield rows, [table.labels[some]] if len(rows) else [], [slice(None)]
+        yield rows, [table.column[some]] if len(rows) else [], [slice(None)]
 
 
 def _labels_of(columns: list[Any], slices: list[slice]) -> Array:
-    parts = [read_column(column)[some] for column, some in zip(columns, slices, strict=True)]
-    kinds = {part.dtype.kind for part in parts}
-    return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
+    return joined([read_column(each)[some] for each, some in zip(columns, slices, strict=True)])
 
 
 def _count_right(
@@ -475,37 +467,16 @@ def _count_right(
     return len(labels), int(accuracy_score(labels, answers, normalize=False))
 
 
-class _Errors(NamedTuple):
-    """Errors on the labelled rows of a chunk.
-
-    Attributes
-    ----------
-    n : int
-        Number of rows.
-    mean : float
-        Mean of the targets.
-    variation : float
-        Sum of the squares of the targets around their mean.
-    squares : float
-        Sum of the squared errors.
-    """
-
-    n: int
-    mean: float = 0.0
-    variation: float = 0.0
-    squares: float = 0.0
-
-
-def _errors(
+def _moments(
     model: Any, chunk: Any, rows: Array | None, columns: list[Any], slices: list[slice]
-) -> _Errors:
+) -> tuple[int, float, float, float]:
+    """Return the number of targets, their mean, squares around it, and squared errors."""
     y = as_targets(_labels_of(columns, slices))
     labeled = ~missing_mask(y)
     if not labeled.any():
-        return _Errors(0)
+        return 0, 0.0, 0.0, 0.0
     y, values = y[labeled], model.predict(_labeled_points(chunk, rows, labeled))
-    mean = float(y.mean())
-    return _Errors(len(y), mean, float(((y - mean) ** 2).sum()), float(((y - values) ** 2).sum()))
+    return len(y), y.mean(), ((y - y.mean()) ** 2).sum(), ((y - values) ** 2).sum()
 
 
 def _labeled_points(chunk: Any, rows: Array | None, labeled: Array) -> Any:

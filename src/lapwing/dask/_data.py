@@ -16,14 +16,20 @@ from lapwing._features import reading_features
 from lapwing._host.modules import require
 from lapwing._host.warn import warn
 from lapwing.classes.labels import as_targets
-from lapwing.classes.markers import is_auto, missing_mask, objects, read_column, unlabeled_mask
+from lapwing.classes.markers import (
+    is_auto,
+    objects,
+    read_column,
+    unlabeled_among,
+    unlabeled_mask,
+)
 from lapwing.dask._row_blocks import RowBlocks, as_type
 from lapwing.dask._session import PerPart, Session
 from lapwing.exceptions import DaskWarning
 
 _SAMPLE_BYTES = 2**22  # of a sample of rows
 _PASS_BYTES = 2**22  # of a copy of rows in float64
-_MARKERS = 1000  # maximum number of unlabelled entries for the checks of labels
+_MARKERS = 1000  # entries of unlabelled rows for the checks of labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,22 +272,18 @@ class Labels(NamedTuple):
     rows : ndarray of int of shape (l,)
         Row numbers, ascending.
     column : ndarray of shape (l + s,)
-        Labels of these rows, and then s markers of unlabelled rows, for the checks of labels.
+        Labels of these rows, and then markers of some unlabelled rows, for the checks of labels.
     """
 
     rows: Array
     column: Array
 
 
-class _Found(NamedTuple):
-    """Summary of a chunk of y."""
-
+class _LabelsOfChunk(NamedTuple):
     n: int
     rows: Array
-    values: Array
-    n_missing: int
-    n_empty: int
-    n_minus: int
+    labels: Array
+    markers: Array  # of some unlabelled rows
 
 
 def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bool) -> Labels:
@@ -306,27 +308,49 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
         If y has none of these forms, or does not match X.
     """
     if (table := table_of(y, n)) is not None:
-        return _of_table(table, marker, n, regression)
-    found = _read_chunks(session, y, marker, regression)
-    known = np.concatenate([f.values for f in found if len(f.values)] or [np.empty(0)])
-    n_minus = sum(f.n_minus for f in found)
-    if n_minus and len(known) and unlabeled_mask(read_column(known), 1).all():
+        others = [None if regression or is_auto(marker) else marker]
+        others *= min(n - len(table.rows), _MARKERS)
+        return table._replace(column=joined([table.column, objects(others)]))
+    marker = None if regression else marker
+    if is_collection(y):
+        chunks = session.compute(chunks_of(one_column(y, "y"), "y"))
+        found = session.gather(
+            session.each(_labels_of_chunk, len(chunks), PerPart(chunks), marker, regression)
+        )
+    else:
+        found = [_labels_of_chunk(y, marker, regression)]
+    labels, markers = joined([f.labels for f in found]), joined([f.markers for f in found])
+    minus = is_auto(marker) and unlabeled_mask(markers, -1).any()
+    if minus and len(labels) and unlabeled_mask(labels, 1).all():
         # All labels are -1 or +1, so that -1 is a class.
-        found = _read_chunks(session, y, None, regression)
-        n_minus = 0
+        return read_labels(session, y, None, n, regression=regression)
     if (n_entries := sum(f.n for f in found)) != n:
         raise ValueError(wrong_length("y", n_entries, n))
     starts = np.cumsum([0, *(f.n for f in found)])
     index = np.concatenate([f.rows + s for f, s in zip(found, starts, strict=False)])
-    parts = [f.values for f in found if len(f.values)]
-    missing, empty = (
-        min(sum(counts), _MARKERS)
-        for counts in zip(*((f.n_missing, f.n_empty) for f in found), strict=True)
-    )
-    explicit = not is_auto(marker) and marker is not None and not _is_nan(marker)
-    minus = [marker if explicit else -1] * min(n_minus, _MARKERS)
-    markers = [*minus, *[None] * missing, *[""] * empty]
-    return Labels(index.astype(np.int64), _column(parts, markers))
+    return Labels(index.astype(np.int64), joined([labels, _few(markers)]))
+
+
+def _labels_of_chunk(chunk: Any, marker: Any, regression: bool) -> _LabelsOfChunk:
+    y = as_targets(chunk) if regression else read_column(chunk)
+    unlabeled = unlabeled_among(y, marker, np.empty(0))
+    rows = np.flatnonzero(~unlabeled)
+    return _LabelsOfChunk(len(y), rows, y[rows], _few(y[unlabeled]))
+
+
+def _few(markers: Array) -> Array:
+    """Return some of the markers, and each kind of them."""
+    kinds = markers.astype(str) if markers.dtype.kind == "O" else markers
+    first = np.unique(kinds, return_index=True)[1]
+    return markers[np.union1d(first, np.arange(min(len(markers), _MARKERS)))]
+
+
+def joined(columns: Sequence[Array]) -> Array:
+    """Join columns without changing a value: as objects if NumPy would."""
+    columns = [column for column in columns if len(column)] or [np.empty(0)]
+    if len({column.dtype.kind for column in columns}) > 1:
+        columns = [objects(column.tolist()) for column in columns]
+    return np.concatenate(columns)
 
 
 def wrong_length(name: str, n_entries: int, n: int) -> str:
@@ -438,16 +462,6 @@ def _first_missing(weights: Array) -> int | None:
     return None if finite.all() else int(np.argmin(finite))
 
 
-def _read_chunks(session: Session, y: Any, marker: Any, regression: bool) -> list[_Found]:
-    marker = None if regression else marker
-    if not is_collection(y):
-        return [_labels_of_chunk(y, marker, regression)]
-    chunks = session.compute(chunks_of(one_column(y, "y"), "y"))
-    return session.gather(
-        session.each(_labels_of_chunk, len(chunks), PerPart(list(chunks)), marker, regression)
-    )
-
-
 def one_column(y: Any, name: str) -> Any:
     """Return the column of a collection of one or two dimensions.
 
@@ -465,43 +479,8 @@ def one_column(y: Any, name: str) -> Any:
     return y[:, 0] if hasattr(y, "chunks") else y[y.columns[0]]
 
 
-def _labels_of_chunk(chunk: Any, marker: Any, regression: bool) -> _Found:
-    y = read_column(chunk)
-    if regression:
-        y = as_targets(y)
-    missing = missing_mask(y)
-    auto = is_auto(marker)
-    wanted = -1 if auto else marker
-    if wanted is None or _is_nan(wanted) or wanted == "":
-        minus = np.zeros(len(y), dtype=bool)
-        unlabeled = missing
-    else:
-        minus = unlabeled_mask(y, wanted)
-        unlabeled = minus | missing if auto else minus
-    rows = np.flatnonzero(~unlabeled)
-    missing = missing & unlabeled & ~minus
-    n_missing, texts = int(missing.sum()), y.dtype.kind in "OU"
-    empty = sum(isinstance(value, str) for value in y[missing].tolist()) if texts else 0
-    return _Found(len(y), rows, y[rows], n_missing - empty, empty, int(minus.sum()))
-
-
-class Table(NamedTuple):
-    """Table of the labelled rows.
-
-    Attributes
-    ----------
-    rows : ndarray of int of shape (l,)
-        Row numbers, ascending.
-    labels : ndarray of shape (l,)
-        Labels of these rows.
-    """
-
-    rows: Array
-    labels: Array
-
-
-def table_of(y: Any, n: int) -> Table | None:
-    """Read a table of the labelled rows; None if y has an entry for each row of X.
+def table_of(y: Any, n: int) -> Labels | None:
+    """Read a table of the labelled rows, without markers; None for an entry for each row of X.
 
     Raises
     ------
@@ -536,13 +515,7 @@ def table_of(y: Any, n: int) -> Table | None:
             "label for each row."
         )
     order = np.argsort(rows)
-    return Table(rows[order].astype(np.int64), labels[order])
-
-
-def _of_table(table: Table, marker: Any, n: int, regression: bool) -> Labels:
-    n_others = min(n - len(table.rows), _MARKERS)
-    others = [None if regression or is_auto(marker) else marker] * n_others
-    return Labels(table.rows, _column([table.labels], others))
+    return Labels(rows[order].astype(np.int64), labels[order])
 
 
 def _two_columns(table: Any) -> tuple[Any, Any] | None:
@@ -552,18 +525,3 @@ def _two_columns(table: Any) -> tuple[Any, Any] | None:
     if isinstance(table, (tuple, list)) and len(table) == 2 and np.ndim(table[0]):
         return table[0], table[1]
     return None
-
-
-def _column(parts: list[Array], markers: list[Any]) -> Array:
-    """Join labels and markers in one array without converting values."""
-    values = np.concatenate(parts) if parts else np.empty(0)
-    kinds = {type(marker) for marker in markers}
-    if values.dtype.kind == "f" and kinds <= {int, float, type(None)}:
-        return np.concatenate([values, [np.nan if m is None else float(m) for m in markers]])
-    if values.dtype.kind == "i" and kinds <= {int}:
-        return np.concatenate([values, np.asarray(markers, dtype=values.dtype)])
-    return objects([*values.tolist(), *markers]) if markers else values
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and value != value

@@ -8,11 +8,10 @@ from typing import Any
 
 from lapwing._parameters import parameters
 from lapwing.classes.volumes import PriorLike
-from lapwing.dask._base import DaskClassifier, DaskRegressor, lazily
+from lapwing.dask._base import DaskClassifier, DaskRegressor
 from lapwing.dask._baselines import AnchorEngine, EigenfunctionEngine
 from lapwing.dask._embedded import EmbeddedClassifierEngine, EmbeddedRegressorEngine
 from lapwing.dask._low_density import LowDensityEngine
-from lapwing.dask._row_blocks import RowBlocks
 from lapwing.estimators import (
     S3VC,
     AnchorGraphClassifier,
@@ -303,9 +302,6 @@ class DaskLapERLSClassifier(DaskClassifier):
     unlabeled: object = "auto"
     client: Any = None
 
-    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
-        return {**super()._answers(values), "virtual_labels_": lazily(values)}
-
 
 @document(DaskLapERLSClassifier, LapERLSRegressor)
 @parameters
@@ -378,6 +374,3 @@ class DaskLapERLSRegressor(DaskRegressor):
     space: Any = "auto"
     fit_intercept: bool = True
     client: Any = None
-
-    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
-        return {**super()._answers(values), "virtual_labels_": lazily(values)}
