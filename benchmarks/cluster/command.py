@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cluster.data import KINDS, dimensions, points, points_on_workers
+from benchmarks.cluster.data import KINDS, plan, points, points_on_workers
 from benchmarks.cluster.watch import peaks, traffic, watch
 from benchmarks.shared.log import told
 from benchmarks.shared.output import RESULTS, say, write_results
@@ -223,7 +223,7 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
         of_workers = [after[name] - seconds for name, seconds in before.items()]
         found = model.transduction_.map_blocks(_as_bytes, dtype=np.int8).compute()
         error = 100 * float((found != truth).mean())
-        planned = _planned(kind, n, X.shape[1], n_workers) if method == "landmarks" else None
+        planned = _planned(kind, n, n_workers) if method == "landmarks" else None
         return Use(
             method,
             kind,
@@ -242,10 +242,10 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
         )
 
 
-def _planned(kind: str, n: int, d: int, n_workers: int) -> dict[str, tuple[float, float]]:
+def _planned(kind: str, n: int, n_workers: int) -> dict[str, tuple[float, float]]:
     """Forecast the bytes of a worker and the bytes moved by stage."""
-    plan = Plan(n, d, n_workers, dimensions=dimensions(kind, n, n_workers))
-    return {stage.name: (stage.held, stage.moved) for stage in plan.stages()}
+    stages = plan(kind, n, n_workers).stages()
+    return {stage.name: (stage.held, stage.moved) for stage in stages}
 
 
 def _labelled(truth: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.cluster.command import Use, _beside_plan, _cells, _planned
-from benchmarks.cluster.data import CHUNK, KINDS, N_TERMS, WORDS, classes, documents
+from benchmarks.cluster.data import CHUNK, KINDS, N_TERMS, WORDS, classes, documents, plan
 from lapwing.dask._plan import BLOCK_BYTES, Plan, count_of_blocks, count_of_groups
 
 
@@ -21,7 +21,7 @@ def test_a_plan_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_worker_holds_less_the_more_there_are() -> None:
     plans = [Plan(10_000_000, 64, workers) for workers in (2, 8, 32)]
-    held = [plan.worker_bytes for plan in plans]
+    held = [each.worker_bytes for each in plans]
     assert held == sorted(held, reverse=True)
     assert plans[0].moved < plans[1].moved < plans[2].moved
     assert Plan(10**6, 64, 2, dimensions=0).border == 0
@@ -30,8 +30,21 @@ def test_a_worker_holds_less_the_more_there_are() -> None:
     assert Plan(10**6, 64, 1).moved < Plan(10**6, 64, 2).moved
 
 
+def test_products_and_eigenvalues_are_forecast_as_measured() -> None:
+    # The twentieth eigenvalue of 10^5 points on ten sheets, and degrees of all filters.
+    assert Plan(10**5, 64, 2).smallest == pytest.approx(0.0026, rel=0.15)
+    for forecast, degrees in (
+        (Plan(10**5, 64, 2), 388),
+        (Plan(3 * 10**5, 64, 2), 345),
+        (plan("images", 10**5, 2), 88),
+    ):
+        assert forecast.products == pytest.approx(degrees, rel=0.3)
+    # Beyond the precision of float32 no iteration gets.
+    assert Plan(10**7, 64, 2).products == Plan(10**8, 64, 2).products
+
+
 def test_a_fit_is_shown_beside_its_plan() -> None:
-    planned = _planned("sheets", 10**5, 64, 2)
+    planned = _planned("sheets", 10**5, 2)
     sizes = {"search": 3 * 10**8, "features": 4 * 10**8}
     use = Use(
         *("landmarks", "sheets", 10**5, 20.0, 30.0, {"graph": 4.0}, 10**8, 5 * 10**8, 2 * 10**8),

@@ -6,21 +6,25 @@ stage, and the bytes in memory and between workers.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
+from lapwing.estimators.choice import eigenpair_slack
 from lapwing.graphs.ann import LIST_SIZE, count_of_lists
 from lapwing.graphs.chebyshev import block_width
 from lapwing.graphs.search import DIFFERENCE_BYTES
+from lapwing.graphs.spectral import limits_of
 
 # Maximum size of the points of a block, which is in memory twice per thread during the placement.
 BLOCK_BYTES = 2**29
 _PIECES = 20_000  # maximum tasks that divide chunks for blocks, about 20 s of the scheduler
 # Memory of a process without points: the library, faiss and the imports of the first tasks.
 _BARE_BYTES = 2.5e8
-# Sum of the degrees of the filters over all iterations: 388 in 8 iterations for 10^5 points on ten
-# sheets, 352 in 6 for 3 10^5. For classes that touch, such as images, fewer: 88 in 5 for 10^5.
-_PRODUCTS, _ITERATIONS = 350, 8
+_ITERATIONS = 8  # of the filters: 8 and 6 for 10^5 and 3 10^5 points on sheets, 5 for images
+_TOL = 1e-6  # of the eigenpairs, relative to the norm
 _EDGES = 7  # per row in both directions, with 5 neighbours: 6.4 for 10^5 points on sheets
 _READ = 4  # lists read for each row: for sheets and a recall of 0.995
 # Multiplied by 1 - 1 / workers, the fraction of the chunks of X that Dask copies to idle workers,
@@ -79,7 +83,11 @@ class Plan:
         Dimension of the surface on which the points of a cluster lie: 3 for sheets, the number of
         features for balls. 0 if whole clusters fit into the blocks.
     clusters : int
-        Number of components of the graph, of equal size; also the number of classes.
+        Number of clusters, of equal size; also the number of classes.
+    joined : bool
+        Whether edges join the clusters, so that the graph has one component.
+    eigenvalue : float or None
+        The r-th smallest eigenvalue of the Laplacian; None for an estimate.
     """
 
     n: int
@@ -92,6 +100,8 @@ class Plan:
     chunk: int = 50_000
     dimensions: float = 3.0
     clusters: int = 10
+    joined: bool = False
+    eigenvalue: float | None = None
 
     @property
     def blocks(self) -> int:
@@ -99,27 +109,57 @@ class Plan:
 
     @property
     def border(self) -> float:
-        """Fraction of the rows that another block needs.
+        """Fraction of the rows that another block needs."""
+        return self._border(self.blocks)
+
+    def _border(self, blocks: int) -> float:
+        """Return the fraction of the rows of so many blocks that another block needs.
 
         These are a layer of rows at each face of a block: a block with several clusters has faces
         in at most two of them, and a block inside a cluster has two faces per dimension.
         """
-        if self.blocks == 1 or not self.dimensions:
+        if blocks == 1 or not self.dimensions:
             return 0.0
-        block, cluster = self.n / self.blocks, self.n / self.clusters
-        faces = 2 if block >= cluster else min(2 * self.dimensions, self.blocks - 1)
+        block, cluster = self.n / blocks, self.n / self.clusters
+        faces = 2 if block >= cluster else min(2 * self.dimensions, blocks - 1)
         layer = min(block, cluster) ** (1 - 1 / self.dimensions)
         return float(min(1.0, faces * layer / block * self.k / 5))
 
+    def _pairs(self, blocks: int) -> int:
+        """Return the number of pairs of blocks that exchange rows, in both directions."""
+        return blocks * min(blocks - 1, int(2 * self.dimensions) or 0)
+
     @property
-    def neighbors(self) -> int:
-        """Number of pairs of blocks that exchange rows, counted in both directions."""
-        most = self.blocks - 1
-        return self.blocks * min(most, int(2 * self.dimensions) or 0)
+    def smallest(self) -> float:
+        """Eigenvalue of the smoothest function on a cluster that is not constant.
+
+        L f is about -E|y - x|^2 / 2D times the Laplacian of f, for the neighbours y of x. The
+        function is a cosine along an edge of the cluster, here a cube, with the factor pi^2. 10^5
+        points on ten sheets: 0.0024, measured 0.0023 to 0.0026.
+        """
+        if self.eigenvalue is not None:
+            return self.eigenvalue
+        D, cluster = self.dimensions or 3.0, self.n / self.clusters
+        log_ball = D / 2 * math.log(math.pi) - math.lgamma(D / 2 + 1)  # of its unit ball's volume
+        radius = math.exp((math.log(self.k / cluster) - log_ball) / D)  # that holds k neighbours
+        return math.pi**2 * radius**2 / (2 * (D + 2))
+
+    @property
+    def products(self) -> float:
+        """Number of products of the filters together.
+
+        A polynomial of degree p tells eigenvalues apart that differ by some norm / p^2, and pairs
+        are wanted to a residual. Measured: 388 and 345 for 10^5 and 3 10^5 points on sheets
+        (forecast 290 and 419), 88 for 10^5 images (forecast 87).
+        """
+        norm, tolerance = limits_of(True, 1.0, np.dtype(f"f{self.itemsize}"), _TOL)
+        return math.sqrt(norm / max(tolerance, eigenpair_slack(self.n) * self.smallest))
 
     def stages(self) -> list[Stage]:
         """Forecast each stage in turn."""
-        n, g, q, pairs = self.n, self.blocks, self.border, self.neighbors
+        n, g, q, pairs = self.n, self.blocks, self.border, self._pairs(self.blocks)
+        # From the graph on there is one block for each thread.
+        w, border = self.workers, self._border(self.workers)
         chunks, away = -(-n // self.chunk), 1 - 1 / self.workers
         pieces = g * min(chunks, count_of_groups(g))
         asked = min(1.0, 2 * q)  # fraction of rows with lists of another block among the nearest
@@ -129,10 +169,11 @@ class Plan:
         weights, laplacian = 12 * _EDGES + 4, (4 + self.itemsize) * (_EDGES + 1) + 4
         lists = self.d + 8  # one byte per feature; points instead if the recall of bytes is too low
         # With indices, components, degrees and null vectors. malloc does not free the lists.
-        graph = weights + laplacian + 32 + lists
+        graph = weights + laplacian + 40 + lists
         vectors, values = vector * self.r, 8 * self.clusters
-        iterated = self.r - min(self.r, self.clusters)  # the others are null vectors
-        width = block_width(iterated) if iterated else 0
+        # The others are null vectors.
+        iterated = self.r - min(self.r, 1 if self.joined else self.clusters)
+        width, products = block_width(iterated) if iterated else 0, self.products + _ITERATIONS
         sums = 8 * (self.m + self.r) ** 2
         return [
             # The chunks, and copies of one while it is checked. Dask moves some to idle workers.
@@ -161,7 +202,8 @@ class Plan:
                 block=candidates + 2 * edges,
                 fixed=4 * DIFFERENCE_BYTES,
             ),
-            # Directed, weighted and symmetrised edges, and four copies of those of a block.
+            # Directed, weighted and symmetrised edges, and four copies of those of a block. Joining
+            # the blocks of a thread needs less.
             self._stage(
                 "graph",
                 tasks=5 * g + 2 * pairs,
@@ -173,16 +215,16 @@ class Plan:
             # vectors.
             self._stage(
                 "eigenpairs",
-                tasks=_PRODUCTS * (g + pairs) * bool(q) + 20 * _ITERATIONS * g,
-                moved=vector * width * q * n * _PRODUCTS,
+                tasks=int(products * (w + self._pairs(w))) * bool(border) + 20 * _ITERATIONS * w,
+                moved=vector * width * border * n * products,
                 row=point + graph + vector * (3 * width + iterated),
             ),
-            # Pieces of eigenvectors and components for the chunks. Dask runs some of these short
-            # tasks on a worker without the block, which is then moved.
+            # Pieces of eigenvectors for the chunks. Dask runs some of these short tasks on a worker
+            # without the block, which is then moved.
             self._stage(
                 "back",
-                tasks=2 * (pieces + chunks),
-                moved=3 * (vectors + 8) * n * away,
+                tasks=w * min(chunks, count_of_groups(w)) + chunks,
+                moved=3 * vectors * n * away,
                 row=point + graph + 3 * vectors,
             ),
             # Each worker gets the landmarks and their factor.
