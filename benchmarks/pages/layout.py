@@ -279,7 +279,8 @@ How to fit them is on the pages of the guide on [data larger than memory](../gui
             "Points on a Dask cluster of processes of one machine",
             (
                 *("cluster-anchors", "cluster-ten-million", "cluster-two", "cluster-one"),
-                *("cluster-million", "cluster-images", "cluster-blobs", "cluster-documents"),
+                *("cluster-million", "cluster-images", "cluster-blobs", "cluster-documents-local"),
+                *("cluster-documents", "cluster-images-million", "cluster-blobs-million"),
                 "cluster-ten-million-graph",
             ),
         ),

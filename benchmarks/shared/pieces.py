@@ -133,9 +133,18 @@ PIECES: tuple[Piece, ...] = (
     Piece("cluster-ten-million", "cluster --points 10000000 --methods anchors eigenfunctions", 4),
     Piece("cluster-one", "cluster --methods landmarks --points 300000 --workers 1", 2),
     Piece("cluster-million", "cluster --methods landmarks --points 1000000", 5),
-    Piece("cluster-images", "cluster --kind images --methods landmarks --points 100000", 2),
+    Piece("cluster-images", "cluster --kind images --methods landmarks --points 100000 --local", 3),
     Piece("cluster-blobs", "cluster --kind blobs --methods landmarks --points 100000", 2),
+    Piece(
+        "cluster-documents-local",
+        "cluster --kind documents --methods s3vc --points 100000 --local",
+        3,
+    ),
     Piece("cluster-documents", "cluster --kind documents --methods s3vc --points 1000000", 5),
+    Piece(
+        "cluster-images-million", "cluster --kind images --methods landmarks --points 1000000", 20
+    ),
+    Piece("cluster-blobs-million", "cluster --kind blobs --methods landmarks --points 1000000", 20),
     Piece(
         "cluster-ten-million-graph",
         "cluster --methods landmarks --points 10000000 --memory 5GB",
