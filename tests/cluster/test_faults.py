@@ -188,11 +188,12 @@ def test_what_does_not_fit_is_written_to_disk(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_cluster_without_workers_is_an_error_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_session, "PATIENCE", 1.0)
+    monkeypatch.setattr(_session, "PATIENCE", 0.1)
+    monkeypatch.setattr(_session, "_POLL", 0.05)
     case = Case(n=60)
     with cluster_of(0):
         start = time.monotonic()
-        with pytest.raises(TimeoutError, match=r"The cluster has had no worker for 1 s"):
+        with pytest.raises(TimeoutError, match=r"The cluster has had no worker for 0.1 s"):
             DaskAnchorGraphClassifier().fit(case.chunks, case.labels)
         assert time.monotonic() - start < SOON
 

@@ -19,6 +19,9 @@ from lapwing.dask import (
     DaskLapERLSClassifier,
     DaskS3VC,
 )
+from lapwing.dask._data import read_points
+from lapwing.dask._halos import given_affinity
+from lapwing.dask._session import Session
 from lapwing.graphs import KNNGraph
 from tests.cluster.conftest import Case, array
 
@@ -128,11 +131,14 @@ def test_given_graphs(client: Any) -> None:
         model = DaskLapERLSClassifier(graph=graph, **parameters).fit(THREE.chunks, THREE.labels)
         same(model, local)
 
+    with pytest.raises(ValueError, match=r"affinity has 100 rows but X has 120"):
+        model.set_params(graph=W[:100][:, :100]).fit(THREE.chunks, THREE.labels)
+    points = read_points(Session.of(client), THREE.chunks)
+
     def refused(chunks: Any, message: str) -> None:
         with pytest.raises(ValueError, match=message):
-            model.set_params(graph=AffinityGraph(chunks)).fit(THREE.chunks, THREE.labels)
+            given_affinity(chunks, points)
 
-    refused(W[:100][:, :100], r"affinity has 100 rows but X has 120")
     refused(sparse_chunks(W[:100], 50, 50), re.escape("the shape (100, 120) but X has 120"))
     refused(array.from_array(W.toarray(), chunks=(60, 60)), r"cut by rows only")
     one_sided = sp.csr_array(sp.triu(W))
