@@ -30,7 +30,7 @@ _STAGES = {
 }
 # Tasks that restore the user's order, the first of which assembles eigenvectors.
 _BACK = ("with_null", "between", "in_place")
-_PRODUCTS = ("packed", "multiplied", "gram")  # products for eigenpairs, with halos or of all rows
+_PRODUCTS = ("packed", "multiplied", "gram")  # products of the eigensolver
 # Tasks of the kernel width, and constants, of which the landmarks are the largest.
 _FEATURES = ("squares_around", "same")
 

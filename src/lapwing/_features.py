@@ -102,11 +102,11 @@ def read_features(
     Parameters
     ----------
     estimator : estimator
-        Whose names and number of features are set (`reset`) or compared.
+        Estimator whose feature names and number of features are set (`reset`) or compared.
     X : array-like
     reset : bool
     header : object, optional
-        With the names of the columns, where X is an array that was read from a file.
+        Dataframe with the column names, if X is an array that was read from a file.
     pairwise : bool, default=False
         Whether X is a kernel matrix.
     accept_sparse : str or bool, default='csr'

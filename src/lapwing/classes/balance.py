@@ -111,7 +111,7 @@ def balance(
     weights = np.ones(len(F)) if masses is None else np.asarray(masses, np.float64)
     held = np.zeros(c) if known is None else np.asarray(known, np.float64)
     total = float(weights.sum() + held.sum())
-    room = prior - held / total  # that the prior leaves to each class beside its known points
+    room = prior - held / total  # proportion of the other points of each class
     if np.isinf(softness) and len(F):
         _check(prior, room)
     # A class without room for further points gets no shares of F, like a class of prior 0.

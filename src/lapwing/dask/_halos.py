@@ -156,9 +156,8 @@ def affinity_of_edges(edges: RowBlocks, weights: str, *, mutual: bool) -> HaloMa
 def one_a_thread(W: HaloMatrix, placement: Placement) -> tuple[HaloMatrix, Placement]:
     """Join neighbouring blocks, so that each thread has one.
 
-    Of several tasks that wait for a thread, Dask gives some to idle workers, and copies the vectors
-    and the rows of the matrix that they need to them: 10^7 points in three blocks a thread moved
-    125 GB for their eigenpairs.
+    If several tasks wait for a thread, Dask moves some to idle workers and copies their vectors and
+    matrix rows: the eigenpairs of 10^7 points with three blocks per thread transferred 125 GB.
     """
     rows, session = W.rows, W.rows.session
     n_blocks = len(rows.parts)

@@ -130,9 +130,9 @@ class Components:
 
 
 class _Parts(NamedTuple):
-    """Components of a block by themselves."""
+    """Components of the edges within a block."""
 
-    ids: Array  # ascending: the first row of each, among all rows
+    ids: Array  # first row of each component, numbered over all blocks, ascending
     sizes: Array
     first: Array  # first point of each in the user's order
 
@@ -162,7 +162,7 @@ def _components(laplacian: ClusterLaplacian) -> Components:
 
 
 def _own_components(W: GraphRows, start: int) -> Array:
-    """Return the first row, among all, of the component that each row has in its block."""
+    """Return the first row, numbered over all blocks, of the own component of each row."""
     _, labels = connected_components(W.own, directed=False)
     first = np.unique(labels, return_index=True)[1]
     return np.asarray(start + first[labels])[:, None]
@@ -266,7 +266,7 @@ def whole_matrix(blocks: list[GraphRows]) -> Any:
 
 
 def _null(laplacian: ClusterLaplacian) -> RowBlocks:
-    """Compute orthonormal null vectors in sparse blocks; that of the largest component is first."""
+    """Compute orthonormal null vectors in sparse blocks, with the largest component first."""
     labels, sizes = laplacian.components.labels, laplacian.components.sizes
     place = np.empty(len(sizes), dtype=np.intp)
     place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))

@@ -288,7 +288,7 @@ def count_of_lists(n: int) -> int:
 
 
 def affordable_lists(n_lists: int, n: int, d: int, operations: float) -> int:
-    """Return the number of lists that each of n points can read in so many operations."""
+    """Return the number of lists that each of n points can read in a number of operations."""
     whole = 2.0 * n * n * d / n_lists  # operations to read one list
     return int(np.clip(operations / whole, min(_LEAST_READ, n_lists), n_lists))
 
@@ -303,7 +303,7 @@ def coded_lists(faiss: Any, quantizer: Any, sample: Array) -> Any:
 
 
 def byte_lists(faiss: Any, quantizer: Any, sample: Array) -> Any:
-    """Train empty lists of a byte a feature on a sample, with the centres of a quantizer."""
+    """Train empty lists with one byte per feature on a sample, given the centres of a quantizer."""
     kind = faiss.ScalarQuantizer.QT_8bit
     index = faiss.IndexIVFScalarQuantizer(quantizer, quantizer.d, quantizer.ntotal, kind)
     index.train(sample)  # trains the codes only, as the quantizer has its centres
@@ -353,14 +353,14 @@ def _lists_holding(
 
 
 def lists_holding(order: Array, holders: Array, target_recall: float) -> int:
-    """Return the number of nearest lists that hold a share `target_recall` of the neighbours.
+    """Return the number of nearest lists that contain a fraction `target_recall` of the neighbours.
 
     Parameters
     ----------
     order : ndarray of int of shape (s, n_lists)
         All lists for each point of a sample, the nearest first.
     holders : ndarray of int of shape (s, k)
-        Lists that hold its nearest points.
+        Lists of its nearest points.
     target_recall : float
     """
     ranks = np.empty_like(order)
