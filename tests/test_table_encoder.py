@@ -173,7 +173,10 @@ def test_parameters_reach_the_columns(frame: Any) -> None:
         ({"scale": "x"}, "scale='x' must be one of 'auto', 'standard', 'none'"),
         ({"impute": "x"}, "impute='x' must be one of 'auto'"),
         ({"impute": "none"}, "missing values in 'price'.*impute='median', or leave.* drop="),
-        ({"weights": {"price": 2}}, "weights: 'price' is no column of free text; free text here"),
+        (
+            {"weights": {"price": 2}},
+            "weights: 'price' is not a column of free text; free text here",
+        ),
         ({"weights": {"note": -1}}, "weights: 'note' has -1. Give a number from 0 to 1e6"),
         ({"weights": {"note": "2"}}, "weights: 'note' has '2'. Give a number"),
         ({"text": ["id"]}, r"no word of the column 'id' is in two rows.*drop=\['id'\]"),

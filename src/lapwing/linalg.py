@@ -18,8 +18,8 @@ from lapwing._rows import PointData, is_rows, moments_of, rows_of
 Solve: TypeAlias = Callable[[Array], Array]
 
 _DECOMPOSED = 500  # largest order for which all eigenvalues are computed
-# Multiplications of a product of about 4 ms, of which two threads save half; starting them takes
-# 0.2 ms.
+# Multiplications of a product that takes about 4 ms, or half of it with two threads; starting them
+# takes 0.2 ms.
 _SHARED_WORK = 5_000_000
 _LANCZOS_STEPS = 12
 _LONG_ROW = 4096  # entries of several short rows that are treated as one row

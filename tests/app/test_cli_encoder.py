@@ -178,7 +178,7 @@ def test_pictures_are_learnt_from_by_their_vectors(main: Main) -> None:
         ((*ENCODER, "--onnx", "m.onnx"), "an ONNX file cannot hold the encoder"),
         (("--image", "y", *ENCODER), "the --image column 'y' has another role already"),
         (("--image", "fils", *ENCODER), "has no column 'fils' (--image)"),
-        ((*ENCODER, "--weight", "price=2"), "'price' is no column of free text"),
+        ((*ENCODER, "--weight", "price=2"), "'price' is not a column of free text"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

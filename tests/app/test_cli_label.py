@@ -272,7 +272,9 @@ def test_wrong_usage_is_told(main: Main, ended: Any) -> None:
     refused(main("label", *options, "--map", "a"), "--map takes two columns")
     refused(main("label", *options, "--journal", "."), "it is a folder")
     refused(main("label", "-"), "Standard input has no folder for the labels. Name a file with")
-    refused(main("label", *options, "--journal", "t.csv"), "t.csv is no journal of lapwing label")
+    refused(
+        main("label", *options, "--journal", "t.csv"), "t.csv is not a journal of lapwing label"
+    )
 
 
 def test_a_column_that_names_no_picture_is_told(main: Main, ended: Any, tmp_path: Path) -> None:

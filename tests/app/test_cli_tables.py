@@ -199,7 +199,7 @@ def test_free_text_is_learnt_from(main: Main, tmp_path: Path) -> None:
     assert main("predict", model, table, "--predictions", out, "-q") == (0, "", "")
     assert labels(out) == own
     answer = main("fit", table, "--label", LABEL, "--weight", "Land=2")
-    refused = "--weight: 'Land' is no column of free text; free text here: 'Bemerkung'."
+    refused = "--weight: 'Land' is not a column of free text; free text here: 'Bemerkung'."
     assert (answer[0], refused in answer[2]) == (2, True)
     for wrong in ("Bemerkung", "Bemerkung=x", "Bemerkung=-1", "=1", "Bemerkung=inf"):
         code, _, err = main("fit", table, "--label", LABEL, "--weight", wrong)

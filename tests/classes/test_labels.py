@@ -211,8 +211,12 @@ def test_a_column_is_taken_with_a_warning() -> None:
 
 
 WRONG: dict[str, tuple[Any, Any, str]] = {
-    "no label": ([-1, -1], -1, r"y holds no label: all 2 entries are .* unlabeled=-1\. Label at"),
-    "no label, None": ([None, NAN], None, r"y holds no label: .* unlabeled=None"),
+    "no label": (
+        [-1, -1],
+        -1,
+        r"y contains no label: all 2 entries are .* unlabeled=-1\. Label at",
+    ),
+    "no label, None": ([None, NAN], None, r"y contains no label: .* unlabeled=None"),
     "one class": (
         [3, 3],
         -1,
@@ -341,7 +345,7 @@ def test_targets_are_read(y: Any, expected: list[float]) -> None:
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([NAN, NAN], r"y holds no label: all 2 entries are NaN.* Give at least one target"),
+        ([NAN, NAN], r"y contains no label: all 2 entries are NaN.* Give at least one target"),
         ([1.0, np.inf, NAN], r"Input y contains infinity, first at row 1\. Only missing"),
         (
             [1.0, -1e101, NAN],

@@ -239,7 +239,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
         r"unlabelled, or missing values mark those that are, pass unlabeled=None; else label",
     ),
     "one class of texts": (["a", None], "auto", r"one class only, 'a', .* Label points of the ot"),
-    "no label": ([-1, None, ""], "auto", r"y holds no label: all 3 entries"),
+    "no label": ([-1, None, ""], "auto", r"y contains no label: all 3 entries"),
     "mixed types": (["a", 1, None], "auto", r"y mixes labels of types number, str"),
     "empty texts with another marker": (
         ["a", "b", "", "?"],

@@ -78,7 +78,7 @@ def test_unlabelled_components_get_the_shares_of_the_labels(weights: str) -> Non
     far = gaussian_points(30, seed=3) + 100
     model = AnchorGraphClassifier(AnchorGraph(24, weights=weights), class_mass_normalization=False)
     message = (
-        r"1 of the anchor graph's 2 connected components hold no labelled point \(30 points, "
+        r"1 of the anchor graph's 2 connected components contain no labelled point \(30 points, "
         r"30 in the largest\)"
     )
     with pytest.warns(UnlabeledComponentWarning, match=message) as caught:
@@ -178,7 +178,9 @@ def test_the_default_graph_and_the_laplacian_estimators() -> None:
 
 def test_wrong_parameters_of_the_classifier() -> None:
     X, y, _ = clusters(2)
-    with pytest.raises(TypeError, match=r"graph=KNNGraph\(\) is no AnchorGraph\. Use AnchorGraph"):
+    with pytest.raises(
+        TypeError, match=r"graph=KNNGraph\(\) is not an AnchorGraph\. Use AnchorGraph"
+    ):
         AnchorGraphClassifier(KNNGraph()).fit(X, y)
     with pytest.raises(ValueError, match=r"gamma_I=-1 must be a number >= 0"):
         AnchorGraphClassifier(gamma_I=-1).fit(X, y)
@@ -191,7 +193,7 @@ def test_wrong_parameters_of_the_classifier() -> None:
     with pytest.raises(ValueError, match=r"requires y to be passed"):
         AnchorGraphClassifier().fit(X, None)
     fitted = AnchorGraphClassifier().fit(X, y)
-    with pytest.raises(ValueError, match=r"y holds no label"):
+    with pytest.raises(ValueError, match=r"y contains no label"):
         fitted.fit(X, np.full(90, -1))
     assert not hasattr(fitted, "alpha_")  # nothing of the first fit is left
 

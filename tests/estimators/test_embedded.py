@@ -547,7 +547,7 @@ def test_components_without_a_label_are_told_of_and_answered(cls: type) -> None:
     far = np.flatnonzero(~labeled_rows(y))[:10]
     X[far] += 1000
     for options in ({}, {"n_eigenvectors": None}, {"space": Landmarks(30)}):
-        with pytest.warns(UnlabeledComponentWarning, match="hold no labelled"):
+        with pytest.warns(UnlabeledComponentWarning, match="contain no labelled"):
             model = cls(gamma=0.5, **options).fit(X, y)
         assert np.isfinite(model.virtual_labels_).all()
         assert np.isfinite(scores(model, X)).all()

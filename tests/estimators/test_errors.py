@@ -160,9 +160,9 @@ def test_numpy_numbers_are_numbers() -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_graphs_that_are_none(estimator: type) -> None:
     for graph, message in (
-        ("knn", r"graph='knn' is no graph\. Use None \(the default graph\), one of KNNGraph, "),
+        ("knn", r"graph='knn' is not a graph\. Use None \(the default graph\), one of KNNGraph, "),
         (KNNGraph, r"is no graph.* Did you mean graph=KNNGraph\(\.\.\.\)\?"),
-        (5, r"graph=5 is no graph"),
+        (5, r"graph=5 is not a graph"),
     ):
         with pytest.raises(TypeError, match=message):
             estimator(graph=graph).fit(X, labels(estimator))
@@ -298,7 +298,11 @@ def test_wrong_new_points(estimator: type) -> None:
 # ---- labels ------------------------------------------------------------------------------------
 
 LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "no label": (np.full(N, -1), {}, r"y holds no label: all 40 entries .* unlabeled='auto'\. L"),
+    "no label": (
+        np.full(N, -1),
+        {},
+        r"y contains no label: all 40 entries .* unlabeled='auto'\. L",
+    ),
     "one class": (
         np.where(Y == 0, -1, Y),
         {"unlabeled": -1},
@@ -358,7 +362,7 @@ def test_wrong_labels(estimator: type, y: Any, options: dict[str, Any], message:
 
 
 TARGETS: dict[str, tuple[Any, str]] = {
-    "all NaN": (np.full(N, np.nan), r"y holds no label: all 40 entries are NaN.*Give at least"),
+    "all NaN": (np.full(N, np.nan), r"y contains no label: all 40 entries are NaN.*Give at least"),
     "infinite": (
         np.where(np.arange(N) == 7, np.inf, T),
         r"Input y contains infinity, first at row 7",
@@ -366,7 +370,10 @@ TARGETS: dict[str, tuple[Any, str]] = {
     "texts": (["a"] * N, r"y must be numbers for a regression.*it holds 'a'"),
     "texts of numbers": (["1.5"] * N, r"y must be numbers for a regression.*it holds '1\.5'"),
     "complex": (T + 1j, r"Complex data not supported"),
-    "two columns, one empty": (np.c_[T, np.full(N, np.nan)], r"y holds no label: all 40 entries"),
+    "two columns, one empty": (
+        np.c_[T, np.full(N, np.nan)],
+        r"y contains no label: all 40 entries",
+    ),
 }
 
 
@@ -702,7 +709,9 @@ def test_components_without_a_label(estimator: type) -> None:
         lambda: estimator(graph=KNNGraph(4, power=3), gamma=0.01).fit(apart(), y),
         UnlabeledComponentWarning,
     )
-    assert "1 of the graph's 3 connected components hold no labelled point (10 points, the " in text
+    assert (
+        "1 of the graph's 3 connected components contain no labelled point (10 points, the " in text
+    )
     assert "largest component 10)" in text
     assert "Label a point in each, e.g. row 30 (rows count from 0). More neighbours" in text
     assert "keep power=3 then" in text

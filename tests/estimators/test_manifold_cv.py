@@ -413,7 +413,7 @@ def test_grids_out_of_range_are_refused(option: dict[str, Any], message: str) ->
 
 def test_a_graph_that_is_none_is_refused() -> None:
     X, y, _ = data_for(LapRLSClassifierCV())
-    with pytest.raises(TypeError, match="graph=5 is no graph"):
+    with pytest.raises(TypeError, match="graph=5 is not a graph"):
         LapRLSClassifierCV(graphs=[5]).fit(X, y)
 
 

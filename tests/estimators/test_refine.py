@@ -228,7 +228,7 @@ def test_graph_of_parts_and_points_alone() -> None:
     W[alone] = 0
     W[:, alone] = 0
     model = LapSVC(graph=AffinityGraph(W.tocsr()), class_prior=SIZES, refine="cut")
-    with pytest.warns(UserWarning, match="hold no labelled point"):
+    with pytest.warns(UserWarning, match="contain no labelled point"):
         model.fit(X, y)
     assert np.bincount(model.transduction_).tolist() == SIZES
     assert np.isfinite(model.decision_function(X)).all()

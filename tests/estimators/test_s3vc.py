@@ -874,7 +874,7 @@ COMBINATIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"space": Landmarks(5), "kernel": "linear"}, ValueError, "space=Landmarks(...) needs a nonl"),
     ({"space": Landmarks(centers=np.ones((4, 2)))}, ValueError, "centers have 2 features, but X"),
     ({"kernel": "precomputed"}, ValueError, "takes the kernel matrix as X, square, not (54, 3)"),
-    ({"graph": "knn", "gamma_I": 1.0}, TypeError, "graph='knn' is no graph."),
+    ({"graph": "knn", "gamma_I": 1.0}, TypeError, "graph='knn' is not a graph."),
     ({"kernel": lambda X, Z: -X @ Z.T}, ValueError, "must be a positive semi-definite kernel"),
 ]
 
@@ -957,7 +957,7 @@ def test_one_class_for_all_is_told() -> None:
 def test_components_that_no_label_reaches_are_told() -> None:
     X, y, _ = clusters()
     far = np.vstack([X, X[:20] + 100])
-    with pytest.warns(UnlabeledComponentWarning, match="hold no labelled"):
+    with pytest.warns(UnlabeledComponentWarning, match="contain no labelled"):
         S3VC(C=5.0, gamma_I=0.1).fit(far, np.concatenate([y, np.full(20, -1)]))
 
 

@@ -118,7 +118,7 @@ def test_a_later_fit_of_one_target_forgets_the_others() -> None:
 def test_a_later_choice_of_several_forgets_that_of_one() -> None:
     model = FewLabelRegressor().fit(X, Y[:, 0]).fit(X, Y[:, :2])
     assert not {"best_estimator_", "error_", "evidence_", "unlabeled_help_"} & vars(model).keys()
-    with pytest.raises(ValueError, match="y holds no label"):
+    with pytest.raises(ValueError, match="y contains no label"):
         model.fit(X, np.full(40, np.nan))
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -170,7 +170,7 @@ def test_what_is_of_one_target_says_so() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (np.column_stack([Y[:, 0], np.full(40, np.nan)]), "Column 1 of y: y holds no label"),
+        (np.column_stack([Y[:, 0], np.full(40, np.nan)]), "Column 1 of y: y contains no label"),
         (pd.DataFrame({"a": Y[:, 0], "b": np.inf}), "Column 'b' of y: Input y contains infinity"),
     ],
     ids=["no label", "infinity"],

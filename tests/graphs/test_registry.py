@@ -47,7 +47,7 @@ def test_a_recipe_of_somebody_else_is_taken() -> None:
     "graph", ["knn", 5, [[0, 1], [1, 0]], KNNGraph, KNeighborsTransformer, object()]
 )
 def test_what_is_no_graph_gets_the_list(graph: Any) -> None:
-    with pytest.raises(TypeError, match=r"is no graph. Use None .* KNNGraph, .*affinity matrix"):
+    with pytest.raises(TypeError, match=r"is not a graph. Use None .* KNNGraph, .*affinity matrix"):
         as_graph(graph)
 
 

@@ -239,7 +239,7 @@ def test_the_address_is_for_the_owner_alone(tmp_path: Path, before: bytes | None
 @pytest.mark.parametrize(
     ("header", "told"),
     [
-        ("name,label\na,b\n", r"j is no journal of lapwing label\. Name another file"),
+        ("name,label\na,b\n", r"j is not a journal of lapwing label\. Name another file"),
         ("hello", "is no journal"),
         ('{"a":1}\n{"batch":1}\n', "is no journal"),
         ('{"lapwing":"labels","format":2,"rows":10,"points":"abc"}\n', "written by a newer"),

@@ -244,9 +244,9 @@ def test_weights_count_as_copies() -> None:
 def test_a_regression_stands_beside_no_classifier() -> None:
     X, y, _ = moons()
     numbers = Candidate("numbers", LapRLSRegressor(), SHEETS)
-    with pytest.raises(TypeError, match="'numbers' is no classifier"):
+    with pytest.raises(TypeError, match="'numbers' is not a classifier"):
         compare(X, y, candidates=[SVM, numbers])
-    with pytest.raises(TypeError, match="'numbers' is no classifier"):
+    with pytest.raises(TypeError, match="'numbers' is not a classifier"):
         FewLabelClassifier([numbers]).fit(X, y)
 
 

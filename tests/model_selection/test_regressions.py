@@ -264,7 +264,7 @@ def test_what_nothing_can_be_learnt_from_is_refused() -> None:
     one = np.where(np.arange(40) == np.flatnonzero(~np.isnan(Y))[0], Y, np.nan)
     with pytest.raises(ValueError, match=r"y holds one target, and none can be left out"):
         FewLabelRegressor().fit(X, one)
-    with pytest.raises(TypeError, match=r"'svc' is no regression of lapwing"):
+    with pytest.raises(TypeError, match=r"'svc' is not a regression of lapwing"):
         compare(X, Y, candidates=[ALONE, Candidate("svc", LapSVC(), SMOOTH)])
     with pytest.raises(ValueError, match=r"class_prior='uniform' is for classes, and y holds num"):
         compare(X, Y, class_prior="uniform")

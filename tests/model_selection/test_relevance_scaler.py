@@ -68,7 +68,7 @@ def test_missing_values_are_located() -> None:
 def test_targets_are_asked_for_row_by_row() -> None:
     with pytest.raises(ValueError, match="X has 60 rows, but y has 3 entries"):
         RelevanceScaler().fit(X, Y[:3])
-    with pytest.raises(ValueError, match="y holds no label"):
+    with pytest.raises(ValueError, match="y contains no label"):
         RelevanceScaler().fit(X, np.full(60, np.nan))
 
 

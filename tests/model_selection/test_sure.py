@@ -135,7 +135,7 @@ def test_precision_is_a_share(precision: float) -> None:
 
 @pytest.mark.parametrize("model", [LogisticRegression(), LapRLSRegressor()])
 def test_other_models_are_refused(model: Any) -> None:
-    with pytest.raises(TypeError, match=f"{type(model).__name__} is no classifier of lapwing"):
+    with pytest.raises(TypeError, match=f"{type(model).__name__} is not a classifier of lapwing"):
         sure_rows(model)
 
 

@@ -419,7 +419,7 @@ def test_the_file_is_checked_and_the_same_every_time(tmp_path: Path) -> None:
         ),
         (
             lambda: LogisticRegression().fit(X, CODES),
-            "LogisticRegression cannot be exported to ONNX: it is no estimator of lapwing",
+            "LogisticRegression cannot be exported to ONNX: it is not an estimator of lapwing",
         ),
         (
             lambda: make_pipeline(PowerTransformer(), LapSVC()).fit(X, Y),

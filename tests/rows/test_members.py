@@ -251,8 +251,8 @@ def _flat_zarr(folder: Path) -> Any:
         (_one_column_more, ValueError, "2.parquet has a column 'b', which .*1.parquet does not"),
         (_missing_of_a_list, FileNotFoundError, "There is no .*2.parquet. X as a path"),
         (_archive, ValueError, "X.npy holds several arrays, like an .npz file"),
-        (_no_rows, ValueError, "0 rows and 1 columns are no points"),
-        (lambda folder: folder, ValueError, "holds no Zarr array"),
+        (_no_rows, ValueError, "has 0 rows and 1 columns"),
+        (lambda folder: folder, ValueError, "is not a Zarr array"),
         (_flat_zarr, ValueError, r"has the shape \(53, 1, 1\): X needs rows and columns"),
     ],
 )

@@ -162,7 +162,9 @@ def test_a_weight_is_that_of_its_block(tmp_path: Path) -> None:
     np.testing.assert_allclose(more[0].toarray(), ratio * one[0].toarray())
     np.testing.assert_allclose(more[1].toarray(), 0.25 * ratio * one[1].toarray())
     assert sp.linalg.norm(weighed.points, axis=1).mean() == pytest.approx(1)
-    with pytest.raises(ValueError, match="--weight: 'price' is no column of free text; free text"):
+    with pytest.raises(
+        ValueError, match="--weight: 'price' is not a column of free text; free text"
+    ):
         preprocess(table.features, "auto", "auto", {"price": 2.0})
 
 

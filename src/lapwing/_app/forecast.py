@@ -176,8 +176,8 @@ def forecast_low_density(size: FitSize) -> Forecast:
         The kernel matrix is factored, n^3 / 3, with two more matrices of its size in float64; an
         iteration of L-BFGS is two products with the factor. Of several classes, up to 60, every
         pair is a problem of its own, solved four times, on a share 2 / n_columns of the points,
-        with the seconds by which the estimator announces long fits; memory holds the kernel matrix
-        of all points and one pair for each thread.
+        with the seconds by which the estimator announces long fits; memory contains the kernel
+        matrix of all points and one pair for each thread.
     """
     speed, traffic = SPEED
     n, c = size.n, size.n_columns

@@ -331,7 +331,7 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
     ----------
     material : Material
     journal : Path or None
-        None keeps the labels in memory alone.
+        None keeps the labels in memory only.
     fits : Fits
         Makes what is taken along.
     port : int, default=0

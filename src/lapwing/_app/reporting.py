@@ -128,7 +128,7 @@ def fit_record(
     _check_labeled(table.labeled, estimator.labeled_)
     alone = None
     if twin and method.twin is not None:
-        # The labelled rows of a kernel matrix are no points by themselves.
+        # The labelled rows of a kernel matrix are not points.
         kernel = estimator.get_params(deep=False).get("kernel")
         precomputed = isinstance(kernel, str) and kernel == "precomputed"
         if not (method.twin.labeled_only and precomputed):

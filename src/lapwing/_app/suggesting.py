@@ -38,7 +38,7 @@ class Suggestion:
     fitted : bool
         Whether there were labels of two classes for a fit; otherwise the rows cover the table.
     chosen_by : {'graph', 'graph and answers', 'variance'}
-        What the choice goes by.
+        Criterion of the choice.
     scaling : str
         Description of the preprocessing.
     seconds : float

@@ -222,7 +222,7 @@ def fit_table(request: FitRequest) -> None:
     with StageLine(name_stage(request), request.quiet, forecast_seconds(table, request)) as stage:
         outcome = fitting.fit(table, request, callbacks=stage.callbacks, progress=stage)
     figures = None
-    if not is_rows(table.X):  # of points on disk there is no report
+    if not is_rows(table.X):  # there is no report for points on disk
         with StageLine("Looking at the answers", request.quiet):
             figures = collect(outcome)
     conclude(

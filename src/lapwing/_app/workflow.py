@@ -196,7 +196,9 @@ def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predic
 def render_report(model: Model, path: Path) -> str:
     """Render the report of a model."""
     if model.report is None:
-        raise ValueError(f"{path} holds no report. Fit the model again with lapwing fit --model.")
+        raise ValueError(
+            f"{path} contains no report. Fit the model again with lapwing fit --model."
+        )
     return render(model.report)
 
 

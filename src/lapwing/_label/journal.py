@@ -218,7 +218,7 @@ class Journal:
             )
 
     def _foreign(self) -> str:
-        return f"{self.path} is no journal of lapwing label. Name another file with --journal."
+        return f"{self.path} is not a journal of lapwing label. Name another file with --journal."
 
     def _write(self, line: bytes) -> None:
         self._file.seek(self._size)

@@ -170,7 +170,7 @@ class Material:
             raise RequestError("This row has no picture.", 404)
         kind = media_type(content)
         if kind is None:
-            raise RequestError("The picture of this row is no PNG, JPEG, GIF or WebP.", 415)
+            raise RequestError("The picture of this row is not a PNG, JPEG, GIF or WebP.", 415)
         return kind, content
 
 

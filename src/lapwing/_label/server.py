@@ -315,7 +315,7 @@ def read_json(body: bytes, allowed: Mapping[str, type]) -> dict[str, Any]:
     try:
         message = json.loads(body.decode("utf-8") or "null", parse_constant=_no_number)
     except (ValueError, RecursionError):  # numbers of thousands of digits are ValueErrors too
-        raise RequestError("The message is no JSON.") from None
+        raise RequestError("The message is not JSON.") from None
     if not isinstance(message, dict):
         raise RequestError("The message must be a JSON object.")
     for name, value in message.items():

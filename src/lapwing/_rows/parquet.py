@@ -58,8 +58,8 @@ class ParquetRows(StoredRows):
         self.shape = (self.starts[-1], len(self.columns))
         if 0 in self.shape:
             raise ValueError(
-                f"{name}: {self.shape[0]} rows and {self.shape[1]} columns are no points. X needs "
-                "at least one of each."
+                f"{name} has {self.shape[0]} rows and {self.shape[1]} columns. X needs at least "
+                "one of each."
             )
         self.piece = max(1, min(_PIECE, _PIECE_BYTES // (self.shape[1] * self.dtype.itemsize)))
 

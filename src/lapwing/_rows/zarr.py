@@ -59,7 +59,7 @@ def read_zarr(path: Path) -> ZarrRows:
         array = zarr.open_array(str(path), mode="r")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"{path} holds no Zarr array: {error}. Give the folder of the array itself, as "
+            f"{path} is not a Zarr array: {error}. Give the folder of the array itself, as "
             "zarr.create_array wrote it."
         ) from None
     return ZarrRows(array)

@@ -142,7 +142,8 @@ def _place_of_names(lines: Sequence[str], asked: str) -> int:
         usual = widths[len(widths) // 2]
         return (widths.count(usual) if usual > 1 else 0), usual
 
-    # The largest number of cells is no criterion: decimal commas split the rows, but not the names.
+    # The largest number of cells is not a criterion: decimal commas split the rows, but not the
+    # names.
     separator = max(asked or _SEPARATORS, key=fit)
     _, width = fit(separator)
     rows = [[cell.strip() for cell in cells(line, separator)] for line in lines]

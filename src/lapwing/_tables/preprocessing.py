@@ -298,7 +298,7 @@ def check_weights(weights: Mapping[str, float], features: Features) -> None:
     other = [name for name in weights if name not in texts]
     if other:
         which = f"; free text here: {quoted(texts)}" if texts else ""
-        raise ValueError(f"--weight: {quoted(other)} is no column of free text{which}.")
+        raise ValueError(f"--weight: {quoted(other)} is not a column of free text{which}.")
     for name, weight in weights.items():
         # Squares of larger weights may overflow.
         if not isinstance(weight, Real) or not 0 <= weight <= _LARGEST_WEIGHT:

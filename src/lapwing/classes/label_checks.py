@@ -232,7 +232,7 @@ def target_warning(targets: Array, labeled: Array) -> LapwingWarning | None:
         )
     return NothingUnlabeledWarning(
         "No row of y is unlabelled, so nothing is learnt from unlabelled rows. Set y to NaN where "
-        "there is no target, or leave this warning aside if every target is known."
+        "the target is unknown, or ignore this warning if every target is known."
     )
 
 
@@ -427,7 +427,7 @@ def _names(found: tuple[Any, ...]) -> str:
     return " or ".join(words.get(value, repr(value)) for value in found)
 
 
-# Largest fraction e of wrong labels; with more, the other labels are no basis for a comparison.
+# Largest fraction e of wrong labels; with more, the other labels are not a basis for comparison.
 _MOST_WRONG = 0.3
 # Nodes of the averages over e and over the sharpness, within four spreads to each side. On 60
 # random problems probabilities are within 0.005 of those with 400 x 801 nodes; with half as many

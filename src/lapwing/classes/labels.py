@@ -96,7 +96,7 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
     mask, found = unlabeled.mask, unlabeled.found
     if mask.all():
         raise ValueError(
-            f"y holds no label: all {len(y)} entries are the unlabelled marker "
+            f"y contains no label: all {len(y)} entries are the unlabelled marker "
             f"unlabeled={marker!r}. Label at least one point of each class."
         )
     known = _labels(y[~mask], marker)
@@ -179,7 +179,7 @@ def read_targets(y: ArrayLike) -> tuple[Array, Array]:
     labeled = ~np.isnan(targets)
     if not labeled.any():
         raise ValueError(
-            f"y holds no label: all {len(targets)} entries are NaN or missing otherwise, which "
+            f"y contains no label: all {len(targets)} entries are NaN or missing otherwise, which "
             "marks unlabelled points. Give at least one target."
         )
     return targets, labeled

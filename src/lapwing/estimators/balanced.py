@@ -382,7 +382,7 @@ class BalancedGraphClassifier(
                 prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
             ),
         ]
-        # At wrong volumes a large cut is no evidence against the graph.
+        # With wrong volumes, a large cut is not evidence against the graph.
         if self._prior_contradicted(problem, partition):
             return
         if len(problem.free):

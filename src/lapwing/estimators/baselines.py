@@ -193,7 +193,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
             return AnchorGraph()
         if not isinstance(self.graph, AnchorGraph):
             raise TypeError(
-                f"graph={self.graph!r} is no AnchorGraph. Use AnchorGraph(...), or "
+                f"graph={self.graph!r} is not an AnchorGraph. Use AnchorGraph(...), or "
                 "LapRLSClassifier for other graphs."
             )
         return self.graph
@@ -248,10 +248,10 @@ def _warn_unreached(laplacian: AnchorLaplacian, reached: Array) -> None:
     without = np.unique(components[~reached])
     sizes = laplacian.component_sizes
     warn(
-        f"{len(without)} of the anchor graph's {len(sizes)} connected components hold no labelled "
-        f"point ({int(sizes[without].sum())} points, {int(sizes[without].max())} in the largest): "
-        "their values are the class frequencies of the labels. Label a point in each, or connect "
-        "the graph with fewer anchors or more nearest anchors, e.g. "
+        f"{len(without)} of the anchor graph's {len(sizes)} connected components contain no "
+        f"labelled point ({int(sizes[without].sum())} points, {int(sizes[without].max())} in the "
+        "largest): their values are the class frequencies of the labels. Label a point in each, or "
+        "connect the graph with fewer anchors or more nearest anchors, e.g. "
         "graph=AnchorGraph(n_nearest=5).",
         UnlabeledComponentWarning,
     )

@@ -47,7 +47,7 @@ def warn_nothing_held_out(regression: bool) -> None:
 
 
 def warn_unreached_margins(reach: float, C: float) -> None:
-    """Warn if decision values cannot reach the margins, whatever the labels.
+    """Warn if decision values cannot reach the margins for any labels.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ _CUT_BY_CHANCE = 0.8  # of the cut of random classes; on digits it is about 0.1
 
 
 def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array) -> bool:
-    """Warn if connected components of the graph hold no labelled vertex.
+    """Warn if connected components of the graph contain no labelled vertex.
 
     There is no warning if they contain less than 1 % of the points in total, for which labels would
     not be worthwhile.
@@ -128,8 +128,8 @@ def warn_components(
     listed = ", ".join(map(str, first[largest]))
     name, more = ("row", "") if len(largest) == 1 else ("rows", ", the largest components first")
     warn(
-        f"{len(without)} of the graph's {len(sizes)} connected components hold no labelled point "
-        f"({missed} points, the largest component {int(sizes[without].max())}), so their "
+        f"{len(without)} of the graph's {len(sizes)} connected components contain no labelled "
+        f"point ({missed} points, the largest component {int(sizes[without].max())}), so their "
         "predictions depend on the kernel only. Label a point in "
         f"each, e.g. {name} {listed} (rows count from 0{more}). More neighbours (n_neighbors) may "
         f"connect them, at the risk of connecting classes; keep power={power} then.",

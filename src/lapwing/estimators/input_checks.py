@@ -129,10 +129,10 @@ def warn_outlying_rows(X: Matrix) -> None:
     what, they = ("Row {} lies", "it makes") if len(far) == 1 else ("Rows {} lie", "they make")
     warn(
         f"{what.format(listed)} so far from all others that {they} the variance of X "
-        f"{squared.mean() / others:.2g} times as large (rows count from 0). Kernel and graph take "
-        "their width from it, so the other rows look alike to them. Look for wrong values (a unit, "
-        "a number that stands for 'missing'): mend or leave out such rows, or limit their values, "
-        "e.g. make_pipeline(QuantileTransformer(), LapSVC()).",
+        f"{squared.mean() / others:.2g} times as large (rows count from 0). Kernel and graph "
+        "derive their widths from it, so they hardly distinguish the other rows. Look for wrong "
+        "values (a unit, a code for missing values): correct or drop such rows, or limit their "
+        "values, e.g. make_pipeline(QuantileTransformer(), LapSVC()).",
         OutlierWarning,
     )
 
@@ -185,7 +185,7 @@ def check_kernel_matrix(K: Any, name: str) -> None:
     if least < -_NEGATIVITY * max(largest, 0.0) or largest < 0:
         raise ValueError(
             f"{name} must be a positive semi-definite kernel matrix: it has an eigenvalue of at "
-            f"most {least:.3g} (the largest is {largest:.3g}), so it is no kernel. Use a kernel "
+            f"most {least:.3g} (the largest is {largest:.3g}), so it is not a kernel. Use a kernel "
             "that is positive semi-definite, or clip the negative eigenvalues first."
         )
 

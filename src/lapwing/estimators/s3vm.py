@@ -735,7 +735,7 @@ def choose_unlabeled_loss(loss: Any, method: Method | str, s: float) -> Unlabele
 
 
 def pairs_of_classes(multi_class: str, n_classes: int) -> bool:
-    """Return whether `S3VC` fits a machine for every pair of so many classes."""
+    """Return whether `S3VC` fits a machine for every pair of this number of classes."""
     return n_classes > 2 and (
         multi_class == "ovo" or (multi_class == "auto" and n_classes <= _MOST_PAIRED)
     )

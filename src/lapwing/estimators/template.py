@@ -449,7 +449,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
     def _warn_constant(
         self, X: PointData, problem: Problem, solution: Solution, values: str
     ) -> None:
-        """Warn if the answers hardly vary, or if those of the function alone do."""
+        """Warn if the answers, or the values of the function, hardly vary."""
         warn_of = partial(
             diagnostics.warn_constant_values,
             parameters=self.get_params(deep=False),

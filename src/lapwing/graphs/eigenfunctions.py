@@ -452,7 +452,7 @@ def rotation_along(mean: Array, variances: Array, vectors: Array, n_components: 
     ----------
     mean : ndarray of shape (n_features,)
     variances : ndarray of shape (r,)
-        Descending, at least one more than `n_components` if there are so many.
+        Descending; one more than `n_components` or more, if there are enough.
     vectors : ndarray of shape (n_features, r)
         Orthonormal.
     n_components : int

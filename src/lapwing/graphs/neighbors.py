@@ -32,7 +32,8 @@ BACKENDS = ("auto", "sklearn", "faiss")
 # Without the metrics that need a further matrix, a square X, or NaN in it.
 _UNUSABLE = {"mahalanobis", "nan_euclidean", "precomputed", "seuclidean"}
 _METRICS = sorted({*VALID_METRICS["brute"], "cosine"} - _UNUSABLE)
-# Up to so many points scikit-learn is as fast, and up to so many features its trees are faster.
+# Up to this number of points scikit-learn is as fast; up to this number of features its trees are
+# faster.
 _SKLEARN_POINTS = 20_000
 _TREE_FEATURES = 15
 # Number of operations up to which an exact (flat) search is the default: some ten seconds of two

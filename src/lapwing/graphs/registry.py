@@ -21,8 +21,8 @@ from lapwing.graphs.neighbors import KNNGraph
 GRAPHS: dict[str, type[GraphRecipe]] = {}
 
 # The term f'L^p f controls the values of f, and not only its average, if p exceeds half the
-# dimension of the manifold. Up to so many features p = 1 suffices, while p = 2 would not penalise
-# linear trends along a curve, which one label per class cannot determine.
+# dimension of the manifold. Up to this number of features p = 1 suffices, while p = 2 would not
+# penalise linear trends along a curve, which one label per class cannot determine.
 _FEW_FEATURES = 3
 
 # Fraction of non-zero entries: 1 to 2 % or less for texts; 19 % and more for images of digits,
@@ -58,7 +58,7 @@ def as_graph(graph: GraphLike) -> GraphRecipe:
             return TransformerGraph(graph)
     called = f" Did you mean graph={graph.__name__}(...)?" if isinstance(graph, type) else ""
     raise TypeError(
-        f"graph={short_repr(graph)} is no graph. Use None (the default graph), one of "
+        f"graph={short_repr(graph)} is not a graph. Use None (the default graph), one of "
         f"{', '.join(GRAPHS)}, a symmetric affinity matrix (sparse or dense), or a neighbours "
         f"transformer of scikit-learn.{called}"
     )

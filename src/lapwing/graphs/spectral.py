@@ -35,8 +35,8 @@ from lapwing.graphs.laplacian import Laplacian
 
 _LOGGER = logging.getLogger("lapwing")
 
-# Up to so many points LAPACK takes less than a second. For more vectors than this fraction of n, it
-# takes less time than an iterative method, which is dense as well.
+# Up to this number of points LAPACK takes less than a second. For more vectors than this fraction
+# of n, it takes less time than an iterative method, which is dense as well.
 DENSE_POINTS = 1000
 _DENSE_SHARE = 0.2
 # Smallest residual that iterations reach, in rounding units of the norm of L: float32 sums of some

@@ -207,14 +207,14 @@ def compare(
 ) -> Comparison:
     """Compare the families of methods, and estimate the error of the best one.
 
-    Classification: whether classes are clusters or manifolds matters more than any parameter, and
-    cannot be determined from few labels directly. The error of each candidate is estimated
-    from the labels that it misclassifies when they are left out, one of each class at a time; from
-    the rows that change when labels are drawn from its own predictions (`reproducibility`); and
-    from the contradiction by a supervised fit, which is larger for reproducible but wrong
-    predictions than for right ones. Candidates that lose a class or contradict their own labels are
-    rejected. Of the others, the one with the smallest estimated error is selected, unless that is
-    close to guessing: then the supervised candidate is used.
+    Classification: whether classes are clusters or connected sheets (manifolds) matters more than
+    any parameter, and cannot be determined from few labels directly. The error of each candidate is
+    estimated from the labels that it misclassifies when they are left out, one of each class at a
+    time; from the rows that change when labels are drawn from its own predictions
+    (`reproducibility`); and from the contradiction by a supervised fit, which is larger for
+    reproducible but wrong predictions than for right ones. Candidates that lose a class or
+    contradict their own labels are rejected. Of the others, the one with the smallest estimated
+    error is selected, unless that is close to guessing: then the supervised candidate is used.
 
     Regression: candidates are compared by exact leave-one-out. The best supervised candidate is
     selected, unless the error of another one is smaller by 2 % or more; the verdict states whether
@@ -491,8 +491,8 @@ def _check_candidates(candidates: Any, kind: type) -> None:
         if not isinstance(last_step(one.estimator), kind):
             what = "classifier" if kind is SemiSupervisedClassifier else "regression"
             raise TypeError(
-                f"The candidate {one.name!r} is no {what} of lapwing. compare chooses among "
-                "those, and Pipelines that end in one."
+                f"The candidate {one.name!r} is not a {what} of lapwing. compare selects among "
+                "these, and Pipelines that end in one."
             )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

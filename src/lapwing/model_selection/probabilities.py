@@ -287,8 +287,8 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
         last = last_step(chosen)
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(
-            f"{type(last).__name__} is no classifier of lapwing: it does not say how sharp its "
-            "probabilities are. Of a search give best_estimator_."
+            f"{type(last).__name__} is not a classifier of lapwing, so the sharpness of its "
+            "probabilities is unknown. For a search, pass its best_estimator_."
         )
     check_is_fitted(last)
     if isinstance(last, Updatable):
@@ -296,8 +296,8 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
     if last.probability_n_labels_ == 0:
         warn(
             f"{type(last).__name__} has left no label out, so that no answer is sure. "
-            "calibrate(model, X, y) leaves labels out and gives a model with sure rows; where "
-            "every class has one label alone, label a second row of each first.",
+            "calibrate(model, X, y) leaves labels out and returns a model with sure rows; if "
+            "every class has only one label, label a second row of each first.",
             FewLabelsWarning,
         )
     if X is None:

@@ -584,8 +584,8 @@ def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> SplitLa
     as_targets(column[known])
     if not known.any():
         raise ValueError(
-            f"y holds no label: all {len(column)} entries mark unlabelled rows. Give at least two "
-            "targets, one to hold out and one for training."
+            f"y contains no label: all {len(column)} entries mark unlabelled rows. Give at least "
+            "two targets, one to hold out and one for training."
         )
     return SplitLabels(np.flatnonzero(known), np.flatnonzero(~known))
 

@@ -151,8 +151,8 @@ def _split(model: BaseEstimator) -> tuple[list[Any], Any]:
             estimator = estimator.best_estimator_
     if not isinstance(estimator, SemiSupervisedEstimator):
         raise OnnxExportError(
-            f"{type(estimator).__name__} cannot be exported to ONNX: it is no estimator of lapwing "
-            "with a function for new points."
+            f"{type(estimator).__name__} cannot be exported to ONNX: it is not an estimator of "
+            "lapwing with a function for new points."
         )
     return steps, estimator
 

@@ -64,7 +64,7 @@ class Display:
 
 
 def paper_of(axes: Axes, *, inside: bool) -> tuple[float, float, float]:
-    """Return the background colour within the Axes, or beside them."""
+    """Return the background colour within the Axes, or outside them."""
     colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
     whole = getattr(axes.figure, "figure", None) or axes.figure  # of a SubFigure
     for owner in [axes] * inside + [axes.figure, whole]:
@@ -84,7 +84,7 @@ def ink_on(paper: object) -> str:
 
 
 def ink_of(axes: Axes, *, inside: bool = True) -> str:
-    """Choose the colour of text and lines within the Axes, or beside them."""
+    """Choose the colour of text and lines within the Axes, or outside them."""
     return ink_on(paper_of(axes, inside=inside))
 
 

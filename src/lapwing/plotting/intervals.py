@@ -174,7 +174,7 @@ class PredictionIntervalDisplay(Display):
         y_interval : array-like of shape (n, 2)
             Lower and upper ends.
         coverage : float, default=None
-            Probability that the intervals were asked for, for the legend.
+            Nominal coverage of the intervals, for the legend.
         x : array-like of shape (n,), default=None
             Values for the horizontal axis. None: the predicted values.
         ax : matplotlib Axes, default=None

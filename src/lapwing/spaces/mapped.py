@@ -294,8 +294,8 @@ def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
         R = np.asarray(sla.cholesky(M, overwrite_a=True, check_finite=False))
     except sla.LinAlgError:
         raise ValueError(
-            "The norm deformed by the graph is singular in float64: gamma_I is too large beside "
-            "the norm of the kernel's functions, whose weight is one. Use a smaller gamma_I."
+            "The norm deformed by the graph is singular in float64: gamma_I is too large relative "
+            "to the norm of the kernel's functions, whose weight is one. Use a smaller gamma_I."
         ) from None
     psi = sla.solve_triangular(R, Phi.T, trans="T", check_finite=False).T
     psi = psi.astype(space.dtype, copy=False)
