@@ -106,7 +106,7 @@ def read_features(
     X : array-like
     reset : bool
     header : object, optional
-        Dataframe with the column names, if X is an array that was read from a file.
+        Result of `header_of`, if X is an array that was read from a file.
     pairwise : bool, default=False
         Whether X is a kernel matrix.
     accept_sparse : str or bool, default='csr'

@@ -49,7 +49,7 @@ from lapwing.problem import Problem
 from lapwing.solvers.graph.refine import Refinement, refine
 from lapwing.solvers.graph.registry import in_order, order_bytes
 
-_COPIES = 6  # arrays of a number for every point and class that are alive at once
+_COPIES = 6  # arrays with a number for every point and class in memory at once
 
 
 def check_classes(targets: Targets, problem: Problem) -> None:

@@ -31,9 +31,9 @@ from lapwing.linalg import (
 
 LISTED = 5  # rows that a warning names
 _SCALE_RATIO = 1e4
-# A row that multiplies the variance by less leaves answers as they are (digits, iris, wine, breast
-# cancer and g50c with one row moved off); on the field's data sets the rows farthest off make it
-# 1.2 times as large, on Cauchy-distributed features 100 times.
+# A row that multiplies the variance by less does not change predictions (digits, iris, wine, breast
+# cancer and g50c with one row moved away). The factor of the most distant rows is 1.2 on the usual
+# data sets, and 100 for Cauchy-distributed features.
 _OUTLYING = 30
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue

@@ -132,9 +132,10 @@ def _large_s3vc(kernels: Kernels) -> Any:
 
 # All candidates of the defaults: a new family is a line here. Rejected: LapRLS with other graphs
 # (k = 10; k = 3 and p = 1), which change the mean error by half a point up or down; and
-# BalancedGraphClassifier for two classes. It gains 2 to 3 points on digit1 with labels in equal
-# numbers, loses 13 with three a class drawn at random (five labels to one are poor evidence of the
-# volumes), was hardly ever chosen on g50c, pcmac and usps, and doubles the time.
+# BalancedGraphClassifier for two classes. On digit1 its error is 2 to 3 points smaller with equal
+# numbers of labels, and 13 larger with six labels drawn at random, as five labels of one class and
+# one of the other are poor evidence of the volumes. It was hardly ever chosen on g50c, pcmac and
+# usps, and doubles the time.
 RECIPES: tuple[Recipe, ...] = (
     Recipe(LABELS_ALONE, lambda kernels: LapSVC(kernels.without_graph, gamma_I=0), _large_svm),
     Recipe(
@@ -166,7 +167,7 @@ def _kernel_ridge(kernels: Kernels) -> Any:
 def _on_scaled_columns(kernels: Kernels, **parameters: Any) -> Any:
     if kernels.wide or kernels.single:
         return None
-    # The width of the Gaussian process whose scales they are.
+    # The width of the Gaussian process by which the scales were computed.
     return make_pipeline(RelevanceScaler(), LapRLSRegressorCV(gammas=(0.5,), **parameters))
 
 

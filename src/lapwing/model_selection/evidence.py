@@ -377,12 +377,12 @@ class Constants(NamedTuple):
 
 
 # Maximum likelihood for the errors of the chosen candidates, on 240 draws of labels on eight sets
-# of two classes, up to 2000 points each, one, three and ten labels a class, in equal numbers and at
+# of two classes, up to 2000 points each, one, three and ten labels per class, equally many or at
 # random (`python -m benchmarks choosing`). Without one of the sets they are 0.15 to 0.18, 5.5 to
 # 7.6 and 0.53 to 0.63. `seen` is 1 by the meaning of reproducibility, the error if the method is
 # right, and so is the weight of the contradiction, also a fraction of the rows. Rejected: separate
 # constants for the labels alone, for sheets and for clusters (the regret falls by a point with
-# three labels a class, and rises by three with ten).
+# three labels per class, and rises by three with ten).
 CONSTANTS = Constants(unseen=0.17, seen=1.0, prior_labels=6.4, of_a_label=0.59)
 
 _CLASSES_POWER = 0.25  # of 2 / K, see `Constants`
