@@ -275,7 +275,7 @@ def test_single_precision_and_lists() -> None:
         ({"F": np.zeros(5)}, "decision values"),
         ({"F": np.zeros((0, 3))}, "decision values"),
         ({"F": np.full((5, 3), np.nan)}, "F holds NaN or infinite"),
-        ({"prior": [1, 1]}, r"prior must be one number >= 0 a class.*shape is \(2,\)"),
+        ({"prior": [1, 1]}, r"prior must be one number >= 0 per class.*shape is \(2,\)"),
     ],
 )
 def test_wrong_arguments(changes: dict[str, Any], message: str) -> None:

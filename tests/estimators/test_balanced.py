@@ -361,7 +361,7 @@ def test_all_rows_labelled_and_few_points() -> None:
     [
         ({"method": "magic"}, "method='magic' must be one of 'laplace', 'random-walk', 'poisson'"),
         ({"class_prior": "guess"}, "class_prior='guess' must be 'labels', 'uniform', 'unknown'"),
-        ({"class_prior": [0.5, 0.5]}, "class_prior must be one number >= 0 a class"),
+        ({"class_prior": [0.5, 0.5]}, "class_prior must be one number >= 0 per class"),
         ({"class_prior": [0.5, -0.1, 0.6]}, "it holds -0.1 for the class 1"),
         ({"class_prior": {0: 1, 1: 2}}, r"has no proportion for \[2\]. Give every class"),
         ({"class_prior": {0: 1, 1: 2, 2: 1, 9: 1}}, r"names \[9\], which are not classes"),

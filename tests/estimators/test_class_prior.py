@@ -195,7 +195,7 @@ def test_precomputed_kernel() -> None:
         ("balanced", "class_prior='balanced' must be 'labels', 'uniform', 'unknown', None"),
         (0.5, "class_prior=0.5 must be 'labels', 'uniform'"),
         ({0: 0.5, 1: 0.5}, r"class_prior=\{.* has no proportion for \[2\]"),
-        ([0.5, 0.5], r"class_prior must be one number >= 0 a class.*shape is \(2,\)"),
+        ([0.5, 0.5], r"class_prior must be one number >= 0 per class.*shape is \(2,\)"),
         ([0.5, -0.5, 1], "holds -0.5 for the class 1"),
         ([1, 0, 1], "class_prior is 0 for the class 1"),
         (["a", "b", "c"], "not an array of numbers"),

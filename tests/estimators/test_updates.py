@@ -233,7 +233,7 @@ def test_a_new_class_that_differs_in_case_and_blanks_is_told_of(label: str) -> N
     names = np.array([None, "Barolo", "Barbera"], dtype=object)[y + 1]
     model = LapRLSClassifier(updatable=True).fit(X, names)
     row = int(np.flatnonzero(y < 0)[0])
-    with pytest.warns(SimilarLabelsWarning, match=f"label {label!r} is new beside 'Barolo'"):
+    with pytest.warns(SimilarLabelsWarning, match=f"{label!r} is new and similar to 'Barolo'"):
         model.add_labels(row, label)
     assert label in model.classes_
     model.add_labels(row, "Nebbiolo")  # warnings are errors

@@ -157,8 +157,8 @@ def label_warning(
         ranked = dict(zip(classes.tolist(), counts.tolist(), strict=True))
         return SimilarLabelsWarning(
             f"y has the label {slip[0]!r} in {_rows(ranked[slip[0]])} and {slip[1]!r} in "
-            f"{_rows(ranked[slip[1]])}, and both count as classes. If the first is a slip of the "
-            "second, correct it."
+            f"{_rows(ranked[slip[1]])}, and both count as classes. If the first is a typing error, "
+            "correct it."
         )
     if texts and len(classes) >= _MANY_TEXTS and 2 * len(classes) > counts.sum():
         return ManyClassesWarning(
@@ -288,8 +288,8 @@ def new_spelling(classes: Array, before: Array) -> LapwingWarning | None:
     for label in classes.tolist():
         if label not in known and isinstance(label, str) and _spelling(label) in spelt:
             return SimilarLabelsWarning(
-                f"The label {label!r} is new beside {spelt[_spelling(label)]!r}, and both count as "
-                "classes. If it is a slip, add the right label to the same rows."
+                f"The label {label!r} is new and similar to {spelt[_spelling(label)]!r}; both "
+                "count as classes. If it is a typing error, add the right label to the same rows."
             )
     return None
 

@@ -29,7 +29,7 @@ from lapwing.classes.transport import Plan, transport
 from lapwing.problem import distinct_rows
 
 _SUM = 1e-6  # tolerance of the sum of fractions
-_FRACTIONS = "must be one number >= 0 a class, fractions that sum to 1 or counts"
+_FRACTIONS = "must be one number >= 0 per class, fractions that sum to 1 or counts"
 _NAMES = ("labels", "uniform", "unknown")
 PRIOR_FORMS = "'labels', 'uniform', 'unknown', None, a dict or an array of one number a class"
 
@@ -216,7 +216,7 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
     Raises
     ------
     ValueError
-        If the value is another string, not a sequence, refused by `read_fractions`, or 0 for a
+        If the value is another string, not a sequence, rejected by `read_fractions`, or 0 for a
         class with labels.
     """
     if not is_prior_like(class_prior):
@@ -241,7 +241,7 @@ def read_fractions(given: Any, classes: Array, name: str) -> Array:
 
     Parameters
     ----------
-    given : mapping, Series or array-like of one number a class
+    given : mapping, Series or array-like of one number per class
         Fractions that sum to 1, or counts (whole numbers).
     classes : ndarray of shape (n_classes,)
     name : str

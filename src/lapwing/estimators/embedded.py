@@ -395,7 +395,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         result = self._checked(objective, in_units(result, objective.units), prepared)
         state = result.state
         function = prepared.space.function(state.coef, state.intercept)
-        # The tube leaves points without a multiplier; new points need no kernel value with them.
+        # Points inside the tube have no multiplier, and are not needed to predict new points.
         if isinstance(function, KernelExpansion) and method.knows_labels:
             function = function.pruned()
         values = state.virtual.astype(prepared.problem.X.dtype, copy=False)

@@ -45,7 +45,7 @@ def naming_target(j: int, column: Any) -> Iterator[None]:
 
 
 def of_each_target(method: F) -> F:
-    """Decorate a method that estimators of several targets answer, stacked along the last axis."""
+    """Decorate a method whose results for several targets are stacked along the last axis."""
 
     @wraps(method)
     def answer(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -65,7 +65,7 @@ class SeveralTargets(RegressorMixin):
     Attributes
     ----------
     estimators_ : list of estimator
-        An estimator for each column of y; only where there are several.
+        An estimator for each column of y; only if there are several columns.
     """
 
     estimators_: list[Any]
@@ -79,14 +79,14 @@ class SeveralTargets(RegressorMixin):
         return tags
 
     def __getattr__(self, name: str) -> Any:
-        """Answer for fitted attributes of several targets, which are those of `estimators_`."""
+        """Return attributes of `estimators_` that can be stacked; raise an error for the others."""
         each = vars(self).get("estimators_")
         if each is None or not hasattr(each[0], name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
         if name in ("labeled_", "transduction_"):
             return np.stack([getattr(one, name) for one in each], axis=-1)
         raise AttributeError(
-            f"{name} is one for each of the {len(each)} targets: use model.estimators_[j].{name} "
+            f"{name} differs between the {len(each)} targets: use model.estimators_[j].{name} "
             "for target j."
         )
 

@@ -76,9 +76,9 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         rows : int or array-like of int
             Rows of the X of the fit, counted from 0, each once.
         labels : label or array-like of shape (n_rows,)
-            Their labels, in place of any that they had. The unlabelled marker takes a label back.
-            A class may be new; a `SimilarLabelsWarning` tells if it differs from an earlier one in
-            case and blanks only.
+            Their labels, which replace earlier ones. The unlabelled marker removes a label. A class
+            may be new; there is a `SimilarLabelsWarning` if it differs from an earlier one in case
+            and blanks only.
         how : {'suggested', 'random'}, default=None
             How the rows were chosen. None means by suggestion for rows that `suggest` of this model
             returned. If most labels are of suggested rows, `sure_rows` and `leave_one_out` warn.
