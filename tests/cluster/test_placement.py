@@ -177,9 +177,12 @@ def test_rows_ask_the_blocks_of_their_lists() -> None:
     assert (found.indices == -1).all()  # none of its lists is there
 
 
-def test_blocks_go_in_waves_of_a_thread_each(client: Any) -> None:
+def test_blocks_go_in_waves_of_a_thread_each(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session.of(client)
     assert [list(wave) for wave in session.waves(5)] == [[0, 3], [1, 4], [2]]
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "_workers", lambda self: {})  # while they restart
+        assert session.n_threads == 2
     homes = session.homes(5)
     assert homes[:3] == [homes[0]] * 3
     assert homes[3:] == [homes[4]] * 2

@@ -11,6 +11,7 @@ import concurrent.futures
 import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from lapwing._host.modules import require
@@ -97,9 +98,13 @@ class Session:
         self._futures.update(futures)
         return futures
 
-    @property
+    @cached_property
     def n_threads(self) -> int:
-        """Number of threads of all workers, at least one."""
+        """Number of threads of all workers at first use, at least one.
+
+        Cached, because blocks are made and joined for it: while a worker restarts, its threads are
+        missing.
+        """
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers().values()))
 
     def waves(self, n_parts: int) -> list[range]:
