@@ -125,7 +125,7 @@ def test_numbers_get_a_method_for_numbers(blobs: Path, main: Main) -> None:
     assert found["choice"]["methods"][0]["error"] == pytest.approx(alone.error)
     page = Path("r.html").read_text(encoding="utf-8")
     assert alone.verdict in page
-    assert "takes values to be" in page
+    assert "assumes values to be" in page
     said = plain(main("fit", "t.csv", *FIT, "--method", "auto")[1])
     assert f"Numbers are off by about {number(alone.error)} (root mean square)" in said
     assert alone.verdict in said
@@ -142,7 +142,7 @@ def test_numbers_get_a_method_for_numbers(blobs: Path, main: Main) -> None:
     line = said.splitlines()[said.splitlines().index("To fit it:") + 1]
     assert main(*shlex.split(line)[1:], "--predictions", "p.csv")[0] == 0
     assert main("compare", "t.csv", *FIT, "--out", "c.html")[0] == 0
-    assert "takes values to be" in Path("c.html").read_text(encoding="utf-8")
+    assert "assumes values to be" in Path("c.html").read_text(encoding="utf-8")
     # Whole numbers are classes.
     table.with_columns(kind=pl.when(known).then(pl.int_range(pl.len()) % 2)).write_csv(blobs)
     assert "numbers" not in main("fit", "t.csv", *FIT, "--method", "auto")[1].partition("\n")[0]
@@ -208,7 +208,7 @@ def test_a_label_that_is_known_from_its_twin_says_nothing(blobs: Path, main: Mai
         code, said, _ = main(*fit)
         assert code == 0
         assert ("left_out" in json.loads(said)) is told
-        assert ("a label that is left out is missed by" in Path("r.html").read_text()) is told
+        assert ("the error on left-out labels is" in Path("r.html").read_text()) is told
 
 
 def test_the_usual_setting_is_said_to_be_kept(blobs: Path, main: Main) -> None:

@@ -1026,7 +1026,7 @@ def test_every_method_from_a_table_to_a_report(
     assert f"{chosen.name} on" in page
     assert ("supervised twin" in page.lower()) == (chosen.twin is not None)
     # Some of its settings have no graph, and the likelihood chooses one of them here.
-    assert ("taught the fit nothing" in page) == (method == "laprls-regressor-cv")
+    assert ("did not use the unlabelled rows" in page) == (method == "laprls-regressor-cv")
     code, said, err = main("predict", tmp_path / "m.lapwing", tmp_path / "t.csv", "--id", "flower")
     assert (code, err) == (0, "")
     new, own = pl.read_csv(io.StringIO(said)), pl.read_csv(tmp_path / "p.csv")

@@ -731,7 +731,7 @@ def test_candidates_have_names(candidates: Any) -> None:
     X, y, _ = labeled_clusters(2)
     with pytest.raises(TypeError, match="candidates must be a list of Candidate, and has"):
         compare(X, y, candidates=candidates)
-    with pytest.raises(TypeError, match="Give each a name and what it takes classes to be"):
+    with pytest.raises(TypeError, match="Give each a name and an assumption"):
         FewLabelClassifier(candidates).fit(X, y)
 
 

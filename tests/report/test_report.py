@@ -287,7 +287,7 @@ def test_without_graph_and_twin(two_moons: Any) -> None:
     page = Page(render(data))
     assert "There was no graph" in page.text
     assert "supervised twin" not in page.text.lower()
-    assert any("taught the fit nothing" in note["text"] for note in data.notes)
+    assert any("did not use the unlabelled rows" in note["text"] for note in data.notes)
 
 
 def test_intervals_of_numbers_are_drawn(sine: Any) -> None:
@@ -303,7 +303,7 @@ def test_intervals_of_numbers_are_drawn(sine: Any) -> None:
     path = re.search(r'<path class="band" d="([^"]+)"', page)
     assert path is not None
     assert path[1].count("V") == free.sum()
-    assert f"hold {text.percent(held[free].mean())} of the true ones" in page
+    assert f"contain {text.percent(held[free].mean())} of the true values" in page
     without = replace(fit, predictions=replace(fit.predictions, interval=None))
     plain = render(collect(without, truth=truth))
     assert 'class="band"' not in plain
@@ -1173,7 +1173,7 @@ def test_figures_of_a_path_from_an_older_file_are_shown() -> None:
     ):
         data = collect(outcome(table.X, table.y, estimator, unlabeled=table.unlabeled, twin=False))
         assert data.path["n_settings"] > 1
-        told = "a label that is left out is missed by"
+        told = "the error on left-out labels is"
         assert (told in render(data)) is (data.kind == "regression")
         first = {name: value for name, value in data.path.items() if name not in ("off", "usual")}
         page = render(replace(data, path=first))
@@ -1202,7 +1202,7 @@ def test_left_out_labels_are_counted_as_by_exact_leave_one_out() -> None:
         assert k == 0 or stats.binom.sf(k - 1, n, one["low"]) == pytest.approx(0.05)
     page = render(collect(fit, truth=truth))
     assert "Labels that were left out" in page
-    assert "Share of right answers over their probability" in page
+    assert "Fraction of right answers by their probability" in page
 
 
 def test_few_left_out_labels_have_no_calibration() -> None:

@@ -63,10 +63,10 @@ _CLASS_TABLE = ChoiceTable(
         "missed": "missed",
         "changed": "changed",
     },
-    "takes classes to be",
-    "Wrong: the estimated share of wrong answers on the rows without a label. Missed: labels that "
-    "the fit without them gets wrong. Changed: rows that get another answer when labels are drawn "
-    "out of the method’s own answer.",
+    "assumes classes to be",
+    "Wrong: the estimated fraction of wrong answers on the rows without a label. Missed: labels "
+    "that the fit without them predicts wrongly. Changed: rows that get another answer when labels "
+    "are drawn from the method’s own answers.",
 )
 _NUMBER_TABLE = ChoiceTable(
     {
@@ -76,9 +76,9 @@ _NUMBER_TABLE = ChoiceTable(
         "explained": "explained",
         "missed": "left out",
     },
-    "takes values to be",
-    "Off by: the root mean square error of targets that were left out in turn. Explained: the part "
-    "of their variance that is found again.",
+    "assumes values to be",
+    "Off by: the root mean square error of targets that were left out in turn. Explained: the "
+    "fraction of their variance that is predicted.",
 )
 
 _MOST_NAMED = 3
@@ -133,7 +133,7 @@ def _ended(facts: dict[str, Any]) -> str:
 def _about_graph(graph: dict[str, Any], taught_by: str) -> list[tuple[str, str]]:
     if not graph:
         # A method that uses the unlabelled rows in a different way needs no graph.
-        return [] if taught_by else [("look", "The unlabelled rows taught the fit nothing.")]
+        return [] if taught_by else [("look", "The fit did not use the unlabelled rows.")]
     found = []
     n = graph["n_without"]
     if n:
@@ -141,8 +141,8 @@ def _about_graph(graph: dict[str, Any], taught_by: str) -> list[tuple[str, str]]
         found.append(
             (
                 "look",
-                f"{parts} {'holds' if n == 1 else 'hold'} no label: answers there rest on the "
-                "kernel alone. Label a row in each, or raise graph.n_neighbors.",
+                f"{parts} {'holds' if n == 1 else 'hold'} no label: answers there depend on the "
+                "kernel only. Label a row in each, or raise graph.n_neighbors.",
             )
         )
     else:

@@ -482,7 +482,7 @@ def _check_candidates(candidates: Any, kind: type) -> None:
     if unnamed:
         raise TypeError(
             f"candidates must be a list of Candidate, and has {unnamed[0]!r}. Give each a name and "
-            'what it takes classes to be: [Candidate("mine", estimator, "classes are ...")].'
+            'an assumption: [Candidate("mine", estimator, "classes are ...")].'
         )
     names = [candidate.name for candidate in candidates]
     if not names:
