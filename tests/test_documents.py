@@ -197,7 +197,8 @@ def test_the_guide_names_what_there_is() -> None:
         TuneRequest,
     )  # fmt: skip
     flags = set.union(*(request.flags() for request in requests))
-    elsewhere = {"--help", "--install-completion", "--show-completion"}
+    # And `--output`, another name of `--out`.
+    elsewhere = {"--help", "--install-completion", "--show-completion", "--output"}
     assert flags_in(CLI) - elsewhere - flags == set()
     guide = "\n".join(path.read_text(encoding="utf-8") for path in GUIDE.glob("*.md"))
     # What only the help says.
