@@ -658,6 +658,18 @@ def test_info_tells_what_a_fit_would_stumble_over(
         assert part in strict[1]
 
 
+def test_info_forecasts_numbers_as_one_column(main: Main, tmp_path: Path) -> None:
+    memory = []
+    for labels in ([f"{k}.5" for k in range(20)], ["a", "b"] * 10):
+        columns = {"x": [k / 7 for k in range(40)], "y": [*labels, *[""] * 20]}
+        pl.DataFrame(columns).write_csv(tmp_path / "t.csv")
+        code, said, _ = main("info", tmp_path / "t.csv", "--label", "y", "--json")
+        assert code == 0
+        found = json.loads(said)["forecast"]
+        memory.append({name: forecast["memory_bytes"] for name, forecast in found.items()})
+    assert memory[0] == memory[1]
+
+
 def test_info_tells_quantities_from_classes(main: Main, tmp_path: Path) -> None:
     prices = [f"{1000 + 37 * i} \u20ac" for i in range(12)]
     table = pl.DataFrame({"x": [i / 7 for i in range(20)], "y": prices + [""] * 8})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -29,7 +29,7 @@ from lapwing._tables.checks import (
     words_in_most_rows,
 )
 from lapwing._tables.coding import hold_fractions, mark_unlabeled
-from lapwing._tables.columns import Selection
+from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.embedding import Embedder, Encoder
 from lapwing._tables.encoders import CATEGORICAL, ENCODED, NUMERIC, TEXT, ColumnNote, Features
 from lapwing._tables.frames import side_by_side
@@ -83,87 +83,130 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     """
     encoder = load_encoder(request)
     selection = Selection(request.read_options)
-    raw = read_raw(request.data, selection)
-    if request.labels_file is not None:
-        labels, marker = read_labels(request.labels_file, raw.n)
-        raw = replace(raw, labels=labels, default_marker=marker)
-    check_ids(raw, request.source, request.id)
+    raw = _read(request, selection)
     features = encode(raw, selection, raw.source)
-    label = _suggest_label(raw.cells) if raw.labels is None else None
-    text = None
-    if raw.labels is not None:
-        raw = complete_labels(raw, request.read_options)
-        text = np.asarray(raw.labels)
-        warn_of_quantities(text[text != ""], f"{request.source}: the label column")
-    given = text
-    if label is not None:
-        cells = as_text([cell or "" for cell in raw.cells[label].spelled()])
+    likely = _suggest_label(raw.cells) if raw.labels is None else None
+    given = raw.labels
+    if likely is not None:
+        cells = as_text([cell or "" for cell in raw.cells[likely].spelled()])
         given = mark_unlabeled(cells, request.unlabeled)
     markers = {} if given is None else _markers(given, features.decimal, request)
-    classes = Counter([] if text is None else text.tolist())
-    n_classes = len([name for name in classes if name])
-    names, words, encoded = map(features.named, (NUMERIC, TEXT, ENCODED))
-    categories = {name: features.column(name) for name in features.named(CATEGORICAL)}
-    n_values = {n: len({v for v in column if v is not None}) for n, column in categories.items()}
-    n, input_errors, numbers = raw.n, list(features.errors), features.numbers
-    rows = np.arange(n)
-    most = _ENCODED_ROWS if encoded else _GRAPH_ROWS
-    if n > most:
-        rows = np.sort(np.random.default_rng(request.seed).choice(n, most, replace=False))
-    before = encoding = None
-    try:
-        check_weights(request.weights, features)
-        drawn = _drawn(features, rows)
-        if drawn is not None and encoded and encoder is not None:
-            drawn, encoding = _encoding(drawn, encoder, request, n)
-        if drawn is not None:
-            before = preprocess(drawn, request.scale, "auto", request.weights)
-    except ValueError as error:  # a text without words
-        input_errors.append(f"{request.source}: {error}")
-    n_features, stored = len(names) + sum(n_values.values()), None
-    if is_sparse(numbers):
-        stored = numbers.nnz
-    elif encoding is not None:
-        n_features += len(encoded) * encoding["width"]
-    if words and before is not None:
-        n_features, stored = before.points.shape[1], before.points.nnz * n // len(rows)
-    chosen = scaling(numbers, names, categories, request.scale).reason
-    size = FitSize(
-        n,
-        n_features,
-        1 if n_classes <= 2 else n_classes,
-        0 if text is None else int(np.count_nonzero(text != "")),
-        numbers.dtype.itemsize,
-        stored,
-    )
+    sample = _sample(features, encoder, request, raw.n)
+    encoded, before = features.named(ENCODED), sample.before
     return {
         "source": request.source,
-        "rows": size.n,
-        "numeric": names,
-        "categorical": n_values,
-        "text": words,
+        "rows": raw.n,
+        "numeric": features.named(NUMERIC),
+        "categorical": _n_values(features),
+        "text": features.named(TEXT),
         "encoded": encoded,
-        "encoding": encoding,
+        "encoding": sample.encoding,
         "columns": [
             {"column": note.column, "used": note.used, "what": note.words}
             for note in features.notes
         ],
         "summary": summary_lines(features.notes, raw.remarks),
-        "errors": input_errors,
+        "errors": [*features.errors, *sample.errors],
         "missing": {name: count for name, (count, _) in missing_cells(features).items()},
         "imputed": _imputed(request),
         "infinite": {name: count for name, (count, _) in infinite_cells(features).items()},
-        "labels": None if text is None else _counts(classes, features.decimal),
+        "labels": None if raw.labels is None else _counts(raw.labels, features.decimal),
         "markers": markers,
-        "scaling": before.words if (words or encoded) and before is not None else chosen,
+        "scaling": _scaling(features, before, request.scale),
         # Encoding all rows takes long, and a graph of a subset is not informative.
-        "graph": None if encoded else _graph(before, text, rows, request.n_neighbors),
-        "forecast": _forecasts(size),
-        "suggested_label": label,
+        "graph": None if encoded else _graph(before, raw.labels, sample.rows, request.n_neighbors),
+        "forecast": _forecasts(_size_of(features, sample, raw.labels, raw.n)),
+        "suggested_label": likely,
         "command": request.fit_command(
-            label, _suggest_id(features.notes, raw.cells), tuple(markers)
+            likely, _suggest_id(features.notes, raw.cells), tuple(markers)
         ),
     }
+
+
+def _read(request: InfoRequest, selection: Selection) -> RawTable:
+    """Read the files, with the labels of all of them and blanks where there is none."""
+    raw = read_raw(request.data, selection)
+    if request.labels_file is not None:
+        labels, marker = read_labels(request.labels_file, raw.n)
+        raw = replace(raw, labels=labels, default_marker=marker)
+    check_ids(raw, request.source, request.id)
+    if raw.labels is not None:
+        raw = complete_labels(raw, request.read_options)
+        labels = np.asarray(raw.labels)
+        warn_of_quantities(labels[labels != ""], f"{request.source}: the label column")
+    return raw
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Rows that were drawn for what takes long, and their points.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+    before : Preprocessed or None
+        None if they cannot be preprocessed.
+    encoding : dict or None
+        Facts of the encoder; None without one.
+    errors : tuple of str
+        Errors of a fit.
+    """
+
+    rows: NDArray[np.intp]
+    before: Preprocessed | None = None
+    encoding: dict[str, Any] | None = None
+    errors: tuple[str, ...] = ()
+
+
+def _sample(features: Features, encoder: Encoder | None, request: InfoRequest, n: int) -> _Sample:
+    rows, encoded = np.arange(n), features.named(ENCODED)
+    most = _ENCODED_ROWS if encoded else _GRAPH_ROWS
+    if n > most:
+        rows = np.sort(np.random.default_rng(request.seed).choice(n, most, replace=False))
+    encoding = None
+    try:
+        check_weights(request.weights, features)
+        drawn = _drawn(features, rows)
+        if drawn is None:
+            return _Sample(rows)
+        if encoded and encoder is not None:
+            drawn, encoding = _encoding(drawn, encoder, request, n)
+        return _Sample(rows, preprocess(drawn, request.scale, "auto", request.weights), encoding)
+    except ValueError as error:  # a text without words
+        return _Sample(rows, None, encoding, (f"{request.source}: {error}",))
+
+
+def _n_values(features: Features) -> dict[str, int]:
+    """Count the values of each column of categories."""
+    return {
+        name: len({value for value in features.column(name) if value is not None})
+        for name in features.named(CATEGORICAL)
+    }
+
+
+def _scaling(features: Features, before: Preprocessed | None, scale: str) -> str:
+    """Describe the preprocessing; without texts the decision is by all rows."""
+    if before is not None and (features.named(TEXT) or features.named(ENCODED)):
+        return before.words
+    categories = {name: features.column(name) for name in features.named(CATEGORICAL)}
+    return scaling(features.numbers, features.named(NUMERIC), categories, scale).reason
+
+
+def _size_of(features: Features, sample: _Sample, labels: NDArray[Any] | None, n: int) -> FitSize:
+    """Return the size of a fit to all rows, by those that were drawn."""
+    numbers, before = features.numbers, sample.before
+    n_features, stored = len(features.named(NUMERIC)) + sum(_n_values(features).values()), None
+    if is_sparse(numbers):
+        stored = numbers.nnz
+    elif sample.encoding is not None:
+        n_features += len(features.named(ENCODED)) * sample.encoding["width"]
+    if features.named(TEXT) and before is not None:
+        n_features, stored = before.points.shape[1], before.points.nnz * n // len(sample.rows)
+    known = [] if labels is None else labels[labels != ""].tolist()
+    classes = set(known)
+    single = len(classes) <= 2 or hold_fractions(classes, features.decimal)
+    columns = 1 if single else len(classes)
+    return FitSize(n, n_features, columns, len(known), numbers.dtype.itemsize, stored)
 
 
 def _markers(labels: NDArray[Any], decimal: str, request: InfoRequest) -> dict[str, int]:
@@ -181,8 +224,9 @@ def _imputed(request: InfoRequest) -> str:
     return f"fills with the {'median' if request.impute == 'auto' else request.impute}"
 
 
-def _counts(classes: Counter[str], decimal: str) -> dict[str, int]:
+def _counts(labels: NDArray[Any], decimal: str) -> dict[str, int]:
     """Count unlabelled rows and the rows of each label; numbers or many labels are pooled."""
+    classes = Counter(labels.tolist())
     named = {name: classes[name] for name in sorted(classes) if name}
     if named and hold_fractions(named, decimal):
         values = [float(name.replace(decimal or ".", ".")) for name in named]
