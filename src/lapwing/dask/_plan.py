@@ -23,7 +23,7 @@ BLOCK_BYTES = 2**29
 _PIECES = 20_000  # maximum tasks that divide chunks for blocks, about 20 s of the scheduler
 # Memory of a process without points: the library, faiss and the imports of the first tasks.
 _BARE_BYTES = 2.5e8
-_ITERATIONS = 8  # of the filters: 8 and 6 for 10^5 and 3 10^5 points on sheets, 5 for images
+_ITERATIONS = 8  # of the eigensolver: 8 and 6 for 10^5 and 3 10^5 points on sheets, 5 for images
 _TOL = 1e-6  # of the eigenpairs, relative to the norm
 _EDGES = 7  # per row in both directions, with 5 neighbours: 6.4 for 10^5 points on sheets
 _READ = 4  # lists read for each row: for sheets and a recall of 0.995
@@ -113,9 +113,9 @@ class Plan:
         return self._border(self.blocks)
 
     def _border(self, blocks: int) -> float:
-        """Return the fraction of the rows of so many blocks that another block needs.
+        """Return the fraction of the rows that another block needs, for a number of blocks.
 
-        These are a layer of rows at each face of a block: a block with several clusters has faces
+        These rows are a layer at each face of a block: a block with several clusters has faces
         in at most two of them, and a block inside a cluster has two faces per dimension.
         """
         if blocks == 1 or not self.dimensions:
@@ -133,23 +133,23 @@ class Plan:
     def smallest(self) -> float:
         """Eigenvalue of the smoothest function on a cluster that is not constant.
 
-        L f is about -E|y - x|^2 / 2D times the Laplacian of f, for the neighbours y of x. The
-        function is a cosine along an edge of the cluster, here a cube, with the factor pi^2. 10^5
-        points on ten sheets: 0.0024, measured 0.0023 to 0.0026.
+        L f is about -E|y - x|^2 / 2D times the Laplacian of f, for the neighbours y of x. For a
+        cubic cluster the function is a cosine along an edge, with the factor pi^2. For 10^5 points
+        on ten sheets it is 0.0024, measured 0.0023 to 0.0026.
         """
         if self.eigenvalue is not None:
             return self.eigenvalue
         D, cluster = self.dimensions or 3.0, self.n / self.clusters
-        log_ball = D / 2 * math.log(math.pi) - math.lgamma(D / 2 + 1)  # of its unit ball's volume
-        radius = math.exp((math.log(self.k / cluster) - log_ball) / D)  # that holds k neighbours
+        log_ball = D / 2 * math.log(math.pi) - math.lgamma(D / 2 + 1)  # of a unit ball's volume
+        radius = math.exp((math.log(self.k / cluster) - log_ball) / D)  # with k neighbours
         return math.pi**2 * radius**2 / (2 * (D + 2))
 
     @property
     def products(self) -> float:
-        """Number of products of the filters together.
+        """Total number of products with the Laplacian in the filters.
 
-        A polynomial of degree p tells eigenvalues apart that differ by some norm / p^2, and pairs
-        are wanted to a residual. Measured: 388 and 345 for 10^5 and 3 10^5 points on sheets
+        A polynomial of degree p separates eigenvalues that differ by about norm / p^2, here by the
+        tolerance of the residual. Measured: 388 and 345 for 10^5 and 3 10^5 points on sheets
         (forecast 290 and 419), 88 for 10^5 images (forecast 87).
         """
         norm, tolerance = limits_of(True, 1.0, np.dtype(f"f{self.itemsize}"), _TOL)

@@ -102,8 +102,8 @@ class Session:
     def n_threads(self) -> int:
         """Number of threads of all workers at first use, at least one.
 
-        Cached, because blocks are made and joined for it: while a worker restarts, its threads are
-        missing.
+        Cached, because the number of blocks depends on it, and a worker that restarts has no
+        threads for a while.
         """
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers().values()))
 
