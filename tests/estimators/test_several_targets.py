@@ -133,7 +133,7 @@ def test_attributes_of_one_target_say_where_they_are(model: Any, name: str) -> N
     with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
         getattr(clone(model), name)
     several = clone(model).fit(X, Y)
-    with pytest.raises(AttributeError, match=rf"one for each of the 3 .*estimators_\[j\]\.{name}"):
+    with pytest.raises(AttributeError, match=rf"differs between the 3 .*estimators_\[j\]\.{name}"):
         getattr(several, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing_'"):
         getattr(several, "nothing_")  # noqa: B009

@@ -81,7 +81,7 @@ class SeveralTargets(RegressorMixin):
     def __getattr__(self, name: str) -> Any:
         """Return attributes of `estimators_` that can be stacked; raise an error for the others."""
         each = vars(self).get("estimators_")
-        if each is None or not hasattr(each[0], name):
+        if not each or not hasattr(each[0], name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
         if name in ("labeled_", "transduction_"):
             return np.stack([getattr(one, name) for one in each], axis=-1)
