@@ -169,7 +169,7 @@ def _explained(X: Any, error: TypeError | ValueError) -> TypeError | ValueError:
     reason = str(error).partition("\n")[0]
     shape = getattr(X, "shape", None) or np.shape(np.asarray(X, dtype=object))
     if reason.startswith("Complex"):
-        return ValueError(f"{reason}: X holds complex numbers. Give real and imaginary parts.")
+        return ValueError(f"{reason}: X contains complex numbers. Give real and imaginary parts.")
     if reason.startswith("fill value"):
         return ValueError(
             "X is a frame of sparse columns whose fill value is not 0. Give X.sparse.to_dense()."
@@ -198,11 +198,11 @@ def _explained(X: Any, error: TypeError | ValueError) -> TypeError | ValueError:
             return ValueError(f"X contains {value!r}{where}, a missing value. {_CURES['NaN']}")
         case "sequence":
             return ValueError(
-                f"X holds {type(value).__name__}s{where} where it takes one number a cell. Give "
-                "rows of equal length, and each entry a column of its own."
+                f"X contains {type(value).__name__}s{where} where one number per cell is required. "
+                "Give rows of equal length, with a column for each entry."
             )
     return TypeError(
-        f"X holds objects of type {type(value).__name__}{where}, and features are numbers. Make "
+        f"X contains objects of type {type(value).__name__}{where}, and features are numbers. Make "
         f"numbers of them, or leave them out ({reason})."
     )
 
@@ -249,14 +249,14 @@ def _texts_error(text: str | bytes, where: str) -> ValueError:
     text = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
     shown = repr(text) if len(text) < _TEXT_SHOWN else f"{repr(text)[:_TEXT_SHOWN]}...'"
     return ValueError(
-        f"X holds texts{where}, such as {shown}, and features are numeric. {_ENCODE} Of documents "
-        "alone, TfidfVectorizer makes numbers."
+        f"X contains texts{where}, such as {shown}, and features are numeric. {_ENCODE} For "
+        "documents only, use TfidfVectorizer."
     )
 
 
 def _times_error(names: list[str]) -> ValueError:
     return ValueError(
-        f"X holds dates or times{_in_columns(names)}, and it takes numbers. {_ENCODE}"
+        f"X contains dates or times{_in_columns(names)}, and features are numbers. {_ENCODE}"
     )
 
 

@@ -220,12 +220,12 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "one class": (
         [3, 3],
         -1,
-        r"y holds one class only, 3, besides .*at least 2 classes\. Label points of the other",
+        r"y contains one class only, 3, besides .*at least 2 classes\. Label points of the other",
     ),
     "the usual collision": (
         [-1, 1, -1, 1],
         -1,
-        r"y holds one class only, 1, .*If -1 is a class and not the marker, choose another "
+        r"y contains one class only, 1, .*If -1 is a class and not the marker, choose another "
         r"marker for unlabelled points, such as unlabeled=None \(missing values\) or unlabeled=0,",
     ),
     "collision where 0 is a class": (
@@ -241,8 +241,8 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "a number became a text": (
         np.array(["a", -1, "b"]),
         -1,
-        r"y holds the text '-1', which would be a class, and no row is unlabelled with "
-        r"unlabeled=-1\. Pass unlabeled='-1' .* or unlabeled=None \(only missing values mark\)",
+        r"y contains the text '-1', which would be a class, and no row is unlabelled with "
+        r"unlabeled=-1\. Pass unlabeled='-1' .* or unlabeled=None \(only missing values are",
     ),
     "missing values with another marker": (
         ["a", None, "b"],
@@ -271,7 +271,7 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "measurements": (
         [0.5, 1.25, 2.0],
         -1,
-        r"Unknown label type: y holds fractions, such as 0\.5, which are not classes",
+        r"Unknown label type: y contains fractions, such as 0\.5, which are not classes",
     ),
     "two columns": (
         np.zeros((3, 2)),
@@ -349,7 +349,7 @@ def test_targets_are_read(y: Any, expected: list[float]) -> None:
         ([1.0, np.inf, NAN], r"Input y contains infinity, first at row 1\. Only missing"),
         (
             [1.0, -1e101, NAN],
-            r"y holds values up to 1e\+101, whose squares overflow.* Scale y to about one",
+            r"y contains values up to 1e\+101, whose squares overflow.* Scale y to about one",
         ),
         (
             [1.0, "a"],

@@ -217,13 +217,13 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     "a scale around 0": (
         [-2, -1, 0, 1, 2],
         "auto",
-        r"y holds -1 and labels below it, such as -2, so that -1 may be one more class\. "
+        r"y contains -1 and labels below it, such as -2, so that -1 may be one more class\. "
         + CURE.format("-1"),
     ),
     "the text -1 on integers": (
         [0, 1, -1],
         "-1",
-        r"y holds the number -1, which would be a class, and no row is unlabelled with "
+        r"y contains the number -1, which would be a class, and no row is unlabelled with "
         r"unlabeled='-1'\. " + CURE.format("-1"),
     ),
     "the text 9.0 on integers": ([0, 1, 9], "9.0", r"the number 9, .*Pass unlabeled=9 if"),
@@ -294,9 +294,9 @@ def test_a_class_that_is_called_unlabelled(word: str) -> None:
     assert word in labels.classes
     assert isinstance(labels.warning, UnlabeledMarkerWarning)
     assert (
-        f"y holds the text {word!r}, which counts as a class, beside 1 rows that a missing value "
-        "marks as unlabelled. If it means no label, mark its rows in the same way; if it is a "
-        "class, another name is safer."
+        f"y contains the text {word!r}, which counts as a class, beside 1 rows that a missing "
+        "value marks as unlabelled. If it means no label, mark its rows in the same way; if it is "
+        "a class, another name is safer."
     ) in str(labels.warning)
 
 
@@ -313,15 +313,15 @@ DOUBTS: dict[str, tuple[Any, Any, type[Warning], str]] = {
         "auto",
         NothingUnlabeledWarning,
         r"No row of y is unlabelled \(unlabeled='auto'\), so nothing is learnt from unlabelled "
-        r"rows\. -1 and 1 are all that y holds, so both are classes\. If -1 means no label, label",
+        r"rows\. -1 and 1 are all that y contains, so both are classes\. If -1 means no label",
     ),
     "signs, as texts": (["-1", "1"], "auto", NothingUnlabeledWarning, r"-1 and 1 are all that"),
     "nothing unlabelled": (
         [0, 1, 2],
         "auto",
         NothingUnlabeledWarning,
-        r"Set y to None or NaN where there is no label, or pass what y holds there as unlabeled=\."
-        r" Meta-estimators that encode y \(stacking, voting, bagging, one-vs-rest\) make a cl",
+        r"Set y to None or NaN where there is no label, or pass what y contains there as "
+        r"unlabeled=\. Meta-estimators that encode y \(stacking, voting, bagging, one-vs-rest\)",
     ),
     "a marker that is not there": ([0, 1], 9, NothingUnlabeledWarning, r"Set y to 9 where there"),
     "a marker that is not there, but -1": (
@@ -366,14 +366,14 @@ DOUBTS: dict[str, tuple[Any, Any, type[Warning], str]] = {
         [0, 1, -1, None],
         "auto",
         UnlabeledMarkerWarning,
-        r"y holds both -1 and missing values, and all of these rows \(2\) count as unlabelled\. "
-        r"If -1 is a class, pass unlabeled=None \(only missing values mark\)\.",
+        r"y contains both -1 and missing values, and all of these rows \(2\) count as unlabelled\. "
+        r"If -1 is a class, pass unlabeled=None \(only missing values are unlabelled\)\.",
     ),
     "the text -1 beside empty ones": (
         ["1", "-1", "2", ""],
         "auto",
         UnlabeledMarkerWarning,
-        r"y holds the text '-1', which counts as a class, beside 1 rows that an empty text marks",
+        r"y contains the text '-1', which counts as a class, beside 1 rows that an empty text",
     ),
     "a marker that is there and a word": (
         ["a", "b", "?", "unknown"],

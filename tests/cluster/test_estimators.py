@@ -273,9 +273,9 @@ def test_inputs_that_are_refused(client: Any) -> None:
         model.fit(X[:, 0], y)
     with pytest.raises(ValueError, match=r"X must hold real numbers only"):
         model.fit(X.astype(np.complex64).persist(), y)
-    with pytest.raises(ValueError, match=r"X holds dates or times"):
+    with pytest.raises(ValueError, match=r"X contains dates or times"):
         model.fit(X.astype("datetime64[s]").persist(), y)
-    with pytest.raises(ValueError, match=r"X holds texts, such as 'a word'"):
+    with pytest.raises(ValueError, match=r"X contains texts, such as 'a word'"):
         model.fit(array.full(X.shape, "a word", chunks=X.chunks, dtype="U6").persist(), y)
     with pytest.raises(TypeError, match=r"client='tcp://host:1' is not a Dask client"):
         DaskEigenfunctionClassifier(client="tcp://host:1").fit(X, y)

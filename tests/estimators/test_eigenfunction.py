@@ -157,7 +157,9 @@ def test_the_matrices_of_the_bins_are_forecast(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("scale", [1e-200, 1e155, 1e307])
 def test_points_whose_squares_leave_float64_are_refused(scale: float) -> None:
     X, y, _ = clusters(2)
-    with pytest.raises(ValueError, match=r"X holds values up to .* Scale the features, e\.g\. by"):
+    with pytest.raises(
+        ValueError, match=r"X contains values up to .* Scale the features, e\.g\. by"
+    ):
         EigenfunctionClassifier().fit(X * scale, y)
 
 

@@ -211,9 +211,11 @@ def test_units_are_the_weighted_mean_and_a_power_of_two() -> None:
 
 @pytest.mark.parametrize("cls", REGRESSORS)
 def test_targets_whose_squares_overflow_are_refused(cls: Any) -> None:
-    with pytest.raises(ValueError, match=r"y holds values up to 9\.1e\+199, .* Scale y to about"):
+    with pytest.raises(
+        ValueError, match=r"y contains values up to 9\.1e\+199, .* Scale y to about"
+    ):
         cls().fit(X, np.where(np.isnan(U), U, 9.1e199))
-    with pytest.raises(ValueError, match=r"y holds values .* float32\) overflow"):
+    with pytest.raises(ValueError, match=r"y contains values .* float32\) overflow"):
         cls().fit(X.astype(np.float32), U * 1e37)
 
 

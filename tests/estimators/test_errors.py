@@ -325,7 +325,7 @@ LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "measurements": (
         X[:, 0],
         {},
-        r"Unknown label type: y holds fractions, such as .*FewLabelRegressor; .* strings",
+        r"Unknown label type: y contains fractions, such as .*FewLabelRegressor; .* strings",
     ),
     "mixed types": (["a", 1] * 20, {}, r"y mixes labels of types number, str\. Give all labels"),
     "two columns": (np.c_[Y, Y], {}, "y has 2 columns, but must have one here"),

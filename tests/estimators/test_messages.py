@@ -30,12 +30,12 @@ FRAMES = {
 @pytest.mark.parametrize("model", [LapSVC(), LapRLSRegressor(), FewLabelClassifier()])
 def test_dates_are_no_numbers(name: str, model: Any) -> None:
     """polars' dates would count as days, and pandas' end in NumPy's words on types."""
-    with pytest.raises(ValueError, match=r"X holds dates or times in 'd', .* leave them out"):
+    with pytest.raises(ValueError, match=r"X contains dates or times in 'd', .* leave them out"):
         model.fit(FRAMES[name], Y.astype(float))
 
 
 def test_dates_in_an_array_are_no_numbers() -> None:
-    with pytest.raises(ValueError, match=r"X holds dates or times, and it takes numbers"):
+    with pytest.raises(ValueError, match=r"X contains dates or times, and features are numbers"):
         LapSVC().fit(np.array(DAYS, dtype="datetime64[D]")[:, None], Y)
 
 
@@ -61,10 +61,10 @@ TEXTS = {
 def test_texts_are_told_by_their_columns(name: str, model: Any) -> None:
     points, where = TEXTS[name]
     with pytest.raises(
-        ValueError, match=rf"X holds texts{where}.*TableEncoder\(\), \.\.\.\).*TfidfVectorizer"
+        ValueError, match=rf"X contains texts{where}.*TableEncoder\(\), \.\.\.\).*TfidfVectorizer"
     ):
         model.fit(points, Y.astype(float))
-    with pytest.raises(ValueError, match=f"X holds texts{where}"):
+    with pytest.raises(ValueError, match=f"X contains texts{where}"):
         KNNGraph(3).affinity(points)
 
 
@@ -93,8 +93,8 @@ NOT_NUMBERS: dict[str, tuple[Any, type[Exception], str]] = {
     "series": (pd.Series(COLUMN), ValueError, r"X is one column of 40 values\. .*X\.to_frame\(\)"),
     "polars series": (pl.Series(COLUMN), ValueError, r"X is one column of 40 values"),
     "query": (pl.LazyFrame({"a": COLUMN}), ValueError, r"X is a LazyFrame, .* X\.collect\(\)"),
-    "dates": (pd.DataFrame({"d": DAYS}), ValueError, "X holds dates or times in 'd'"),
-    "array of dates": (np.array(DAYS)[:, None], ValueError, "X holds dates or times, and"),
+    "dates": (pd.DataFrame({"d": DAYS}), ValueError, "X contains dates or times in 'd'"),
+    "array of dates": (np.array(DAYS)[:, None], ValueError, "X contains dates or times, and"),
     "pandas.NA": (pd.DataFrame({"d": [1, pd.NA] * 20}), ValueError, "X contains <NA> in 'd'.*Fill"),
     "nullable gap": (
         pd.DataFrame({"d": pd.array([1, None] * 20, dtype="Int64")}),
@@ -102,17 +102,21 @@ NOT_NUMBERS: dict[str, tuple[Any, type[Exception], str]] = {
         "X contains NaN in 20 places, first in row 1, column 0",
     ),
     "polars null": (pl.DataFrame({"d": [1, None] * 20}), ValueError, "X contains NaN in 20 places"),
-    "lists": (pl.DataFrame({"d": [[1, 2]] * 40}), ValueError, "X holds ndarrays in 'd' where"),
-    "structs": (pl.DataFrame({"d": [{"a": 1}] * 40}), ValueError, "X holds .* in 'd' where"),
-    "ragged": ([[1], [1, 2]] * 20, ValueError, "X holds lists where .* Give rows of equal length"),
+    "lists": (pl.DataFrame({"d": [[1, 2]] * 40}), ValueError, "X contains ndarrays in 'd' where"),
+    "structs": (pl.DataFrame({"d": [{"a": 1}] * 40}), ValueError, "X contains .* in 'd' where"),
+    "ragged": (
+        [[1], [1, 2]] * 20,
+        ValueError,
+        "X contains lists where .* Give rows of equal length",
+    ),
     "intervals": (
         pd.DataFrame({"d": pd.cut(COLUMN, 3)}),
         TypeError,
-        "X holds objects of type Interval in 'd', and features are numbers",
+        "X contains objects of type Interval in 'd', and features are numbers",
     ),
     "dict": ({"a": COLUMN}, TypeError, r"X is of type dict\. Give the points as a table of shape"),
     "nothing": (None, ValueError, r"X is of type NoneType\. Give the points as a table"),
-    "complex": (pd.DataFrame({"d": COLUMN + 1j}), ValueError, "X holds complex numbers"),
+    "complex": (pd.DataFrame({"d": COLUMN + 1j}), ValueError, "X contains complex numbers"),
     "sparse gaps": (
         pd.DataFrame({"d": pd.arrays.SparseArray(COLUMN)}),
         ValueError,

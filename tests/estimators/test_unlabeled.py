@@ -125,7 +125,7 @@ def test_labels_that_are_signs(estimator: Any) -> None:
     signs = np.where(TRUTH == 0, -1, 1)
     caught = told(lambda: estimator.fit(X, signs))
     assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
-    assert "-1 and 1 are all that y holds, so both are classes" in str(caught[0].message)
+    assert "-1 and 1 are all that y contains, so both are classes" in str(caught[0].message)
     assert caught[0].filename == __file__
     assert estimator.classes_.tolist() == [-1, 1]
     assert estimator.unlabeled_ == ()
@@ -158,7 +158,7 @@ def test_a_class_that_is_called_unlabelled_is_refused(estimator: Any, word: str)
 
 @pytest.mark.parametrize("marker", ["-1", "-1.0"])
 def test_a_marker_of_the_wrong_type_is_refused(marker: str) -> None:
-    with pytest.raises(ValueError, match=r"y holds the number -1, .* Pass unlabeled=-1 if"):
+    with pytest.raises(ValueError, match=r"y contains the number -1, .* Pass unlabeled=-1 if"):
         LapSVC(unlabeled=marker).fit(X, Y)
 
 

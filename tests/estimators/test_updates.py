@@ -328,7 +328,7 @@ def test_the_last_label_of_a_problem_cannot_be_taken_back() -> None:
     X, y, _ = labeled_clusters(2, n_labels=1)
     model = LapSVC(updatable=True).fit(X, y)
     before = model.decision_function(X)
-    with pytest.raises(ValueError, match="y holds one class only"):
+    with pytest.raises(ValueError, match="y contains one class only"):
         model.add_labels(np.flatnonzero(y == 1), [-1])
     np.testing.assert_array_equal(model.decision_function(X), before)
 

@@ -336,7 +336,9 @@ def test_float32_points_of_any_size_have_the_same_graph(scale: float, sparse: bo
 @pytest.mark.parametrize("scale", [1e-200, 1e-155, 1e155, 1e307])
 def test_points_whose_squares_leave_float64_are_refused(scale: float) -> None:
     X, y, _ = labeled_clusters(2)
-    with pytest.raises(ValueError, match=r"X holds values up to .* Scale the features, e\.g\. by"):
+    with pytest.raises(
+        ValueError, match=r"X contains values up to .* Scale the features, e\.g\. by"
+    ):
         AnchorGraphClassifier().fit(X * scale, y)
 
 

@@ -146,7 +146,7 @@ def test_a_function_may_return_an_array_of_one_number() -> None:
 @pytest.mark.parametrize("metric", ["jaccard", "yule", "russellrao"])
 def test_metrics_of_yes_and_no_want_these(metric: str) -> None:
     X = np.random.default_rng(0).normal(size=(30, 6))
-    with pytest.raises(ValueError, match=rf"'{metric}' compares yes with no.*e\.g\. X > 0"):
+    with pytest.raises(ValueError, match=rf"'{metric}' requires binary features.*e\.g\. X > 0"):
         KNNGraph(4, metric=metric).affinity(X)
     # Numbers and truth values are the same, without a warning of a conversion.
     a = KNNGraph(4, metric=metric).affinity((X > 0).astype(float))

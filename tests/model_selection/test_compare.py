@@ -911,7 +911,7 @@ def test_numbers_to_predict_are_no_classes() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((90, 3)), np.full(90, np.nan)
     y[:40] = rng.permutation(300)[:40]
-    message = r"y holds 40 different whole numbers in 40 labels.*such as FewLabelRegressor"
+    message = r"y contains 40 different whole numbers in 40 labels.*such as FewLabelRegressor"
     for run in (compare, FewLabelClassifier().fit):
         with pytest.raises(ValueError, match=message):
             run(X, y)

@@ -262,11 +262,13 @@ def test_numbers_with_fractions_are_compared_as_numbers() -> None:
 
 def test_what_nothing_can_be_learnt_from_is_refused() -> None:
     one = np.where(np.arange(40) == np.flatnonzero(~np.isnan(Y))[0], Y, np.nan)
-    with pytest.raises(ValueError, match=r"y holds one target, and none can be left out"):
+    with pytest.raises(ValueError, match=r"y contains one target, and none can be left out"):
         FewLabelRegressor().fit(X, one)
     with pytest.raises(TypeError, match=r"'svc' is not a regression of lapwing"):
         compare(X, Y, candidates=[ALONE, Candidate("svc", LapSVC(), SMOOTH)])
-    with pytest.raises(ValueError, match=r"class_prior='uniform' is for classes, and y holds num"):
+    with pytest.raises(
+        ValueError, match=r"class_prior='uniform' is for classes, and y contains num"
+    ):
         compare(X, Y, class_prior="uniform")
     with pytest.raises(ValueError, match=r"max_samples=1 must be at least 2"):
         FewLabelRegressor(max_samples=1).fit(X, Y)

@@ -579,7 +579,7 @@ def untold() -> Any:
     [
         (
             lambda: DecisionMapDisplay.from_estimator(MODEL, X, np.where(Y == 2, 7, Y)),
-            "y holds the label 7, which is not one of the classes 0, 1, 2. If it marks rows "
+            "y contains the label 7, which is not one of the classes 0, 1, 2. If it marks rows "
             "without a label, pass unlabeled=7.",
         ),
         (lambda: GraphDisplay.from_estimator(LapSVC(), X), "not fitted yet"),

@@ -63,7 +63,7 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
     try:
         array = np.asarray(X)
     except ValueError:
-        raise ValueError("X holds rows of different lengths. Give all the same.") from None
+        raise ValueError("X contains rows of different lengths.") from None
     if array.ndim != 2:
         raise ValueError(
             f"X has {array.ndim} dimension{'s' * (array.ndim != 1)}, and a table has 2. One column "

@@ -93,9 +93,9 @@ def check_labels(
     # With unlabeled=None all texts are classes by the user's choice.
     if alike and not n_unlabeled and (is_auto(marker) or not is_missing(marker)):
         raise ValueError(
-            f"y holds {_value(alike[0])}, which would be a class, and no row is unlabelled with "
+            f"y contains {_value(alike[0])}, which would be a class, and no row is unlabelled with "
             f"unlabeled={marker!r}. Pass unlabeled={alike[0]!r} if it marks unlabelled rows, or "
-            "unlabeled=None (only missing values mark) if it is a class."
+            "unlabeled=None (only missing values are unlabelled) if it is a class."
         )
     if is_auto(marker) and not n_unlabeled:
         _refuse_wrapped_marker(classes, counts)
@@ -105,7 +105,7 @@ def check_labels(
     below = [label for label in ranked if kind_of(label) == "number" and label < -1]
     if below:
         raise ValueError(
-            f"y holds -1 and labels below it, such as {below[-1]!r}, so that -1 may be one more "
+            f"y contains -1 and labels below it, such as {below[-1]!r}, so that -1 may be one more "
             "class. Pass unlabeled=-1 if it marks unlabelled rows, or unlabeled=None (only missing "
             "values mark) if it is a class."
         )
@@ -127,7 +127,7 @@ def _refuse_wrapped_marker(classes: Array, counts: Array) -> None:
         raise ValueError(
             f"{counts[-1]} of the {n} labels are {largest}, which is -1 in the type {classes.dtype}"
             f", and no row is unlabelled. Pass unlabeled={largest} if it marks unlabelled rows, or "
-            "unlabeled=None (only missing values mark) if it is a class."
+            "unlabeled=None (only missing values are unlabelled) if it is a class."
         )
 
 
@@ -143,14 +143,15 @@ def label_warning(
     alike = _look_alikes(classes, marker)
     if alike:
         return UnlabeledMarkerWarning(
-            f"y holds {_value(alike[0])}, which counts as a class, beside {n_unlabeled} rows that "
-            f"{_names(found)} marks as unlabelled. If it means no label, mark its rows in the same "
-            "way; if it is a class, another name is safer."
+            f"y contains {_value(alike[0])}, which counts as a class, beside {n_unlabeled} rows "
+            f"that {_names(found)} marks as unlabelled. If it means no label, mark its rows in the "
+            "same way; if it is a class, another name is safer."
         )
     if is_auto(marker) and -1 in found and len(found) > 1:
         return UnlabeledMarkerWarning(
-            f"y holds both -1 and missing values, and all of these rows ({n_unlabeled}) count as "
-            "unlabelled. If -1 is a class, pass unlabeled=None (only missing values mark)."
+            f"y contains both -1 and missing values, and all of these rows ({n_unlabeled}) count "
+            "as unlabelled. If -1 is a class, pass unlabeled=None (only missing values are "
+            "unlabelled)."
         )
     texts = kind_of(classes.tolist()[0]) == "str"
     if texts and (slip := near_miss(classes.tolist(), counts.tolist())) is not None:
@@ -162,7 +163,7 @@ def label_warning(
         )
     if texts and len(classes) >= _MANY_TEXTS and 2 * len(classes) > counts.sum():
         return ManyClassesWarning(
-            f"y holds {len(classes)} different texts in {counts.sum()} labels, such as "
+            f"y contains {len(classes)} different texts in {counts.sum()} labels, such as "
             f"{classes.tolist()[0]!r}, and each counts as a class. If they are names of rows or "
             "free text, give the column of the classes."
         )
@@ -208,7 +209,7 @@ def refuse_many_numbers(classes: Array, n_labeled: int) -> None:
     """
     if classes.dtype.kind in "iuf" and look_like_quantities(classes.tolist(), n_labeled):
         raise ValueError(
-            f"y holds {len(classes)} different whole numbers in {n_labeled} labels. To predict "
+            f"y contains {len(classes)} different whole numbers in {n_labeled} labels. To predict "
             "numbers use a regressor, such as FewLabelRegressor; if they are classes, convert "
             "them to strings."
         )
@@ -220,7 +221,7 @@ def target_warning(targets: Array, labeled: Array) -> LapwingWarning | None:
     if len(known) > 1 and (known == known[0]).all():
         return ConstantFitWarning(
             f"All {len(known)} targets are {known[0]:g}, so the answer is that number for every "
-            "row. Check that y holds the numbers to predict."
+            "row. Check that y contains the numbers to predict."
         )
     if not labeled.all():
         return None
@@ -324,8 +325,8 @@ def _marker_hint(classes: Array, counts: Array, marker: object) -> str:
         return f"If {alike[0]!r} means no label, pass unlabeled={alike[0]!r}."
     if is_auto(marker) and _are_signs(labels):
         return (
-            "-1 and 1 are all that y holds, so both are classes. If -1 means no label, label rows "
-            f"of a second class. {_META}"
+            "-1 and 1 are all that y contains, so both are classes. If -1 means no label, label "
+            f"rows of a second class. {_META}"
         )
     label = labels[counts.argmax()]
     if counts.max() > _DOMINANT * counts.sum():
@@ -336,7 +337,7 @@ def _marker_hint(classes: Array, counts: Array, marker: object) -> str:
     usual = is_auto(marker) or is_missing(marker)
     return (
         f"Set y to {'None or NaN' if usual else repr(marker)} where there is no label, or pass "
-        f"what y holds there as unlabeled=. {_META}"
+        f"what y contains there as unlabeled=. {_META}"
     )
 
 

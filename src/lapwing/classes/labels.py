@@ -105,7 +105,7 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
     check_labels(classes, counts, n_unlabeled, found, marker)
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only, {plain(classes[0])!r}, besides the unlabelled marker "
+            f"y contains one class only, {plain(classes[0])!r}, besides the unlabelled marker "
             f"unlabeled={marker!r}: a classifier needs labels of at least 2 classes. "
             f"{_collision_hint(plain(classes[0]), found, marker)}"
         )
@@ -206,7 +206,7 @@ def as_targets(y: ArrayLike) -> Array:
     largest = float(np.nanmax(np.abs(targets), initial=0.0))
     if largest > _LARGEST:
         raise ValueError(
-            f"y holds values up to {largest:.3g}, whose squares overflow in the fit. Scale y to "
+            f"y contains values up to {largest:.3g}, whose squares overflow in the fit. Scale y to "
             "about one."
         )
     return np.asarray(targets)
@@ -260,7 +260,7 @@ def _labels(known: Array, marker: object) -> Array:
             )
         if kinds == {"other"}:
             raise ValueError(
-                f"Unknown label type: y holds labels of type {type(known[0]).__name__}; use "
+                f"Unknown label type: y contains labels of type {type(known[0]).__name__}; use "
                 "numbers, strings or booleans."
             )
         if kinds == {"str"}:
@@ -271,9 +271,10 @@ def _labels(known: Array, marker: object) -> Array:
         raise ValueError(f"Input y contains infinity ({wrong}); class labels must be finite.")
     if known.dtype.kind == "f" and (known % 1 != 0).any():
         raise ValueError(
-            f"Unknown label type: y holds fractions, such as {plain(known[known % 1 != 0][0])!r}, "
-            "which are not classes. To predict numbers use a regressor, such as "
-            "FewLabelRegressor; if they are classes, convert them to strings."
+            "Unknown label type: y contains fractions, such as "
+            f"{plain(known[known % 1 != 0][0])!r}, which are not classes. To predict "
+            "numbers use a regressor, such as FewLabelRegressor; if they are classes, "
+            "convert them to strings."
         )
     # Labels are repeated three times, as scikit-learn suspects a regression if most of them occur
     # once, while many classes with one label each are usual here.

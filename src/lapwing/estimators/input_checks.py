@@ -144,8 +144,8 @@ def check_target_scale(targets: Array, weights: Array, dtype: np.dtype[Any]) -> 
     largest = float(np.abs(targets).max())
     if not finite or largest > float(np.finfo(dtype).max) / 1e3:
         raise ValueError(
-            f"y holds values up to {largest:.3g}, whose squares times lam (or which themselves in "
-            f"{np.dtype(dtype)}) overflow. Scale y to about one."
+            f"y contains values up to {largest:.3g}, whose squares times lam (or which themselves "
+            f"in {np.dtype(dtype)}) overflow. Scale y to about one."
         )
 
 
@@ -157,8 +157,8 @@ def check_linear_scale(X: PointData) -> None:
     if not largest <= highest or 0 < largest < lowest:
         what = "underflow" if largest < lowest else "overflow"
         raise ValueError(
-            f"X holds values up to {largest:.3g}, whose dot products {what} {X.dtype}. Scale the "
-            "features, e.g. by StandardScaler."
+            f"X contains values up to {largest:.3g}, whose dot products {what} {X.dtype}. Scale "
+            "the features, e.g. by StandardScaler."
         )
 
 

@@ -291,6 +291,6 @@ def check_magnitude(X: PointData) -> None:
     largest = largest_value(X)
     if not largest < _LARGEST or 0 < largest < 1 / _LARGEST:
         raise ValueError(
-            f"X holds values up to {largest:.3g}, whose squares overflow or underflow. Scale the "
-            "features, e.g. by StandardScaler."
+            f"X contains values up to {largest:.3g}, whose squares overflow or underflow. Scale "
+            "the features, e.g. by StandardScaler."
         )

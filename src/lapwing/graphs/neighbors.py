@@ -341,7 +341,7 @@ def _principal_components(X: Array, n_components: int) -> Array:
     largest = float(np.abs(X).max())
     if not largest < np.sqrt(float(np.finfo(X.dtype).max) / (4 * n * d)):
         raise ValueError(
-            f"X holds values up to {largest:.3g}, whose squares overflow {X.dtype} in the "
+            f"X contains values up to {largest:.3g}, whose squares overflow {X.dtype} in the "
             f"principal components that n_components={n_components} asks for. Scale the features, "
             "e.g. by StandardScaler."
         )

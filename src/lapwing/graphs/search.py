@@ -151,8 +151,8 @@ def _supported(X: Any, metric: Any) -> tuple[Any, Any]:
     values = X.data if is_sparse(X) else X
     if not ((values == 0) | (values == 1)).all():
         raise ValueError(
-            f"metric={metric!r} compares yes with no, and X holds other values than 0 and 1. Make "
-            "it so, e.g. X > 0, or use another metric."
+            f"metric={metric!r} requires binary features, and X contains values other than 0 and "
+            "1. Binarise it, e.g. X > 0, or use another metric."
         )
     return X.astype(bool), metric
 

@@ -229,7 +229,7 @@ def compare(
         with NaN for unknown ones.
     candidates : sequence of Candidate, default=None
         Classifiers or regressors to compare; y is interpreted accordingly. None means
-        `default_candidates`, for regression if y holds numbers with fractions.
+        `default_candidates`, for regression if y contains numbers with fractions.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the points, as for the estimators.
     n_draws : int, default=5
@@ -399,7 +399,9 @@ def compared_regressions(
     X = _checked(X, y, sample_weight, asked, regression=True)
     targets, labeled = read_targets(y)
     if asked.class_prior is not None:
-        raise ValueError(f"class_prior={asked.class_prior!r} is for classes, and y holds numbers.")
+        raise ValueError(
+            f"class_prior={asked.class_prior!r} is for classes, and y contains numbers."
+        )
     candidates = asked.candidates
     if candidates is None:
         candidates = default_candidates(X, regression=True)

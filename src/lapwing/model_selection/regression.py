@@ -134,7 +134,7 @@ def try_out_regression(
         refits = refits.estimator._solve(refits.prepared, SILENT).refits()
     problem = refits.prepared.problem
     if len(problem.targets) < 2:
-        raise ValueError("y holds one target, and none can be left out. Give at least two.")
+        raise ValueError("y contains one target, and none can be left out. Give at least two.")
     residuals = optimism * (problem.targets - refits.left_out())[:, 0]
     weights = problem.weights / problem.weights.sum()
     least = (_ROUNDING * np.abs(problem.targets).max(initial=0.0)) ** 2

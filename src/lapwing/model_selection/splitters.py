@@ -119,7 +119,7 @@ class LabeledSplitter(BaseCrossValidator):
             return ""
         if labels.classes.dtype.kind not in "iuf":
             return ""
-        return " If y holds numbers to predict and not classes, pass regression=True."
+        return " If y contains numbers to predict and not classes, pass regression=True."
 
 
 class LabeledFolds(LabeledSplitter):

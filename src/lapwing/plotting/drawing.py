@@ -257,7 +257,7 @@ def codes_of(y: object, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArra
     if len(strange):
         first = plain(strange[0])
         raise ValueError(
-            f"y holds the label {first!r}, which is not one of the classes "
+            f"y contains the label {first!r}, which is not one of the classes "
             f"{', '.join(map(repr, classes.tolist()))}. If it marks rows without a label, pass "
             f"unlabeled={first!r}."
         )
