@@ -43,6 +43,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame.write_excel(folder / "t.xlsx")
     write_ods(folder / "t.ods")
     options = ["--label", "y", "--id", "name", "--quiet", "--model", str(folder / "m.lapwing")]
+    options += ["--method", "lapsvc"]
     code = cli.main(["fit", str(folder / "t.csv"), *options])
     assert code == 0
     return folder
