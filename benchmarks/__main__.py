@@ -29,60 +29,58 @@ class Benchmark(NamedTuple):
 # A new benchmark is one file and one entry here.
 BENCHMARKS: dict[str, Benchmark] = {
     "all": Benchmark(
-        "benchmarks.everything.command", "All of these, in pieces; a run that was stopped goes on"
+        "benchmarks.everything.command", "All benchmarks, in pieces; a stopped run is continued"
     ),
     "calibration": Benchmark(
         "benchmarks.calibration.command", "Probabilities with few labels: calibration, sure rows"
     ),
     "choosing": Benchmark(
-        "benchmarks.choosing.command", "Few labels: what `compare` chooses and estimates"
+        "benchmarks.choosing.command", "Few labels: selection and error estimates of `compare`"
     ),
     "cluster": Benchmark(
         "benchmarks.cluster.command", "Dask: time, memory and traffic on two worker processes"
     ),
     "convert": Benchmark(
-        "benchmarks.convert.command", "Turn the papers' public files into the archives read here"
+        "benchmarks.convert.command", "Convert the papers' public files to archives"
     ),
     "disk": Benchmark(
-        "benchmarks.disk.command", "Points on disk: time and peak under a limit of memory"
+        "benchmarks.disk.command", "Points on disk: time and peak memory under a limit"
     ),
     "embedded": Benchmark(
         "benchmarks.embedded.command", "Embedded-regression paper: Tables II to IV"
     ),
-    "finish": Benchmark(
-        "benchmarks.finish.command", "The page to label on: when it says that one can stop"
-    ),
+    "finish": Benchmark("benchmarks.finish.command", "Labelling page: when it recommends to stop"),
     "labelling": Benchmark(
-        "benchmarks.labelling.command", "Labels that come later: suggested rows, time of an update"
+        "benchmarks.labelling.command", "Further labels: suggested rows, time of an update"
     ),
     "lapsvm": Benchmark(
         "benchmarks.lapsvm.command", "LapSVM paper: Tables 3 to 7, Figures 3 to 14"
     ),
     "page": Benchmark(
-        "benchmarks.page.command", "The page to label on: time to new colours, labels needed"
+        "benchmarks.page.command", "Labelling page: time to new colours, labels needed"
     ),
-    "pages": Benchmark(
-        "benchmarks.pages.command", "Make docs/measured from the results that are kept there"
+    "pages": Benchmark("benchmarks.pages.command", "Write docs/measured from the stored results"),
+    "peers": Benchmark(
+        "benchmarks.peers.command", "Comparison with scikit-learn and GraphLearning"
     ),
-    "peers": Benchmark("benchmarks.peers.command", "lapwing beside scikit-learn and GraphLearning"),
     "reading": Benchmark(
         "benchmarks.reading.command", "Reading a table of 200,000 rows: time and peak memory"
     ),
     "refits": Benchmark(
-        "benchmarks.refits.command", "Time of fits, and of what fits the same points again"
+        "benchmarks.refits.command", "Time of fits, and of repeated fits to the same points"
     ),
     "regression": Benchmark(
-        "benchmarks.regression.command", "Numbers to predict with few targets: errors and seconds"
+        "benchmarks.regression.command", "Regression with few targets: errors and times"
     ),
     "s3vm": Benchmark(
-        "benchmarks.s3vm.command", "Continuation and QN-S3VM papers: their tables and figures"
+        "benchmarks.s3vm.command", "Continuation and QN-S3VM papers: tables and figures"
     ),
-    "text": Benchmark("benchmarks.text.command", "Texts with few labels: errors and seconds"),
+    "text": Benchmark("benchmarks.text.command", "Texts with few labels: errors and times"),
     "tuning": Benchmark(
-        "benchmarks.tuning.command", "Parameters chosen by leave-one-out: cost and errors"
+        "benchmarks.tuning.command", "Selection of parameters by leave-one-out: cost and errors"
     ),
     "volumes": Benchmark(
-        "benchmarks.volumes.command", "One label a class: class volumes, refined answers"
+        "benchmarks.volumes.command", "Few labels per class: class volumes, refined partitions"
     ),
 }
 

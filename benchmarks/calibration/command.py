@@ -111,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks calibration``."""
     add_run_options(parser, "one draw of labels a set, and no S3VC")
     add_choice(parser, "--sets", SETS, "sets")
-    parser.add_argument("--draws", type=int, default=3, help="draws of labels a set (default: 3)")
+    parser.add_argument("--draws", type=int, default=3, help="draws of labels per set (default: 3)")
 
 
 def run(arguments: argparse.Namespace) -> int:

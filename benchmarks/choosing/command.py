@@ -47,9 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--first-draw",
         type=int,
         default=0,
-        help="its number (default: 0); rules are chosen on draws below 100 and judged from 100 on",
+        help="first draw (default: 0); rules are selected on draws below 100, and tested "
+        "on draws from 100 on",
     )
-    parser.add_argument("--size", type=int, default=2000, help="most points (default: 2000)")
+    parser.add_argument(
+        "--size", type=int, default=2000, help="maximum number of points (default: 2000)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -89,13 +89,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("--points", type=int, nargs="+", default=[100_000, 300_000, 1_000_000])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--kind", choices=[*KINDS, "images"], default="sheets", help="Of points.")
-    parser.add_argument("--local", action="store_true", help="Fit in memory as well.")
-    parser.add_argument("--plan", metavar="POINTS:FEATURES:WORKERS", help="Print a forecast only.")
-    parser.add_argument("--dimensions", type=float, help="That the points fill, of the forecast.")
+    parser.add_argument(
+        "--kind", choices=[*KINDS, "images"], default="sheets", help="Kind of points."
+    )
+    parser.add_argument("--local", action="store_true", help="Fit in memory, too.")
+    parser.add_argument("--plan", metavar="POINTS:FEATURES:WORKERS", help="Print only a forecast.")
+    parser.add_argument(
+        "--dimensions", type=float, help="Dimension of the surface of the points, for the forecast."
+    )
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--memory", default="3GB", help="Limit of each worker.")
-    parser.add_argument("--quick", action="store_true", help="20,000 points only.")
+    parser.add_argument("--memory", default="3GB", help="Memory limit of each worker.")
+    parser.add_argument("--quick", action="store_true", help="Use only 20,000 points.")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
 
 

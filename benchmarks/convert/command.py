@@ -61,14 +61,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = how_to_get_all()
     parser.add_argument(
-        "sources", nargs="+", type=Path, metavar="SOURCE", help="downloaded files, or their folders"
+        "sources",
+        nargs="+",
+        type=Path,
+        metavar="SOURCE",
+        help="downloaded files, or folders with them",
     )
     parser.add_argument(
         "--output",
         type=Path,
         default=None,
         metavar="FOLDER",
-        help=f"where the archives go (default: the folder that {HOME_VARIABLE} names)",
+        help=f"folder of the archives (default: the folder in {HOME_VARIABLE})",
     )
 
 

@@ -68,13 +68,14 @@ class DiskUse:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks disk``."""
     parser.add_argument("--points", type=float, default=1e6)
-    parser.add_argument(
-        "--limit", type=float, default=1.2, help="GB of memory that a process may take"
-    )
+    parser.add_argument("--limit", type=float, default=1.2, help="memory limit of a process in GB")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument("--folder", type=Path, default=None, help="where the points are kept")
+    parser.add_argument("--folder", type=Path, default=None, help="folder of the points")
     parser.add_argument(
-        "--memory", type=Path, default=None, help="where finished stages are kept and found again"
+        "--memory",
+        type=Path,
+        default=None,
+        help="folder of finished stages, which are not repeated",
     )
     parser.add_argument("--quick", action="store_true", help="100,000 points")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")

@@ -56,34 +56,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tables",
         nargs="+",
         choices=SECTIONS,
-        help="which parts: Table II, Tables III and IV, MNIST of ten classes, Figure 1, scaling, "
-        "searches for neighbours side by side (default: all)",
+        help="parts to run: Table II, Tables III and IV, MNIST of ten classes, Figure 1, scaling, "
+        "comparison of neighbour searches (default: all)",
     )
     parser.add_argument(
         "--sources",
         nargs="+",
         choices=sorted(SOURCES),
         default=list(SOURCES),
-        help="which sets of Table III (default: all; Table IV is of usps)",
+        help="sets of Table III (default: all; Table IV is for usps)",
     )
     parser.add_argument("--draws", type=int, default=10, help="draws of labels in Table III")
-    parser.add_argument("--baseline-draws", type=int, default=2, help="those of its baselines")
+    parser.add_argument(
+        "--baseline-draws", type=int, default=2, help="draws of labels for the baselines"
+    )
     parser.add_argument(
         "--anchors", nargs="+", type=int, default=ANCHORS, help="numbers of anchors in Table III"
     )
     parser.add_argument(
-        "--landmarks", type=int, default=N_LANDMARKS, help="of Tables III and IV (default: 1000)"
+        "--landmarks",
+        type=int,
+        default=N_LANDMARKS,
+        help="number of landmarks for Tables III and IV (default: 1000)",
     )
-    parser.add_argument("--label-sets", type=int, default=100, help="of MNIST with ten classes")
+    parser.add_argument(
+        "--label-sets", type=int, default=100, help="number of label sets of MNIST with ten classes"
+    )
     parser.add_argument(
         "--points",
         nargs="+",
         default=POINT_SETS,
-        help="of the scaling table: KIND:NUMBER, the kinds sheets, images, blobs and pixels; "
-        "with :exact at the end all neighbours are searched",
+        help="points of the scaling table: KIND:NUMBER, with kinds sheets, images, blobs, pixels; "
+        ":exact at the end requests an exact neighbour search",
     )
     parser.add_argument(
-        "--search-points", nargs="+", default=SEARCH_POINTS, help="of the searches: KIND:NUMBER"
+        "--search-points",
+        nargs="+",
+        default=SEARCH_POINTS,
+        help="points of the searches: KIND:NUMBER",
     )
 
 

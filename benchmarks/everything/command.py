@@ -23,15 +23,15 @@ from benchmarks.shared.tables import Table
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks all``."""
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="pieces or whole benchmarks (default: all)"
+        "names", nargs="*", metavar="NAME", help="pieces, or names of benchmarks (default: all)"
     )
-    parser.add_argument("--quick", action="store_true", help="a little of every benchmark")
-    parser.add_argument("--list", action="store_true", help="show the pieces, and run nothing")
+    parser.add_argument("--quick", action="store_true", help="a short run of every benchmark")
+    parser.add_argument("--list", action="store_true", help="list the pieces without running them")
     parser.add_argument(
         "--minutes",
         type=float,
         default=None,
-        help="begin no piece whose forecast is longer than what is left of so many minutes",
+        help="do not start pieces that are forecast to exceed this time limit in minutes",
     )
     parser.add_argument("--again", action="store_true", help="run finished pieces again")
     parser.add_argument(
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=RESULTS,
         metavar="DIR",
-        help="folder with a folder 'all' or 'quick' of results (default: benchmarks/results)",
+        help="folder of the results, in a subfolder all or quick (default: benchmarks/results)",
     )
 
 

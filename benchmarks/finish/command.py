@@ -64,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="one set, two runs")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
     parser.add_argument("--sets", nargs="*", default=None)
-    parser.add_argument("--runs", type=int, default=40, help="of each set and rule")
-    parser.add_argument("--target", type=float, default=None, help="share of wrong answers")
+    parser.add_argument("--runs", type=int, default=40, help="number of runs for each set and rule")
+    parser.add_argument("--target", type=float, default=None, help="fraction of wrong answers")
 
 
 def run(arguments: argparse.Namespace) -> int:

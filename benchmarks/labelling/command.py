@@ -100,7 +100,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks labelling``."""
     parser.add_argument("--quick", action="store_true", help="two sets, two draws, fewer points")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
-    parser.add_argument("--sets", nargs="*", default=None, help="sets of all tables but the last")
+    parser.add_argument(
+        "--sets", nargs="*", default=None, help="data sets of all tables except the last"
+    )
     parser.add_argument("--draws", type=int, default=5, help="draws of the first labels")
 
 

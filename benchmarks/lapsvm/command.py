@@ -57,19 +57,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="take the splits that a run which was stopped has left in the output folder",
+        help="continue a stopped run with the splits in the output folder",
     )
     parser.add_argument(
         "--drawings",
         action="store_true",
-        help="also repeat COIL20 with labels drawn in other ways",
+        help="repeat COIL20 with other ways to draw labels, too",
     )
     parser.add_argument(
         "--spread",
         type=int,
         default=0,
         metavar="SEEDS",
-        help="also repeat the exact solution of the small sets with this many seeds",
+        help="repeat the exact solution of the small sets with this number of seeds, too",
     )
 
 

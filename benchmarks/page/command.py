@@ -103,7 +103,7 @@ class Page:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks page``."""
-    parser.add_argument("--quick", action="store_true", help="20,000 points alone, two draws")
+    parser.add_argument("--quick", action="store_true", help="only 20,000 points, two draws")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
     parser.add_argument("--draws", type=int, default=5, help="draws of random labels")
 

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=RESULTS / "all",
         metavar="DIR",
-        help="take over finished pieces first (default: those in benchmarks/results/all)",
+        help="import finished pieces first (default: those in benchmarks/results/all)",
     )
     parser.add_argument("--output", type=Path, default=DOCS, help="folder of the pages")
 

@@ -67,10 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_choice(parser, "--sets", SETS, "sets")
     add_choice(parser, "--libraries", LIBRARIES, "libraries")
     parser.add_argument("--draws", type=int, default=5, help="draws of labels (default: 5)")
-    parser.add_argument("--most", type=int, default=MOST, help=f"most points (default: {MOST})")
     parser.add_argument(
-        "--resume", action="store_true", help="go on with what a stopped run has left"
+        "--most", type=int, default=MOST, help=f"maximum number of points (default: {MOST})"
     )
+    parser.add_argument("--resume", action="store_true", help="continue a stopped run")
 
 
 def run(arguments: argparse.Namespace) -> int:

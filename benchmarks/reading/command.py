@@ -57,9 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks reading``."""
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--columns", type=int, default=20)
-    parser.add_argument("--text", action="store_true", help="with a column of text")
+    parser.add_argument("--text", action="store_true", help="include a text column")
     parser.add_argument("--parquet", action="store_true", help="Parquet instead of CSV")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    parser.add_argument("--quick", action="store_true", help="use a tenth of the rows")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
 
 

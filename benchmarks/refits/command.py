@@ -83,7 +83,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks refits``."""
     parser.add_argument("--quick", action="store_true", help="fewer points, one round")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the best counts")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="number of rounds, of which the best is reported"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

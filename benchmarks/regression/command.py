@@ -37,10 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--draws", type=int, default=DRAWS, help=f"draws of targets (default: {DRAWS})"
     )
-    parser.add_argument("--most", type=int, default=MOST, help=f"most rows (default: {MOST})")
     parser.add_argument(
-        "--resume", action="store_true", help="go on with what a stopped run has left"
+        "--most", type=int, default=MOST, help=f"maximum number of rows (default: {MOST})"
     )
+    parser.add_argument("--resume", action="store_true", help="continue a stopped run")
 
 
 def run(arguments: argparse.Namespace) -> int:

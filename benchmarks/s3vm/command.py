@@ -68,14 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=list(SECTIONS),
         metavar="TABLE",
-        help=f"which parts (default: all). {sections}",
+        help=f"parts to run (default: all). {sections}",
     )
     add_choice(parser, "--sets", DATA_NAMES, "data")
     parser.add_argument(
         "--splits",
         type=int,
         default=None,
-        help="at most so many splits, partitions or draws (default: the papers' 10)",
+        help="maximum number of splits, partitions or draws (default: 10, as in the papers)",
     )
 
 

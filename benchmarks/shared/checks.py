@@ -64,7 +64,7 @@ def judged(values: Sequence[float], limit: float, full: int, digits: int = 2) ->
     Returns
     -------
     bool or None
-        None where there are too few splits to tell.
+        None if there are too few splits to decide.
     """
     n = len(values)
     mean = float(np.mean(values))

@@ -19,10 +19,8 @@ def add_run_options(parser: argparse.ArgumentParser, quick: str) -> None:
         metavar="DIR",
         help="folder for tables, JSON and figures (default: benchmarks/results)",
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of what is drawn at random (default: 0)"
-    )
-    parser.add_argument("--no-figures", action="store_true", help="tables only")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.add_argument("--no-figures", action="store_true", help="write tables only")
 
 
 def add_choice(
@@ -35,5 +33,5 @@ def add_choice(
         nargs="+",
         choices=known,
         metavar="NAME",
-        help=f"which {what}: {', '.join(known)} (default: all)",
+        help=f"{what}: {', '.join(known)} (default: all)",
     )

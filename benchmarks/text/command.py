@@ -51,18 +51,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=LABELS_A_CLASS,
         metavar="N",
-        help=f"labels of each class (default: {' '.join(map(str, LABELS_A_CLASS))})",
+        help=f"labels per class (default: {' '.join(map(str, LABELS_A_CLASS))})",
     )
     parser.add_argument(
         "--draws", type=int, default=DRAWS, help=f"draws of labels (default: {DRAWS})"
     )
-    parser.add_argument("--most", type=int, default=MOST, help=f"most documents (default: {MOST})")
     parser.add_argument(
-        "--limit", type=float, default=LIMIT, help=f"most seconds of a fit (default: {LIMIT:g})"
+        "--most", type=int, default=MOST, help=f"maximum number of documents (default: {MOST})"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="go on with what a stopped run has left"
+        "--limit",
+        type=float,
+        default=LIMIT,
+        help=f"time limit of a fit in seconds (default: {LIMIT:g})",
     )
+    parser.add_argument("--resume", action="store_true", help="continue a stopped run")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -73,12 +73,14 @@ class Gain(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks tuning``."""
-    parser.add_argument("--quick", action="store_true", help="times alone, one of each")
+    parser.add_argument("--quick", action="store_true", help="only times, each measured once")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
     add_choice(parser, "--tables", TABLES, "tables")
-    parser.add_argument("--points", type=int, default=MOST, help="points of the timed problem")
-    parser.add_argument("--most", type=int, default=MOST, help="points of a set at most")
-    parser.add_argument("--sets", nargs="*", default=list(SETS), help="sets of the errors")
+    parser.add_argument(
+        "--points", type=int, default=MOST, help="number of points of the timed problem"
+    )
+    parser.add_argument("--most", type=int, default=MOST, help="maximum number of points of a set")
+    parser.add_argument("--sets", nargs="*", default=list(SETS), help="data sets for the errors")
     parser.add_argument("--draws", type=int, default=5, help="draws of labels")
 
 

@@ -68,16 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_choice(parser, "--sets", SOURCES, "data")
     parser.add_argument("--draws", type=int, default=20, help="draws of labels (default: 20)")
     parser.add_argument(
-        "--labels", type=int, nargs="+", help="labels a class, of those of each set (default: all)"
+        "--labels",
+        type=int,
+        nargs="+",
+        help="numbers of labels per class, among those of each set (default: all)",
     )
     add_choice(parser, "--methods", METHODS, "methods, refined and not")
     add_choice(parser, "--priors", PRIORS, "class priors the methods are told")
-    parser.add_argument("--size", type=int, help="most points of a set (default: all)")
+    parser.add_argument("--size", type=int, help="maximum number of points of a set (default: all)")
     parser.add_argument(
         "--scaling",
         nargs="+",
         metavar="POINTS:CLASSES",
-        help="in place of all that, time and memory of the flow on synthetic points",
+        help="measure only time and memory of the flow on synthetic points",
     )
 
 
