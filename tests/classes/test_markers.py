@@ -191,9 +191,7 @@ def test_what_was_taken(y: Any, marker: Any, found: tuple[Any, ...]) -> None:
 # ---- what cannot be meant ----------------------------------------------------------------------
 
 SIGNS_IN_ZEROS = np.repeat([0, -1, 1], [197, 2, 1])
-CURE = (
-    r"Pass unlabeled={} if it marks unlabelled rows, or unlabeled=None \(only missing values mark"
-)
+CURE = r"Pass unlabeled={} if it marks unlabelled rows, or unlabeled=None \(only missing values are"
 
 REFUSED: dict[str, tuple[Any, Any, str]] = {
     "signs in zeros": (
@@ -566,7 +564,7 @@ def test_targets_of_which_all_are_known() -> None:
     targets = np.array([1.0, 2.5, 3.0, 4.0])
     warning = target_warning(targets, np.ones(4, dtype=bool))
     assert type(warning) is NothingUnlabeledWarning
-    assert "Set y to NaN where there is no target" in str(warning)
+    assert "Set y to NaN where the target is unknown" in str(warning)
     assert target_warning(targets, np.array([True, False, True, True])) is None
 
 
@@ -575,7 +573,7 @@ def test_a_number_that_most_targets_are_may_mean_none() -> None:
     warning = target_warning(targets, np.ones(5, dtype=bool))
     assert "most targets are -1. If -1 means no target, set y to NaN there" in str(warning)
     two = target_warning(np.array([0.0, 0.0, 1.0]), np.ones(3, dtype=bool))
-    assert "Set y to NaN where there is no target" in str(two)
+    assert "Set y to NaN where the target is unknown" in str(two)
 
 
 SLIPS = [
