@@ -107,7 +107,7 @@ def check_labels(
         raise ValueError(
             f"y contains -1 and labels below it, such as {below[-1]!r}, so that -1 may be one more "
             "class. Pass unlabeled=-1 if it marks unlabelled rows, or unlabeled=None (only missing "
-            "values mark) if it is a class."
+            "values are unlabelled) if it is a class."
         )
     n = n_unlabeled + int(counts.sum())
     if kind_of(min(ranked)) == "number" and nought_among_signs({**ranked, -1: n_unlabeled}):
