@@ -161,7 +161,7 @@ def test_numpy_numbers_are_numbers() -> None:
 def test_graphs_that_are_none(estimator: type) -> None:
     for graph, message in (
         ("knn", r"graph='knn' is not a graph\. Use None \(the default graph\), one of KNNGraph, "),
-        (KNNGraph, r"is no graph.* Did you mean graph=KNNGraph\(\.\.\.\)\?"),
+        (KNNGraph, r"is not a graph.* Did you mean graph=KNNGraph\(\.\.\.\)\?"),
         (5, r"graph=5 is not a graph"),
     ):
         with pytest.raises(TypeError, match=message):

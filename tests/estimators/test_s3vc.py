@@ -829,7 +829,7 @@ PARAMETERS: list[tuple[str, Any, str]] = [
         ("balance", value, "must be two fractions 0 <= lower <= upper <= 1 of the class 1.")
         for value in ((0.6, 0.4), (-0.1, 0.5), (0.5, 1.1), ("a", 1), (None, 0.5))
     ),
-    ("balance", {0: 0.4, 1: 0.4}, "a class, fractions that sum to 1 or counts: they sum to 0.8."),
+    ("balance", {0: 0.4, 1: 0.4}, "per class, fractions that sum to 1 or counts: they sum to 0.8."),
     ("balance", {0: 1.4, 1: -0.4}, "or counts: it holds -0.4 for the class 1."),
     (
         "balance",

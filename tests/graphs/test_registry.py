@@ -69,6 +69,6 @@ def test_the_power_is_checked_before_the_search(power: Any) -> None:
 
 
 def test_what_is_no_graph_is_not_printed_in_full() -> None:
-    with pytest.raises(TypeError, match="is no graph") as error:
+    with pytest.raises(TypeError, match="is not a graph") as error:
         as_graph(gaussian_points(40).tolist())
     assert len(str(error.value)) < 1000

@@ -240,8 +240,8 @@ def test_the_address_is_for_the_owner_alone(tmp_path: Path, before: bytes | None
     ("header", "told"),
     [
         ("name,label\na,b\n", r"j is not a journal of lapwing label\. Name another file"),
-        ("hello", "is no journal"),
-        ('{"a":1}\n{"batch":1}\n', "is no journal"),
+        ("hello", "is not a journal"),
+        ('{"a":1}\n{"batch":1}\n', "is not a journal"),
         ('{"lapwing":"labels","format":2,"rows":10,"points":"abc"}\n', "written by a newer"),
         (
             '{"lapwing":"labels","format":1,"rows":9,"points":"abc"}\n{"batch":1}\n',
