@@ -186,7 +186,7 @@ class Refined(Contender):
         )
         found = refine(posed, np.eye(n_classes)[first.codes[problem.rows]])
         seconds = first.seconds + time.process_time() - begun
-        return Answer(found.codes[problem.vertex], seconds, float(found.history[-1]))
+        return Answer(found.codes[problem.vertex], seconds, found.objective)
 
 
 def contenders(ground: Ground, y: NDArray[np.int64], methods: Sequence[str]) -> Iterator[Contender]:

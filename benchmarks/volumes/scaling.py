@@ -105,7 +105,7 @@ def run_here(points: str) -> Use:
         partition, posed = model._parted(prepared)
     seconds = time.process_time() - begun
     peak = resident_bytes("VmHWM") - before
-    codes = partition.scores.argmax(axis=1)[prepared.problem.vertex]
+    codes = partition.codes[prepared.problem.vertex]
     left = marked < 0
     return Use(
         points,

@@ -68,10 +68,10 @@ def test_blobs_are_found_and_attributes_fit_together(method: str, n_classes: int
     assert_allclose(model.class_volumes_, np.bincount(model.transduction_) / len(X))
     assert_array_equal(model.label_distributions_.argmax(axis=1), truth)
     assert isinstance(model.objective_, float)
-    values, descents = model.history_["objective"][:, 0], model.history_["descent"]
-    assert all((np.diff(values[descents == part]) < 0).all() for part in np.unique(descents))
-    assert {len(told) for told in model.history_.values()} == {len(values)}
-    assert model.objective_ in values
+    values = model.history_["objective"][:, 0]
+    assert (np.diff(values) < 0).all()
+    assert model.objective_ == values[-1]
+    assert 0 <= model.optimality_ < 1e-2
     assert 0 <= model.edge_cut_ < 0.1
     assert not hasattr(model, "class_prior_")
     assert model.virtual_labels_.shape == (len(X), 1 if n_classes == 2 else n_classes)

@@ -430,19 +430,13 @@ def test_starts_are_dots() -> None:
     assert display.ax_.get_ylabel() == "Objective at the end"
 
 
-def test_descents_of_other_objectives_are_not_joined() -> None:
+def test_steps_of_a_partition_are_joined() -> None:
     model = BalancedGraphClassifier().fit(X, Y)
     display = ConvergenceDisplay.from_estimator(model)
     (line,) = display.lines_
-    pieces = np.ma.clump_unmasked(np.ma.masked_invalid(line.get_ydata()))
-    history = model.history_
-    assert len(pieces) == len(np.unique(history["descent"])) > 1
-    for k, piece in enumerate(pieces):
-        mine = history["descent"] == k
-        np.testing.assert_array_equal(line.get_ydata()[piece], history["objective"][mine, 0])
-        np.testing.assert_array_equal(line.get_xdata()[piece], np.flatnonzero(mine) + 1)
-    with pytest.raises(ValueError, match="quantity='descent' is not one of objective"):
-        ConvergenceDisplay.from_estimator(model, quantity="descent")
+    np.testing.assert_array_equal(line.get_ydata(), model.history_["objective"][:, 0])
+    with pytest.raises(ValueError, match="quantity='gradient' is not one of objective"):
+        ConvergenceDisplay.from_estimator(model, quantity="gradient")
 
 
 def test_one_column_needs_no_name() -> None:

@@ -18,6 +18,7 @@ from lapwing.graphs import GRAPHS
 from lapwing.kernels import KERNELS
 from lapwing.losses.base import TargetKind
 from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES, loss_names
+from lapwing.solvers.graph.registry import PARTITIONS
 from lapwing.solvers.low_density.methods import METHODS
 from lapwing.solvers.manifold.registry import SOLVERS
 
@@ -62,6 +63,15 @@ def _solvers() -> str:
     return f"{head}\n    All solvers find the same optimum.\n\n{textwrap.indent(items, '    ')}"
 
 
+def _partitions() -> str:
+    items = _items({name: method.summary for name, method in PARTITIONS.items()})
+    others = [name for name, method in PARTITIONS.items() if not method.holds_volumes]
+    head = f"method : {{{', '.join(map(repr, PARTITIONS))}}}, default='flow'"
+    told = f"{_listed(others)} ignore volumes; class offsets meet a known prior afterwards."
+    body = f"{items}\n\n{textwrap.fill(told, _WIDTH, break_on_hyphens=False)}"
+    return f"{head}\n{textwrap.indent(body, '    ')}"
+
+
 def _kernels_with(parameter: str) -> str:
     """List the kernels with a parameter."""
     return _listed(name for name, formula in KERNELS.items() if parameter in formula.text)
@@ -99,6 +109,7 @@ CHOICES = {
         "features; for regression ``KNNGraph(n_neighbors=5, power=2, normalized=False)``.",
     ),
     "solver": _solvers(),
+    "partition_method": _partitions(),
     "kinked_solver": _entry(
         f"solver : {{'auto', {', '.join(map(repr, _FOR_KINKS))}}}, default='auto'",
         f"As the loss is not differentiable, only {_listed(_FOR_KINKS)} is available. It computes "

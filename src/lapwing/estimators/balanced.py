@@ -31,7 +31,7 @@ from lapwing.problem import Problem
 from lapwing.solvers.graph.evidence import chance_cut
 from lapwing.solvers.graph.linear import jeffreys_prior
 from lapwing.solvers.graph.partition import Partition
-from lapwing.solvers.graph.registry import PARTITIONS, partition_bytes
+from lapwing.solvers.graph.registry import PARTITIONS, in_order, partition_bytes
 from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces import (
     FittedFunction,
@@ -85,9 +85,8 @@ class BalancedSolution(Solution):
     affinity: Any
 
     def assign(self, model: Any) -> None:
-        partition = self.partition
-        model.objective_, model.history_ = partition.objective, _history(partition)
-        model.n_iter_, model.status_ = max(1, partition.n_iter), str(partition.status)
+        self.partition.assign(model)
+        model.history_ = {name: np.stack(rows) for name, rows in self.partition.history.items()}
         model.edge_cut_, model.affinity_ = self.edge_cut, self.affinity
 
 
@@ -152,12 +151,7 @@ class BalancedGraphClassifier(
         class). 'unknown', or None, estimates them, starting from the label counts plus 1/2 (the
         Jeffreys prior), which are equal if all classes have equally many labels. The estimate
         departs from these where the graph or left-out labels favour other volumes.
-    method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
-        'flow' minimises the cut at known volumes, or at several candidate volumes. 'mbo' is
-        volume-constrained threshold dynamics, and 'cut' minimises the cut by continuation from
-        several starts; with an unknown prior both use the label counts plus 1/2. 'poisson',
-        'laplace' and 'random-walk' are Poisson learning, harmonic functions and random walks with
-        restart; they ignore volumes, and a known prior is met afterwards by class offsets.
+    {partition_method}
     {unlabeled}
     updatable : bool, default=False
         Whether to keep the points, the graph and the landmarks after the fit, so that `add_labels`,
@@ -191,12 +185,11 @@ class BalancedGraphClassifier(
     objective_ : float
         Final objective of the method: the weight of the edges between classes for 'flow' and 'cut',
         a smoothed form of it for 'mbo'.
-    history_ : dict of str to ndarray of shape (n_values, ...)
-        'objective' (n_values, 1), before each step and after the last step of each descent, and for
-        each value the number of its 'descent' (within which it never increases), 'scale',
-        'contrast', 'temperature' and 'softness' (NaN if the method has no such parameter). With
-        'flow' and unknown volumes, the descents on the objective with soft volumes come before the
-        refinements of the cut.
+    optimality_ : float
+        Largest relative residual, or fraction of points whose class changed in the last step.
+    history_ : dict of str to ndarray of shape (n_values, 1)
+        'objective', before each step and after the last one. It never increases; for 'flow' and
+        'cut' it has the cuts of the refinement that found the answer.
     n_iter_ : int
         Number of products with the graph.
     {status_}
@@ -334,7 +327,7 @@ class BalancedGraphClassifier(
             f"Partitioning {problem.n_points} points into {problem.n_classes} classes",
             "Fit to fewer rows and predict the others, or use float32 features.",
         )
-        return PARTITIONS[self.method].solve(problem), problem
+        return in_order(problem).solve(PARTITIONS[self.method].solve), problem
 
     def _solution(
         self,
@@ -459,22 +452,6 @@ def _values(partition: Partition, dtype: np.dtype[Any]) -> Array:
     values = shares[:, 1:] - shares[:, :1] if two else 2 * shares - 1
     # The codes come from scores, which have more digits than the distributions.
     return enforce_codes(values.astype(dtype, copy=False), partition.codes)
-
-
-def _history(partition: Partition) -> dict[str, Array]:
-    """Concatenate the objective values of all descents."""
-    stages = partition.history
-    lengths = [len(stage.objective) for stage in stages]
-    told = {"scale": "s"} | {name: name for name in ("contrast", "temperature", "softness")}
-    values = np.concatenate([stage.objective for stage in stages])
-    return {
-        "objective": values[:, None],
-        "descent": np.repeat(np.arange(len(stages)), lengths),
-        **{
-            name: np.repeat([getattr(stage, field) for stage in stages], lengths)
-            for name, field in told.items()
-        },
-    }
 
 
 def _nearest_shares(values: Array) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,7 +47,8 @@ from lapwing.graphs import Laplacian
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import volume_problem
 from lapwing.problem import Problem
-from lapwing.solvers.graph.refine import Refinement, refine
+from lapwing.solvers.graph.partition import Partition
+from lapwing.solvers.graph.refine import refine
 from lapwing.solvers.graph.registry import in_order, order_bytes
 
 _COPIES = 6  # arrays with a number for every point and class in memory at once
@@ -143,8 +145,9 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
             values = values + prior_offsets(values, prior).offsets
         shown = predict_codes(values)[prepared.problem.rows]
         found = refined(prepared, solution, shown)
-        self.refined_, self.cut_history_ = found.improved, found.history
-        if not found.improved:
+        self.cut_history_ = np.ravel(found.history["objective"])
+        self.refined_ = len(self.cut_history_) > 1  # else the answer before stays
+        if not self.refined_:
             return solution
         columns = coded_columns(found.codes, len(prepared.targets.classes))
         follows = self._follow(prepared, solution, columns)
@@ -336,7 +339,7 @@ class RefinedSolution(Solution):
         self.before.assign(model)
 
 
-def refined(prepared: Prepared[Any, Laplacian], solution: Solution, shown: Array) -> Refinement:
+def refined(prepared: Prepared[Any, Laplacian], solution: Solution, shown: Array) -> Partition:
     """Refine the answer of a solution on the graph of its points.
 
     Parameters
@@ -349,7 +352,7 @@ def refined(prepared: Prepared[Any, Laplacian], solution: Solution, shown: Array
 
     Returns
     -------
-    Refinement
+    Partition
     """
     n_classes = len(prepared.targets.classes)
     graph, prior = Diffusion.of(prepared.laplacian), _volumes(prepared, shown, n_classes)
@@ -361,8 +364,7 @@ def refined(prepared: Prepared[Any, Laplacian], solution: Solution, shown: Array
     )
     ordered = in_order(problem)
     scores = ordered.there(of_each_class(solution.values))
-    found = refine(ordered.problem, scores, before=ordered.there(shown))
-    return replace(found, codes=ordered.back(found.codes), scores=ordered.back(found.scores))
+    return ordered.solve(partial(refine, scores=scores, before=ordered.there(shown)))
 
 
 def _volumes(prepared: Prepared[Any, Laplacian], shown: Array, n_classes: int) -> Array:
@@ -375,8 +377,8 @@ def _volumes(prepared: Prepared[Any, Laplacian], shown: Array, n_classes: int) -
     return np.asarray(volumes / volumes.sum())
 
 
-def _values(found: Refinement, before: Array) -> Array:
+def _values(found: Partition, before: Array) -> Array:
     """Scale scores from [0, 1] to decision values in [-1, 1], one column for two classes."""
-    scores = found.scores
+    scores = found.state
     values = 2 * scores - 1 if before.shape[1] > 1 else scores[:, 1:] - scores[:, :1]
     return enforce_codes(values.astype(before.dtype, copy=False), found.codes)

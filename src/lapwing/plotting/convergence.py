@@ -38,9 +38,8 @@ class ConvergenceDisplay(Display):
     """Objective of a fit by iteration or by start.
 
     `LapSVC`, `LapRLSClassifier` and `LapRLSRegressor` record every iteration of ``solver='pcg'``
-    (`history_`), and `BalancedGraphClassifier` the steps of its descents, each with an objective of
-    its own scale. `S3VC` records the objective at the end of every start (`objectives_`). Make it
-    by `from_estimator`.
+    (`history_`), and `BalancedGraphClassifier` the steps that led to its answer. `S3VC` records the
+    objective at the end of every start (`objectives_`). Make it by `from_estimator`.
 
     Parameters
     ----------
@@ -52,9 +51,6 @@ class ConvergenceDisplay(Display):
         Meaning of a row.
     columns : sequence of str, default=()
         Names of the columns; empty for a single one.
-    descents : ndarray of shape (n_steps,), default=None
-        Number of the descent of each row. Values of different descents are not joined, because
-        their objectives differ. None means one descent.
 
     Attributes
     ----------
@@ -82,7 +78,6 @@ class ConvergenceDisplay(Display):
     quantity: str = "objective"
     step: str = "iteration"
     columns: Sequence[str] = ()
-    descents: NDArray[Any] | None = None
 
     @classmethod
     def from_estimator(
@@ -131,7 +126,6 @@ class ConvergenceDisplay(Display):
             quantity=quantity,
             step=step,
             columns=_columns(model, values.shape[1]),
-            descents=(getattr(model, "history_", None) or {}).get("descent"),
         )
         return display.plot(ax, title=title, legend=legend)
 
@@ -161,16 +155,13 @@ class ConvergenceDisplay(Display):
         """
         axes = self._open(ax, (5.8, 4.0))
         steps = np.arange(1, len(self.values) + 1)
-        # NaN separates descents, because matplotlib does not join points across it.
-        descents = np.zeros(len(steps)) if self.descents is None else self.descents
-        gaps = np.flatnonzero(np.diff(descents)) + 1
         single = self.step == "start"
         self.lines_ = []
         for k, column in enumerate(self.values.T):
             around = k // len(PALETTE)
             (line,) = axes.plot(
-                np.insert(steps.astype(float), gaps, np.nan),
-                np.insert(np.asarray(column, dtype=float), gaps, np.nan),
+                steps,
+                np.asarray(column, dtype=float),
                 color=color_of(k),
                 linestyle="none" if single else _STYLES[around % len(_STYLES)],
                 marker=MARKERS[k % len(MARKERS)] if single else "",

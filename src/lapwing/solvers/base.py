@@ -2,9 +2,8 @@
 
 Each family has objectives (`lapwing.objectives`) and a registry of `Solver`s, which are functions
 (objective, settings) -> `Result`. Some families add an argument: low-density methods take a start,
-embedded regression a system that is formed once. Families add fields to `Settings`, `Result` and
-`Solver` by inheritance. The methods that partition a graph have no coefficients, and an interface
-of their own (`lapwing.solvers.graph.partition`).
+embedded regression a system that is formed once; methods that partition a graph have no settings.
+Families add fields to `Settings`, `Result` and `Solver` by inheritance.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Result(Generic[S, V]):
     ----------
     state
         The solution in the coefficients of the family; for solvers in a registry it has `coef` and
-        `intercept`.
+        `intercept`, or it is the scores of a partition.
     objective : array of shape (c,)
         Value of the objective, scaled as in the family's paper. This and `optimality` are floats
         for solvers of a single column.

@@ -15,7 +15,7 @@ from lapwing.solvers.graph.evidence import count_left_out, negative_log_evidence
 from lapwing.solvers.graph.flow import Candidate, Stage, descend, flow
 from lapwing.solvers.graph.linear import laplace, reach_of
 from lapwing.solvers.graph.partition import side_by_side
-from lapwing.solvers.graph.refine import Refinement, walk_down
+from lapwing.solvers.graph.refine import Path, diffused, walk_down
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 
@@ -32,11 +32,10 @@ def test_the_objective_is_the_cut_and_the_last_value_of_a_refinement(
     problem, _ = blob_problem((50, 30, 40), gap=2.0, labels=labels, exact=exact)
     partition = flow(problem)
     assert_allclose(partition.objective, cut(problem, partition.codes))
-    refined = [each for each in partition.history if each.name == "refinement"]
-    assert partition.objective in [each.objective[-1] for each in refined]
-    descents = [each for each in partition.history if each.name == "descent"]
-    assert len(refined) == (1 if exact else 3 + (labels > 1))
-    assert len(descents) == (0 if exact else 3 * 4)
+    assert partition.objective == partition.history["objective"][-1]
+    if not exact:
+        reach, _ = reach_of(problem)
+        assert len(flow_module._unknown(problem, reach)) == 3 + (labels > 1)
     assert_array_equal(partition.shares.argmax(axis=1), partition.codes)
     assert_array_equal(partition.codes[problem.index], problem.codes)
     if exact:
@@ -50,7 +49,7 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
         left_out = count_left_out(problem)
         begun = flow_module._unknown(problem, reach_of(problem)[0])
         candidates, nats = flow_module._likeliest_split(problem, begun, left_out)
-        ends = [each.found for each in candidates]
+        ends = [each.path for each in candidates]
         expected = [negative_log_evidence(problem, end.codes, left_out) for end in ends]
         expected[3] += 0.05  # volumes of Poisson learning
         assert_allclose(nats, expected)
@@ -58,9 +57,10 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
         best = int(np.argmin(nats))
         assert_array_equal(partition.codes, ends[best].codes)
         likelihoods = np.exp(nats.min() - nats)
-        parts = [end.scores / end.scores.sum(axis=1, keepdims=True) for end in ends]
+        parts = [diffused(problem, end.codes, 10) for end in ends]
         shares = np.tensordot(likelihoods / likelihoods.sum(), parts, axes=1)
         elected = shares.argmax(axis=1) == partition.codes  # others are raised
+        elected[problem.index] = False
         assert elected.mean() > 0.6
         assert_allclose(partition.shares[elected], shares[elected], atol=1e-9)
         near = [end.codes for end, nat in zip(ends, nats, strict=True) if nat - nats.min() <= 0.1]
@@ -82,33 +82,33 @@ def test_pairs_of_the_likeliest_candidates_alone_are_split(monkeypatch: pytest.M
     ends = [walk_down(problem, np.eye(3)[each], ()) for each in answers]
     left_out = count_left_out(problem)
     nats = [negative_log_evidence(problem, end.codes, left_out) for end in ends]
-    assert np.diff(np.sort(nats)).min() > 0.1
+    monkeypatch.setattr(flow_module, "_AS_LIKELY", np.diff(np.sort(nats)).min() / 2)
     asked: list[int] = []
 
     def splits(*results: np.ndarray) -> None:
-        def result(problem: VolumeProblem, found: Refinement) -> Refinement:
-            asked.append(next(i for i, end in enumerate(ends) if end is found))
-            return replace(found, codes=results[len(asked) - 1])
+        def result(problem: VolumeProblem, path: Path) -> Path:
+            asked.append(next(i for i, end in enumerate(ends) if end is path))
+            return replace(path, codes=results[len(asked) - 1], n_iter=path.n_iter + 1)
 
         asked.clear()
         monkeypatch.setattr(flow_module, "split", result)
 
-    candidates = [Candidate(problem, end, (), 1) for end in ends]
+    candidates = [Candidate(problem, end) for end in ends]
     splits(rng.permutation(codes))
     found, against = flow_module._likeliest_split(problem, candidates, left_out)
     assert asked == [1]
-    assert found[1].found is ends[1]
-    assert found[1].n_iter > candidates[1].n_iter
+    assert found[1].path.codes is ends[1].codes
+    assert found[1].path.n_iter > ends[1].n_iter
     assert_allclose(against, nats)
     splits(rng.permutation(codes), codes)
     about = [
-        replace(each, handicap=(0, nats[0] - nats[1] + 0.05, 0)[i])
+        replace(each, handicap=(0, nats[0] - nats[1] + flow_module._AS_LIKELY / 2, 0)[i])
         for i, each in enumerate(candidates)
     ]
     found, against = flow_module._likeliest_split(problem, about, left_out)
     assert asked == [0, 1]
-    assert found[0].found is ends[0]
-    assert_array_equal(found[1].found.codes, codes)
+    assert found[0].path.codes is ends[0].codes
+    assert_array_equal(found[1].path.codes, codes)
     assert int(np.argmin(against)) == 1
 
 
@@ -136,7 +136,7 @@ def test_volumes_leave_every_class_room_for_a_point_without_a_label() -> None:
     W[6:] *= 1e-6
     W[:, 6:] = W[6:].T
     problem = graph_problem(W, {0: 0, 1: 0, 6: 1, 7: 1, 8: 1}, 2)
-    harmonic = laplace(problem).scores.argmax(axis=1)
+    harmonic = laplace(problem).codes
     assert_array_equal(harmonic, np.repeat([0, 1], [6, 3]))
     assert flow_module._volumes_of(problem, harmonic)[1] > 3 / 9
 
@@ -148,9 +148,8 @@ def test_threads_that_share_the_candidates_change_nothing(monkeypatch: pytest.Mo
     for n_threads in (1, 3):
         monkeypatch.setattr(partition_module, "available_threads", lambda n=n_threads: n)
         found.append(flow(problem))
-    assert_array_equal(found[0].scores, found[1].scores)
-    told = [[(stage.name, stage.objective) for stage in each.history] for each in found]
-    assert told[0] == told[1]
+    assert_array_equal(found[0].state, found[1].state)
+    assert found[0].history == found[1].history
     assert found[0].n_iter == found[1].n_iter
 
 
@@ -191,9 +190,10 @@ def test_the_objective_of_a_descent_is_the_formula() -> None:
     stages = [Stage(Scale(20.0, 0.6), 0.1, 0.4), Stage(Scale(3.0, 0.9), 0.1, 0.4)]
     start = problem.whole(rng.integers(0, 3, 120))
     after = descend(problem, start, stages)
-    value = after.history[-1].objective[-1]
-    assert value == pytest.approx(dense_objective(problem, after.shares, stages[-1]), abs=2e-4)
-    assert value <= dense_objective(problem, start, stages[-1])
+    assert after.objective == pytest.approx(
+        dense_objective(problem, after.state, stages[-1]), abs=2e-4
+    )
+    assert after.objective <= dense_objective(problem, start, stages[-1])
 
 
 def test_the_signed_form_of_two_classes_has_the_same_energy() -> None:

@@ -40,9 +40,8 @@ from scipy.special import softmax
 
 from lapwing._arrays import Array
 from lapwing.classes.balance import balance
-from lapwing.classes.decoding import enforce_codes
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Result, Status
 from lapwing.solvers.graph.evidence import LeftOut, count_left_out, negative_log_evidence
 from lapwing.solvers.graph.linear import (
     Scales,
@@ -55,8 +54,17 @@ from lapwing.solvers.graph.linear import (
     scales_of_contrast,
     temperature_of,
 )
-from lapwing.solvers.graph.partition import Descent, Partition, PriorEvidence, side_by_side
-from lapwing.solvers.graph.refine import STEPS, Refinement, refine, split, walk_down
+from lapwing.solvers.graph.partition import Partition, PriorEvidence, side_by_side
+from lapwing.solvers.graph.refine import (
+    SMOOTH,
+    STEPS,
+    Path,
+    diffused,
+    partition_of,
+    refine,
+    split,
+    walk_down,
+)
 
 # Constants of a prototype, selected by the test errors on MNIST and USPS (`docs/notes/volumes.md`).
 # At coarser scales soft volumes may merge two classes and divide a third. For unknown volumes tau
@@ -97,68 +105,37 @@ class Stage:
 
 
 @dataclass(frozen=True, eq=False)
-class Descended:
-    """Result of a descent.
-
-    Attributes
-    ----------
-    shares : ndarray of shape (n, c)
-        Q.
-    history : tuple of Descent
-    n_iter : int
-        Products with the graph.
-    """
-
-    shares: Array
-    history: tuple[Descent, ...]
-    n_iter: int
-
-
-@dataclass(frozen=True, eq=False)
 class Candidate:
-    """Candidate partition: a refined cut and its history.
+    """Candidate partition: a refined cut.
 
     Attributes
     ----------
     problem : VolumeProblem
         Problem with the volumes of the cut as the prior.
-    found : Refinement
-    history : tuple of Descent
-        History of the descent that gave the volumes.
-    n_iter : int
-        Products with the graph.
+    path : Path
+        Its products with the graph include those of the descent that gave the volumes.
     handicap : float
         Nats added to the evidence against the candidate.
     """
 
     problem: VolumeProblem
-    found: Refinement
-    history: tuple[Descent, ...]
-    n_iter: int
+    path: Path
     handicap: float = 0.0
-
-    @property
-    def stages(self) -> tuple[Descent, ...]:
-        """Return the history of the descent, with the cuts of the refinement as the last stage."""
-        return (*self.history, Descent("refinement", tuple(self.found.history.tolist())))
 
 
 def flow(problem: VolumeProblem) -> Partition:
     """Partition the points by the balanced flow."""
     left_out = count_left_out(problem)
     reach, spent = reach_of(problem)
+    spent += left_out.n_iter
     if problem.exact:
-        return _at_known(problem, reach, left_out, spent + left_out.n_iter)
+        return _at_known(problem, reach, left_out, spent)
     candidates, nats = _likeliest_split(problem, _unknown(problem, reach), left_out)
-    answers = [each.found.codes for each in candidates]
-    shares = _averaged([each.found.scores for each in candidates], nats)
-    return replace(
-        _partition(problem, candidates[int(np.argmin(nats))].found, shares),
-        history=tuple(stage for each in candidates for stage in each.stages),
-        n_iter=spent + left_out.n_iter + sum(each.n_iter for each in candidates),
-        left_out=left_out.counts,
-        in_doubt=_in_doubt(problem, answers, nats),
-    )
+    smooth, shares = _averaged(problem, candidates, nats)
+    found = partition_of(problem, candidates[int(np.argmin(nats))].path, smooth, shares)
+    spent += sum(each.path.n_iter + SMOOTH for each in candidates)
+    in_doubt = _in_doubt(problem, [each.path.codes for each in candidates], nats)
+    return replace(found, n_iter=spent, left_out=left_out.counts, in_doubt=in_doubt)
 
 
 def _likeliest_split(
@@ -174,24 +151,20 @@ def _likeliest_split(
     """
 
     def against(each: Candidate) -> float:
-        return each.handicap + negative_log_evidence(problem, each.found.codes, left_out)
+        return each.handicap + negative_log_evidence(problem, each.path.codes, left_out)
 
     found, nats = list(candidates), np.array([against(each) for each in candidates])
     waiting = set(range(len(found)))
     while near := [k for k in sorted(waiting) if nats[k] < nats.min() + _AS_LIKELY]:
         waiting -= set(near)
-        ends = side_by_side(problem, [partial(_split, found[k]) for k in near])
-        for k, end in zip(near, ends, strict=True):
-            after = against(end)
-            found[k] = end if after < nats[k] else replace(end, found=found[k].found)
+        jobs = [partial(split, found[k].problem, found[k].path) for k in near]
+        for k, end in zip(near, side_by_side(problem, jobs), strict=True):
+            before, found[k] = found[k], replace(found[k], path=end)
+            after = against(found[k])
+            if after >= nats[k]:
+                found[k] = replace(before, path=replace(before.path, n_iter=end.n_iter))
             nats[k] = min(nats[k], after)
     return found, nats
-
-
-def _split(candidate: Candidate) -> Candidate:
-    """Split pairs of the classes of a candidate."""
-    found = split(candidate.problem, candidate.found)
-    return replace(candidate, found=found, n_iter=candidate.n_iter + found.n_products)
 
 
 def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: int) -> Partition:
@@ -199,39 +172,21 @@ def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: in
     # The descent with free volumes does not start from the partition found, from which it would
     # hardly move.
     free = problem.with_prior(jeffreys_prior(problem.labels), exact=False)
-    jobs: list[Callable[[], Candidate | Descended]] = [
+    jobs: list[Callable[[], Result[Array, float]]] = [
         partial(_known, problem),
-        partial(_descended_from, free, first_codes(free, reach)),
+        partial(_freed, free, first_codes(free, reach)),
     ]
     answer, freed = side_by_side(problem, jobs)
-    assert isinstance(answer, Candidate)
-    assert isinstance(freed, Descended)
-    found, others = answer.found, _codes_of(free, freed.shares)
-    nats = negative_log_evidence(free, found.codes, left_out)
+    assert isinstance(answer, Partition)
+    others = _codes_of(free, freed.state)
+    nats = negative_log_evidence(free, answer.codes, left_out)
     nats -= negative_log_evidence(free, others, left_out)
     volumes = free.volumes(free.members(others))
     return replace(
-        _partition(problem, found, found.scores),
-        history=answer.stages,
+        answer,
         n_iter=spent + answer.n_iter + freed.n_iter,
         prior_evidence=PriorEvidence(volumes, nats),
         left_out=left_out.counts,
-    )
-
-
-def _partition(problem: VolumeProblem, found: Refinement, scores: Array) -> Partition:
-    """Return the result for a refined cut, with shares from scores (n, c) that fit its classes."""
-    shares = enforce_codes(scores / scores.sum(axis=1, keepdims=True), found.codes)
-    shares[problem.index] = problem.labels
-    at_rest = found.status == Status.CONVERGED
-    return Partition(
-        found.scores,
-        shares,
-        float(found.history[-1]),
-        (),
-        found.n_products,
-        found.status,
-        0.0 if at_rest else 1.0,
     )
 
 
@@ -245,23 +200,40 @@ def _in_doubt(problem: VolumeProblem, answers: Sequence[Array], nats: Array) -> 
     return moved / float(problem.sizes.sum())
 
 
-def _averaged(scores: Sequence[Array], nats: Array) -> Array:
-    """Average the shares of the partitions, weighted by their likelihoods."""
-    shares = np.zeros_like(scores[0])
-    for each, part in zip(scores, softmax(-nats), strict=True):
-        shares += shares.dtype.type(part) * each / each.sum(axis=1, keepdims=True)
-    return shares
+def _averaged(
+    problem: VolumeProblem, candidates: Sequence[Candidate], nats: Array
+) -> tuple[Array, Array]:
+    """Return scores of the likeliest partition, and their average over all candidates.
+
+    The average is weighted by the likelihoods.
+    """
+    best = int(np.argmin(nats))
+    chosen = diffused(problem, candidates[best].path.codes, SMOOTH)
+    weights = softmax(-nats).astype(chosen.dtype)
+    shares = chosen * weights[best]
+    for k, each in enumerate(candidates):
+        if k != best:
+            shares += weights[k] * diffused(problem, each.path.codes, SMOOTH)
+    return chosen, shares
 
 
-def _known(problem: VolumeProblem) -> Candidate:
+def _known(problem: VolumeProblem) -> Partition:
     """Refine the cut from harmonic functions.
 
     Poisson learning is not a better start with one label per class, and a worse one with several
     (`docs/notes/volumes.md`).
     """
     harmonic = laplace(problem)
-    found = refine(problem, harmonic.scores)
-    return Candidate(problem, found, (), harmonic.n_iter + found.n_products)
+    found = refine(problem, harmonic.state)
+    return replace(found, n_iter=harmonic.n_iter + found.n_iter)
+
+
+def _freed(problem: VolumeProblem, codes: Array) -> Result[Array, float]:
+    """Run a descent, whose volumes move, at scales of its own."""
+    start = problem.whole(codes)
+    scales = scales_of_contrast(problem, start, _CONTRASTS)
+    reached = descend(problem, start, stages_of(problem, scales.scales))
+    return replace(reached, n_iter=scales.n_iter + reached.n_iter)
 
 
 def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
@@ -288,10 +260,10 @@ def _from_harmonic(problem: VolumeProblem, scales: Scales) -> list[Candidate]:
     functions are spikes, whose volumes are meaningless.
     """
     harmonic = laplace(problem)
-    centred = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
+    centred = first_codes(problem, scaled(harmonic.state - harmonic.state.mean(axis=0)))
     found = [_by_descent(problem, centred, scales, spent=harmonic.n_iter)]
     if (np.bincount(problem.codes) > 1).any():
-        found.append(_at_volumes(problem, harmonic.scores.argmax(axis=1), harmonic.scores, STEPS))
+        found.append(_at_volumes(problem, harmonic.state.argmax(axis=1), harmonic.state, STEPS))
     return found
 
 
@@ -305,10 +277,10 @@ def _by_descent(
 ) -> Candidate:
     """Find volumes by a descent, and refine the cut at these volumes without splits."""
     reached = descend(problem, problem.whole(codes), stages_of(problem, scales.scales))
-    codes = _codes_of(problem, reached.shares)
+    codes = _codes_of(problem, reached.state)
     found = _at_volumes(problem, codes, problem.whole(codes), _WALKS)
-    spent += reached.n_iter + found.n_iter
-    return replace(found, history=reached.history, n_iter=spent, handicap=handicap)
+    spent += reached.n_iter + found.path.n_iter
+    return replace(found, path=replace(found.path, n_iter=spent), handicap=handicap)
 
 
 def _at_volumes(
@@ -316,16 +288,7 @@ def _at_volumes(
 ) -> Candidate:
     """Refine the cut at the volumes of a partition without splits."""
     held = problem.with_prior(_volumes_of(problem, codes), exact=True)
-    found = walk_down(held, scores, steps)
-    return Candidate(held, found, (), found.n_products)
-
-
-def _descended_from(problem: VolumeProblem, codes: Array) -> Descended:
-    """Run a descent with scales computed for its start."""
-    start = problem.whole(codes)
-    scales = scales_of_contrast(problem, start, _CONTRASTS)
-    reached = descend(problem, start, stages_of(problem, scales.scales))
-    return replace(reached, n_iter=scales.n_iter + reached.n_iter)
+    return Candidate(held, walk_down(held, scores, steps))
 
 
 def _codes_of(problem: VolumeProblem, shares: Array) -> Array:
@@ -352,7 +315,7 @@ def stages_of(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Stage]:
     return [Stage(scale, temperature, tau) for scale, tau in zip(scales, _SOFTNESS, strict=True)]
 
 
-def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -> Descended:
+def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -> Result[Array, float]:
     """Minimise J in stages, each started from the shares of the previous one.
 
     Parameters
@@ -362,25 +325,26 @@ def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -> D
         Initial shares.
     stages : sequence of Stage
         At least one.
+
+    Returns
+    -------
+    Result
+        Its state is Q, its objective J of the last stage, its optimality the part of the shares
+        that the last step changed, and its iterations are products with the graph.
     """
     point = _Point(shares, np.zeros(problem.n_classes))
-    history = []
     for stage in stages:
-        point = _evaluated(problem, point, stage)
-        values = [point.value]
+        point = replace(_evaluated(problem, point, stage), changed=1.0)
         for _ in range(_STEPS):
             following = _evaluated(problem, _stepped(problem, point, stage), stage)
             if not following.value < point.value:
-                point = replace(point, n_iter=following.n_iter)
+                point = replace(point, changed=0.0, n_iter=following.n_iter)
                 break
-            change = np.abs(following.shares - point.shares).sum(axis=1)
             point = following
-            values.append(point.value)
-            if float(problem.sizes @ change) < 2 * _STILL * float(problem.sizes.sum()):
+            if point.changed < _STILL:
                 break
-        temperature, softness = stage.temperature, stage.softness
-        history.append(Descent("descent", tuple(values), *stage.scale, temperature, softness))
-    return Descended(point.shares, tuple(history), point.n_iter)
+    status = Status.CONVERGED if point.changed < _STILL else Status.MAX_ITER
+    return Result(point.shares, point.value, point.changed, point.n_iter, status)
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,6 +353,7 @@ class _Point:
     offsets: Array  # of the last balance, used to start the next one
     fitted: Array | None = None  # resolvent of the shares
     value: float = np.inf
+    changed: float = 1.0  # part of the shares that differs from those of the step before
     n_iter: int = 0
 
 
@@ -418,4 +383,6 @@ def _stepped(problem: VolumeProblem, point: _Point, stage: Stage) -> _Point:
     )
     Q = np.empty_like(point.shares)
     Q[free], Q[problem.index] = found.shares, problem.labels
-    return replace(point, shares=Q, offsets=found.offsets)
+    moved = problem.sizes @ np.abs(Q - point.shares).sum(axis=1)
+    changed = float(moved / problem.sizes.sum()) / 2
+    return replace(point, shares=Q, offsets=found.offsets, changed=changed)

@@ -19,11 +19,11 @@ from lapwing.objectives.volumes import GraphOperator, Scale, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.conjugate_gradient import Solved, conjugate_gradient
 from lapwing.solvers.graph.partition import (
-    Descent,
     Partition,
     assigned,
     label_shares,
     positive_shares,
+    recorded,
     soft_shares,
 )
 
@@ -230,12 +230,12 @@ def laplace(problem: VolumeProblem) -> Partition:
     scores = assigned(problem, held + mean.astype(graph.dtype))
     return Partition(
         scores,
-        positive_shares(problem, scores),
         energy,
-        (Descent("laplace", (energy,)),),
+        float(found.optimality.max(initial=0.0)),
         max(1, found.n_iter),
         found.status,
-        float(found.optimality.max(initial=0.0)),
+        recorded([energy]),
+        shares=positive_shares(problem, scores),
     )
 
 
@@ -252,12 +252,12 @@ def poisson(problem: VolumeProblem) -> Partition:
     status = Status.CONVERGED if mixed <= 1 / problem.n_points else Status.MAX_ITER
     return Partition(
         scores,
-        soft_shares(problem, scores, unit),
         energy,
-        (Descent("poisson", (energy,)),),
+        mixed,
         n_iter,
         status,
-        mixed,
+        recorded([energy]),
+        shares=soft_shares(problem, scores, unit),
     )
 
 
@@ -365,10 +365,10 @@ def random_walk(problem: VolumeProblem) -> Partition:
     energy = -quadratic / 2  # minimum of 1/2 tr F'(D - alpha W)F - tr F'Y
     return Partition(
         scores,
-        positive_shares(problem, scores),
         energy,
-        (Descent("random walk", (energy,)),),
+        float(found.optimality.max()),
         max(1, found.n_iter),
         found.status,
-        float(found.optimality.max()),
+        recorded([energy]),
+        shares=positive_shares(problem, scores),
     )

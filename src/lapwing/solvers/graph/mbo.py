@@ -14,17 +14,16 @@ every step; a step that does not decrease it, by rounding, is rejected.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.decoding import enforce_codes
 from lapwing.objectives.volumes import Scale, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.conjugate_gradient import Solved
 from lapwing.solvers.graph.linear import poisson, resolvent, scales_of_contrast, shifted_solve
-from lapwing.solvers.graph.partition import Descent, Partition, assigned
+from lapwing.solvers.graph.partition import Partition, assigned, recorded
 from lapwing.solvers.graph.refine import open_volumes, refine
 
 _CONTRAST = 0.5  # 0.45 to 0.6 are within a point of each other on Uspst, COIL-20 and Digit1
@@ -42,7 +41,7 @@ _CUT_MAX_ITER = 200
 def mbo(problem: VolumeProblem) -> Partition:
     """Partition the points by volume-constrained threshold dynamics."""
     begun = poisson(problem)
-    scores = assigned(problem, begun.scores, exact=True)
+    scores = assigned(problem, begun.state, exact=True)
     codes = scores.argmax(axis=1)
     scales = scales_of_contrast(problem, problem.whole(codes), (_CONTRAST,))
     scale = scales.scales[0]
@@ -63,12 +62,12 @@ def mbo(problem: VolumeProblem) -> Partition:
             break
     return Partition(
         step.scores,
-        problem.whole(step.codes),
         step.objective,
-        (Descent("mbo", tuple(values), *scale),),
+        change,
         n_iter,
         Status.CONVERGED if change <= _STILL else Status.MAX_ITER,
-        change,
+        recorded(values),
+        shares=problem.whole(step.codes),
     )
 
 
@@ -111,20 +110,10 @@ def cut(problem: VolumeProblem) -> Partition:
     """
     begun = mbo(problem)
     paths = [_continued(problem, None, _LEVELS), _continued(problem, begun.shares, _LATE)]
-    ends = [refine(problem, shares) for shares in (begun.scores, *(path[0] for path in paths))]
-    found = min(ends, key=lambda end: float(end.history[-1]))
-    n_iter = begun.n_iter + sum(spent for _, spent in paths)
-    # Division may make scores equal that differ in the last digit.
-    soft = enforce_codes(found.scores / found.scores.sum(axis=1, keepdims=True), found.codes)
-    return Partition(
-        found.scores,
-        soft,
-        float(found.history[-1]),
-        (Descent("cut", tuple(found.history.tolist())),),
-        n_iter + sum(end.n_products for end in ends),
-        found.status,
-        0.0 if found.status == Status.CONVERGED else 1.0,
-    )
+    ends = [refine(problem, scores) for scores in (begun.state, *(path[0] for path in paths))]
+    spent = sum(spent for _, spent in paths) + sum(end.n_iter for end in ends)
+    found = min(ends, key=lambda end: end.objective)
+    return replace(found, n_iter=begun.n_iter + spent)
 
 
 @dataclass(frozen=True, eq=False)

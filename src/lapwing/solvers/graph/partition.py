@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -13,7 +13,7 @@ from lapwing._arrays import Array
 from lapwing._host.threads import available_threads, share
 from lapwing.classes.volumes import prior_offsets
 from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Result
 
 T = TypeVar("T")
 
@@ -21,30 +21,6 @@ T = TypeVar("T")
 # For larger ones every product with the graph uses threads instead
 # (`lapwing.graphs.laplacian.sparse_product`).
 _SMALL, _LARGE = 25_000, 4_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class Descent:
-    """Descent on one objective, whose values cannot be compared with those of other descents.
-
-    Attributes
-    ----------
-    name : str
-        Name of the stage.
-    s, contrast : float
-        Scale and its contrast; NaN if the method has none.
-    temperature, softness : float
-        T and tau of the balance; NaN if the method has none.
-    objective : tuple of float
-        Values before each step and after the last one.
-    """
-
-    name: str
-    objective: tuple[float, ...]
-    s: float = float("nan")
-    contrast: float = float("nan")
-    temperature: float = float("nan")
-    softness: float = float("nan")
 
 
 class PriorEvidence(NamedTuple):
@@ -62,25 +38,26 @@ class PriorEvidence(NamedTuple):
     nats: float
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Partition(Result[Array, float]):
     """Partition of the points, labelled ones included, into classes.
 
     Attributes
     ----------
-    scores : ndarray of shape (n, c)
-        The largest score of a row gives the class.
-    shares : ndarray of shape (n, c)
-        Class memberships; rows sum to 1. The largest one is that of the largest score, except for
-        points with contradictory labels.
+    state : ndarray of shape (n, c)
+        Scores; the largest score of a row gives the class.
     objective : float
         Final objective of the method.
-    history : tuple of Descent
+    optimality : float
+        Largest relative residual, or fraction of points whose class changed in the last step.
     n_iter : int
         Products with the graph.
     status : Status
-    optimality : float
-        Largest relative residual, or fraction of points whose class changed in the last step.
+    history : mapping of str to list of arrays of shape (1,)
+        'objective', before each step and after the last one.
+    shares : ndarray of shape (n, c)
+        Class memberships; rows sum to 1. The largest one is that of the largest score, except for
+        points with contradictory labels.
     prior_evidence : PriorEvidence or None
         Evidence against given volumes; None without given volumes, or if the method has none.
     left_out : ndarray of shape (c, c) or None
@@ -90,13 +67,7 @@ class Partition:
         0 if the method compares none.
     """
 
-    scores: Array
     shares: Array
-    objective: float
-    history: tuple[Descent, ...]
-    n_iter: int
-    status: Status
-    optimality: float
     prior_evidence: PriorEvidence | None = None
     left_out: Array | None = None
     in_doubt: float = 0.0
@@ -104,7 +75,12 @@ class Partition:
     @cached_property
     def codes(self) -> Array:
         """Return the class of each point."""
-        return np.asarray(self.scores.argmax(axis=1))
+        return np.asarray(self.state.argmax(axis=1))
+
+
+def recorded(values: Iterable[float]) -> dict[str, list[Array]]:
+    """Return the history of an objective."""
+    return {"objective": [np.array([value]) for value in values]}
 
 
 def label_shares(problem: VolumeProblem) -> Array:

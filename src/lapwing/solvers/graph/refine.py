@@ -48,7 +48,7 @@ from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.linear import shifted_solve
-from lapwing.solvers.graph.partition import side_by_side
+from lapwing.solvers.graph.partition import Partition, recorded, side_by_side
 
 # Even numbers, see above. Errors on MNIST from LapERLS with the true prior, eight draws of one
 # label per class, without splits: always ten steps 6.6 %, twenty 6.5, four 7.3, from 40 down to ten
@@ -57,7 +57,7 @@ STEPS = (40, 28, 20, 14, 10, 6, 4, 2)
 _REPEATED = 10  # rounds with at most this many steps are repeated while they decrease the cut
 _SHORT = 4  # index in STEPS of the first walk during and after a split of a pair
 _PAIRS, _DIRECTIONS = 3, 3  # pairs that are tried, and eigenvectors for each
-_SMOOTH = 10  # steps of the walk that gives the scores
+SMOOTH = 10  # steps of the walk that gives the scores
 _CHANGED = 2e-4  # fraction of the points: fewer changes are not worth another round or split
 _MOST_ROUNDS = 50
 # Without the decrease by a tenth the error on Uspst is 7.7 instead of 7.4 % (one label per class,
@@ -69,38 +69,33 @@ _ROUNDS = 4  # of subspace iteration: signs and order of the values need two dig
 
 
 @dataclass(frozen=True, eq=False)
-class Refinement:
-    """Refined partition.
+class Path:
+    """State of a refinement.
 
     Attributes
     ----------
     codes : ndarray of int of shape (n,)
         Class of each point.
-    scores : ndarray of shape (n, c)
-        Fraction of the walks from a point that end in each class, between 0 and 1. The first
-        largest score of a row is that of its class; it was raised if volumes or a label determined
-        another class.
-    history : ndarray
+    cuts : tuple of float
         Weight of the edges between classes: of the initial partition, then of the refined ones, in
-        descending order. It has only the first entry if the cut could not be reduced.
+        descending order.
     n_iter : int
-        Number of assignments of the points.
-    n_products : int
         Products with the graph.
-    status : Status
+    settled : bool
+        Whether no walk ended at the limit of its rounds.
+    offsets : ndarray of shape (c,) or None
+        Of the last transport, from which the next may start.
     """
 
     codes: Array
-    scores: Array
-    history: Array
-    n_iter: int
-    n_products: int
-    status: Status
+    cuts: tuple[float, ...]
+    n_iter: int = 0
+    settled: bool = True
+    offsets: Array | None = None
 
-    @property
-    def improved(self) -> bool:
-        """Whether a smaller cut was found."""
-        return len(self.history) > 1
+    def to(self, codes: Array, cut: float) -> Path:
+        """Append a step."""
+        return replace(self, codes=codes, cuts=(*self.cuts, cut))
 
 
 def refine(
@@ -109,7 +104,7 @@ def refine(
     *,
     before: Array | None = None,
     steps: tuple[int, ...] = STEPS,
-) -> Refinement:
+) -> Partition:
     """Refine a partition by walks and splits of pairs.
 
     Parameters
@@ -128,7 +123,11 @@ def refine(
 
     Returns
     -------
-    Refinement
+    Partition
+        Scores are the fractions of walks of ten steps from a point that end in each class, raised
+        for the class if volumes or a label determined it. The history has the cuts of the initial
+        partition and of the refined ones, in descending order: only the first entry if the cut
+        could not be reduced.
 
     Notes
     -----
@@ -136,11 +135,14 @@ def refine(
     is about 6 n c numbers.
     """
     begun = share_out(problem, scores)
-    path = _split(problem, _walked(problem, begun, steps))
-    return _refinement(problem, path, _history(problem, begun, path.cuts, before))
+    path = split(problem, _walked(problem, begun, steps))
+    smooth = diffused(problem, path.codes, SMOOTH)
+    path = replace(path, n_iter=path.n_iter + SMOOTH)
+    found = partition_of(problem, path, smooth, smooth)
+    return replace(found, history=recorded(_cuts(problem, begun, path.cuts, before)))
 
 
-def walk_down(problem: VolumeProblem, scores: Array, steps: tuple[int, ...] = STEPS) -> Refinement:
+def walk_down(problem: VolumeProblem, scores: Array, steps: tuple[int, ...] = STEPS) -> Path:
     """Refine a partition by walks without splits, in a fraction of the time of `refine`.
 
     Parameters
@@ -151,83 +153,63 @@ def walk_down(problem: VolumeProblem, scores: Array, steps: tuple[int, ...] = ST
     steps : tuple of int
         As for `refine`.
     """
-    path = _walked(problem, share_out(problem, scores), steps)
-    return _refinement(problem, path, np.array(path.cuts))
+    return _walked(problem, share_out(problem, scores), steps)
 
 
-def split(problem: VolumeProblem, found: Refinement) -> Refinement:
-    """Split pairs of classes after `walk_down`, as `refine` does.
+def partition_of(problem: VolumeProblem, path: Path, smooth: Array, shares: Array) -> Partition:
+    """Return the result of a path.
 
     Parameters
     ----------
     problem : VolumeProblem
-        Problem with the volumes of the partition as the prior.
-    found : Refinement
+    path : Path
+    smooth : ndarray of shape (n, c)
+        Scores by walks from its last partition.
+    shares : ndarray of shape (n, c)
+        Class memberships; rows sum to 1.
     """
-    settled = found.status == Status.CONVERGED
-    path = _Path(found.codes, tuple(found.history.tolist()), settled=settled)
-    path = _split(problem, path)
-    return _refinement(problem, path, np.array(path.cuts))
-
-
-def _refinement(problem: VolumeProblem, path: _Path, history: Array) -> Refinement:
-    """Return the result of a path, with scores by walks from its last partition."""
-    smooth = diffused(problem, path.codes, _SMOOTH)
-    return Refinement(
-        path.codes,
+    shares = enforce_codes(shares, path.codes)
+    shares /= shares.sum(axis=1, keepdims=True)
+    # Division may make scores equal that differ in the last digit.
+    shares = enforce_codes(shares, path.codes)
+    shares[problem.index] = problem.labels
+    return Partition(
         _surely(smooth, path.codes, problem),
-        history,
+        path.cuts[-1],
+        0.0 if path.settled else 1.0,
         path.n_iter,
-        path.n_products + _SMOOTH,
         Status.CONVERGED if path.settled else Status.MAX_ITER,
+        recorded(path.cuts),
+        shares=shares,
     )
 
 
-def _history(
+def _cuts(
     problem: VolumeProblem, begun: Array, cuts: tuple[float, ...], before: Array | None
-) -> Array:
+) -> tuple[float, ...]:
     """Return the cut of the initial partition, and the smaller cuts on a path from `begun`."""
     if before is None:
-        return np.array(cuts)
+        return cuts
     first, c = _cut(problem, before), problem.n_classes
     shown, wanted = (np.bincount(codes, problem.sizes, c) for codes in (before, begun))
     if np.array_equal(shown, wanted):
-        return np.array([first, *(cut for cut in cuts if cut < first)])
-    return np.array([first, *cuts] if len(cuts) > 1 else [first])
+        return (first, *(cut for cut in cuts if cut < first))
+    return (first, *cuts) if len(cuts) > 1 else (first,)
 
 
-@dataclass(frozen=True, eq=False)
-class _Path:
-    """State of a refinement, with the cuts so far."""
-
-    codes: Array
-    cuts: tuple[float, ...]
-    n_iter: int = 0
-    n_products: int = 0
-    settled: bool = True
-    offsets: Array | None = None  # of the last transport, used to start the next one
-
-    def to(self, codes: Array, cut: float) -> _Path:
-        return replace(self, codes=codes, cuts=(*self.cuts, cut))
-
-    def after(self, steps: int, offsets: Array | None) -> _Path:
-        """Count a round."""
-        spent = self.n_products + steps
-        return replace(self, n_iter=self.n_iter + 1, n_products=spent, offsets=offsets)
-
-
-def _walked(problem: VolumeProblem, codes: Array, steps: tuple[int, ...]) -> _Path:
+def _walked(problem: VolumeProblem, codes: Array, steps: tuple[int, ...]) -> Path:
     """Refine a partition by walks."""
-    return _descended(problem, _Path(codes, (_cut(problem, codes),)), steps)
+    return _descended(problem, Path(codes, (_cut(problem, codes),)), steps)
 
 
-def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _Path:
+def _descended(problem: VolumeProblem, path: Path, steps: tuple[int, ...]) -> Path:
     """Do rounds with decreasing numbers of steps, accepting those that reduce the cut."""
     for number in steps:
         for _ in range(_MOST_ROUNDS):
             smooth = diffused(problem, path.codes, number)
             following, offsets = _shared(problem, _by_degree(problem, smooth), path.offsets)
-            cut, path = _cut(problem, following), path.after(number, offsets)
+            path = replace(path, n_iter=path.n_iter + number, offsets=offsets)
+            cut = _cut(problem, following)
             if not cut < path.cuts[-1]:
                 break
             changed = _changed(problem, following != path.codes)
@@ -244,8 +226,15 @@ def _changed(problem: VolumeProblem, moved: Array) -> float:
     return float(problem.sizes @ moved / problem.sizes.sum())
 
 
-def _split(problem: VolumeProblem, path: _Path) -> _Path:
-    """Split the pairs with the largest relative cuts again, as long as the cut decreases."""
+def split(problem: VolumeProblem, path: Path) -> Path:
+    """Split the pairs with the largest relative cuts again, as long as the cut decreases.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+        Problem with the volumes of the partition as the prior.
+    path : Path
+    """
     tried: dict[tuple[int, int], Array] = {}
     while True:
         for pair in worst_pairs(problem, path.codes)[:_PAIRS]:
@@ -267,7 +256,7 @@ def _moved(problem: VolumeProblem, pair: tuple[int, int], before: Array, codes: 
     return _changed(problem, differ) > _CHANGED
 
 
-def _cut_anew(problem: VolumeProblem, path: _Path, pair: tuple[int, int]) -> _Path:
+def _cut_anew(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Path:
     """Split two classes again along eigenvectors of their subgraph, if cut and labels permit."""
     rows = np.flatnonzero((path.codes == pair[0]) | (path.codes == pair[1]))
     present = (path.codes[rows] == pair[1]).astype(np.intp)
@@ -279,16 +268,16 @@ def _cut_anew(problem: VolumeProblem, path: _Path, pair: tuple[int, int]) -> _Pa
     # Exchanged classes correct 2 of 4 wrong draws on full USPS (one label per class, draws 120 to
     # 141), and with both signs the error on Uspst is 6.6 instead of 7.4 % (draws 120 to 149).
     scores = [np.column_stack([-v, v]) for v in (*vectors.T, *-vectors.T)]
-    scores.append(diffused(part, 1 - present, _SMOOTH))
+    scores.append(diffused(part, 1 - present, SMOOTH))
     starts = [share_out(part, each) for each in scores]
     # Longer walks select one of the starts, and shorter ones sharpen its boundaries.
     first, later = STEPS[_SHORT : _SHORT + 1], STEPS[_SHORT + 1 :]
     splits = side_by_side(part, [partial(_walked, part, start, first) for start in starts])
-    spent += sum(each.n_products for each in splits)
+    spent += sum(each.n_iter for each in splits)
     others = path.cuts[-1] - _cut(part, present)  # edges that a split of the pair does not change
     permitted = _permission(problem, path)
 
-    def placed(each: _Path) -> Array:
+    def placed(each: Path) -> Array:
         codes = path.codes.copy()
         codes[rows] = np.where(each.codes == 1, pair[1], pair[0])
         return codes
@@ -296,18 +285,18 @@ def _cut_anew(problem: VolumeProblem, path: _Path, pair: tuple[int, int]) -> _Pa
     # The split with the smallest cut may have exchanged classes, and the next one the right ones.
     for each in sorted(splits, key=lambda split: split.cuts[-1]):
         if permitted(placed(each), others + each.cuts[-1]):
-            sharp = _descended(part, replace(each, n_products=0), later)
-            spent += sharp.n_products
+            sharp = _descended(part, replace(each, n_iter=0), later)
+            spent += sharp.n_iter
             codes = placed(sharp)
             cut = _cut(problem, codes)
             if cut < path.cuts[-1] and permitted(codes, cut):
                 path = path.to(codes, cut)
             break
-    whole = path.n_products + round(spent * len(rows) / problem.n_points)
-    return replace(path, n_products=whole)
+    whole = path.n_iter + round(spent * len(rows) / problem.n_points)
+    return replace(path, n_iter=whole)
 
 
-def _permission(problem: VolumeProblem, path: _Path) -> Callable[[Array, float], bool]:
+def _permission(problem: VolumeProblem, path: Path) -> Callable[[Array, float], bool]:
     """Return a function that tests whether a partition with a smaller cut is permitted."""
     contradicted = problem.disagreeing(problem.members(path.codes))
     tolerated = max(contradicted, int(_CONTRADICTED * len(problem.index)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.base import Solver, registry
 from lapwing.solvers.graph.flow import flow
 from lapwing.solvers.graph.linear import laplace, poisson, random_walk
 from lapwing.solvers.graph.mbo import cut, mbo
@@ -25,43 +25,45 @@ _KNOWN, _UNKNOWN = (2, 2), (4, 3)
 
 
 @dataclass(frozen=True)
-class PartitionMethod:
+class PartitionMethod(Solver[Callable[[VolumeProblem], Partition]]):
     """Partition method in the registry.
 
     Attributes
     ----------
-    name : str
-    part : callable
-        (problem) -> Partition.
-    holds_volumes : bool
+    solve : callable (problem) -> Partition
+    holds_volumes : bool, default=False
         Whether the method constrains the volumes. Other methods meet known volumes by offsets of
         their scores.
     """
 
-    name: str
-    part: Callable[[VolumeProblem], Partition]
     holds_volumes: bool = False
 
-    def solve(self, problem: VolumeProblem) -> Partition:
-        """Partition the points, reordered for fast products with the graph."""
-        ordered = in_order(problem)
-        found = self.part(ordered.problem)
-        scores, shares = ordered.back(found.scores), ordered.back(found.shares)
-        return replace(found, scores=scores, shares=shares)
 
-
-PARTITIONS: Mapping[str, PartitionMethod] = MappingProxyType(
-    {
-        method.name: method
-        for method in (
-            PartitionMethod("laplace", laplace),
-            PartitionMethod("random-walk", random_walk),
-            PartitionMethod("poisson", poisson),
-            PartitionMethod("mbo", mbo, holds_volumes=True),
-            PartitionMethod("flow", flow, holds_volumes=True),
-            PartitionMethod("cut", cut, holds_volumes=True),
-        )
-    }
+PARTITIONS = registry(
+    PartitionMethod(laplace, "laplace", "is harmonic functions (Zhu et al. 2003)"),
+    PartitionMethod(
+        random_walk, "random-walk", "is random walks with restart (Zhou and Schölkopf 2004)"
+    ),
+    PartitionMethod(poisson, "poisson", "is Poisson learning (Calder et al. 2020)"),
+    PartitionMethod(
+        mbo,
+        "mbo",
+        "is volume-constrained threshold dynamics (Jacobs et al. 2018); with an unknown prior at "
+        "the label counts plus 1/2",
+        holds_volumes=True,
+    ),
+    PartitionMethod(
+        flow,
+        "flow",
+        "minimises the cut at known volumes, or at several candidate volumes",
+        holds_volumes=True,
+    ),
+    PartitionMethod(
+        cut,
+        "cut",
+        "minimises the cut by continuation from several starts, at the volumes of 'mbo'",
+        holds_volumes=True,
+    ),
 )
 
 
@@ -90,6 +92,11 @@ class Ordered:
         found = np.empty_like(rows)
         found[self.order] = rows
         return found
+
+    def solve(self, method: Callable[[VolumeProblem], Partition]) -> Partition:
+        """Partition the points by a method, and return the result in the order before."""
+        found = method(self.problem)
+        return replace(found, state=self.back(found.state), shares=self.back(found.shares))
 
 
 def in_order(problem: VolumeProblem) -> Ordered:
