@@ -188,6 +188,10 @@ class VolumeProblem:
         """Compute the volumes of shares: the fraction of each class by size."""
         return np.asarray(self.sizes @ shares / self.sizes.sum())
 
+    def differing(self, one: Array, other: Array) -> float:
+        """Compute the fraction of points whose class differs, weighted by their sizes."""
+        return float(self.sizes @ (one != other) / self.sizes.sum())
+
     def disagreeing(self, shares: Array | CSR) -> int:
         """Count the labels whose class is not the most frequent one among the graph neighbours."""
         votes = self.graph.vote(shares, self.index)

@@ -83,6 +83,10 @@ _VOLUMES = 1e-7  # tolerance of a balance
 _HANDICAP = 0.05
 # In nats: as the evidence includes the logarithm of the cut, a 10 % larger cut is about as likely.
 _AS_LIKELY = 0.1
+# Candidates that differ in fewer points are one answer, and only the likelier one is split. On
+# draws 0 to 19 and 100 to 115 of the twelve pairs that saves a quarter of the splits, with the same
+# mean errors to 0.01 percentage points (at 3 % Digit1 with one label has 3 points more).
+_SAME = 0.01
 _WALKS = (10, 6, 4, 2)  # steps of the walks; longer ones are not needed after a descent
 
 
@@ -130,7 +134,10 @@ def flow(problem: VolumeProblem) -> Partition:
     spent += left_out.n_iter
     if problem.exact:
         return _at_known(problem, reach, left_out, spent)
-    candidates, nats = _likeliest_split(problem, _unknown(problem, reach), left_out)
+    begun = _unknown(problem, reach)
+    spent += sum(each.path.n_iter for each in begun)
+    begun = [replace(each, path=replace(each.path, n_iter=0)) for each in begun]
+    candidates, nats = _likeliest_split(problem, begun, left_out)
     smooth, shares = _averaged(problem, candidates, nats)
     found = partition_of(problem, candidates[int(np.argmin(nats))].path, smooth, shares)
     spent += sum(each.path.n_iter + SMOOTH for each in candidates)
@@ -146,6 +153,7 @@ def _likeliest_split(
     Returns
     -------
     candidates : list of Candidate
+        From the likeliest on before the splits, without those that are the same as one before them.
     nats : ndarray
         Evidence against each candidate.
     """
@@ -153,7 +161,12 @@ def _likeliest_split(
     def against(each: Candidate) -> float:
         return each.handicap + negative_log_evidence(problem, each.path.codes, left_out)
 
-    found, nats = list(candidates), np.array([against(each) for each in candidates])
+    found: list[Candidate] = []
+    for each in sorted(candidates, key=against):
+        codes = each.path.codes
+        if all(problem.differing(codes, other.path.codes) > _SAME for other in found):
+            found.append(each)
+    nats = np.array([against(each) for each in found])
     waiting = set(range(len(found)))
     while near := [k for k in sorted(waiting) if nats[k] < nats.min() + _AS_LIKELY]:
         waiting -= set(near)
@@ -193,11 +206,8 @@ def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: in
 def _in_doubt(problem: VolumeProblem, answers: Sequence[Array], nats: Array) -> float:
     """Return the largest fraction of points whose class differs in another likely partition."""
     chosen = answers[int(np.argmin(nats))]
-    near = [
-        codes for codes, each in zip(answers, nats, strict=True) if each < nats.min() + _AS_LIKELY
-    ]
-    moved = max(float(problem.sizes @ (codes != chosen)) for codes in near)
-    return moved / float(problem.sizes.sum())
+    near = zip(answers, nats < nats.min() + _AS_LIKELY, strict=True)
+    return max(problem.differing(codes, chosen) for codes, likely in near if likely)
 
 
 def _averaged(

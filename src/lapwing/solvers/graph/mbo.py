@@ -54,8 +54,7 @@ def mbo(problem: VolumeProblem) -> Partition:
         if not following.objective < step.objective:
             change = 0.0
             break
-        moved = following.codes != step.codes
-        change = float(problem.sizes @ moved / problem.sizes.sum())
+        change = problem.differing(following.codes, step.codes)
         step = following
         values.append(step.objective)
         if change <= _STILL:

@@ -212,18 +212,13 @@ def _descended(problem: VolumeProblem, path: Path, steps: tuple[int, ...]) -> Pa
             cut = _cut(problem, following)
             if not cut < path.cuts[-1]:
                 break
-            changed = _changed(problem, following != path.codes)
+            changed = problem.differing(following, path.codes)
             path = path.to(following, cut)
             if number > _REPEATED or changed <= _CHANGED:
                 break
         else:
             path = replace(path, settled=False)
     return path
-
-
-def _changed(problem: VolumeProblem, moved: Array) -> float:
-    """Return the fraction of points that moved, weighted by their sizes."""
-    return float(problem.sizes @ moved / problem.sizes.sum())
 
 
 def split(problem: VolumeProblem, path: Path) -> Path:
@@ -251,9 +246,8 @@ def split(problem: VolumeProblem, path: Path) -> Path:
 
 def _moved(problem: VolumeProblem, pair: tuple[int, int], before: Array, codes: Array) -> bool:
     """Return whether a pair of classes has changed since it was tried with `before`."""
-    differ = before != codes
-    differ &= np.isin(before, pair) | np.isin(codes, pair)
-    return _changed(problem, differ) > _CHANGED
+    involved = np.isin(before, pair) | np.isin(codes, pair)
+    return problem.differing(np.where(involved, before, codes), codes) > _CHANGED
 
 
 def _cut_anew(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Path:
