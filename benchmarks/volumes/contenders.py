@@ -157,7 +157,7 @@ class Fitted(Contender):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapwingWarning)
             refits = replace(self._refits, estimator=estimator).covering(prepared.problem.index)
-            values = refits.of(prepared).values(prepared)
+            values = replace(refits, prepared=prepared).values(prepared)
             known = targets.class_prior
             if known is not None:
                 values = values + prior_offsets(values, known).offsets
