@@ -204,10 +204,11 @@ def _walked(problem: VolumeProblem, codes: Array, steps: tuple[int, ...]) -> Pat
 
 def _descended(problem: VolumeProblem, path: Path, steps: tuple[int, ...]) -> Path:
     """Do rounds with decreasing numbers of steps, accepting those that reduce the cut."""
+    weights = problem.graph.masses / problem.sizes  # the transport multiplies them by the sizes
     for number in steps:
         for _ in range(_MOST_ROUNDS):
             smooth = diffused(problem, path.codes, number)
-            following, offsets = _shared(problem, _by_degree(problem, smooth), path.offsets)
+            following, offsets = _shared(problem, smooth, path.offsets, weights)
             path = replace(path, n_iter=path.n_iter + number, offsets=offsets)
             cut = _cut(problem, following)
             if not cut < path.cuts[-1]:
@@ -402,15 +403,17 @@ def share_out(problem: VolumeProblem, scores: Array) -> Array:
 
 
 def _shared(
-    problem: VolumeProblem, scores: Array, start: Array | None
+    problem: VolumeProblem, scores: Array, start: Array | None, weights: Array | None = None
 ) -> tuple[Array, Array | None]:
-    """Compute `share_out`, started from earlier offsets of the classes; also return new offsets."""
+    """Compute `share_out` of weighted scores, from earlier offsets, and return new offsets too."""
     codes = np.empty(problem.n_points, dtype=np.intp)
     codes[problem.index] = problem.codes
     free, mass = problem.free, problem.sizes[problem.free]
     if not len(free):
         return codes, None
     F = scores[free].astype(np.float64)
+    if weights is not None:
+        F *= weights[free, None]
     volumes = open_volumes(problem, F)
     if problem.n_classes == 2:
         codes[free] = parted_in_two(F, mass, volumes)
@@ -449,11 +452,6 @@ def diffused(problem: VolumeProblem, codes: Array, steps: int) -> Array:
     for _ in range(steps):
         F = problem.graph.walk(F)
     return np.hstack([1 - F, F]) if two else F
-
-
-def _by_degree(problem: VolumeProblem, smooth: Array) -> Array:
-    # The transport multiplies the scores by the sizes.
-    return np.asarray((problem.graph.masses / problem.sizes)[:, None] * smooth)
 
 
 def _surely(smooth: Array, codes: Array, problem: VolumeProblem) -> Array:
