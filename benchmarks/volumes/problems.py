@@ -153,4 +153,6 @@ def prior_of(y: NDArray[np.int64], prior: str) -> Any:
     if prior == "unknown":
         return None
     counts = np.bincount(y).astype(np.float64)
-    return counts if prior == "known" else counts * np.linspace(0.5, 1.5, len(counts))
+    if prior == "wrong":
+        counts *= np.linspace(0.5, 1.5, len(counts))
+    return counts / counts.sum()
