@@ -852,7 +852,7 @@ def test_low_density_separation_from_a_table_to_a_report(home: Path, main: Main)
     assert found["parameters"]["space.random_state"] == 5
     page = (home / "r.html").read_text(encoding="utf-8")
     assert "no balance" in page
-    assert "taught by the places where they lie dense" in page
+    assert "The unlabelled rows were used through their density (C* = " in page
     assert "setosa or versicolor" in page
     assert "supervised one" not in page
     # What is loaded says the same.

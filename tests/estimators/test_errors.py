@@ -906,7 +906,7 @@ def test_warnings_can_be_filtered_together() -> None:
 def test_a_text_that_looks_unlabelled_is_no_class(text: str, marker: Any) -> None:
     y = np.array([text, "a", "b", text] * 3, dtype=object)
     points = np.random.default_rng(0).normal(size=(12, 2))
-    with pytest.raises(ValueError, match=f"holds the text {re.escape(repr(text))}") as caught:
+    with pytest.raises(ValueError, match=f"contains the text {re.escape(repr(text))}") as caught:
         LapSVC(unlabeled=marker).fit(points, y)
     assert f"Pass unlabeled={text!r} if it marks unlabelled rows" in str(caught.value)
     assert LapSVC(unlabeled=text).fit(points, y).classes_.tolist() == ["a", "b"]

@@ -224,7 +224,7 @@ def test_it_says_what_it_is_and_what_its_data_are(path: Path) -> None:
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     title, underline = text.splitlines()[:2]
     assert underline == "=" * len(title)
-    assert re.search(r"\breal\b|made up|drawn by the computer", text), "say what the data are"
+    assert re.search(r"\breal\b|\bsynthetic\b", text), "say what the data are"
 
 
 def test_every_section_has_a_header() -> None:

@@ -331,7 +331,7 @@ def test_scorers_say_what_is_wrong() -> None:
     with pytest.raises(ValueError, match=r"all 3 are unlabelled.*LabeledStratifiedKFold"):
         labeled_scorer("accuracy")(model, X[~KNOWN][:3], [-1, -1, -1])
     named = LapSVC(unlabeled="?").fit(X, np.array(blank(NAMES, "?")))
-    with pytest.raises(ValueError, match=r"holds the text '\?'.*Pass unlabeled='\?'"):
+    with pytest.raises(ValueError, match=r"contains the text '\?'.*Pass unlabeled='\?'"):
         labeled_scorer("accuracy")(named, X, np.array(blank(NAMES, "?")))
     # A class that the fit did not know is told as wrong, and not refused.
     assert labeled_scorer("accuracy")(named, X[:2], [NAMES[0], "dog"]) == 0.5

@@ -163,7 +163,7 @@ def _graph_of(estimator: Any) -> str:
 
 
 def _density_of(estimator: Any) -> str:
-    dense = f"the places where they lie dense (C* = {estimator.C_star_:.3g})"
+    dense = f"their density (C* = {estimator.C_star_:.3g})"
     return " and ".join(filter(None, [dense if estimator.C_star_ else "", _graph_of(estimator)]))
 
 
