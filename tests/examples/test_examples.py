@@ -142,7 +142,7 @@ def histograms_like_chi_squared(found: dict[str, Any]) -> None:
 
 
 def searches_find_good_settings(found: dict[str, Any]) -> None:
-    assert found["errors"]["figures standardised"] < found["errors"]["figures as they are"] / 3
+    assert found["errors"]["standardised features"] < found["errors"]["unscaled features"] / 3
     best = found["search"].best_index_
     assert found["real"].ravel()[best] > np.median(found["real"])
 
