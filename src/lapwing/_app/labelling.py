@@ -272,7 +272,7 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         With or without labels.
     request : LabelRequest
     progress : Stages
-        Told of the texts that are encoded.
+        Reports the encoding of texts.
 
     Returns
     -------
@@ -333,7 +333,7 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
     journal : Path or None
         None keeps the labels in memory only.
     fits : Fits
-        Makes what is taken along.
+        Makes the files to download.
     port : int, default=0
     """
     opened = None
