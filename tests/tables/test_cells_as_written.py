@@ -294,6 +294,9 @@ def test_columns_that_are_of_no_use(name: str, texts: list[str], reason: str) ->
         ("x", ["1_0", "2_0"] * 10, TextReading),
         ("x", [*NUMBERS, "bad"], NumberReading),
         ("x", ["a", "b", "-"] * 10, TextReading),
+        ("x", ["EG", "1. OG", "2. OG"] * 10, TextReading),  # storeys
+        ("x", ["1", "2", "3", "4 or more"] * 10, TextReading),
+        ("x", [*"12345" * 4, "many"], NumberReading),  # a slip
     ],
 )
 def test_columns_that_are_of_use(name: str, texts: list[str], kind: type) -> None:

@@ -288,7 +288,8 @@ def _as_numbers(column: _Column, defaults: ReadingDefaults) -> Reading | Unusabl
         return Unusable(column.name, mixed, forced=reading)
     n_bad = column.n_filled - n_read
     if n_bad > _MAX_BAD * column.n_filled:
-        if _as_dates(column, defaults) is not None:
+        # EG, 1. OG, 2. OG are categories, and so are 1, 2, 3 and "4 or more".
+        if _has_few_values(column) or _as_dates(column, defaults) is not None:
             return None
         text = next(text for text in counts if read[text] is None)
         reason = (
@@ -374,11 +375,20 @@ def _as_dates(column: _Column, defaults: ReadingDefaults) -> Reading | None:
     return reading
 
 
+def _spelled(column: _Column) -> list[str]:
+    return [text for text in column.cells.spelled() if text is not None]
+
+
+def _has_few_values(column: _Column) -> bool:
+    """Whether the values of a column can be one-hot encoded."""
+    return len(set(_spelled(column))) <= min(MAX_VALUES, column.n // 2)
+
+
 def _as_text(column: _Column) -> Reading | Unusable:
-    spelled = [text for text in column.cells.spelled() if text is not None]
+    spelled = _spelled(column)
     counts = Counter(spelled)
     n, n_values = len(spelled), len(counts)
-    if n_values <= min(MAX_VALUES, column.n // 2):
+    if _has_few_values(column):
         if n_values == 1 and n == column.n >= _FEW_ROWS:
             return Unusable(
                 column.name, f"always {shorten(spelled[0])!r}", forced=TextReading(column.name)
