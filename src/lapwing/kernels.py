@@ -135,7 +135,7 @@ def _prepare_distance(X: PointData, kernel: Kernel) -> _Operand:
 
 
 def _prepare_cosine(X: PointData, kernel: Kernel) -> _Operand:
-    X = _near_one(X)
+    X = _scaled_to_one(X)
     norms = row_norms(X)
     scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
     if is_sparse(X):
@@ -143,7 +143,7 @@ def _prepare_cosine(X: PointData, kernel: Kernel) -> _Operand:
     return _Operand(X * scale[:, None])
 
 
-def _near_one(X: Any) -> Any:
+def _scaled_to_one(X: Any) -> Any:
     """Scale rows by powers of 2 so that squares neither overflow nor underflow."""
     largest = abs(X).max(axis=1)
     largest = np.asarray(largest.toarray() if is_sparse(largest) else largest).ravel()

@@ -231,7 +231,7 @@ def test_sums_of_blocks_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_array_equal(dense.argmax(axis=1), place[labels[:, 0]])
     along = chebyshev.gram(null, A)
     np.testing.assert_allclose(along, dense.T @ A, rtol=1e-6)
-    without = _laplacian._less(A, null, along)
+    without = _laplacian._subtract_projection(A, null, along)
     np.testing.assert_allclose(without, A - dense @ along, rtol=1e-4, atol=1e-5)
     assert without.dtype == np.float32
     order, signs = np.array([2, 0, 1]), np.array([1.0, -1.0, 1.0])
@@ -240,4 +240,6 @@ def test_sums_of_blocks_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -
     U, values = rng.standard_normal((3, 3), dtype=np.float32), np.float32([1, 2, 3])
     squares = _laplacian._residual_squares(A, B, U, values)
     np.testing.assert_allclose(squares, ((B @ U - A @ U * values) ** 2).sum(axis=0), rtol=1e-5)
-    np.testing.assert_allclose(_laplacian._less(A, B, np.eye(3, dtype=np.float32)), A - B)
+    np.testing.assert_allclose(
+        _laplacian._subtract_projection(A, B, np.eye(3, dtype=np.float32)), A - B
+    )

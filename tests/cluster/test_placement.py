@@ -11,7 +11,14 @@ import scipy.sparse as sp
 from lapwing.dask._data import Points, read_points
 from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, _Products, whole_matrix
-from lapwing.dask._neighbors import _answered, _Asked, _asked, _filled, _near, knn_edges
+from lapwing.dask._neighbors import (
+    _answered,
+    _filled,
+    _nearest_lists,
+    _Queries,
+    _queries_to,
+    knn_edges,
+)
 from lapwing.dask._placement import (
     Layout,
     Lists,
@@ -146,7 +153,9 @@ def in_lists(n: int, n_lists: int) -> tuple[Layout, PlacedRows]:
 def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
     layout, placed = in_lists(1200, 20)
     index = _filled(placed, layout, kind, 0)
-    asked = _Asked(np.arange(50), placed.points[:50], layout.lists.nearest(placed.points[:50], 20))
+    asked = _Queries(
+        np.arange(50), placed.points[:50], layout.lists.nearest(placed.points[:50], 20)
+    )
     found = _answered(placed, 0, index, layout, asked, None, 0, 6, 12)
     assert found.lengths.dtype == np.float32
     assert found.indices.dtype == np.int32
@@ -160,19 +169,19 @@ def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
 
 def test_rows_ask_the_blocks_of_their_lists() -> None:
     layout, placed = in_lists(60, 6)
-    near = _near(placed, layout, 3)
+    near = _nearest_lists(placed, layout, 3)
     assert near is not None
     near[0] = [0, 2, -1]  # where groups of lists hold no more
     for to in (0, 1):
-        asked = _asked(placed, near, layout, to)
+        asked = _queries_to(placed, near, layout, to)
         expected = [i for i in range(60) if any(j % 2 == to for j in near[i] if j >= 0)]
         np.testing.assert_array_equal(asked.rows, expected)
         np.testing.assert_array_equal(asked.points, placed.points[asked.rows])
-    assert 0 not in _asked(placed, near, layout, 1).rows
+    assert 0 not in _queries_to(placed, near, layout, 1).rows
     own = placed.lists % 2 == 1  # type: ignore[operator]
     other = PlacedRows(placed.points[own], placed.origins[own], placed.lists[own])  # type: ignore[index]
     index = _filled(other, layout, "points", 0)
-    alone = _Asked(np.arange(1), placed.points[:1], near[:1])
+    alone = _Queries(np.arange(1), placed.points[:1], near[:1])
     found = _answered(other, 0, index, layout, alone, None, 60, 3, 0)
     assert (found.indices == -1).all()  # none of its lists is there
 

@@ -164,7 +164,7 @@ def choose(
     with warnings.catch_warnings():
         # The last fit warns of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
-        asked = _asked(table, candidates, effort, request.seed)
+        asked = _compare_settings(table, candidates, effort, request.seed)
         asked = asked._replace(efforts=efforts, untried=untried)
         found, sharpness = _compare(table, points, asked, progress)
     best = found.best
@@ -184,7 +184,7 @@ def compare_methods(table: Table, request: CompareRequest, progress: Stages = SI
             found = _regression(table, before.points, rows, request.seed, progress)
         else:
             candidates = _candidates(table, before.points)
-            asked = _asked(table, candidates, request.effort, request.seed)
+            asked = _compare_settings(table, candidates, request.effort, request.seed)
             found, _ = _compare(table, before.points, asked, progress)
     usual = default_graph(before.points, regression=table.numeric)
     return Compared(
@@ -335,7 +335,7 @@ def _exported(candidate: Candidate) -> Candidate:
     return replace(candidate, name=repr(known[1].estimator(**changed)), estimator=estimator)
 
 
-def _asked(
+def _compare_settings(
     table: Table, candidates: tuple[Candidate, ...], effort: EffortLimits, seed: int
 ) -> CompareSettings:
     for one in candidates:

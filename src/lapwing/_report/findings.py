@@ -112,7 +112,7 @@ def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
 
 def _about_solver(facts: dict[str, Any], smoother: str) -> list[tuple[str, str]]:
     if facts["status"] in _SETTLED:
-        return [("good", f"The solver {_ended(facts)}.")]
+        return [("good", f"The solver {_describe_end(facts)}.")]
     cure = f"Raise max_iter or tol, or use {smoother}." if facts["max_iter"] else ""
     return [
         (
@@ -123,7 +123,7 @@ def _about_solver(facts: dict[str, Any], smoother: str) -> list[tuple[str, str]]
     ]
 
 
-def _ended(facts: dict[str, Any]) -> str:
+def _describe_end(facts: dict[str, Any]) -> str:
     verb = {"precision reached": "reached the precision of its arithmetic"}.get(
         facts["status"], facts["status"]
     )

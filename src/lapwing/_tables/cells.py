@@ -339,23 +339,23 @@ def numbers_if_plain(cells: Iterable[Any], decimal: str = ".") -> NDArray[Any]:
     numbers = [_certain_number(cell, decimal) if cell != "" else "" for cell in known]
     if None not in numbers:
         return as_text(numbers)
-    return as_text([cell if isinstance(cell, str) else _whole(cell) for cell in known])
+    return as_text([cell if isinstance(cell, str) else _int_if_whole(cell) for cell in known])
 
 
 def _certain_number(cell: Any, decimal: str) -> int | float | None:
     """Read a number; None for other texts, and for possible codes: 007, or many digits."""
     if not isinstance(cell, str):
-        return _whole(cell)
+        return _int_if_whole(cell)
     if decimal == "," and "." in cell:  # 1.234 is ambiguous
         return None
     text = cell.replace(decimal, ".")
     number = plain_number(text)
     if number is None or keeps_its_spelling(text, grouped=False) or not abs(number) < EXACT:
         return None
-    return _whole(number)
+    return _int_if_whole(number)
 
 
-def _whole(number: float) -> int | float:
+def _int_if_whole(number: float) -> int | float:
     return int(number) if abs(number) < EXACT and number == int(number) else float(number)
 
 

@@ -278,7 +278,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     raw = read_raw(paths, selection)
     name = raw.source
     features = encode(raw, selection, name)
-    originals, whole = _originals(raw, features), _whole(raw, options)
+    originals, whole = _originals(raw, features), _whole_table(raw, options)
     # Without cells, which would keep a second matrix in memory.
     raw = replace(raw, cells={}, matrix=None, decimal=features.decimal)
     raw, where = _with_labels(raw, options.labels_file)
@@ -342,7 +342,7 @@ def _originals(raw: RawTable, features: Features) -> dict[str, Cells | None]:
     }
 
 
-def _whole(raw: RawTable, options: ReadOptions) -> WholeTable | None:
+def _whole_table(raw: RawTable, options: ReadOptions) -> WholeTable | None:
     """Return the columns unchanged, before labels of other files are merged."""
     if not options.whole:
         return None
@@ -508,7 +508,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         readings=features.readings,
         remarks=raw.remarks,
         dialect=raw.dialect,
-        whole=_whole(raw, options),
+        whole=_whole_table(raw, options),
     )
 
 

@@ -274,7 +274,7 @@ class Plan:
         """Move one point, or the largest possible share of it, along each arc."""
         arcs = [(k, j, int(self._tops[k, j])) for k, j in pairwise(path)]
         amount = min(float(self._surplus[path[0]]), -float(self._surplus[path[-1]]))
-        amount = min([amount, *(self._held(i, k) for k, _, i in arcs)])
+        amount = min([amount, *(self._share_of(i, k) for k, _, i in arcs)])
         for k, j, i in arcs:
             held = self._shares.setdefault(i, {k: float(self._mass[i])})
             self._owner[i] = -1
@@ -289,7 +289,7 @@ class Plan:
         self._surplus[path[0]] -= amount
         self._surplus[path[-1]] += amount
 
-    def _held(self, i: int, k: int) -> float:
+    def _share_of(self, i: int, k: int) -> float:
         if i in self._shares:
             return self._shares[i].get(k, 0.0)
         return float(self._mass[i]) if self._owner[i] == k else 0.0
@@ -307,7 +307,7 @@ class Plan:
     def _trim(self, k: int, j: int) -> None:
         """Remove moves of points that have left class k, down to the cheapest valid one."""
         front = self._fronts[k][j]
-        while front and front[0][1] < len(self._F) and not self._held(front[0][1], k):
+        while front and front[0][1] < len(self._F) and not self._share_of(front[0][1], k):
             heapq.heappop(front)
         if front and front[0][1] == len(self._F):
             self._sort_fronts(k, [j], 2 * _FRONT)

@@ -235,7 +235,7 @@ def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
         numbers = [session.constant(order[a:z]) for a, z in cuts]
         sizes = tuple(z - a for a, z in cuts)
     rows = RowBlocks(session, tuple(parts), sizes, n, np.dtype(np.float64))
-    outgoing = rows.map(_given, rows.starts, PerPart(list(range(len(parts)))))
+    outgoing = rows.map(_check_given, rows.starts, PerPart(list(range(len(parts)))))
     origins = RowBlocks(session, tuple(numbers), sizes, 1, np.dtype(np.int64))
     return _exchanged(outgoing, "given"), Placement(None, origins, X.rows.sizes)
 
@@ -260,7 +260,7 @@ def _numbers(start: int, stop: int) -> Array:
     return np.arange(start, stop)
 
 
-def _given(block: Any, starts: Array, place: int) -> _Outgoing:
+def _check_given(block: Any, starts: Array, place: int) -> _Outgoing:
     """Check the rows of a given affinity, and sort their entries by the block of the column."""
     entries = sp.coo_array(block)
     values = np.asarray(entries.data, dtype=np.float64)

@@ -334,7 +334,7 @@ class _Products:
         for _ in range(2):
             for basis in (self.null, locked):
                 if basis is not None:
-                    X = X.map(_less, basis, X.session.constant(basis.total(gram, X)))
+                    X = X.map(_subtract_projection, basis, X.session.constant(basis.total(gram, X)))
             G = np.asarray(X.total(gram, X))
             U = whitening(G)
             if U is None:  # Householder QR would need all rows on one worker
@@ -349,7 +349,7 @@ class _Products:
         turn = X.session.constant(U.astype(self.dtype))
         # Computed before X is multiplied, so that Z need not be, which saves a block of vectors.
         squares = X.total(_residual_squares, Z, turn, s.astype(self.dtype))
-        return s, np.sqrt(squares), X.map(_turned, turn)
+        return s, np.sqrt(squares), X.map(_rotate, turn)
 
     def room(self, k: int) -> RowBlocks | None:
         return None
@@ -403,7 +403,7 @@ def _all_steps(now: Array, L: GraphRows, c: Any, e: Any, degree: int) -> Array:
     return now
 
 
-def _less(X: Array, basis: Any, along: Array) -> Array:
+def _subtract_projection(X: Array, basis: Any, along: Array) -> Array:
     """Subtract the components along some orthonormal vectors."""
     out, along = np.empty_like(X), along.astype(X.dtype)
     for rows in row_blocks(len(X), 1, ROWS):
@@ -411,7 +411,7 @@ def _less(X: Array, basis: Any, along: Array) -> Array:
     return out
 
 
-def _turned(X: Array, U: Array) -> Array:
+def _rotate(X: Array, U: Array) -> Array:
     return np.asarray(X @ U)
 
 

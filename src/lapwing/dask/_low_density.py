@@ -302,7 +302,7 @@ def _centered(block: Any, center: Array | None) -> CenteredFeatures:
     return CenteredFeatures(LinearSpace(block), center)
 
 
-def _others(block: Any, known: tuple[Array, Array], weights: Array | None) -> Array:
+def _unlabeled_weights(block: Any, known: tuple[Array, Array], weights: Array | None) -> Array:
     """Return the weight of each unlabelled row, 0 for the others."""
     others = np.ones(block.shape[0]) if weights is None else weights[:, 0].copy()
     others[known[1]] = 0.0
@@ -316,7 +316,7 @@ def _least(weights: Array) -> float:
 def _weighted_sum(
     block: Any, known: tuple[Array, Array], weights: Array | None
 ) -> tuple[Array, float]:
-    others = _others(block, known, weights)
+    others = _unlabeled_weights(block, known, weights)
     return np.asarray(block.T @ others, dtype=np.float64), float(others.sum())
 
 
@@ -330,7 +330,7 @@ def _density_of(
     smoothing: float,
     slopes: bool,
 ) -> tuple[float, float, Any]:
-    features, others = _centered(block, center), _others(block, known, weights)
+    features, others = _centered(block, center), _unlabeled_weights(block, known, weights)
     if smoothing > 0:
         loss = smooth(loss, smoothing * features.squared_norms)
     f = features.values(function.coef) + function.intercept
@@ -344,7 +344,7 @@ def _density_of(
 def _largest_norm(
     block: Any, known: tuple[Array, Array], weights: Array | None, center: Array | None
 ) -> float:
-    others = _others(block, known, None)
+    others = _unlabeled_weights(block, known, None)
     return float((_centered(block, center).squared_norms * others).max(initial=0.0))
 
 
@@ -358,6 +358,6 @@ def _counts_below(
 ) -> tuple[Array, float]:
     """Sum the weights of the unlabelled points below scores, with half of the ties, and of all."""
     f = _centered(block, center).values(function.coef) + function.intercept
-    order, others = np.argsort(f, kind="stable"), _others(block, known, weights)
+    order, others = np.argsort(f, kind="stable"), _unlabeled_weights(block, known, weights)
     below = np.concatenate([[0.0], np.cumsum(others[order])])
     return mean_ranks(scores, f[order], below), float(below[-1])

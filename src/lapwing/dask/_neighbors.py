@@ -133,7 +133,7 @@ class _Index:
     local: Array | None
     n: int
 
-    def candidates(self, asked: _Asked, rows: slice, m: int, layout: Layout | None) -> Array:
+    def candidates(self, asked: _Queries, rows: slice, m: int, layout: Layout | None) -> Array:
         """Find candidates (b, m) for the neighbours of some of the asked points; -1 for none."""
         m = min(m, self.n)
         if self.local is None or layout is None:
@@ -152,7 +152,7 @@ class _Index:
         return np.asarray(self.index.search_preassigned(points, m, lists, None)[1])
 
 
-class _Asked(NamedTuple):
+class _Queries(NamedTuple):
     """Points of a block whose neighbours are searched in another block."""
 
     rows: Array  # of their block
@@ -209,9 +209,9 @@ class _Search:
         placed, n_blocks = self.placement.rows, len(self.placement.rows.parts)
         session, layout = placed.session, self.placement.layout
         starts = placed.starts[:-1].tolist()
-        near = placed.map(_near, layout, self.n_read)
+        near = placed.map(_nearest_lists, layout, self.n_read)
         counts = np.array(
-            near.collect(_counts_asked, PerPart(list(placed.sizes)), layout, n_blocks)
+            near.collect(_count_queries, PerPart(list(placed.sizes)), layout, n_blocks)
         )
         parts: list[Any] = [None] * n_blocks
         for wave in session.waves(n_blocks):
@@ -223,7 +223,7 @@ class _Search:
                 lists = PerPart([near.parts[i] for i, _ in pairs])
                 if shift:  # of its own rows a block needs no copy
                     to = PerPart([j for _, j in pairs])
-                    rows = PerPart(session.each(_asked, len(pairs), rows, lists, layout, to))
+                    rows = PerPart(session.each(_queries_to, len(pairs), rows, lists, layout, to))
                     lists = PerPart([None] * len(pairs))
                 found = session.each(
                     _answered,
@@ -415,35 +415,35 @@ def _found(
     more: int,
 ) -> Array:
     """Return the lengths from the sample to the nearest points of a block found by the search."""
-    asked = _Asked(sample, points, layout.lists.nearest(points, n_read))
+    asked = _Queries(sample, points, layout.lists.nearest(points, n_read))
     found = _answered(placed, start, index, layout, asked, None, 0, k + 1 + SPARE, more)
     return np.sort(found.lengths, axis=1)
 
 
-def _near(placed: PlacedRows, layout: Layout | None, n_read: int) -> Array | None:
+def _nearest_lists(placed: PlacedRows, layout: Layout | None, n_read: int) -> Array | None:
     return None if layout is None else layout.lists.nearest(placed.points, n_read)
 
 
-def _counts_asked(near: Array | None, b: int, layout: Layout | None, n_blocks: int) -> Array:
+def _count_queries(near: Array | None, b: int, layout: Layout | None, n_blocks: int) -> Array:
     """Count the rows of a block whose neighbours are searched in each block."""
     if layout is None or near is None:
         return np.full(n_blocks, b)
-    return np.array([np.count_nonzero(_asks(near, layout, j)) for j in range(n_blocks)])
+    return np.array([np.count_nonzero(_are_near(near, layout, j)) for j in range(n_blocks)])
 
 
-def _asks(near: Array, layout: Layout, block: int) -> Array:
+def _are_near(near: Array, layout: Layout, block: int) -> Array:
     """Return the mask of the rows that have a list of a block among their nearest."""
     held = np.zeros(len(layout.first) + 1, dtype=bool)  # the last entry is for missing lists
     held[np.repeat(np.arange(len(layout.parts)), layout.parts)[layout.owner == block]] = True
     return np.asarray(held[near].any(axis=1))
 
 
-def _asked(placed: PlacedRows, near: Array | None, layout: Layout | None, to: int) -> _Asked:
+def _queries_to(placed: PlacedRows, near: Array | None, layout: Layout | None, to: int) -> _Queries:
     """Return the rows of a block whose neighbours are searched in another block."""
     if layout is None or near is None:
-        return _Asked(np.arange(len(placed.points)), placed.points, None)
-    rows = np.flatnonzero(_asks(near, layout, to))
-    return _Asked(rows, placed.points[rows], near[rows])
+        return _Queries(np.arange(len(placed.points)), placed.points, None)
+    rows = np.flatnonzero(_are_near(near, layout, to))
+    return _Queries(rows, placed.points[rows], near[rows])
 
 
 def _answered(
@@ -451,7 +451,7 @@ def _answered(
     start: int,
     index: _Index,
     layout: Layout | None,
-    asked: _Asked | PlacedRows,
+    asked: _Queries | PlacedRows,
     near: Array | None,
     asked_start: int,
     width: int,
@@ -462,7 +462,7 @@ def _answered(
     For rows of the same block `asked` is all of its rows, and `near` their nearest lists.
     """
     if isinstance(asked, PlacedRows):
-        asked = _Asked(np.arange(len(asked.points)), asked.points, near)
+        asked = _Queries(np.arange(len(asked.points)), asked.points, near)
     b, m = len(asked.rows), min(width, max(index.n, 1))
     short = start + index.n <= np.iinfo(np.int32).max
     indices = np.full((b, m), -1, dtype=np.int32 if short else np.int64)

@@ -206,7 +206,7 @@ def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
     session, n = X.rows.session, X.shape[0]
     n_lists = count_of_lists(n)
     drawn = np.random.default_rng(seed).choice(n, min(n, LIST_SIZE * n_lists), replace=False)
-    pieces = list(X.rows.map(_some, X.rows.at(np.sort(drawn))).parts)
+    pieces = list(X.rows.map(_rows_at, X.rows.at(np.sort(drawn))).parts)
     scale = 2 * X.largest or 1.0
     trained = session.each(_trained, 1, pieces, X.mean, scale, n_lists, seed)[0]
     del pieces
@@ -253,7 +253,7 @@ def _height(rows: PlacedRows) -> int:
     return len(rows.origins)
 
 
-def _some(block: Array, at: tuple[Array, Array]) -> Array:
+def _rows_at(block: Array, at: tuple[Array, Array]) -> Array:
     return np.asarray(block[at[1]])
 
 
@@ -364,13 +364,13 @@ def _piece(
     """Return the rows of some chunks that a block owns."""
     found = [np.flatnonzero(each == block) for each in owners]
     return PlacedRows(
-        _taken(chunks, found),
+        _take_rows(chunks, found),
         np.concatenate([start + rows for start, rows in zip(starts, found, strict=True)]),
-        _taken(lists, found),
+        _take_rows(lists, found),
     )
 
 
-def _taken(arrays: list[Array], rows: list[Array]) -> Array:
+def _take_rows(arrays: list[Array], rows: list[Array]) -> Array:
     taken = [array[some] for array, some in zip(arrays, rows, strict=True)]
     return taken[0] if len(taken) == 1 else np.concatenate(taken)
 

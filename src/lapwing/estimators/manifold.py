@@ -214,7 +214,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         with progress.stage("graph"):
             laplacian = self._make_laplacian(graph, problem) if graph.wanted else None
         with progress.stage("kernel"):
-            space = self._held(self._make_space(kernel, problem))
+            space = self._stored_space(self._make_space(kernel, problem))
         return Prepared(targets, problem, laplacian, space)
 
     def _reads_blocks(self, rows: Rows) -> bool:
@@ -280,7 +280,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             return LinearSpace(problem.X)
         return FullKernelSpace.computed(kernel, problem.X, problem.rows)
 
-    def _held(self, space: Space) -> Space:
+    def _stored_space(self, space: Space) -> Space:
         """Keep the kernel matrix in memory, and check it if it may not be positive semi-definite.
 
         Conjugate gradient multiplies by it in every iteration, and direct solvers need its entries.

@@ -61,7 +61,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
             graphs = self._laplacians(problem) if graph.wanted else None
         widths = self._widths(kernels, problem)
         if len(widths) == 1:  # several matrices are not held together
-            widths = (widths[0]._replace(space=self._estimator()._held(widths[0].space)),)
+            widths = (widths[0]._replace(space=self._estimator()._stored_space(widths[0].space)),)
         self._forecast(widths, graphs)
         return Prepared(targets, problem, graphs, widths)
 
@@ -79,7 +79,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
     def _along(self, prepared: ManifoldPathPrepared, wanted: Array) -> Iterator[list[Scored]]:
         plain = self._estimator()
         for width in prepared.space:
-            space = plain._held(width.space)
+            space = plain._stored_space(width.space)
             F = factor_of(space)
             found: list[Scored] = []
             if 0 in self.gamma_Is:
@@ -142,7 +142,9 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         self, prepared: ManifoldPathPrepared, params: Mapping[str, Any]
     ) -> ManifoldPrepared:
         laplacian = graph_of(prepared, params).laplacian if params["gamma_I"] > 0 else None
-        return prepared.on(laplacian, self._estimator()._held(width_of(prepared, params).space))
+        return prepared.on(
+            laplacian, self._estimator()._stored_space(width_of(prepared, params).space)
+        )
 
 
 # With the default widths and graphs, on six sets (g50c, COIL-20, digit1, usps, coil2 and text),

@@ -75,7 +75,7 @@ _SINGLE_PRECISION = 5e-3
 _HELD_BYTES = 2**30  # limit on the kernel matrix with pairs, or a quarter of the memory if less
 
 
-def _held(problem: Problem) -> bool:
+def _stores_kernel_matrix(problem: Problem) -> bool:
     """Return whether the kernel matrix of all points is held."""
     free = available_memory()
     most = _HELD_BYTES if free is None else min(_HELD_BYTES, free / 4)
@@ -453,7 +453,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         else:
             pairs = FullKernelSpace.computed(kernel, X, problem.rows)
             # Otherwise only the matrices of the pairs are formed, again in every round.
-            return pairs.stored() if _held(problem) else pairs
+            return pairs.stored() if _stores_kernel_matrix(problem) else pairs
         if not isinstance(space, LinearSpace):
             return space
         if not deformed:

@@ -85,7 +85,7 @@ class Landmarks(Parametrized):
         if not is_rows(X):
             X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
         if self.centers is not None:
-            return self._given(X)
+            return self._check_centers(X)
         check(self.get_params(deep=False), {"n_components": COUNT, "method": one_of(*_SELECTIONS)})
         n, r = X.shape[0], self.n_components
         if r >= n:
@@ -105,7 +105,7 @@ class Landmarks(Parametrized):
         means = MiniBatchKMeans(int(r), random_state=random, n_init=1, batch_size=max(1024, int(r)))
         return means.fit(X).cluster_centers_.astype(X.dtype, copy=False)
 
-    def _given(self, X: PointData) -> Any:
+    def _check_centers(self, X: PointData) -> Any:
         centers = check_array(
             self.centers, accept_sparse="csr", dtype=X.dtype, input_name="centers"
         )

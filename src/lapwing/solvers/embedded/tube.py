@@ -332,7 +332,7 @@ def _active_set(problem: Column, at: _Iterate) -> tuple[ActiveSet, float]:
 _ROUNDED = 1e-8  # relative to the objective at g = 0: smaller objectives are rounding errors
 # Rounding error of g in the loss that gaps may have: in units of eps, and at most times the energy.
 _LOSS_ROUNDED, _MOST_ROUNDED = 1e7, 1e3
-_CORRECTIONS = 5  # of the multipliers in `_held`; each gains more digits the larger q is
+_CORRECTIONS = 5  # of the multipliers in `_solve_at_edge`; each gains more digits the larger q is
 _REVISIONS = 8  # of the active set
 _ZERO = 1e-7  # relative to C or, if smaller, to the largest multiplier
 
@@ -454,7 +454,7 @@ def polished(
     """
     C, best, found = problem.C, rough, active
     for _ in range(_REVISIONS):
-        held = _held(problem, found, rough.move, stiff)
+        held = _solve_at_edge(problem, found, rough.move, stiff)
         if held.gap < best.gap:
             best = held
         revised = found.revised(held.move.residual, held.move.alpha, problem)
@@ -476,7 +476,7 @@ def candidate(problem: Column, fit: Fit, alpha: Array) -> RatedMove:
     return RatedMove(move, *problem.measure(move))
 
 
-def _held(problem: Column, active: ActiveSet, start: Move, stiff: float) -> RatedMove:
+def _solve_at_edge(problem: Column, active: ActiveSet, start: Move, stiff: float) -> RatedMove:
     """Solve with r at the edge of the tube where alpha is free, and with fixed alpha elsewhere.
 
     The edge condition is imposed by a large q and corrections of the multipliers, so that the

@@ -186,7 +186,7 @@ def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: in
     # hardly move.
     free = problem.with_prior(jeffreys_prior(problem.labels), exact=False)
     jobs: list[Callable[[], Result[Array, float]]] = [
-        partial(_known, problem),
+        partial(_refined_from_harmonic, problem),
         partial(_freed, free, first_codes(free, reach)),
     ]
     answer, freed = side_by_side(problem, jobs)
@@ -227,7 +227,7 @@ def _averaged(
     return chosen, shares
 
 
-def _known(problem: VolumeProblem) -> Partition:
+def _refined_from_harmonic(problem: VolumeProblem) -> Partition:
     """Refine the cut from harmonic functions.
 
     Poisson learning is not a better start with one label per class, and a worse one with several

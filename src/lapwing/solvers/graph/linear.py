@@ -246,7 +246,7 @@ def poisson(problem: VolumeProblem) -> Partition:
     energy = _energy(problem, U, source)
     mean = label_shares(problem)
     scores = U * (problem.prior / mean) if problem.exact else U
-    scores = _in_one_unit(problem, source, scores, mean)
+    scores = _scaled_to_one(problem, source, scores, mean)
     unit = float(np.abs(scores).mean(dtype=np.float64)) or 1.0
     scores = assigned(problem, scores)
     status = Status.CONVERGED if mixed <= 1 / problem.n_points else Status.MAX_ITER
@@ -315,7 +315,7 @@ def _limit(problem: VolumeProblem, walker: Array) -> Array:
     return (graph.masses * (begun / mass)[labels])[:, None]
 
 
-def _in_one_unit(problem: VolumeProblem, source: Array, scores: Array, mean: Array) -> Array:
+def _scaled_to_one(problem: VolumeProblem, source: Array, scores: Array, mean: Array) -> Array:
     """Scale values to about one; where all sources vanish, use shares of labels minus their mean.
 
     U has the unit of an inverse edge weight, and shares have none: without the scaling the result

@@ -174,7 +174,7 @@ def partition_of(problem: VolumeProblem, path: Path, smooth: Array, shares: Arra
     shares = enforce_codes(shares, path.codes)
     shares[problem.index] = problem.labels
     return Partition(
-        _surely(smooth, path.codes, problem),
+        _enforce_labels_and_codes(smooth, path.codes, problem),
         path.cuts[-1],
         0.0 if path.settled else 1.0,
         path.n_iter,
@@ -237,7 +237,7 @@ def split(problem: VolumeProblem, path: Path) -> Path:
             if pair in tried and not _moved(problem, pair, tried[pair], path.codes):
                 continue
             tried[pair] = path.codes
-            path = _cut_anew(problem, path, pair)
+            path = _split_pair(problem, path, pair)
             if path.codes is not tried[pair]:
                 path = _descended(problem, path, STEPS[_SHORT:])
                 break
@@ -251,7 +251,7 @@ def _moved(problem: VolumeProblem, pair: tuple[int, int], before: Array, codes: 
     return problem.differing(np.where(involved, before, codes), codes) > _CHANGED
 
 
-def _cut_anew(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Path:
+def _split_pair(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Path:
     """Split two classes again along eigenvectors of their subgraph, if cut and labels permit."""
     rows = np.flatnonzero((path.codes == pair[0]) | (path.codes == pair[1]))
     present = (path.codes[rows] == pair[1]).astype(np.intp)
@@ -270,7 +270,7 @@ def _cut_anew(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Path
     splits = side_by_side(part, [partial(_walked, part, start, first) for start in starts])
     spent += sum(each.n_iter for each in splits)
     others = path.cuts[-1] - _cut(part, present)  # edges that a split of the pair does not change
-    permitted = _permission(problem, path)
+    permitted = _label_check(problem, path)
 
     def placed(each: Path) -> Array:
         codes = path.codes.copy()
@@ -291,7 +291,7 @@ def _cut_anew(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Path
     return replace(path, n_iter=whole)
 
 
-def _permission(problem: VolumeProblem, path: Path) -> Callable[[Array, float], bool]:
+def _label_check(problem: VolumeProblem, path: Path) -> Callable[[Array, float], bool]:
     """Return a function that tests whether a partition with a smaller cut is permitted."""
     contradicted = problem.disagreeing(problem.members(path.codes))
     tolerated = max(contradicted, int(_CONTRADICTED * len(problem.index)))
@@ -454,7 +454,7 @@ def diffused(problem: VolumeProblem, codes: Array, steps: int) -> Array:
     return np.hstack([1 - F, F]) if two else F
 
 
-def _surely(smooth: Array, codes: Array, problem: VolumeProblem) -> Array:
+def _enforce_labels_and_codes(smooth: Array, codes: Array, problem: VolumeProblem) -> Array:
     """Set the scores of labelled points to 0 and 1, and raise those of the codes to the maximum."""
     smooth = smooth.copy()
     smooth[problem.index] = 0
