@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, LapERLSClassifier, Linear
@@ -334,6 +335,14 @@ def test_a_prior_that_ties_miss_is_not_said_to_be_met() -> None:
     texts = [str(each.message) for each in told if each.category is ClassPriorWarning]
     assert len(texts) == 1
     assert "class_prior is missed by" in texts[0]
+
+
+def test_a_partition_that_does_not_converge_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lapwing.solvers.graph.linear._MAX_ITER", 1)
+    X, y, _ = blobs((40, 40), gap=6.0)
+    with pytest.warns(ConvergenceWarning, match=r"'laplace' did not converge: its last .*KNNGraph"):
+        model = BalancedGraphClassifier(method="laplace").fit(X, y)
+    assert model.status_ == "not converged"
 
 
 def test_parts_without_a_label_are_told() -> None:

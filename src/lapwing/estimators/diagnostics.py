@@ -275,7 +275,7 @@ def warn_partition_not_at_rest(method: str, status: str, change: float) -> None:
     """Warn if a partition method stopped before it converged."""
     if status == Status.MAX_ITER:
         warn(
-            f"method={method!r} stopped ({status}) before it converged ({change:.1e} left). "
+            f"method={method!r} did not converge: its last relative change was {change:.1e}. "
             "The classes may not be separated on this graph. Use another graph, e.g. "
             "graph=KNNGraph(5, weights='steep'), or method='flow'.",
             ConvergenceWarning,
