@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
+from lapwing.solvers.base import Status
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph.evidence import count_left_out, negative_log_evidence
@@ -22,6 +23,18 @@ from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 def cut(problem: VolumeProblem, codes: np.ndarray) -> float:
     W = problem.graph.affinity.toarray()  # type: ignore[attr-defined]
     return float(W[codes[:, None] != codes].sum() / 2)
+
+
+def test_a_step_that_raises_the_objective_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, codes = blob_problem(gap=9.0)
+    good = problem.whole(codes)
+    worse = problem.whole(np.random.default_rng(0).permutation(codes))
+    monkeypatch.setattr(
+        flow_module, "_stepped", lambda _, point, stage: replace(point, shares=worse)
+    )
+    kept = descend(problem, good, [Stage(Scale(20.0, 0.6), 0.1, 0.4)])
+    assert_array_equal(kept.state, good)
+    assert kept.status == Status.CONVERGED
 
 
 @pytest.mark.parametrize("exact", [False, True])
