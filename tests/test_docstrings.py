@@ -376,3 +376,10 @@ def test_entries_are_those_of_the_first_class_or_of_the_named_one() -> None:
     assert documented(Other, Home) == f"Made.\n\n    {b}\n    {its}\n    {its}\n"
     with pytest.raises(KeyError, match="b"):
         documented(Other)
+
+
+def test_consecutive_entries_are_those_of_one_class() -> None:
+    made = type("Made", (), {"__doc__": "Made.\n\n    {a to b}\n"})
+    a = "a : float, default=1.0\n        A number.\n\n        - And a list."
+    expected = f"Made.\n\n    {a}\n    b : int\n        Another one.\n"
+    assert document(Other, Home)(made).__doc__ == expected

@@ -143,28 +143,41 @@ T = TypeVar("T", bound=type)
 
 # ``name : type`` and the indented or blank lines below it.
 _ENTRY = re.compile(r"^(\w+) : .*\n(?:(?: .*)?\n)*", re.MULTILINE)
-_MARKER = re.compile(r"^( *)\{([\w.]+)\}$", re.MULTILINE)
+_MARKER = re.compile(r"^( *)\{([\w.]+)(?: to (\w+))?\}$", re.MULTILINE)
 
 
 def document(*homes: type) -> Callable[[T], T]:
     """Make a decorator that fills entries of other classes into the docstring of a class.
 
     A line ``{name}`` stands for the entry of the first home that documents the name, or of
-    `CHOICES`; ``{Home.name}`` for that of one of several homes.
+    `CHOICES`; ``{Home.name}`` for that of one of several homes; ``{first to last}`` for consecutive
+    entries of the first home that documents them.
 
     Parameters
     ----------
     *homes : type
         Classes whose docstrings hold the entries.
     """
-    known = ChainMap(*map(_entries, homes), CHOICES)
+    documented = {home.__name__: _entries(home) for home in homes}
+    known = ChainMap(*documented.values(), CHOICES)
     known = known.new_child(
-        {f"{home.__name__}.{name}": text for home in homes for name, text in _entries(home).items()}
+        {
+            f"{home}.{name}": text
+            for home, entries in documented.items()
+            for name, text in entries.items()
+        }
     )
+
+    def consecutive(first: str, last: str) -> str:
+        entries = next(each for each in documented.values() if {first, last} <= each.keys())
+        names = list(entries)
+        between = names[names.index(first) : names.index(last) + 1]
+        return "\n".join(entries[name] for name in between)
 
     def filled(cls: T) -> T:
         def entry(marker: re.Match[str]) -> str:
-            return textwrap.indent(known[marker[2]], marker[1])
+            text = consecutive(marker[2], marker[3]) if marker[3] else known[marker[2]]
+            return textwrap.indent(text, marker[1])
 
         cls.__doc__ = _MARKER.sub(entry, cls.__doc__ or "")
         return cls

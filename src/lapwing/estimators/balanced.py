@@ -163,12 +163,7 @@ class BalancedGraphClassifier(
     {classes_}
     {unlabeled_}
     {LapSVC.transduction_}
-    {transduction_proba_}
-    {probability_sharpness_}
-    {probability_spread_}
-    {probability_n_labels_}
-    {left_out_rows_}
-    {left_out_proba_}
+    {transduction_proba_ to left_out_proba_}
     virtual_labels_ : ndarray of shape (n_samples, n_columns)
         Decision values of every row, from which `transduction_` is computed.
     label_distributions_ : ndarray of shape (n_samples, n_classes)

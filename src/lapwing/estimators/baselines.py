@@ -120,12 +120,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
     {classes_}
     {unlabeled_}
     {transduction_}
-    {transduction_proba_}
-    {probability_sharpness_}
-    {probability_spread_}
-    {probability_n_labels_}
-    {left_out_rows_}
-    {left_out_proba_}
+    {transduction_proba_ to left_out_proba_}
     alpha_ : ndarray of shape (n_anchors, n_columns)
         Values at the anchors, after class mass normalisation if any. The decision value of a point
         is their mean with its weights.
@@ -333,12 +328,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
     {classes_}
     {unlabeled_}
     {transduction_}
-    {transduction_proba_}
-    {probability_sharpness_}
-    {probability_spread_}
-    {probability_n_labels_}
-    {left_out_rows_}
-    {left_out_proba_}
+    {transduction_proba_ to left_out_proba_}
     alpha_ : ndarray of shape (n_eigenfunctions, n_columns)
         Coefficients of the eigenfunctions without the constant.
     intercept_ : ndarray of shape (n_columns,)

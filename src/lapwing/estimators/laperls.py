@@ -96,12 +96,7 @@ class LapERLSClassifier(
     {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Class of every training point according to g, labelled points included.
-    {transduction_proba_}
-    {probability_sharpness_}
-    {probability_spread_}
-    {probability_n_labels_}
-    {left_out_rows_}
-    {left_out_proba_}
+    {transduction_proba_ to left_out_proba_}
     virtual_labels_ : ndarray of shape (n_samples, n_columns)
         Values of g at all training points, from which `transduction_` is computed, including the
         offsets of a class prior. Rows of weight 0, which are not part of the fit, have the value of
@@ -364,12 +359,7 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
     {classes_}
     {unlabeled_}
     {transduction_}
-    {transduction_proba_}
-    {probability_sharpness_}
-    {probability_spread_}
-    {probability_n_labels_}
-    {left_out_rows_}
-    {left_out_proba_}
+    {transduction_proba_ to left_out_proba_}
     {virtual_labels_}
     {alpha_}
     {coef_}

@@ -259,12 +259,7 @@ class LapERLSClassifierCV(
     {classes_}
     {unlabeled_}
     {transduction_}
-    {transduction_proba_}
-    {probability_sharpness_}
-    {probability_spread_}
-    {probability_n_labels_}
-    {left_out_rows_}
-    {left_out_proba_}
+    {transduction_proba_ to left_out_proba_}
     {virtual_labels_}
     {alpha_}
     {coef_}

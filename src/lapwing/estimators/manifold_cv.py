@@ -229,12 +229,7 @@ class LapRLSClassifierCV(
     {classes_}
     {unlabeled_}
     {transduction_}
-    {transduction_proba_}
-    {probability_sharpness_}
-    {probability_spread_}
-    {probability_n_labels_}
-    {left_out_rows_}
-    {left_out_proba_}
+    {transduction_proba_ to left_out_proba_}
     {alpha_}
     {coef_}
     {intercept_}
@@ -464,12 +459,7 @@ class LapSVCCV(
     {classes_}
     {unlabeled_}
     {transduction_}
-    {transduction_proba_}
-    {probability_sharpness_}
-    {probability_spread_}
-    {probability_n_labels_}
-    {left_out_rows_}
-    {left_out_proba_}
+    {transduction_proba_ to left_out_proba_}
     {alpha_}
     {coef_}
     {intercept_}
