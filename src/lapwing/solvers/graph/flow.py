@@ -153,7 +153,8 @@ def _likeliest_split(
     Returns
     -------
     candidates : list of Candidate
-        From the likeliest on before the splits, without those that are the same as one before them.
+        In the order of their likelihood before the splits; of candidates that are the same
+        partition, only the likeliest.
     nats : ndarray
         Evidence against each candidate.
     """
@@ -161,21 +162,22 @@ def _likeliest_split(
     def against(each: Candidate) -> float:
         return each.handicap + negative_log_evidence(problem, each.path.codes, left_out)
 
-    found: list[Candidate] = []
-    for each in sorted(candidates, key=against):
-        codes = each.path.codes
-        if all(problem.differing(codes, other.path.codes) > _SAME for other in found):
-            found.append(each)
-    nats = np.array([against(each) for each in found])
+    before = np.array([against(each) for each in candidates])
+    distinct: list[int] = []
+    for k in np.argsort(before, kind="stable").tolist():
+        codes = candidates[k].path.codes
+        if all(problem.differing(codes, candidates[j].path.codes) > _SAME for j in distinct):
+            distinct.append(k)
+    found, nats = [candidates[k] for k in distinct], before[distinct]
     waiting = set(range(len(found)))
     while near := [k for k in sorted(waiting) if nats[k] < nats.min() + _AS_LIKELY]:
         waiting -= set(near)
         jobs = [partial(split, found[k].problem, found[k].path) for k in near]
         for k, end in zip(near, side_by_side(problem, jobs), strict=True):
-            before, found[k] = found[k], replace(found[k], path=end)
-            after = against(found[k])
-            if after >= nats[k]:
-                found[k] = replace(before, path=replace(before.path, n_iter=end.n_iter))
+            after = against(replace(found[k], path=end))
+            accepted = after < nats[k]
+            path = end if accepted else replace(found[k].path, n_iter=end.n_iter)
+            found[k] = replace(found[k], path=path)
             nats[k] = min(nats[k], after)
     return found, nats
 
