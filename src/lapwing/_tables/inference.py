@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +125,16 @@ class _Column:
     @property
     def n_numbers(self) -> int:
         return self.n_filled - int(self.cells.rows.size)
+
+    @cached_property
+    def values(self) -> Counter[str]:
+        """Counts of all values, numbers included, as they are written."""
+        return Counter(text for text in self.cells.spelled() if text is not None)
+
+    @property
+    def few_values(self) -> bool:
+        """Whether the values can be one-hot encoded."""
+        return len(self.values) <= min(MAX_VALUES, self.n // 2)
 
 
 def missing_words(strict: bool) -> frozenset[str]:
@@ -289,7 +300,7 @@ def _as_numbers(column: _Column, defaults: ReadingDefaults) -> Reading | Unusabl
     n_bad = column.n_filled - n_read
     if n_bad > _MAX_BAD * column.n_filled:
         # EG, 1. OG, 2. OG are categories, and so are 1, 2, 3 and "4 or more".
-        if _has_few_values(column) or _as_dates(column, defaults) is not None:
+        if column.few_values or _as_dates(column, defaults) is not None:
             return None
         text = next(text for text in counts if read[text] is None)
         reason = (
@@ -375,28 +386,20 @@ def _as_dates(column: _Column, defaults: ReadingDefaults) -> Reading | None:
     return reading
 
 
-def _spelled(column: _Column) -> list[str]:
-    return [text for text in column.cells.spelled() if text is not None]
-
-
-def _has_few_values(column: _Column) -> bool:
-    """Whether the values of a column can be one-hot encoded."""
-    return len(set(_spelled(column))) <= min(MAX_VALUES, column.n // 2)
-
-
 def _as_text(column: _Column) -> Reading | Unusable:
-    spelled = _spelled(column)
-    counts = Counter(spelled)
-    n, n_values = len(spelled), len(counts)
-    if _has_few_values(column):
+    counts = column.values
+    n, n_values = counts.total(), len(counts)
+    if column.few_values:
         if n_values == 1 and n == column.n >= _FEW_ROWS:
             return Unusable(
-                column.name, f"always {shorten(spelled[0])!r}", forced=TextReading(column.name)
+                column.name,
+                f"always {shorten(next(iter(counts)))!r}",
+                forced=TextReading(column.name),
             )
         return TextReading(column.name, missing=MISSING_VALUE)
-    n_words = sum(map(count_words, spelled)) / n
+    n_words = sum(k * count_words(text) for text, k in counts.items()) / n
     distinct = n_values >= _MIN_DISTINCT * n
-    if distinct and 2 * sum(bool(_ADDRESS.fullmatch(text)) for text in spelled) > n:
+    if distinct and 2 * sum(k for text, k in counts.items() if _ADDRESS.fullmatch(text)) > n:
         return Unusable(column.name, "e-mail or web addresses")
     if n_words >= MIN_WORDS:
         return _free_text(column.name, column.cells)
