@@ -11,7 +11,9 @@ from lapwing import LapRLSRegressor
 from lapwing.model_selection import LabeledKFold, LabeledShuffleSplit, labeled_cross_val_predict
 
 
-@pytest.mark.parametrize("cv", [None, 4, LabeledKFold(4), LabeledShuffleSplit(1, test_size=0.5)])
+@pytest.mark.parametrize(
+    "cv", [None, 4, LabeledKFold(4), LabeledShuffleSplit(1, test_size=0.5, random_state=0)]
+)
 def test_whole_numbers_are_targets_of_a_regressor(cv: Any) -> None:
     X = np.arange(30.0)[:, None]
     y = np.where(np.arange(30) < 12, np.arange(30.0) * 10, np.nan)  # no number twice
