@@ -13,7 +13,8 @@ from lapwing._app.labelling import labeled
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Estimate
 from lapwing._label.server import read_target
-from lapwing._label.session import Checks, Session, check_places, looks_done, mixed
+from lapwing._label.session import Session
+from lapwing._label.state import Checks, check_places, looks_done, mixed
 from lapwing.model_selection.stopping import exact_error, rows_needed
 from tests.label.pages import CLASSES, Browser, journal_of, material, problem, session
 
@@ -83,18 +84,18 @@ def test_the_error_comes_from_the_check_rows_alone(tmp_path: Path) -> None:
         # Against fits without the label of each check row.
         assert found.answers is not None
         labels, n_wrong = found.labels(), 0
-        for row in found._task().checked.tolist():
+        for row in found._state.checked.tolist():
             without = labels.copy()
             without[row] = ""
             codes = [history.classes.index(name) if name else -1 for name in without]
             model = type(found.answers.model)(unlabeled=-1).fit(X, codes)
             n_wrong += history.classes[model.transduction_[row]] != TRUTH[row]
         assert evidence["n_wrong"] == n_wrong
-        drawn = found._checks.rows
+        drawn = found._state.checks.rows
     rows = material(X, check_every=2)
     again = Session(rows, journal_of(tmp_path, rows))
     try:
-        assert again._checks.rows == drawn
+        assert again._state.checks.rows == drawn
         assert [b.checked for b in again.history.batches] == [b.checked for b in history.batches]
         assert again.history.n_asked == 12
     finally:
@@ -116,7 +117,7 @@ def test_labels_say_how_their_rows_were_chosen(tmp_path: Path) -> None:
     """Of rows of the queue, check rows among them, and of one that the user picked."""
     with session(X, tmp_path, check_every=2) as found:
         asked = answer(found, 6)
-        drawn = set(found._checks.rows)
+        drawn = set(found._state.checks.rows)
         own = next(row for row in range(60) if row not in {*asked, *drawn, *found._offered})
         found.give([own], TRUTH[own])
         found.give([asked[0]], None)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapwing._label.history import NO_CODE, History
+from lapwing._label.words import RequestError
 
 N = 6
 CLASSES = ("a", "b", "c")
@@ -45,7 +46,7 @@ def test_any_sequence_of_batches_and_undos_is_its_replay(sequence: list[Any]) ->
             history = history.without(step)
             del standing[step]
         else:
-            with pytest.raises(KeyError):
+            with pytest.raises(RequestError, match=f"no step {step} to take back"):
                 history.without(step)
         expected = {0: 0, 3: 1}
         for number in sorted(standing):
@@ -87,9 +88,9 @@ def test_a_new_name_is_a_step_without_rows() -> None:
     assert back.codes.tolist() == renamed.codes.tolist()
     assert first.classes == CLASSES
     for taken in ("b", "z"):
-        with pytest.raises(ValueError, match=taken):
+        with pytest.raises(RequestError, match=f"There is a class '{taken}' already"):
             renamed.with_name(1 if taken == "z" else 0, taken)
-    with pytest.raises(ValueError, match="a"):
+    with pytest.raises(RequestError, match="Another class is called 'a' by now"):
         renamed.with_class("a").without(2)
 
 
@@ -103,6 +104,8 @@ def test_classes_come_in_their_order_and_once() -> None:
     history = begin().with_class("z").with_class("1").with_class("1.0").with_class("b")
     assert history.classes == ("a", "b", "c", "z", "1")
     assert [history.code(name) for name in ("b", "1.0", "1", "A")] == [1, 4, 4, None]
+    of_table = History.begin(begin().base, ("a\tb", "c"))  # no name that the page would take
+    assert of_table.with_class("a\tb") is of_table
 
 
 def test_names_are_texts_and_empty_where_there_is_none() -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
 from lapwing._tables.coding import same_label
 
 NO_CODE = -1
@@ -139,10 +140,33 @@ class History:
             return self.classes.index(name)
         return next((k for k, known in enumerate(self.classes) if same_label(name, known)), None)
 
+    def index(self, name: str) -> int:
+        """Return the class of exactly this name.
+
+        Raises
+        ------
+        RequestError
+            If there is none.
+        """
+        if name not in self.classes:
+            raise RequestError(f"There is no class {name!r}; perhaps it was renamed.", 409)
+        return self.classes.index(name)
+
     def with_class(self, name: str) -> History:
-        """Add a class, unless it exists."""
+        """Add a class, unless it exists.
+
+        Raises
+        ------
+        RequestError
+            If the name is invalid in tables, or there are too many classes.
+        """
         if self.code(name) is not None:
             return self
+        name = check_class_name(name)
+        if len(self.classes) >= MOST_CLASSES:
+            raise RequestError(
+                f"There are {MOST_CLASSES} classes already, which is the limit.", 409
+            )
         return replace(self, classes=(*self.classes, name), first_names=(*self.first_names, name))
 
     def naming(self, code: int, *, there: bool) -> History:
@@ -172,35 +196,46 @@ class History:
 
         Raises
         ------
-        ValueError
+        RequestError
             If another class has this name.
         """
-        renaming = Renaming(code, self.classes[code], name)
+        before = self.classes[code]
         none = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int32)
-        batch = Batch(len(self.batches) + 1, *none, "user", time, renaming)
-        batches = (*self.batches, batch)
-        classes = _named(self.first_names, batches, self.taken_back)
-        return replace(self, batches=batches, classes=classes)
+        number = len(self.batches) + 1
+        batch = Batch(number, *none, "user", time, Renaming(code, before, name))
+        after = replace(self, batches=(*self.batches, batch))
+        classes, shared = after._class_names()
+        if shared is not None:
+            raise RequestError(
+                f"There is a class {name!r} already. Merge {before!r} with it instead.", 409
+            )
+        return replace(after, classes=classes)
 
     def without(self, number: int) -> History:
         """Undo a batch: its rows have the labels of the other batches.
 
         Raises
         ------
-        KeyError
-            If there is no such batch, or it has been undone before.
-        ValueError
-            If it is a renaming, and another class has the previous name now.
+        RequestError
+            If there is no such batch, it has been undone before, or it is a renaming and another
+            class has the previous name now.
         """
         if not 1 <= number <= len(self.batches) or number in self.taken_back:
-            raise KeyError(number)
+            raise RequestError(
+                f"There is no step {number} to take back; perhaps it was taken back already.", 409
+            )
         taken_back = self.taken_back | {number}
         codes = self.base.copy()
         for batch in self.batches:
             if batch.number not in taken_back:
                 codes[batch.rows] = batch.codes
-        classes = _named(self.first_names, self.batches, taken_back)
-        return replace(self, taken_back=taken_back, codes=codes, classes=classes)
+        after = replace(self, taken_back=taken_back, codes=codes)
+        classes, shared = after._class_names()
+        if shared is not None:
+            raise RequestError(
+                f"Another class is called {shared!r} by now. Rename that one first.", 409
+            )
+        return replace(after, classes=classes)
 
     def counts(self) -> dict[str, int]:
         """Count the labels of each class."""
@@ -211,25 +246,17 @@ class History:
         """Return the labels as texts, empty for unlabelled rows."""
         return np.array([*self.classes, ""], dtype=object)[self.codes]
 
-
-def _named(
-    first_names: Sequence[str], batches: Sequence[Batch], taken_back: frozenset[int]
-) -> tuple[str, ...]:
-    """Return the names of the classes after all renamings that were not undone.
-
-    Raises
-    ------
-    ValueError
-        If two names are equal.
-    """
-    names, touched = list(first_names), set()
-    for batch in batches:
-        if batch.renaming is not None:
-            touched.add(batch.renaming.code)
-            if batch.number not in taken_back:
-                names[batch.renaming.code] = batch.renaming.name
-    for code in touched:
-        others = (name for k, name in enumerate(names) if k != code)
-        if any(same_label(names[code], name) for name in others):
-            raise ValueError(names[code])
-    return tuple(names)
+    def _class_names(self) -> tuple[tuple[str, ...], str | None]:
+        """Return the names of the classes after all renamings, and one that two classes share."""
+        names, touched = list(self.first_names), set()
+        for batch in self.batches:
+            if batch.renaming is not None:
+                touched.add(batch.renaming.code)
+                if batch.number not in self.taken_back:
+                    names[batch.renaming.code] = batch.renaming.name
+        shared = (
+            names[code]
+            for code in touched
+            if any(same_label(names[code], name) for k, name in enumerate(names) if k != code)
+        )
+        return tuple(names), next(shared, None)

@@ -12,17 +12,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 from lapwing._host.modules import require
-from lapwing._label.history import NO_CODE, Batch, History
-from lapwing._label.words import check_class_name
 
 _FORMAT = 1
 _ASIDE = ("measured", "check", "target", "mark")
@@ -280,100 +276,6 @@ def _sync_folder(folder: Path) -> None:
 def is_aside(record: Record) -> bool:
     """Return whether a record does not change labels: an error estimate, drawn rows, a target."""
     return not record.keys().isdisjoint(_ASIDE)
-
-
-def batch_record(batch: Batch, classes: tuple[str, ...]) -> Record:
-    """Return the record of labels that were given together, or of a renaming."""
-    if batch.renaming is not None:
-        _, before, name = batch.renaming
-        return {"rename": batch.number, "from": before, "to": name, "time": batch.time}
-    given = [
-        [None if code == NO_CODE else classes[code], batch.rows[batch.codes == code].tolist()]
-        for code in np.unique(batch.codes).tolist()
-    ]
-    record = {"batch": batch.number, "given": given, "by": batch.by, "time": batch.time}
-    if batch.asked:
-        record["asked"] = True
-    if batch.checked:
-        said = ((row, None if code == NO_CODE else classes[code]) for row, code in batch.checked)
-        record["checked"] = [list(one) for one in said]
-    return record
-
-
-def class_record(name: str) -> Record:
-    """Return the record of a class without rows."""
-    return {"class": name}
-
-
-def drop_record(name: str) -> Record:
-    """Return the record of a class that disappears when it has no rows."""
-    return {"drop": name}
-
-
-def undo_record(number: int) -> Record:
-    """Return the record of an undone batch."""
-    return {"undo": number, "time": now()}
-
-
-def replayed(history: History, record: Record, n: int) -> History:
-    """Apply a record of the journal of n rows to a history.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError, IndexError, OverflowError or RequestError
-        If the change is impossible for the table.
-    """
-    if "class" in record:
-        history = history.with_class(check_class_name(record["class"]))
-        named = history.code(record["class"])
-        assert named is not None
-        return history.naming(named, there=True)
-    if "drop" in record:
-        return history.naming(history.classes.index(record["drop"]), there=False)
-    if "undo" in record:
-        return history.without(int(record["undo"]))
-    if "rename" in record:
-        if record["rename"] != len(history.batches) + 1:
-            raise ValueError(record["rename"])
-        # An empty class from the start of the session has no earlier record.
-        history = history.with_class(check_class_name(record["from"]))
-        renamed = history.classes.index(record["from"])
-        return history.with_name(renamed, check_class_name(record["to"]), str(record["time"]))
-    rows, codes = [], []
-    for label, at in record["given"]:
-        code: int | None = NO_CODE
-        if label is not None:
-            history = history.with_class(check_class_name(label))
-            code = history.code(label)
-        found = np.asarray(at, dtype=np.intp)
-        rows.append(found)
-        codes.append(np.full(len(found), code, dtype=np.int32))
-    at, given = np.concatenate(rows), np.concatenate(codes)
-    if record["batch"] != len(history.batches) + 1 or not ((at >= 0) & (at < n)).all():
-        raise ValueError(record["batch"])
-    checked = tuple(
-        (int(row), NO_CODE if name is None else history.classes.index(name))
-        for row, name in record.get("checked", ())
-    )
-    asked = bool(record.get("asked", False))
-    return history.with_batch(at, given, str(record["by"]), str(record["time"]), asked, checked)
-
-
-def renamed_from(records: Iterable[Record], n: int) -> dict[str, str]:
-    """Return the initial names of renamed classes in a journal of n rows, by their present names.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError, IndexError, OverflowError or RequestError
-        As for `replayed`.
-    """
-    history = History.begin(np.full(n, NO_CODE, dtype=np.int32))
-    for record in records:
-        if not is_aside(record):
-            history = replayed(history, record, n)
-    pairs = zip(history.classes, history.first_names, strict=True)
-    # If classes have swapped names, names in the table are the initial ones.
-    return {name: first for name, first in pairs if name not in history.first_names}
 
 
 def now() -> str:

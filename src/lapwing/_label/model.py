@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from lapwing._host.threads import single_blas_thread
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.learner import Answers, Estimate, Learner, PointGraph, SuspiciousLabel
 from lapwing._label.material import Material
+from lapwing._label.state import State
 from lapwing._label.words import RequestError
 from lapwing._report.text import plural
 
@@ -40,15 +41,7 @@ class SlowAnswers:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """Labels to learn, their version, and the check rows among them."""
-
-    version: int
-    history: History
-    checked: NDArray[np.intp]
-
-
-class ModelSnapshot(NamedTuple):
+class ModelSnapshot:
     """Snapshot of the model.
 
     Attributes
@@ -57,17 +50,27 @@ class ModelSnapshot(NamedTuple):
         Version of the labels that it has learnt; -1 before the first.
     answers : Answers or None
         None before the first predictions.
-    advice : Advice
-    ready : bool
-        Whether the graph has been computed.
-    warnings : tuple of str
+    advice : SlowAnswers
+    graph : PointGraph or None
+        None before it has been computed.
+    notes, remarks : tuple of str
+        Warnings about the points, and about the answers.
+    failure : str
+        Why the model could not learn; may be empty.
     """
 
-    version: int
-    answers: Answers | None
-    advice: SlowAnswers
-    ready: bool
-    warnings: tuple[str, ...]
+    version: int = -1
+    answers: Answers | None = None
+    advice: SlowAnswers = SlowAnswers()
+    graph: PointGraph | None = None
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    failure: str = ""
+
+    @property
+    def warnings(self) -> list[str]:
+        """All warnings."""
+        return [*self.notes, *self.remarks, *filter(None, [self.failure])]
 
 
 class Model:
@@ -81,7 +84,7 @@ class Model:
         Lock held while answers change.
     tell : callable (part, version)
         Called when a part has changed.
-    keep : callable (task, answers, estimate)
+    keep : callable (state, answers, estimate)
         Called with the answers, and the estimate of their error if there is one.
     """
 
@@ -91,18 +94,12 @@ class Model:
         n_classes: int,
         lock: threading.RLock,
         tell: Callable[[str, int], None],
-        keep: Callable[[Task, Answers, Estimate | None], None],
+        keep: Callable[[State, Answers, Estimate | None], None],
     ) -> None:
         self._ids = material.table.ids
         self._tell, self._keep = tell, keep
         self._learner = Learner(material.estimator, material.points, n_classes)
-        self._point_graph: PointGraph | None = None
-        self._notes: tuple[str, ...] = ()
-        self._said: tuple[str, ...] = ()
-        self._failure = ""
-        self._answers: Answers | None = None
-        self._version = -1
-        self._advice = SlowAnswers()
+        self._learnt = ModelSnapshot()
         self._changed = threading.Condition(lock)
         self._advising = LatestJob(self._advise, "lapwing label: advice")
         self._learning = LatestJob(self._learn, "lapwing label: model")
@@ -121,26 +118,19 @@ class Model:
         RequestError
             If it has not been computed yet.
         """
-        if self._point_graph is None:
+        if self._learnt.graph is None:
             raise RequestError("The graph has not been computed yet. Try again in a moment.", 409)
-        return self._point_graph
+        return self._learnt.graph
 
     @property
     def learnt(self) -> ModelSnapshot:
         """Return the latest snapshot."""
         with self._changed:
-            failure = (self._failure,) if self._failure else ()
-            return ModelSnapshot(
-                self._version,
-                self._answers,
-                self._advice,
-                self._point_graph is not None,
-                (*self._notes, *self._said, *failure),
-            )
+            return self._learnt
 
-    def learn(self, task: Task) -> None:
+    def learn(self, state: State) -> None:
         """Learn these labels next; labels that are still waiting are dropped."""
-        self._learning.offer(task)
+        self._learning.offer(state)
 
     def suggest(
         self,
@@ -169,7 +159,7 @@ class Model:
     def wait(self, version: int, seconds: float) -> bool:
         """Wait until a version is learnt; return whether it was in time."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._version >= version, seconds)
+            return self._changed.wait_for(lambda: self._learnt.version >= version, seconds)
 
     def rest(self, seconds: float) -> bool:
         """Wait until all computations are done; return whether it was in time."""
@@ -180,45 +170,51 @@ class Model:
         self._learning.close()
         self._advising.close()
 
-    def _learn(self, task: Task) -> None:
-        answers: Answers | None = None
-        said: tuple[str, ...] = ()
-        try:
-            if self._point_graph is None and not self._failure:
-                self._point_graph, self._notes = self._learner.prepare()
-                self._tell("ready", task.version)
-            if self._point_graph is not None:
-                answers = self._learner.learn(task.history.codes, task.version)
-                self._failure = ""
-            if answers is not None:
-                said = self._remarks(answers, task.history)
-        except Exception as error:  # the labels are saved, and the page must continue
-            self._failure = f"The model could not learn: {error}"
+    def _update(self, **changes: Any) -> None:
         with self._changed:
-            self._answers, self._version, self._said = answers, task.version, said
-            if answers is None:
-                self._advice = SlowAnswers()
+            self._learnt = replace(self._learnt, **changes)
             self._changed.notify_all()
-        self._tell("model", task.version)
-        if self._point_graph is not None:
-            self._advising.offer((task, answers))
 
-    def _advise(self, learnt: tuple[Task, Answers | None]) -> None:
-        task, answers = learnt
-        version, codes = task.version, task.history.codes
+    def _learn(self, state: State) -> None:
+        answers: Answers | None = None
+        remarks: tuple[str, ...] = ()
+        failure = self._learnt.failure
+        try:
+            if self._learnt.graph is None and not failure:
+                graph, notes = self._learner.prepare()
+                self._update(graph=graph, notes=notes)
+                self._tell("ready", state.version)
+            if self._learnt.graph is not None:
+                answers = self._learner.learn(state.history.codes, state.version)
+                failure = ""
+            if answers is not None:
+                remarks = self._remarks(answers, state.history)
+        except Exception as error:  # the labels are saved, and the page must continue
+            failure = f"The model could not learn: {error}"
+        outdated = {"advice": SlowAnswers()} if answers is None else {}
+        self._update(
+            version=state.version, answers=answers, remarks=remarks, failure=failure, **outdated
+        )
+        self._tell("model", state.version)
+        if self._learnt.graph is not None:
+            self._advising.offer((state, answers))
+
+    def _advise(self, learnt: tuple[State, Answers | None]) -> None:
+        state, answers = learnt
+        version, codes = state.version, state.history.codes
         if answers is not None and not self._advising.pause(_GRASP):
             return
         try:
             rows = tuple(self.suggest(answers, codes, QUEUED))
             with single_blas_thread():
                 suspicious_labels = () if answers is None else tuple(answers.suspicious_labels())
-                estimate = None if answers is None else answers.estimate(task.checked)
-            self._advice = SlowAnswers(version, rows, suspicious_labels, estimate)
+                estimate = None if answers is None else answers.estimate(state.checked)
+            self._update(advice=SlowAnswers(version, rows, suspicious_labels, estimate))
             if answers is not None:
-                self._keep(task, answers, estimate)
+                self._keep(state, answers, estimate)
             self._tell("advice", version)
         except Exception as error:  # as in _learn
-            self._failure = f"The error could not be estimated: {error}"
+            self._update(failure=f"The error could not be estimated: {error}")
 
     def _remarks(self, answers: Answers, history: History) -> tuple[str, ...]:
         """Describe caveats of these answers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from lapwing._label.history import NO_CODE, Batch, History
 from lapwing._label.learner import Answers, Estimate, SuspiciousLabel
 from lapwing._label.material import Material
 from lapwing._label.model import ModelSnapshot
+from lapwing._label.state import State, looks_done
 from lapwing._report.text import percent, plural
 from lapwing.model_selection.stopping import rows_needed
 
@@ -20,38 +21,13 @@ _DOUBTS_SHOWN = 50
 _NOBODY = 65535
 
 
-class Moment(NamedTuple):
-    """Snapshot of a session.
-
-    Attributes
-    ----------
-    version : int
-    history : History
-    learnt : Learnt
-        Snapshot of the model, not of later labels than the history.
-    curve : mapping of int to dict
-        Estimated errors by numbers of labels.
-    target : float or None
-        Error rate at which labelling can stop.
-    checks_alone : bool
-        Whether only check rows are suggested.
-    """
-
-    version: int
-    history: History
-    learnt: ModelSnapshot
-    curve: Mapping[int, Mapping[str, Any]]
-    target: float | None
-    checks_alone: bool
-
-
-def state_of(moment: Moment, material: Material) -> dict[str, Any]:
-    """Return the state of the labels and the model for the page."""
-    history, answers, advice = moment.history, moment.learnt.answers, moment.learnt.advice
+def state_of(state: State, learnt: ModelSnapshot, material: Material) -> dict[str, Any]:
+    """Return the labels and the model, which has learnt these or earlier labels, for the page."""
+    history, answers, advice = state.history, learnt.answers, learnt.advice
     classes, estimate = history.classes, advice.estimate
     n_labeled = int(np.count_nonzero(history.codes >= 0))
     return {
-        "version": moment.version,
+        "version": state.version,
         "source": material.table.source,
         "n": material.n,
         "columns": material.columns(),
@@ -67,9 +43,9 @@ def state_of(moment: Moment, material: Material) -> dict[str, Any]:
         "evidence": None
         if estimate is None
         else {**vars(estimate), "version": advice.version, "words": _words(estimate)},
-        "target": moment.target,
-        "finish": _finish(moment, material, n_labeled),
-        "curve": [_point(moment.curve[k]) for k in sorted(moment.curve) if k <= n_labeled],
+        "target": state.target,
+        "finish": _finish(state, estimate, material, n_labeled),
+        "curve": [_point(state.curve[k]) for k in sorted(state.curve) if k <= n_labeled],
         "suspicious": _suspicious(advice.suspicious_labels[:_DOUBTS_SHOWN], history),
         "fit_command": None if material.fit_command is None else material.fit_command(history),
     }
@@ -191,15 +167,17 @@ def _point(point: Mapping[str, Any]) -> dict[str, Any]:
     return {**point, "error": None, "low": None, "high": None}
 
 
-def _finish(moment: Moment, material: Material, n_labeled: int) -> dict[str, Any] | None:
+def _finish(
+    state: State, estimate: Estimate | None, material: Material, n_labeled: int
+) -> dict[str, Any] | None:
     """Describe whether the target is reached, or what is missing; None without a target."""
-    target, estimate = moment.target, moment.learnt.advice.estimate
+    target = state.target
     if target is None:
         return None
     goal = f"{100 * target:g}\u00a0%"
     reached = [
         n_labels
-        for n_labels, point in sorted(moment.curve.items())
+        for n_labels, point in sorted(state.curve.items())
         if n_labels <= n_labeled
         and point.get("n_rows", 0) >= rows_needed(target, point.get("n_wrong", 0))
     ]
@@ -216,7 +194,7 @@ def _finish(moment: Moment, material: Material, n_labeled: int) -> dict[str, Any
         "at the least, if the model misses none of them. "
         + (
             "The rows that you are asked now are all check rows."
-            if moment.checks_alone
+            if looks_done(target, estimate)
             else f"One in {material.check_every} of the rows that you are asked is one, and all of "
             "them are when those so far are right often enough."
         )
