@@ -280,7 +280,7 @@ def test_where_lapwing_is_worse_is_what_was_measured() -> None:
     """The table of the page for those who come from scikit-learn, and the claim beside it."""
     page = (ROOT / "docs" / "coming_from" / "scikit_learn.md").read_text(encoding="utf-8")
     peers = (ROOT / "docs" / "measured" / "peers.md").read_text(encoding="utf-8")
-    sets = re.findall(r"^### (\w+): errors by labels a class\n\n(.*?)\n\n", peers, re.M | re.S)
+    sets = re.findall(r"^### (\w+): errors by labels per class\n\n(.*?)\n\n", peers, re.M | re.S)
     measured = {
         (name, cells[1]): [cell.split()[0] for cell in cells[2:5]]
         for name, table in sets

@@ -109,7 +109,7 @@ def _methods(task: Task) -> dict[str, Callable[[], tuple[NDArray[Any], Any]]]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks calibration``."""
-    add_run_options(parser, "one draw of labels a set, and no S3VC")
+    add_run_options(parser, "one draw of labels per set, and no S3VC")
     add_choice(parser, "--sets", SETS, "sets")
     parser.add_argument("--draws", type=int, default=3, help="draws of labels per set (default: 3)")
 
@@ -165,7 +165,7 @@ def _measure(task: Task, arguments: argparse.Namespace) -> Iterator[dict[str, An
 
 def _tables(measured: list[dict[str, Any]]) -> Iterator[Table]:
     for title, sets in (
-        ("Sets that the constants were chosen on", CHOSEN_ON),
+        ("Sets used to select the constants", CHOSEN_ON),
         ("Other sets", OTHERS),
     ):
         mine = [row for row in measured if row["set"] in sets]
@@ -181,11 +181,11 @@ def _tables(measured: list[dict[str, Any]]) -> Iterator[Table]:
         ]
         yield Table(
             title,
-            ["method", "labels a class", "error", "calibration error", "log loss"],
+            ["method", "labels per class", "error", "calibration error", "log loss"],
             rows,
             [
                 f"Means over the unlabelled points of {', '.join(dict.fromkeys(_sets_of(mine)))}.",
-                "S3VC: the sets of two classes alone, so that its row compares with no other.",
+                "S3VC: sets with two classes only, so its row is not comparable with the others.",
             ],
         )
 
@@ -215,5 +215,12 @@ def _sure(measured: list[dict[str, Any]]) -> Table:
                 n, sure, right, expected = counts.sum(axis=0)
                 shares = [f"{part / sure:.3f}" if sure else "" for part in (right, expected)]
                 rows.append([method, str(n_labels), precision, f"{sure / n:.3f}", *shares])
-    header = ["method", "labels a class", "asked", "share of rows", "right", "expected"]
-    return Table("Rows that can be taken over (sure_rows), all sets together", header, rows)
+    header = [
+        "method",
+        "labels per class",
+        "requested precision",
+        "fraction of rows",
+        "precision",
+        "expected precision",
+    ]
+    return Table("Confident rows (sure_rows), all sets", header, rows)

@@ -132,10 +132,11 @@ def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
         shown = ["-" if np.isnan(mean) else f"{100 * mean:.1f}" for mean in means]
         rows.append([f"{per_class}, {drawing}", *shown])
     rules_shown = ["larger of both", "compare", "best in hindsight"]
-    header = ["labels a class", *names, *rules_shown]
+    header = ["labels per class", *names, *rules_shown]
     notes = [
-        "In hindsight: the candidate with the smallest mean error of each set. Sparse sets have "
-        "linear machines. -: not tried on every set.",
+        "'best in hindsight': the candidate with the smallest mean error on each set. Sparse "
+        "sets have "
+        "linear kernels. '-': not run on every set.",
     ]
     return Table("Errors (%) on the unlabelled points, mean over the sets", header, rows, notes)
 
@@ -152,8 +153,15 @@ def estimates(found: Sequence[Outcome]) -> Table:
             ]
             if some and not (per_class == 1 and drawing != "equal"):
                 rows.append([f"{per_class}, {drawing}", *_judged(some)])
-    header = ["labels a class", "draws", "estimated", "true", "in the interval", "its width"]
-    return Table("Estimated error (%) of what was chosen", header, rows)
+    header = [
+        "labels per class",
+        "draws",
+        "estimated",
+        "true error",
+        "coverage (%)",
+        "interval width",
+    ]
+    return Table("Estimated and true error (%) of the selected method", header, rows)
 
 
 def against_supervised(found: Sequence[Outcome]) -> Table:
@@ -170,8 +178,8 @@ def against_supervised(found: Sequence[Outcome]) -> Table:
         rows.append(
             [str(per_class), ", ".join(f"{name} {100 * losses[name]:+.1f}" for name in worst)]
         )
-    header = ["labels a class", "three worst sets, points of error"]
-    return Table("The choice less the labels alone", header, rows)
+    header = ["labels per class", "three worst sets, difference in percentage points"]
+    return Table("Error of the selected method minus that of supervised learning", header, rows)
 
 
 def _judged(some: Sequence[Outcome]) -> list[str]:

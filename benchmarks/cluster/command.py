@@ -125,20 +125,28 @@ def run(arguments: argparse.Namespace) -> int:
         "kind",
         "points",
         "s",
-        "cpu s",
+        "CPU (s)",
         "stages",
-        "client GB",
-        "worker GB",
+        "client (GB)",
+        "worker (GB)",
         "busiest worker",
-        "moved GB",
-        "error %",
-        "in memory: cpu s, error %",
+        "moved (GB)",
+        "error (%)",
+        "in memory: CPU (s), error (%)",
     )
     title = f"{arguments.workers} workers of {arguments.memory}, one thread each"
     tables = [Table(title, header, rows)]
     if compared:
-        of_stages = ("kind", "points", "stage", "worker GB", "planned", "moved GB", "planned")
-        tables.append(Table(f"{title}: forecast and measured by stage", of_stages, compared))
+        of_stages = (
+            "kind",
+            "points",
+            "stage",
+            "worker (GB)",
+            "predicted (GB)",
+            "moved (GB)",
+            "predicted (GB)",
+        )
+        tables.append(Table(f"{title}: predicted and measured, by stage", of_stages, compared))
     arguments.output.mkdir(parents=True, exist_ok=True)
     raw = {"uses": [asdict(use) for use in uses]}
     write_results(arguments.output, "cluster", tables, raw)
@@ -190,7 +198,7 @@ def _forecast(plan: Plan) -> Table:
         f"{plan.n:,d} points of {plan.d} features, {plan.workers} workers, {plan.blocks} blocks: "
         f"{plan.border:.1%} of the rows at borders"
     )
-    return Table(title, ("stage", "tasks", "moved GB", "worker GB"), rows)
+    return Table(title, ("stage", "tasks", "moved (GB)", "worker (GB)"), rows)
 
 
 def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:

@@ -105,13 +105,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 _HEADER = (
     "method",
-    "fit s",
-    "cpu s",
+    "fit (s)",
+    "CPU (s)",
     "passes",
-    "predict s",
-    "passes of predict",
-    "peak GB",
-    "error %",
+    "predict (s)",
+    "passes (predict)",
+    "peak (GB)",
+    "error (%)",
 )
 
 

@@ -1,4 +1,4 @@
-"""All benchmarks, in pieces of at most 50 minutes each, or all of them in a quarter of an hour.
+"""All benchmarks, in pieces of at most 80 minutes each, or all of them in a quarter of an hour.
 
 A piece is one command in a separate process, and its result is one JSON file. Finished pieces are
 not run again, so that the same command continues a stopped run. `--list` shows all pieces, their

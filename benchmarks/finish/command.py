@@ -94,20 +94,21 @@ def run(arguments: argparse.Namespace) -> int:
             "asked": [s._asdict() for s in mine],
             "drawn": [s._asdict() for s in random],
         }
-    heads = ("target, %", "stopped", "right", "labels", "check rows", "error, %")
-    random_heads = ("random: stopped", "right", "labels")
+    heads = ("target (%)", "stopped", "target met", "labels", "check rows", "error (%)")
+    random_heads = ("random: stopped", "target met", "labels")
     note = (
-        f"Runs that stopped within {MOST_LABELS} labels, those of them whose true error was at or "
-        f"below the target, and medians of these. At most {MOST} points of a set. "
-        "LapERLSClassifier(), no label at the start."
+        f"'stopped': runs that stopped within {MOST_LABELS} labels; 'target met': those of them "
+        "with a true error of at most the target. Medians over the runs that stopped; 'random': "
+        f"the same for random rows. At most {MOST} points per set, LapERLSClassifier(), no labels "
+        "at the start."
     )
     counted = Table(
-        "Check rows that the model misses, %, beside the true error",
-        ("set", "labels", "left out", "answered before", "true"),
+        "Misclassified check rows and true error (%)",
+        ("set", "labels", "leave-one-out", "before the label", "true error"),
         courses,
         ["Means over the runs that had not stopped yet."],
     )
-    title = "When the page says that the target is reached"
+    title = "Stopping when the target error is reached"
     tables = [Table(title, ("set", *heads, *random_heads), rows, [note]), counted]
     write_results(arguments.output, "finish", tables, raw)
     return 0 if right >= ENOUGH * n_stops else 1

@@ -48,7 +48,7 @@ class Course(NamedTuple):
 
 AGAIN = {
     "random": lambda X, y, model, rng: rng.choice(np.flatnonzero(y < 0), BATCH, replace=False),
-    "graph alone": lambda X, y, model, rng: rows_to_label(X, y, BATCH),
+    "graph only": lambda X, y, model, rng: rows_to_label(X, y, BATCH),
     "graph and model": lambda X, y, model, rng: rows_to_label(X, y, BATCH, model=model),
 }
 
@@ -93,7 +93,11 @@ def by_suggestion(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> 
     return model.suggest(BATCH)
 
 
-RULES: dict[str, Rule] = {"random": by_chance, "least sure": by_margin, "suggest": by_suggestion}
+RULES: dict[str, Rule] = {
+    "random": by_chance,
+    "smallest margin": by_margin,
+    "suggest": by_suggestion,
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -244,21 +248,21 @@ def _mean(courses: list[Course], rule: str) -> float:
 
 def _course_table(courses: list[Course]) -> Table:
     return _table_of_courses(
-        "Error on the unlabelled points while labels come in, % (at the end)",
+        "Mean error (%) on the unlabelled points while labels are added (error at the end)",
         courses,
         list(RULES),
-        f"From one label a class, {BATCH} rows at a time: {BUDGET_FEW} rows, or {BUDGET_MANY} "
-        f"from {FEW_CLASSES} classes on. LapRLSClassifier().",
+        f"Starting from one label per class, {BATCH} rows at a time: {BUDGET_FEW} rows, or "
+        f"{BUDGET_MANY} with {FEW_CLASSES} classes or more. LapRLSClassifier().",
     )
 
 
 def _again_table(courses: list[Course]) -> Table:
     return _table_of_courses(
-        "The same by S3VC, fitted again for each batch of rows_to_label, % (at the end)",
+        "The same for S3VC, fitted again for each batch of rows_to_label (error at the end)",
         courses,
         list(AGAIN),
-        f"From one label a class, {BATCH} rows at a time, {AGAIN_BUDGET} in all; two classes, "
-        f"at most {AGAIN_MOST} points.",
+        f"Starting from one label per class, {BATCH} rows at a time, {AGAIN_BUDGET} in all; sets "
+        f"with two classes, at most {AGAIN_MOST} points.",
     )
 
 
@@ -275,7 +279,7 @@ def _table_of_courses(title: str, courses: list[Course], rules: list[str], note:
 def _first_table(firsts: list[First]) -> Table:
     rows = [(f.name, f"{f.classes}", f"{f.rows}", f"{f.told}", f"{f.drawn:.1f}") for f in firsts]
     return Table(
-        "Before the first label: classes that the first rows show",
+        "Classes among the first suggested rows, before any label",
         ("set", "classes", "rows", "rows_to_label", "random"),
         rows,
     )
@@ -287,5 +291,5 @@ def _update_table(updates: list[Update]) -> Table:
         for u in updates
     ]
     return Table(
-        "One more label", ("estimator", "points", "fit, s", "add_labels, s", "times"), rows
+        "One more label", ("estimator", "points", "fit (s)", "add_labels (s)", "ratio"), rows
     )

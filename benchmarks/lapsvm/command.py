@@ -45,7 +45,7 @@ LARGE_SETS = frozenset({"mnist3vs8", "facemit"})
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks lapsvm``."""
     add_run_options(
-        parser, f"{QUICK_SPLITS} splits a set; large sets and peak memory only if named"
+        parser, f"{QUICK_SPLITS} splits per set; large sets and peak memory only if named"
     )
     add_choice(parser, "--sets", PROBLEMS, "sets")
     parser.add_argument(

@@ -37,9 +37,9 @@ def draw_until_covering(
 
 
 DRAWINGS: dict[str, Drawing] = {
-    "one a class, the others at random": draw_covering,
-    "at random, until every class is there": draw_until_covering,
-    "two a class": draw_evenly,
+    "one per class, the others at random": draw_covering,
+    "at random, repeated until all classes are present": draw_until_covering,
+    "two per class": draw_evenly,
 }
 
 
@@ -64,8 +64,8 @@ def drawings_table(errors: Mapping[str, Sequence[float]]) -> Table:
         for name, values in errors.items()
     ]
     note = (
-        'The paper asks for "at least one example per class" and does not say how that was '
-        "brought about; Table 4 takes the first way."
+        'The paper requires "at least one example per class" and does not say how this '
+        "was achieved; Table 4 uses the first way."
     )
-    header = ["forty labels of twenty objects", "splits", "error on U (%)"]
-    return Table("COIL20: exact LapSVM by how labels are drawn", header, rows, [note])
+    header = ["forty labels for twenty objects", "splits", "error on U (%)"]
+    return Table("COIL20: exact LapSVM by the way labels are drawn", header, rows, [note])

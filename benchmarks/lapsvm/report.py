@@ -13,13 +13,14 @@ from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
 
 FACES = (
-    "FACEMIT has one labelled point a class and is a matter of the draw: over thirty random pairs "
-    "the SVM's macro error on U is 41 (6) %, from 33 to 54. Its figures compare speed and memory."
+    "FACEMIT has one labelled point per class, so that errors depend on the draw: over thirty "
+    "random pairs the macro error of the SVM on U is 41 (6) %, from 33 to 54. The set serves to "
+    "compare speed and memory."
 )
 COIL20 = (
-    "COIL20 hangs on how its forty labels are drawn, which the paper does not say: here one of "
-    "every object and the others at random. Two of every object have the least errors (see the "
-    "table of drawings, `--drawings`)."
+    "COIL20: the errors depend on how the forty labels are drawn, which the paper does not "
+    "specify: here one per object, and the others at random. Two per object give the smallest "
+    "errors (`--drawings`)."
 )
 DIRECT = ("svm", "rlsc", "laprls", "dual", "newton", "exact")
 
@@ -104,7 +105,10 @@ def sizes(results: Sequence[SetResult]) -> Table:
         expected = paper.SIZES[result.problem.name]
         cells = [f"{n} [{m}]" for n, m in zip(result.sizes, expected, strict=True)]
         rows.append([result.problem.title, str(result.n_splits), *cells])
-    note = "Folds differ by a few points; the paper shows the last fold, we the last that ran."
+    note = (
+        "Folds differ by a few points; the paper shows its last fold, and we show the last one "
+        "that was run."
+    )
     return Table("Table 2: sizes", ["Dataset", "splits", *"LUVT"], rows, [note])
 
 
@@ -122,8 +126,8 @@ def training_times(results: Sequence[SetResult]) -> Table:
         rows.append([result.problem.title, *cells, stop])
     header = ["Dataset", "Dual (hinge)", "Newton", "exact (auto)", "PCG", "stop"]
     note = (
-        "Seconds of one fit, kernel matrix and graph given (footnote 5); the paper's in Matlab 7.6 "
-        "at 2.33 GHz. All classes of a problem are trained together."
+        "Seconds of one fit with given kernel matrix and graph (footnote 5); the paper used "
+        "Matlab 7.6 at 2.33 GHz. All classes of a problem are trained together."
     )
     return Table("Table 3: training times (s)", header, rows, [note])
 
@@ -186,8 +190,8 @@ def newton_steps(results: Sequence[SetResult]) -> Table:
         if "newton" in result.outcomes
     ]
     note = (
-        "The paper averages over the one-against-all problems of a set; ours is the largest "
-        "number over its columns, and every step has an exact line search."
+        "The paper averages over the one-against-all problems of a set; here it is the maximum "
+        "over them, and each step has an exact line search."
     )
     return Table("Table 5: Newton steps", ["Dataset", "steps"], rows, [note])
 
@@ -208,9 +212,9 @@ def pcg_effort(results: Sequence[SetResult]) -> Table:
             time = result.beside(method, result.seconds(method), seconds, 3)
             rows.append([result.problem.title, METHODS[method].title, time, iterations])
     note = (
-        "The paper stops each one-against-all problem by itself and averages; here all columns "
-        "stop together, on the class they elect. Its line-search iterations have no counterpart: "
-        "all break points of a search are handled in one sweep."
+        "The paper stops each one-against-all problem separately and averages; here all stop "
+        "together, by a criterion on the predicted classes. The paper's line-search iterations "
+        "have no counterpart, as all break points of a line search are processed in one sweep."
     )
     header = ["Dataset", "Method", "seconds", "iterations"]
-    return Table("Table 6: effort", header, rows, [note])
+    return Table("Table 6: seconds and iterations", header, rows, [note])

@@ -250,15 +250,15 @@ def _wait_table(waits: list[Wait]) -> Table:
     ]
     header = (
         "points",
-        "graph, s",
-        "saved, ms",
-        "colours, s",
-        "slowest, s",
-        "on screen, s",
-        "limit, s",
+        "graph (s)",
+        "saved (ms)",
+        "colours (s)",
+        "slowest (s)",
+        "on screen (s)",
+        "limit (s)",
     )
     note = f"Medians of {BATCHES} batches of 1 or {SELECTED} rows, ten classes, 64 features."
-    return Table("From a label to its colours", header, rows, [note])
+    return Table("Seconds from a label to the updated colours", header, rows, [note])
 
 
 def _course_table(courses: list[Course], mark: float) -> Table:
@@ -277,12 +277,12 @@ def _course_table(courses: list[Course], mark: float) -> Table:
         ),
     ]
     return Table(
-        "Error on the digits without a label, %, by the number of labels",
-        ("rows", *map(str, at), "labels to the mark"),
+        "Error (%) on the unlabelled digits by number of labels",
+        ("rows", *map(str, at), "labels to the target"),
         rows,
         [
-            f"The mark: {mark:.1f} %, LapSVC() with {PER_CLASS} random labels a class "
-            f"({10 * PER_CLASS} labels). The page's model is LapERLSClassifier()."
+            f"Target: {mark:.1f} %, the error of LapSVC() with {PER_CLASS} random labels per class "
+            f"({10 * PER_CLASS} labels). The model of the page is LapERLSClassifier()."
         ],
     )
 

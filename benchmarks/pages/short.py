@@ -59,8 +59,8 @@ def embedded(results: Mapping[str, Measured]) -> Table:
     """Return the errors on the large sets, with validated and with default parameters."""
     methods = {
         "SVM, rbf": "SVM",
-        "LapESVR, f, by validation points": "LapESVR",
-        "LapERLS, f, by validation points": "LapERLS",
+        "LapESVR, f, by validation": "LapESVR",
+        "LapERLS, f, by validation": "LapERLS",
         "LapERLS, f, defaults": "LapERLS, defaults",
     }
     rows = []
@@ -71,7 +71,7 @@ def embedded(results: Mapping[str, Measured]) -> Table:
                 rows.append(
                     [dataset, *(_means(cells[m][j]) if m in cells else "-" for m in methods)]
                 )
-    title = "Embedded-regression paper: errors (%) with ten labels a class"
+    title = "Embedded-regression paper: errors (%) with ten labels per class"
     return Table(title, ["set", *methods.values()], rows)
 
 

@@ -10,8 +10,8 @@ from benchmarks.shared.pieces import PIECES
 from benchmarks.shared.tables import Table
 
 MADE = (
-    "<!-- Made by `python -m benchmarks pages` from the results beside it. Words are in\n"
-    "benchmarks/pages/layout.py and in the benchmarks; nothing is written here by hand. -->"
+    "<!-- Made by `python -m benchmarks pages` from the files in results. Texts are in\n"
+    "benchmarks/pages/layout.py and in the benchmarks; do not edit this page. -->"
 )
 
 

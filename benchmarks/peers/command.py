@@ -180,7 +180,7 @@ def measured(
             error = error_rate(np.asarray(truth)[free], codes[free])
         except Exception as problem:
             failed = f"{type(problem).__name__}: {problem}"
-            say(f"{name}, {labels} a class: {contender.library}'s {contender.name}: {failed}")
+            say(f"{name}, {labels} per class: {contender.library}'s {contender.name}: {failed}")
     seconds = time.perf_counter() - begun
     return Answer(name, contender.library, contender.name, labels, draw, error, seconds, failed)
 
@@ -196,11 +196,11 @@ def table_of(name: str, found: Sequence[Answer]) -> Table:
         rows.append([library, method, *cells, f"{seconds:.2f}"])
     draws = len({answer.draw for answer in mine})
     note = (
-        f"Error (%) on the unlabelled points, mean (deviation) over {draws} draws of labels in "
-        "equal numbers; seconds of a whole fit, the median of all." + _release(mine)
+        f"Error (%) on the unlabelled points, mean (standard deviation) over {draws} draws of "
+        "equal numbers of labels per class; s: median seconds of a fit." + _release(mine)
     )
-    header = ["library", "method", *(f"{labels} a class" for labels in LABELS_A_CLASS), "s"]
-    return Table(f"{name}: errors by labels a class", header, rows, [note])
+    header = ["library", "method", *(f"{labels} per class" for labels in LABELS_A_CLASS), "s"]
+    return Table(f"{name}: errors by labels per class", header, rows, [note])
 
 
 def _release(answers: Sequence[Answer]) -> str:

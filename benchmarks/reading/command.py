@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def use_table(use: ReadUse, kind: str) -> Table:
     """Return the table of time and memory of one reading."""
-    header = ["rows", "numbers a row", "file", "seconds", "peak", "numbers", "ratio"]
+    header = ["rows", "numbers per row", "file", "seconds", "peak", "numbers", "ratio"]
     row = [
         f"{use.n_rows:,}",
         str(use.n_columns),
@@ -88,7 +88,7 @@ def use_table(use: ReadUse, kind: str) -> Table:
         f"{use.numeric_bytes / 1e6:.0f} MB",
         f"{use.ratio:.2f}",
     ]
-    note = "Numbers in float64; the peak is above the interpreter and its libraries."
+    note = "Numbers in float64; the peak does not include the interpreter and its libraries."
     return Table("Reading a table as the command line does", header, [row], [note])
 
 

@@ -121,10 +121,10 @@ def run(arguments: argparse.Namespace) -> int:
     }
     tables = [
         _fits_table(fits, n),
-        _spent_table(f"{DRAWS} draws of `reproducibility`", draws),
-        _spent_table("Leave-one-out at once, beside fits without each label", left_out),
-        _spent_table("One more label (`add_labels`), beside the fit before", updates),
-        _spent_table(f"{THREADS} fits of S3VC in a pool of threads, beside one", [threads]),
+        _spent_table(f"`reproducibility` with {DRAWS} draws, compared with one fit", draws),
+        _spent_table("Exact leave-one-out, compared with a fit without each label", left_out),
+        _spent_table("One more label (`add_labels`), compared with a fit", updates),
+        _spent_table(f"{THREADS} concurrent fits of S3VC in threads, compared with one", [threads]),
         limits_table(checks, {}),
     ]
     write_results(arguments.output, "refits", tables, raw)
@@ -257,7 +257,7 @@ def _wall(call: Callable[..., Any], *given: Any) -> float:
 def _fits_table(fits: list[Timed], n: int) -> Table:
     return Table(
         f"Processor seconds of a fit, {n} points",
-        ("fit", "s", "in fits of LapRLS"),
+        ("fit", "s", "relative to LapRLS"),
         [
             (timed.name, f"{timed.seconds:.3f}", f"{timed.seconds / _of(fits, 'LapRLS'):.2f}")
             for timed in fits
@@ -271,4 +271,4 @@ def _of(fits: list[Timed], name: str) -> float:
 
 def _spent_table(title: str, some: list[Spent]) -> Table:
     rows = [(s.what, f"{s.fit:.3f}", f"{s.seconds:.3f}", f"{s.fits:.3g}") for s in some]
-    return Table(title, ("what", "beside, s", "s", "ratio"), rows)
+    return Table(title, ("method", "reference (s)", "s", "ratio"), rows)

@@ -92,10 +92,10 @@ def table_of(name: str, found: Sequence[Answer]) -> Table:
     """Return the table of errors on a set by number of targets, and seconds of a fit."""
     mine = [answer for answer in found if answer.set == name]
     note = (
-        "Root mean square error on the rows without a target, in deviations of the targets (their "
-        "mean as the answer has about 1)."
+        "Root mean square error on the rows without a target, in standard deviations of the "
+        "targets (predicting their mean gives about 1)."
     )
-    return error_table(f"{name}: errors by known targets", mine, "targets", 3, note)
+    return error_table(f"{name}: errors by number of targets", mine, "targets", 3, note)
 
 
 def ratios(found: Sequence[Answer]) -> Table:
@@ -113,12 +113,13 @@ def ratios(found: Sequence[Answer]) -> Table:
         ]
         shown = f"{least} {means[least]:.3f}" if least else "-"
         rows.append([name, str(count), shown, *cells])
-    header = ["set", "targets", "best on known targets alone", *seeing]
+    header = ["set", "targets", "best supervised method", *seeing]
     notes = [
-        "Mean error over that of the best method on known targets alone, which is known in "
-        "hindsight only: below 1 is better than all of these. Of methods that answered every draw."
+        "Mean error divided by that of the best supervised method, which is known only in "
+        "hindsight: below 1 is better than all of them. Only methods that succeeded on every "
+        "draw."
     ]
-    return Table("Errors over the best on known targets alone", header, rows, notes)
+    return Table("Errors relative to the best supervised method", header, rows, notes)
 
 
 def coverage(found: Sequence[Answer]) -> Table:
@@ -135,8 +136,8 @@ def coverage(found: Sequence[Answer]) -> Table:
     ]
     of_each = [[mean for key, mean in means.items() if key[2] == method] for method in methods]
     rows.append(["all", "", *(f"{np.mean(each):.1f}" for each in of_each)])
-    rows.append(["least", "", *(f"{min(each):.1f}" for each in of_each)])
-    notes = ["Percent of the true values of rows without a target within `predict_interval(X)`."]
+    rows.append(["minimum", "", *(f"{min(each):.1f}" for each in of_each)])
+    notes = ["Percentage of the true values of rows without a target within `predict_interval(X)`."]
     return Table("Coverage of 90 % intervals", ["set", "targets", *methods], rows, notes)
 
 

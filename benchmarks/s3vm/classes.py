@@ -82,8 +82,9 @@ def table_of(errors: dict[tuple[str, str], list[float]]) -> Table:
             cells.append(beside(Stat.of(found) if found else None, None) + printed)
         rows.append([setting, str(len(errors[setting, "svc"])), *cells])
     notes = [
-        "1-vs-1 is not in the paper: SVC by votes, and S3VC's default for several classes, which "
-        "weighs the unlabelled points of every pair by shares of the votes."
+        "1-vs-1 is not in the paper: SVC with voting, and the default of S3VC for several "
+        "classes, which weights the unlabelled points of each pair by their fractions of the "
+        "votes."
     ]
     header = ["Uspst", "splits", *(FITTERS[name].title for name in NAMES)]
     return Table("Continuation paper, Table 4: errors (%) on U", header, rows, notes)

@@ -48,10 +48,12 @@ SECTIONS: dict[str, Section] = {
     "amounts": Section(amounts_part, "its Figure 5"),
     "times": Section(times_part, "its Figure 6"),
     "scaling": Section(scaling_part, "its Figure 7"),
-    "few": Section(few_labels_part, "one and ten labels a class on Text, 30 draws, no paper's"),
-    "shares": Section(shares_part, "labels in equal numbers, classes of 80:20, no paper's"),
-    "many": Section(many_classes_part, "times of 10, 20 and 60 classes, no paper's"),
-    "speed": Section(speed_part, "times expected of single fits and evaluations"),
+    "few": Section(
+        few_labels_part, "one and ten labels per class on Text, 30 draws (not in a paper)"
+    ),
+    "shares": Section(shares_part, "equal numbers of labels, classes of 80:20 (not in a paper)"),
+    "many": Section(many_classes_part, "times with 10, 20 and 60 classes (not in a paper)"),
+    "speed": Section(speed_part, "expected times of single fits and evaluations"),
 }
 DATA_NAMES = (
     "uspst", "coil20", "text", "usps", "mnist", "gaussian2c", "gaussian4c", "moons", "sparse",

@@ -44,18 +44,18 @@ def few_labels_part(plan: Plan) -> Part:
     rows, raw = [], {}
     for per_class in LABELS_A_CLASS:
         errors: dict[str, list[float]] = {name: [] for name in METHODS}
-        with step(f"Text, {per_class} labels a class"):
+        with step(f"Text, {per_class} labels per class"):
             for number in range(plan.n_splits(N_DRAWS)):
                 labeled = drawn(data, per_class, np.random.default_rng([plan.seed, number]))
                 for name, make in METHODS.items():
                     errors[name].append(error_of(make(), data, labeled))
         rows += [[str(2 * per_class), *row(name, found)] for name, found in errors.items()]
         raw[str(per_class)] = errors
-    title = "Text with one and with ten labels a class: errors (%) on U"
+    title = "Text with one and with ten labels per class: errors (%) on U"
     header = ["labels", "estimator", "draws", "median", "best", "worst", "classes swapped"]
     note = (
-        "Defaults throughout. Swapped: more than half of the answers are wrong, which one label a "
-        "class can lead to where it is an odd one of its class."
+        "Default parameters. Swapped: more than half of the predictions are wrong, which can "
+        "happen with one label per class if a labelled point is atypical of its class."
     )
     return Part([Table(title, header, rows, [note])], raw=raw)
 

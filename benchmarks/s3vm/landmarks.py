@@ -71,8 +71,9 @@ def landmarks_part(plan: Plan) -> Part:
     rows.append(["SVC, 20 labels", str(len(baseline)), Stat.of(baseline).show(), "-", "-"])
     header = ["landmarks", "draws", "error on U (%)", "seconds", "best"]
     note = (
-        "S3VC, float32 pixels, the whole fit; random landmarks, C = C* = 100. The paper gives a "
-        "plot only: two orders of magnitude in time without losing too much accuracy."
+        "S3VC on float32 pixels with random landmarks, C = C* = 100; seconds of the whole fit. "
+        "The paper shows only a plot, with times reduced by two orders of magnitude at little "
+        "loss of accuracy."
     )
     title = "Continuation paper, Figure 7: MNIST 5 v 8, 20 labels"
     curve = [(r, float(np.mean(errors[r])), float(np.mean(seconds[r]))) for r in counts]

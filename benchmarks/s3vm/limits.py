@@ -30,9 +30,10 @@ LANDMARK_SECONDS = 2.0
 LANDMARK_LOSS = 0.3
 
 _BALANCE = (
-    "the balance, which is the mean of few labels drawn at random. With the true one in its place "
-    "and all else the same, the errors by test on the same six partitions are 5.7, 4.7 and 4.9 % "
-    "for 48, 97 and 194 labels instead of 11.9, 6.3 and 5.5; it is off by 0.07 to 0.41 with 48."
+    "the balance, which is estimated by the mean of few random labels. With the true balance and "
+    "otherwise the same settings, the errors by test on the same six partitions are 5.7, 4.7 and "
+    "4.9 % for 48, 97 and 194 labels instead of 11.9, 6.3 and 5.5; with 48 labels the estimate "
+    "is off by 0.07 to 0.41."
 )
 # Reasons for missed expectations, by the name of the check; printed only if it is missed.
 NOTES: dict[str, str] = {
@@ -41,8 +42,9 @@ NOTES: dict[str, str] = {
         "0.15, and the paper's own figure, 1.8, is within it."
     ),
     "error U, gradient, Uspst": (
-        "the draw of labels and the local minima. Means of the ten splits are from 3.0 to 10.3 %, "
-        "so that the standard error is 0.7; the paper's own run with 100 slow steps has 4.9 %."
+        "the random draw of labels, and local minima. The means of the ten splits are between "
+        "3.0 and 10.3 %, with a standard error of 0.7; the paper's run with 100 slow steps has "
+        "4.9 %."
     ),
     **{
         f"TEXT, {labels} labels, parameters by {how}": _BALANCE

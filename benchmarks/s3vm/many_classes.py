@@ -51,8 +51,8 @@ def many_classes_part(plan: Plan) -> Part:
                 checks.append(at_most(f"S3VC, {name}", seconds, limit, " s", digits=1))
     header = ["data", "estimator", "seconds", "processor seconds", "error on U (%)"]
     note = (
-        "Defaults, one fit. Large pairs of classes are shared between threads. Text is drawn: "
-        "words by topics, in unit length."
+        "Default parameters, one fit. Large pairs of classes are fitted in threads. The texts "
+        "are synthetic: words drawn by topic, rows of unit length."
     )
     return Part([Table("Many classes: seconds of a fit", header, rows, [note])], checks, raw)
 

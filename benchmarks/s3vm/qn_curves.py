@@ -51,7 +51,7 @@ def moons_part(plan: Plan) -> Part:
     rows, panels, raw = [], [], {}
     for even in (True, False):
         for noise, (svc_known, _, known) in zip(NOISES, paper.MOONS, strict=True):
-            labels = "two a class" if even else "at random"
+            labels = "two per class" if even else "at random"
             with step(f"moons, noise {noise}, labels {labels}"):
                 errors, panel = _moons(plan, noise, even)
             raw[f"{noise} {labels}"] = errors
@@ -60,9 +60,10 @@ def moons_part(plan: Plan) -> Part:
             cells = [beside(found["svc"], svc_known, 1), beside(found["quasi-newton"], known, 1)]
             rows.append([str(noise), labels, str(len(errors["svc"])), *cells])
     note = (
-        "500 points, 4 labels, Gaussian kernel; sigma, lambda and lambda' chosen on the test "
-        "labels. The paper's three panels are slightly different draws; ours differ in noise. Of "
-        "labels at random three may be of one class, and the balance is then wrong by half."
+        "500 points, 4 labels, Gaussian kernel; sigma, lambda and lambda' are selected on the "
+        "test labels. The three panels of the paper are slightly different draws; ours differ in "
+        "noise. If labels are drawn at random, three may belong to one class, and then the "
+        "balance is off by half."
     )
     header = ["noise", "labels", "partitions", "SVC", "quasi-newton"]
     title = "QN-S3VM paper, Figure 4: moons, errors (%) on the test points"
@@ -166,5 +167,5 @@ def _amount_table(what: str, errors: dict[float, dict[str, list[float]]]) -> Tab
     rest = "the others unlabelled" if what == "labelled" else "20 % labelled"
     header = [f"{what} (% of 250)", "partitions", "SVC", "quasi-newton"]
     title = f"QN-S3VM paper, Figure 5: Gaussian4C, errors (%) against {what} points"
-    note = f"Training set of 250 points, {rest}; the paper gives a plot only."
+    note = f"Training set of 250 points, {rest}; the paper shows only a plot."
     return Table(title, header, rows, [note])

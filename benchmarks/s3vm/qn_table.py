@@ -99,10 +99,11 @@ def _table(rows: Sequence[Sequence[str]]) -> Table:
         "labels: SVC", "labels: self-training", "labels: quasi-newton", "labels: [UniverSVM]",
     ]  # fmt: skip
     notes = [
-        "'test': parameters chosen on the test labels, as the paper did to show what a model can "
-        "be; 'labels': by 5-fold cross-validation on the labelled points. Ties go to the smaller "
-        "hinge loss on the same points, then to the larger lambda. Mean label as balance, which "
-        "the paper's formulas lack and its authors' code has. Self-training takes SVC's C. "
+        "'test': parameters selected on the test labels, which is the paper's non-realistic "
+        "scenario; 'labels': by 5-fold cross-validation on the labelled points. Ties are broken "
+        "by the smaller hinge loss on the same points, then by the larger lambda. The balance is "
+        "the mean label, which is missing in the paper's formulas but present in its authors' "
+        "code. Self-training uses the C of SVC. "
         "COIL has 32 x 32 pixels here, 20 x 20 in the paper.",
     ]
     return Table("QN-S3VM paper, Table 1: errors (%) on the test points", header, rows, notes)

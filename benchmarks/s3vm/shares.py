@@ -26,7 +26,7 @@ LABELS_A_CLASS = (4, 10, 25)
 N_DRAWS = 8
 SETS: dict[str, Callable[[], Data]] = {"ssl_usps": lambda: load_ssl("usps"), "text": load_pcmac}
 KERNELS = {"ssl_usps": "rbf", "text": "linear"}
-NAMES = ("balance='labels'", "even shares held", "true shares", "LapSVC()")
+NAMES = ("balance='labels'", "balance=0.5", "true proportions", "LapSVC()")
 
 
 def shares_part(plan: Plan) -> Part:
@@ -38,7 +38,7 @@ def shares_part(plan: Plan) -> Part:
             continue
         share = float(np.mean(data.y == np.unique(data.y)[1]))
         for per_class in LABELS_A_CLASS[-1:] if plan.quick else LABELS_A_CLASS:
-            with step(f"{name}, {per_class} labels a class, in equal numbers"):
+            with step(f"{name}, {per_class} labels per class"):
                 found = [
                     draw_errors(plan, data, per_class, KERNELS[name], number)
                     for number in range(plan.n_splits(N_DRAWS))
@@ -49,12 +49,12 @@ def shares_part(plan: Plan) -> Part:
             rows.append([f"{name}, {100 * share:.0f} %", str(2 * per_class), str(len(found)),
                          *cells, str(told)])  # fmt: skip
             raw[f"{name}, {per_class}"] = {"errors": errors.tolist(), "told": told}
-    title = "Labels in equal numbers: errors (%) on U by what S3VC takes the shares to be"
-    header = ["set, second class", "labels", "draws", *NAMES, "told"]
+    title = "Equal numbers of labels per class: errors (%) on U by the balance of S3VC"
+    header = ["set, second class", "labels", "draws", *NAMES, "warnings"]
     note = (
-        "Defaults but for the balance; the linear kernel on text. Told: draws in which a warning "
-        "says that the unlabelled rows contradict the labels' shares; below ten labels a class "
-        "these are held all the same."
+        "Default parameters except for the balance; linear kernel on text. 'warnings': draws "
+        "with a warning that the unlabelled rows contradict the class proportions of the labels; "
+        "with fewer than ten labels per class these are used nevertheless."
     )
     return Part([Table(title, header, rows, [note])], raw=raw)
 

@@ -71,12 +71,12 @@ def times_part(plan: Plan) -> Part:
         panels[name] = {"S3VC": (counts, [cells[u].mean for u in counts])}
     header = ["Dataset", "unlabelled", "seconds", "best"]
     note = (
-        "S3VC(kernel='linear', method='quasi-newton') to its default tolerance. The paper (3 GHz "
-        "Core Duo): less than 0.1 s on TEXT with 1000 unlabelled points. The norm outweighs the "
-        "losses on TEXT for this lambda, so that its fits are short; see the expectations for one "
-        "of the parameters that are chosen."
+        "S3VC(kernel='linear', method='quasi-newton') with the default tolerance. The paper (3 "
+        "GHz Core Duo): less than 0.1 s on TEXT with 1000 unlabelled points. On TEXT the norm "
+        "dominates the losses for this lambda, so that fits are short; the expected times of "
+        "single fits include one with typical selected parameters."
     )
-    title = "QN-S3VM paper, Figure 6: seconds of a fit against the unlabelled points"
+    title = "QN-S3VM paper, Figure 6: seconds of a fit by number of unlabelled points"
     drawing = partial(
         figures.draw_curves, "s3vm_qn_figure6", "unlabelled points", panels, unit="seconds"
     )
@@ -124,9 +124,9 @@ def scaling_part(plan: Plan) -> Part:
             ])  # fmt: skip
     header = ["training points", "runs", "seconds", "function calls"]
     note = (
-        "Linear kernel, 2000 random basis vectors, 20 labels, lambda = lambda' = 1; the coordinates"
-        " of the landmarks (as many as pixels vary) are part of the time. Calls are counted over "
-        "all stages. The paper: a constant number of calls."
+        "Linear kernel, 2000 random basis vectors, 20 labels, lambda = lambda' = 1; the time "
+        "includes the landmark coordinates (as many as there are varying pixels). Calls are "
+        "counted over all stages. The paper reports a constant number of calls."
     )
     panels = {"seconds": {"S3VC": (sizes, times)}, "function calls": {"S3VC": (sizes, calls)}}
     drawing = partial(

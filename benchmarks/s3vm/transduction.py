@@ -219,14 +219,15 @@ def methods_part(plan: Plan) -> Part:
             drawings.append(partial(figures.draw_agreement, differences(records)))
     titles = [FITTERS[name].title for name in names]
     notes = [
-        "SVC is scikit-learn's, with its free bias; self-training is its SelfTrainingClassifier "
-        "around it, a tenth of the unlabelled points in each of ten rounds. 'switching' is the "
-        "algorithm of S3VM-light, 'gradient' that of the paper's reference (its annealing, our "
-        "L-BFGS). Coil: 32 x 32 pixels, two labels an object drawn by us.",
+        "SVC is that of scikit-learn, with an unpenalised intercept; self-training is "
+        "SelfTrainingClassifier with this SVC, which adds a tenth of the unlabelled points in "
+        "each of ten rounds. 'switching' is the algorithm of S3VM-light, and 'gradient' that of "
+        "the paper's reference (its annealing with our L-BFGS). Coil: 32 x 32 pixels, two labels "
+        "per object drawn by us.",
     ]
     header = ["Dataset", "C", "C*", "problems", *titles]
     first = Table("Continuation paper, Table 1: errors (%) on U", header, rows, notes)
-    note = "Seconds of one fit, coordinates of the kernel given."
+    note = "Seconds of one fit with given kernel coordinates."
     second = Table("Seconds of these fits", ["Dataset", *titles], times, [note])
     return Part([first, second, *tables], checks, raw, drawings)
 
@@ -290,7 +291,7 @@ def widths_part(plan: Plan) -> Part:
         "sigma",
         {sigma: STANDARD._replace(sigma=sigma) for sigma in sigmas},
         "Continuation paper, Figure 5: errors (%) on U of Uspst against sigma",
-        "The paper gives a plot only; at its sigma = 8: SVC 9.2, continuation 2.9, gradient 4.6.",
+        "The paper shows only a plot; at sigma = 8 it has SVC 9.2, continuation 2.9, gradient 4.6.",
     )[0]
 
 
@@ -304,8 +305,9 @@ def hybrid_part(plan: Plan) -> Part:
         "gamma_I",
         {gamma_I: STANDARD._replace(gamma_I=gamma_I) for gamma_I in strengths},
         "Continuation paper, Figure 6: errors (%) on U of Uspst against gamma_I",
-        "gamma_I h'L^p h / 2 beside |h|^2 / 2 and C = 100, the graph of the pair: 10 neighbours, "
-        "p = 2. The paper's text: best SVM with the graph (LapSVM) 2.8, best hybrid 1.8.",
+        "The graph term gamma_I h'L^p h / 2 is added to |h|^2 / 2, with C = 100; the graph of "
+        "each pair has 10 neighbours and p = 2. The text of the paper gives 2.8 for the best SVM "
+        "with the graph (LapSVM) and 1.8 for the best hybrid.",
     )
     if not means:
         return part

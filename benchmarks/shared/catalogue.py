@@ -297,7 +297,7 @@ RECORDS: Mapping[str, SetRecord] = MappingProxyType({record.name: record for rec
 
 LABEL_SETS = Archive(
     file="labelperm_MNIST.npz",
-    title="Label sets of MNIST: 100 sets each of 1 to 5 labels a class",
+    title="Label sets of MNIST: 100 sets each of 1 to 5 labels per class",
     reference="J. Calder, B. Cook, M. Thorpe and D. Slepčev, Poisson learning: graph based "
     "semi-supervised learning at very low label rates, 2020",
     downloads=(

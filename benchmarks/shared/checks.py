@@ -88,5 +88,5 @@ def limits_table(checks: Sequence[Check], notes: Mapping[str, str]) -> Table:
     missed = [
         f"- {c.what}: {notes[c.what]}" for c in checks if c.passed is False and c.what in notes
     ]
-    header = ["what", "measured", "paper", "at most", "", "details"]
+    header = ["quantity", "measured", "paper", "limit", "result", "details"]
     return Table("Expected and measured", header, rows, missed)

@@ -86,7 +86,7 @@ def timed(
                 found = answer()
             missed = error(found)
         except OverTimeError:
-            failed = f"ended after {limit:g} s"
+            failed = f"stopped after {limit:g} s"
         except Exception as problem:
             failed = f"{type(problem).__name__}: {problem}"
     return Outcome(missed, time.perf_counter() - begun, failed)
@@ -164,8 +164,8 @@ def error_table(title: str, mine: Sequence[Answer], counted: str, digits: int, n
         rows.append([method, *cells, f"{np.median(seconds):.2f}" if seconds else "-"])
     draws = len({answer.draw for answer in mine})
     notes = [
-        f"{note} Mean (deviation) over {draws} draws; seconds of a fit and its answers, the median "
-        "of those that gave one."
+        f"{note} Mean (standard deviation) over {draws} draws; s: median seconds of fit and "
+        "prediction, of the runs that succeeded."
     ]
     told = dict.fromkeys((a.method, a.failed) for a in mine if a.failed and a.seconds)
     notes += [f"- {method}: {failed}." for method, failed in told]

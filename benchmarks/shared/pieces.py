@@ -1,6 +1,6 @@
 """Pieces that `all` runs, and from which pages are generated: a piece is one command.
 
-A piece takes at most 50 minutes on two idle cores, so that a machine available by the hour finishes
+A piece takes at most 80 minutes on two idle cores, so that a machine available by the hour finishes
 some. Minutes were measured or, if they end in 0, are estimates.
 """
 

@@ -87,10 +87,10 @@ class RunOf:
         if self.load is not None:
             parts.append(f"load {self.load[0]:.1f} before and {self.load[1]:.1f} after")
         if self.seconds is not None:
-            busy = "" if self.processor is None else f", {_duration(self.processor)} of processors"
+            busy = "" if self.processor is None else f" ({_duration(self.processor)} CPU time)"
             parts.append(_duration(self.seconds) + busy)
         known = ", ".join(f"{name} {number}" for name, number in self.versions.items())
-        return "; ".join([*parts, known or "versions and load were not kept"])
+        return "; ".join([*parts, known or "versions and load not recorded"])
 
 
 def _shown(arguments: Sequence[str]) -> list[str]:

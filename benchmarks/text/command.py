@@ -134,10 +134,10 @@ def measured(ground: Ground, truth: Codes, limit: float, contender: Contender, y
 def table_of(name: str, found: Sequence[Answer]) -> Table:
     """Return the table of errors on a set by labels per class, and of times."""
     mine = [answer for answer in found if answer.set == name]
-    note = "Error (%) on the unlabelled rows, labels in equal numbers."
+    note = "Error (%) on the unlabelled rows, with equal numbers of labels per class."
     if any(answer.method.startswith("SVD") for answer in mine):
-        note += f" SVD: in {COMPONENTS} components, whose time is part of the seconds."
-    return error_table(f"{name}: errors by labels a class", mine, "a class", 1, note)
+        note += f" SVD: reduction to {COMPONENTS} components, included in the seconds."
+    return error_table(f"{name}: errors by labels per class", mine, "per class", 1, note)
 
 
 def best(found: Sequence[Answer]) -> Table:
@@ -151,5 +151,10 @@ def best(found: Sequence[Answer]) -> Table:
             least = min(means, key=means.__getitem__, default="")
             cells.append(f"{least} {means[least]:.1f}" if least else "-")
         rows.append([name, *cells])
-    header = ["set", *(f"{known} a class" for known in counts)]
-    return Table("Fewest errors (%)", header, rows, ["Of methods that answered every draw."])
+    header = ["set", *(f"{known} per class" for known in counts)]
+    return Table(
+        "Most accurate methods, errors (%)",
+        header,
+        rows,
+        ["Only methods that succeeded on every draw."],
+    )

@@ -197,7 +197,9 @@ VALUES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "friedman, noise": lambda: _friedman(3.0),
     "swiss roll": _roll,
 }
-_OF_VALUES = "Root of the mean squared error on the unlabelled points, % of the values' deviation"
+_OF_VALUES = (
+    "Root mean squared error on the unlabelled points, % of the standard deviation of the targets"
+)
 
 
 def measure_values(name: str, draws: int) -> list[Gain]:
@@ -245,9 +247,9 @@ def _cost_table(costs: list[Cost]) -> Table:
     rows = [(c.name, c.problem, f"{c.path:.2f}", f"{c.fit:.2f}", f"{c.ratio:.1f}") for c in costs]
     return Table(
         "A 7 x 7 grid with exact leave-one-out, processor seconds",
-        ("path", "problem", "s", "one fit, s", "fits"),
+        ("estimator", "problem", "s", "one fit (s)", "ratio"),
         rows,
-        ["The last fit, of the chosen setting, is part of the path."],
+        ["The time includes the last fit, with the selected setting."],
     )
 
 
@@ -257,5 +259,5 @@ def _gain_table(title: str, gains: list[Gain], compared: tuple[Any, ...]) -> Tab
         some = [gain for gain in gains if gain.labels == labels]
         means = np.mean([gain.errors for gain in some], axis=0)
         rows.append(("mean", str(labels), *(f"{mean:.1f}" for mean in means)))
-    what = "labels a class" if compared is COMPARED else "labels"
+    what = "labels per class" if compared is COMPARED else "labels"
     return Table(title, ("set", what, *(f"{one.__name__}()" for one in compared)), rows)

@@ -156,10 +156,10 @@ def errors(records: Sequence[Record], prior: str) -> Table:
                     f"{np.median([record.seconds for record in mine]):.2f}",
                 ]
             )
-    header = ["set, labels a class", "method", "mean (std)", "median", "wins", "s"]
+    header = ["set, labels per class", "method", "mean (std)", "median", "wins", "s"]
     note = (
-        f"Wins are draws with fewer errors than {_REFERENCE}; seconds are medians, beyond the "
-        "graph and what else labels do not change."
+        f"Wins are draws with a smaller error than {_REFERENCE}; s: median seconds, without the "
+        "graph and other parts that do not depend on labels."
     )
     return Table(f"Errors (%), class prior {prior}", header, rows, [note])
 
@@ -187,9 +187,12 @@ def beside(records: Sequence[Record], others: Sequence[str] = _SAFE) -> Table:
         verdict = "pass" if ours <= theirs else "MISS"
         whole = [f"mean of {len(rows)}", *_compared(ours, "best of each", theirs)]
         rows.append([*whole, verdict if enough else "too few draws"])
-    header = ["set, labels a class", "flow", "best of the others", "worse by", ""]
-    title = f"Safety, prior unknown: at most {_MARGIN:g} points worse than {', '.join(others)}"
-    return Table(title, header, rows, ["The mean is expected to be no worse."])
+    header = ["set, labels per class", "flow", "best of the others", "difference", "result"]
+    title = (
+        f"Without prior: flow at most {_MARGIN:g} percentage points worse than the best of "
+        f"{', '.join(others)}"
+    )
+    return Table(title, header, rows, ["On average the flow is expected to be no worse."])
 
 
 def _compared(flow: float, name: str, other: float) -> list[str]:
@@ -207,14 +210,14 @@ def expectations(records: Sequence[Record]) -> Table:
         key = (each.source, each.per_class, each.method, each.prior)
         rows.append(
             [
-                f"{each.source}, {each.per_class} a class, {each.method}, prior {each.prior}",
+                f"{each.source}, {each.per_class} per class, {each.method}, prior {each.prior}",
                 f"{mean:.2f}",
                 f"{each.limit:g}",
                 _judged(records, *key, verdict),
             ]
         )
-    notes = ["Judged on whole sets only."]
-    return Table("Expected errors (%)", ["what", "measured", "at most", ""], rows, notes)
+    notes = ["Checked on whole sets only."]
+    return Table("Expected errors (%)", ["quantity", "measured", "limit", "result"], rows, notes)
 
 
 def _judged(

@@ -135,16 +135,19 @@ def scaling_table(found: list[Use]) -> Table:
     ]
     header = [
         "points x classes",
-        "graph, s",
-        "flow, s",
+        "graph (s)",
+        "flow (s)",
         "products",
-        "forecast, GB",
-        "peak, GB",
-        "%",
+        "forecast (GB)",
+        "peak (GB)",
+        "error (%)",
     ]
-    note = "Seconds of the processor; the peak is what parting takes beside points and graph."
+    note = "Processor seconds; the peak is that of the partition, without points and graph."
     return Table(
-        "Many points and classes: sheets, one label a class, volumes known", header, rows, [note]
+        "Many points and classes: sheets, one label per class, known class sizes",
+        header,
+        rows,
+        [note],
     )
 
 

@@ -318,7 +318,7 @@ def test_limit_of_table_3(error: float, passed: bool) -> None:
     checks = {check.what: check for check in check_all(run)}
     assert len(checks) == 4
     assert checks["MNIST1, LapERLS f, defaults"].passed is passed
-    assert checks["MNIST1, LapERLS f, by validation points"].paper == "5.43 (0.83) %"
+    assert checks["MNIST1, LapERLS f, by validation"].paper == "5.43 (0.83) %"
     assert checks["MNIST1, LapERLS g, defaults"].passed is False
     table = next(table for table in all_tables(run) if table.title == "Table III")
     assert [row[1] for row in table.rows if row[0] == "LapERLS, f, defaults"] == [

@@ -385,7 +385,7 @@ def test_quick_run_on_g50c(
     for number in range(2, 8):
         assert f"### Table {number}:" in printed.out
     assert "split 2 of 2" in printed.err
-    assert "spread of the protocol" in printed.out
+    assert "means of the protocol" in printed.out
     assert (tmp_path / "lapsvm.md").read_text(encoding="utf-8") == printed.out
     assert {path.name for path in tmp_path.glob("*.png")} == {
         "figure03_two_moons.png",
@@ -437,7 +437,7 @@ def test_facemit_is_shown_by_its_best_stop_and_explained() -> None:
         t for t in all_tables([result_of(PROBLEMS["facemit"], runs)]) if "Table 4" in t.title
     )
     assert [row[1] for row in table.rows] == ["SVM", "PCG [Stability Check]"]
-    assert "one labelled point a class" in table.notes[0]
+    assert "one labelled point per class" in table.notes[0]
 
 
 def test_slow_methods_have_one_split_of_a_large_set() -> None:

@@ -62,7 +62,7 @@ def test_a_method_that_fails_is_told(
     labels, task = next(tasks(X, truth, 0, 0))
     answer = measured("clouds", Contender("Other", "m", broken), task, truth, labels, 0)
     assert (answer.error, answer.failed) == (None, "ValueError: no such graph")
-    assert "clouds, 1 a class: Other's m: ValueError: no such graph" in capsys.readouterr().err
+    assert "clouds, 1 per class: Other's m: ValueError: no such graph" in capsys.readouterr().err
     table = table_of("clouds", [answer, Answer("clouds", "Other", "m", 1, 1, 7.0, 1.0)])
     assert table.rows == [["Other", "m", "7.0 (0.0), 1 failed", "-", "-", table.rows[0][-1]]]
 

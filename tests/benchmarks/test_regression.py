@@ -133,7 +133,7 @@ def test_coverage_is_of_rows_without_a_target() -> None:
     draws = [answer, replace(answer, draw=1, held=0.9), replace(answer, known=40, held=1.0)]
     table = coverage([*draws, replace(answer, method="none", held=None)])
     assert table.rows == [
-        ["s", "20", "70.0"], ["s", "40", "100.0"], ["all", "", "85.0"], ["least", "", "70.0"],
+        ["s", "20", "70.0"], ["s", "40", "100.0"], ["all", "", "85.0"], ["minimum", "", "70.0"],
     ]  # fmt: skip
 
 
@@ -200,7 +200,7 @@ def test_ratios_are_to_the_best_that_sees_known_targets_alone(two_methods: list[
         replace(a, method="SVR(C=10)", error=3.0) for a in two_methods if a.method == "RidgeCV"
     ]
     table = ratios([*two_methods, *worse])
-    assert list(table.header)[2:] == ["best on known targets alone", "LapSVR()"]
+    assert list(table.header)[2:] == ["best supervised method", "LapSVR()"]
     assert table.rows == [
         ["s", "20", "RidgeCV 1.500", "0.33"],
         ["s", "40", "RidgeCV 1.000", "-"],

@@ -119,7 +119,7 @@ def test_results_say_where_they_are_from(
     assert "GB" in words
     assert "load" in words
     assert "lapwing-learn " in words
-    assert "of processors" in words
+    assert "CPU time" in words
     assert run.processor > 0
     assert "numpy " in words
     assert "### T" in capsys.readouterr().out
@@ -127,7 +127,7 @@ def test_results_say_where_they_are_from(
 
 def test_what_is_not_known_of_a_run_is_said() -> None:
     run = RunOf("python -m benchmarks page", "2026-01-02", None, "2 cores", None, None, {})
-    assert run.in_words() == "2026-01-02; 2 cores; versions and load were not kept"
+    assert run.in_words() == "2026-01-02; 2 cores; versions and load not recorded"
 
 
 # Splits of the LapSVM paper
@@ -152,13 +152,13 @@ def test_every_drawing_covers_all_classes(name: str) -> None:
         assert drawn.shape == np.unique(drawn).shape == (8,)
         assert np.isin(drawn, pool).all()
         assert set(labels[drawn]) == {0, 1, 2, 3}
-        if name == "two a class":
+        if name == "two per class":
             assert np.bincount(labels[drawn]).tolist() == [2, 2, 2, 2]
 
 
 def test_drawings_are_shown_beside_the_paper() -> None:
-    table = drawings_table({"two a class": [10.0, 12.0]})
-    assert table.rows == [["two a class", "2", "11.00 (1.41) [10.54 (2.03)]"]]
+    table = drawings_table({"two per class": [10.0, 12.0]})
+    assert table.rows == [["two per class", "2", "11.00 (1.41) [10.54 (2.03)]"]]
 
 
 def test_images_are_standardised_one_by_one() -> None:

@@ -425,7 +425,7 @@ def test_quick_run_of_everything(
     ):
         for number in numbers:
             assert f"### {paper}{'s' * (number == 2)} {number}" in printed
-    assert "### Text with one and with ten labels a class" in printed
+    assert "### Text with one and with ten labels per class" in printed
     for check in (
         "continuation, Uspst",
         "gradient, Text",

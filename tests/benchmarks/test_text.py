@@ -186,7 +186,7 @@ def test_slow_methods_are_left_out_and_a_stopped_run_goes_on(
     assert main(options) == 0
     kept = json.loads((tmp_path / "text.json").read_text(encoding="utf-8"))
     failed = [one["failed"] for one in kept["answers"] if one["method"] == "slow"]
-    assert failed == ["ended after 0.02 s", "not begun: a fit before took over 0.02 s"] * 3
+    assert failed == ["stopped after 0.02 s", "not begun: a fit before took over 0.02 s"] * 3
     assert {one["error"] for one in kept["answers"] if one["method"] == "slow"} == {None}
     assert "slow | -" in capsys.readouterr().out.replace("  ", "")
     monkeypatch.setattr(command, "measured", pytest.fail)  # nothing is measured again
@@ -200,10 +200,10 @@ def test_the_best_has_answered_every_draw() -> None:
     good = Answer("s", "good", 3, 0, 10.0, 1.0)
     found = [good, replace(good, draw=1, error=20.0)]
     lost = replace(good, method="lost", error=5.0)
-    found += [lost, replace(lost, draw=1, error=None, seconds=60.0, failed="ended after 60 s")]
+    found += [lost, replace(lost, draw=1, error=None, seconds=60.0, failed="stopped after 60 s")]
     assert table_of("s", found).rows == [
         ["good", "15.0 (7.1)", "1.00"],
         ["lost", "5.0 (0.0), 1 without", "1.00"],
     ]
-    assert table_of("s", found).notes[1:] == ["- lost: ended after 60 s."]
+    assert table_of("s", found).notes[1:] == ["- lost: stopped after 60 s."]
     assert best(found).rows == [["s", "good 15.0"]]

@@ -132,7 +132,9 @@ def test_tables_show_means_and_paired_wins() -> None:
 
 def test_verdicts_wait_for_draws_enough() -> None:
     few = [record("flow", "known", 2.9, i) for i in range(3)]
-    first = next(row for row in expectations(few).rows if "1 a class, flow, prior known" in row[0])
+    first = next(
+        row for row in expectations(few).rows if "1 per class, flow, prior known" in row[0]
+    )
     assert first[1:] == ["2.90", "3", "too few draws (3 of 20)"]
     many = [record("flow", "known", 2.9, i) for i in range(20)]
     assert expectations(many).rows[0][-1] == "pass"
@@ -148,7 +150,7 @@ def test_safety_looks_at_the_best_of_the_others() -> None:
     made += [record("SVM", "unknown", 5.5, i) for i in range(20)]
     found = beside([each for each in made if each.method != "poisson"], ("poisson", "SVM"))
     assert found.rows == [["mnist, 1", "7.00", "SVM 5.50", "+1.50", "pass"]]
-    assert found.title.endswith("than poisson, SVM")
+    assert found.title.endswith("than the best of poisson, SVM")
 
 
 def test_the_mean_of_all_sets_is_judged_where_each_is() -> None:
