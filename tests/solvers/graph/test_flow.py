@@ -13,7 +13,7 @@ from lapwing.solvers.base import Status
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph.evidence import count_left_out, negative_log_evidence
-from lapwing.solvers.graph.flow import Candidate, Stage, descend, flow
+from lapwing.solvers.graph.flow import Candidate, descend, flow
 from lapwing.solvers.graph.linear import laplace, reach_of
 from lapwing.solvers.graph.partition import side_by_side
 from lapwing.solvers.graph.refine import Path, diffused, walk_down
@@ -30,9 +30,9 @@ def test_a_step_that_raises_the_objective_is_rejected(monkeypatch: pytest.Monkey
     good = problem.whole(codes)
     worse = problem.whole(np.random.default_rng(0).permutation(codes))
     monkeypatch.setattr(
-        flow_module, "_stepped", lambda _, point, stage: replace(point, shares=worse)
+        flow_module, "_stepped", lambda _, point, *rest: replace(point, shares=worse)
     )
-    kept = descend(problem, good, [Stage(Scale(20.0, 0.6), 0.1, 0.4)])
+    kept = descend(problem, good, [Scale(20.0, 0.6)], (0.4,))
     assert_array_equal(kept.state, good)
     assert kept.status == Status.CONVERGED
 
@@ -185,29 +185,29 @@ def test_few_and_very_many_points_are_descended_with_by_one_thread(
     assert asked == [1, 2]
 
 
-def dense_objective(problem: VolumeProblem, Q: np.ndarray, stage: Stage) -> float:
-    """J by the formula of its module."""
-    A, pull, d = dense_system(problem, stage.scale.s)
+def dense_objective(problem: VolumeProblem, Q: np.ndarray, scale: Scale, tau: float) -> float:
+    """J by the formula of its module, at the temperature 0.1."""
+    A, pull, d = dense_system(problem, scale.s)
     right = d[:, None] * Q + pull
     F = np.linalg.solve(A, right)
     labels = (problem.clamp[problem.index] @ (problem.labels**2).sum(axis=1)) / 2
-    value = (d.sum() / 2 + labels - (right * F).sum() / 2) / d.sum() / stage.scale.contrast
-    value -= stage.temperature * entropy(Q).mean()
-    if np.isfinite(stage.softness):
-        value += stage.softness * relative_entropy(Q.mean(axis=0), problem.prior)
+    value = (d.sum() / 2 + labels - (right * F).sum() / 2) / d.sum() / scale.contrast
+    value -= 0.1 * entropy(Q).mean()
+    if np.isfinite(tau):
+        value += tau * relative_entropy(Q.mean(axis=0), problem.prior)
     return float(value)
 
 
 def test_the_objective_of_a_descent_is_the_formula() -> None:
     problem, _ = blob_problem(gap=3.0)
     rng = np.random.default_rng(0)
-    stages = [Stage(Scale(20.0, 0.6), 0.1, 0.4), Stage(Scale(3.0, 0.9), 0.1, 0.4)]
+    scales = [Scale(20.0, 0.6), Scale(3.0, 0.9)]
     start = problem.whole(rng.integers(0, 3, 120))
-    after = descend(problem, start, stages)
+    after = descend(problem, start, scales, (0.5, 0.4))
     assert after.objective == pytest.approx(
-        dense_objective(problem, after.state, stages[-1]), abs=2e-4
+        dense_objective(problem, after.state, scales[-1], 0.4), abs=2e-4
     )
-    assert after.objective <= dense_objective(problem, start, stages[-1])
+    assert after.objective <= dense_objective(problem, start, scales[-1], 0.4)
 
 
 def test_the_signed_form_of_two_classes_has_the_same_energy() -> None:
@@ -218,5 +218,4 @@ def test_the_signed_form_of_two_classes_has_the_same_energy() -> None:
     q = Q[:, 1] - Q[:, 0]
     A, _, d = dense_system(light, 5.0)
     signed = (1 - q @ (d * np.linalg.solve(A, d * q)) / d.sum()) / 4
-    stage = Stage(Scale(5.0, 1.0), 0.1, np.inf)
-    assert dense_objective(light, Q, stage) == pytest.approx(signed, abs=1e-9)
+    assert dense_objective(light, Q, Scale(5.0, 1.0), np.inf) == pytest.approx(signed, abs=1e-9)

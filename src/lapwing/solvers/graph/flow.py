@@ -44,7 +44,6 @@ from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_e
 from lapwing.solvers.base import Result, Status
 from lapwing.solvers.graph.evidence import LeftOut, count_left_out, negative_log_evidence
 from lapwing.solvers.graph.linear import (
-    Scales,
     first_codes,
     jeffreys_prior,
     laplace,
@@ -88,24 +87,6 @@ _AS_LIKELY = 0.1
 # mean errors to 0.01 percentage points (at 3 % Digit1 with one label has 3 points more).
 _SAME = 0.01
 _WALKS = (10, 6, 4, 2)  # steps of the walks; longer ones are not needed after a descent
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """One objective of a descent.
-
-    Attributes
-    ----------
-    scale : Scale
-    temperature : float
-        T of the balance.
-    softness : float
-        tau of the balance; with a smaller tau the volumes may differ more from the prior.
-    """
-
-    scale: Scale
-    temperature: float
-    softness: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,15 +224,15 @@ def _refined_from_harmonic(problem: VolumeProblem) -> Partition:
 def _freed(problem: VolumeProblem, codes: Array) -> Result[Array, float]:
     """Run a descent, whose volumes move, at scales of its own."""
     start = problem.whole(codes)
-    scales = scales_of_contrast(problem, start, _CONTRASTS)
-    reached = descend(problem, start, stages_of(problem, scales.scales))
-    return replace(reached, n_iter=scales.n_iter + reached.n_iter)
+    scales, spent = scales_of_contrast(problem, start, _CONTRASTS)
+    reached = descend(problem, start, scales)
+    return replace(reached, n_iter=spent + reached.n_iter)
 
 
 def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
     """Compute the candidates for unknown volumes; see the module docstring."""
     start = first_codes(problem, reach)
-    scales = scales_of_contrast(problem, problem.whole(start), _CONTRASTS)
+    scales, spent = scales_of_contrast(problem, problem.whole(start), _CONTRASTS)
     poisson = problem.with_prior(
         _TRUST * problem.volumes(problem.whole(reach.argmax(axis=1)))
         + (1 - _TRUST) * problem.prior,
@@ -259,13 +240,13 @@ def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
     )
     jobs: list[Callable[[], list[Candidate]]] = [
         partial(_from_harmonic, problem, scales),
-        lambda: [_by_descent(problem, start, scales, spent=scales.n_iter)],
+        lambda: [_by_descent(problem, start, scales, spent=spent)],
         lambda: [_by_descent(poisson, first_codes(poisson, reach), scales, handicap=_HANDICAP)],
     ]
     return [each for found in side_by_side(problem, jobs) for each in found]
 
 
-def _from_harmonic(problem: VolumeProblem, scales: Scales) -> list[Candidate]:
+def _from_harmonic(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Candidate]:
     """Compute the candidates from harmonic functions: by a descent, and with their own volumes.
 
     The second one is used only if a class has several labels: with one label per class harmonic
@@ -282,13 +263,13 @@ def _from_harmonic(problem: VolumeProblem, scales: Scales) -> list[Candidate]:
 def _by_descent(
     problem: VolumeProblem,
     codes: Array,
-    scales: Scales,
+    scales: Sequence[Scale],
     *,
     spent: int = 0,
     handicap: float = 0.0,
 ) -> Candidate:
     """Find volumes by a descent, and refine the cut at these volumes without splits."""
-    reached = descend(problem, problem.whole(codes), stages_of(problem, scales.scales))
+    reached = descend(problem, problem.whole(codes), scales)
     codes = _codes_of(problem, reached.state)
     found = _at_volumes(problem, codes, problem.whole(codes), _WALKS)
     spent += reached.n_iter + found.path.n_iter
@@ -321,34 +302,35 @@ def _volumes_of(problem: VolumeProblem, codes: Array) -> Array:
     return np.asarray((held + parts) / sizes.sum())
 
 
-def stages_of(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Stage]:
-    """Return the objectives of a descent, from coarse to fine scales and with decreasing tau."""
-    temperature = temperature_of(problem)
-    return [Stage(scale, temperature, tau) for scale, tau in zip(scales, _SOFTNESS, strict=True)]
-
-
-def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -> Result[Array, float]:
-    """Minimise J in stages, each started from the shares of the previous one.
+def descend(
+    problem: VolumeProblem,
+    shares: Array,
+    scales: Sequence[Scale],
+    softness: Sequence[float] = _SOFTNESS,
+) -> Result[Array, float]:
+    """Minimise J at several scales in turn, each time from the previous shares.
 
     Parameters
     ----------
     problem : VolumeProblem
     shares : ndarray of shape (n, c)
         Initial shares.
-    stages : sequence of Stage
-        At least one.
+    scales : sequence of Scale
+        From coarse to fine.
+    softness : sequence of float
+        tau at each scale; with a smaller tau the volumes may differ more from the prior.
 
     Returns
     -------
     Result
-        Its state is Q, its objective J of the last stage, its optimality the part of the shares
+        Its state is Q, its objective J at the last scale, its optimality the part of the shares
         that the last step changed, and its iterations are products with the graph.
     """
     point = _Point(shares, np.zeros(problem.n_classes))
-    for stage in stages:
-        point = replace(_evaluated(problem, point, stage), changed=1.0)
+    for scale, tau in zip(scales, softness, strict=True):
+        point = replace(_evaluated(problem, point, scale, tau), changed=1.0)
         for _ in range(_STEPS):
-            following = _evaluated(problem, _stepped(problem, point, stage), stage)
+            following = _evaluated(problem, _stepped(problem, point, scale, tau), scale, tau)
             if not following.value < point.value:
                 point = replace(point, changed=0.0, n_iter=following.n_iter)
                 break
@@ -369,25 +351,25 @@ class _Point:
     n_iter: int = 0
 
 
-def _evaluated(problem: VolumeProblem, point: _Point, stage: Stage) -> _Point:
+def _evaluated(problem: VolumeProblem, point: _Point, scale: Scale, tau: float) -> _Point:
     """Compute the resolvent of the shares, and J."""
     Q, masses = point.shares, problem.sizes
-    found = resolvent(problem, Q, stage.scale.s, start=point.fitted)
-    value = problem.energy(Q, found.x, found.residual) / stage.scale.contrast
-    value -= stage.temperature * float(masses @ entropy(Q)) / float(masses.sum())
-    value += stage.softness * relative_entropy(problem.volumes(Q), problem.prior)
+    found = resolvent(problem, Q, scale.s, start=point.fitted)
+    value = problem.energy(Q, found.x, found.residual) / scale.contrast
+    value -= temperature_of(problem) * float(masses @ entropy(Q)) / float(masses.sum())
+    value += tau * relative_entropy(problem.volumes(Q), problem.prior)
     return replace(point, fitted=found.x, value=value, n_iter=point.n_iter + found.n_iter)
 
 
-def _stepped(problem: VolumeProblem, point: _Point, stage: Stage) -> _Point:
+def _stepped(problem: VolumeProblem, point: _Point, scale: Scale, tau: float) -> _Point:
     """Compute the next shares by balancing the resolvent."""
     assert point.fitted is not None
     free = problem.free
     found = balance(
-        point.fitted[free] / np.float32(stage.scale.contrast),
+        point.fitted[free] / np.float32(scale.contrast),
         problem.prior,
-        stage.temperature,
-        stage.softness,
+        temperature_of(problem),
+        tau,
         masses=problem.sizes[free],
         known=problem.known,
         start=point.offsets,

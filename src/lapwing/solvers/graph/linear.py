@@ -7,7 +7,6 @@ resolvent that the flow and threshold dynamics use.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -163,16 +162,10 @@ def resolvent(
     return found._replace(x=x, residual=residual, optimality=np.tile(found.optimality, 2))
 
 
-@dataclass(frozen=True, eq=False)
-class Scales:
-    """Scales in the order of their contrasts, and the number of products to compute them."""
-
-    scales: tuple[Scale, ...]
-    n_iter: int
-
-
-def scales_of_contrast(problem: VolumeProblem, shares: Array, wanted: Sequence[float]) -> Scales:
-    """Compute the scales at which the resolvent of given shares has given contrasts.
+def scales_of_contrast(
+    problem: VolumeProblem, shares: Array, wanted: Sequence[float]
+) -> tuple[list[Scale], int]:
+    """Find the scales at which the resolvent of shares has given contrasts.
 
     The contrast is |F - mean| / |Q - mean| in the metric of the degrees: 1 at the scale 0,
     decreasing with the scale. So scales do not depend on the units of the weights and the density
@@ -185,11 +178,17 @@ def scales_of_contrast(problem: VolumeProblem, shares: Array, wanted: Sequence[f
     shares : ndarray of shape (n, c)
     wanted : sequence of float
         Contrasts between 0 and 1, ascending, that is, from the coarsest scale to the finest.
+
+    Returns
+    -------
+    scales : list of Scale
+    n_iter : int
+        Products with the graph.
     """
     spread = partial(_spread, problem.graph.masses)
     whole = spread(shares)
     if not whole > 0:
-        return Scales(tuple(Scale(1.0, 1.0) for _ in wanted), 0)
+        return [Scale(1.0, 1.0) for _ in wanted], 0
     positions, contrasts = [], []
     s, F, n_iter = _FINEST, None, 0
     while s <= _COARSEST:
@@ -205,9 +204,7 @@ def scales_of_contrast(problem: VolumeProblem, shares: Array, wanted: Sequence[f
     falling = np.minimum.accumulate(contrasts)[::-1]
     at = np.interp(wanted, falling, np.array(positions)[::-1])
     left = np.maximum(wanted, falling[0])
-    return Scales(
-        tuple(Scale(float(np.exp(x)), float(c)) for x, c in zip(at, left, strict=True)), n_iter
-    )
+    return [Scale(float(np.exp(x)), float(c)) for x, c in zip(at, left, strict=True)], n_iter
 
 
 def _spread(masses: Array, F: Array) -> float:

@@ -43,10 +43,9 @@ def mbo(problem: VolumeProblem) -> Partition:
     begun = poisson(problem)
     scores = assigned(problem, begun.state, exact=True)
     codes = scores.argmax(axis=1)
-    scales = scales_of_contrast(problem, problem.whole(codes), (_CONTRAST,))
-    scale = scales.scales[0]
+    (scale,), spent = scales_of_contrast(problem, problem.whole(codes), (_CONTRAST,))
     step = _step(problem, codes, scores, scale, None)
-    n_iter, values, change = begun.n_iter + scales.n_iter + step.n_iter, [step.objective], 1.0
+    n_iter, values, change = begun.n_iter + spent + step.n_iter, [step.objective], 1.0
     for _ in range(_MAX_ITER):
         scores = assigned(problem, step.fitted, exact=True)
         following = _step(problem, scores.argmax(axis=1), scores, scale, step.fitted)
