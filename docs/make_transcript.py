@@ -2,7 +2,7 @@
 
 Run from anywhere: ``python docs/make_transcript.py`` writes the file, ``--check`` compares only and
 fails if it differs, and ``--tables`` writes the tables of the commands into the folder one is in.
-They are scikit-learn's wine data with three labels a class; times, which differ from run to run,
+They are scikit-learn's wine data with three labels per class; times, which differ from run to run,
 are left out.
 """
 
@@ -41,7 +41,7 @@ _DIGITS = re.compile(r"(\d\.\d{4})\d{4,}")  # the last digits depend on the mach
 
 
 def write_tables(folder: Path) -> None:
-    """Write the wines with three labels a class, and some without the column of labels."""
+    """Write the wines with three labels per class, and some without the column of labels."""
     data = load_wine()
     names = ["bottle", *(name.replace("/", "_") for name in data.feature_names), "cultivar"]
     kinds = np.array(["Barolo", "Grignolino", "Barbera"])[data.target]

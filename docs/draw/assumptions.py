@@ -62,7 +62,7 @@ def draw(ink: str) -> Figure:
 
 @cache  # one computation for both grounds
 def fitted(method: str, kind: str) -> tuple[Any, float]:
-    """The fit to the first draw of two labels a class, and the mean error of all draws."""
+    """The fit to the first draw of two labels per class, and the mean error of all draws."""
     X, truth = DATA[kind]()
     models, errors = [], []
     for seed in range(DRAWS):

@@ -8,13 +8,13 @@ from matplotlib.patches import FancyBboxPatch
 from lapwing.plotting import PALETTE
 
 QUESTIONS = (
-    ("Hundreds of labels a class,\nor few rows without one?", "A supervised model"),
+    ("Hundreds of labels per class,\nor few rows without one?", "A supervised model"),
     ("Numbers to predict?", "FewLabelRegressor;\nmany rows: LapERLSRegressor"),
     ("No idea what your\nclasses look like?", "FewLabelClassifier"),
     ("Sparse text, or clusters with\nfew points between them?", "S3VC"),
-    ("One to five labels a class,\nand you know their sizes?", "BalancedGraphClassifier"),
+    ("One to five labels per class,\nand you know their sizes?", "BalancedGraphClassifier"),
     ("More than 12,000 rows?", "LapERLSClassifier;\nlittle time: AnchorGraphClassifier"),
-    ("Three labels a class,\nand up to 5,000 rows?", "LapSVCCV"),
+    ("Three labels per class,\nand up to 5,000 rows?", "LapSVCCV"),
 )
 LAST = "LapSVC"
 STEP, WIDTH, RIGHT = 1.5, 3.5, 4.45

@@ -54,7 +54,7 @@ def draw(ink: str) -> Figure:
         spread = [middle - 100 * values.min(axis=1), 100 * values.max(axis=1) - middle]
         axes.errorbar(LABELS, middle, spread, color=PALETTE[(3, 0, 1)[k]], marker="os^"[k],
                       linewidth=2, capsize=3, label=names[name])  # fmt: skip
-    axes.set(xscale="log", xlabel="labels a class", ylabel="wrong, %", ylim=(0, None))
+    axes.set(xscale="log", xlabel="labels per class", ylabel="wrong, %", ylim=(0, None))
     axes.set_xticks(LABELS, [str(n) for n in LABELS])
     axes.minorticks_off()
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,6 +1,6 @@
 """
-Embeddings with three labels a class
-====================================
+Embeddings with three labels per class
+======================================
 
 An embedding maps a text, an image or a sound to a vector, so that similar things have similar
 directions. Use the vectors of your model as ``X``, normalise them to length one, and try different
@@ -81,7 +81,7 @@ for column, count in enumerate(counts):
             answer = model.fit(X[rows], y[rows]).predict(X[~known])
             errors[row, column, draw] = 100 * np.mean(answer != truth[~known])
 
-print("labels a class              " + "".join(f"{count:8}" for count in counts))
+print("labels per class            " + "".join(f"{count:8}" for count in counts))
 for name, line in zip(models, errors.mean(axis=-1), strict=True):
     print(f"{name:28}" + "".join(f"{value:6.1f} %" for value in line))
 
@@ -91,14 +91,14 @@ figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, line in zip(models, errors, strict=True):
     (drawn,) = ax.plot(counts, line.mean(axis=-1), marker="o", label=name)
     ax.fill_between(counts, line.min(-1), line.max(-1), color=drawn.get_color(), alpha=0.15)
-ax.set(xlabel="labels a class", ylabel="wrong (%)", xscale="log", ylim=(0, None))
+ax.set(xlabel="labels per class", ylabel="wrong (%)", xscale="log", ylim=(0, None))
 ax.set_xticks(counts, counts)
 ax.minorticks_off()
 ax.legend()
 plt.show()
 
 # %%
-# Lines are means, and bands extend from the best to the worst draw. With three labels a class the
+# Lines are means, and bands extend from the best to the worst draw. With three labels per class the
 # error still depends strongly on which rows are labelled. The number of neighbours matters as much
 # as two more labels of each class: if there is a warning about unconnected groups, try ten or
 # fifteen.

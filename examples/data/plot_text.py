@@ -1,6 +1,6 @@
 """
-Text with one label a class
-===========================
+Text with one label per class
+=============================
 
 Some 500 documents on two topics are mixed. You have read two of them, one of each topic. Can the
 others be classified?

@@ -2,7 +2,7 @@
 How sure is it? Probabilities from few labels
 =============================================
 
-Of the answers with a probability of 90 %, are nine in ten right? With three labels a class there
+Of the answers with a probability of 90 %, are nine in ten right? With three labels per class there
 are too few labels to hold some out for a check. :class:`lapwing.LapSVC` leaves out each label in
 turn and estimates one number, the sharpness of its probabilities. The fewer labels there are, the
 more cautious it is.

@@ -1,8 +1,8 @@
 """
-Class volumes: one label a class
-================================
+Class volumes: one label per class
+==================================
 
-With one label a class, labels propagate over a graph until they meet. Where they meet depends on
+With one label per class, labels propagate over a graph until they meet. Where they meet depends on
 chance: some classes get too many rows and others too few. If you know how large the classes are,
 pass their sizes. :class:`lapwing.BalancedGraphClassifier` enforces them, and cuts few edges.
 
@@ -23,7 +23,7 @@ from lapwing import BalancedGraphClassifier, Landmarks, LapSVC
 from lapwing.datasets import mask_labels
 from lapwing.exceptions import LapwingWarning
 
-warnings.simplefilter("ignore", LapwingWarning)  # they say that one label a class is little
+warnings.simplefilter("ignore", LapwingWarning)  # they say that one label per class is little
 
 X, truth = load_digits(return_X_y=True)
 # The function for new images is not used here: a small one saves time.

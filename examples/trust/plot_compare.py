@@ -3,7 +3,7 @@ Which method? Compare them
 ==========================
 
 Are your classes **clusters** with gaps between them, or curved **sheets** of connected neighbours?
-Or neither? The right method for one case is wrong for the other, and three labels a class do not
+Or neither? The right method for one case is wrong for the other, and three labels per class do not
 show which case it is. :func:`lapwing.model_selection.compare` tries the families of methods. It
 leaves out labels, draws new ones from the answers, and estimates the error of each method.
 

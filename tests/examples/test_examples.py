@@ -20,7 +20,7 @@ EXAMPLES = {path.stem: path for path in sorted(ROOT.rglob("plot_*.py"))}
 
 # What the gallery must show, and where it does.
 TOPICS = {
-    "text with one label a class": "plot_text",
+    "text with one label per class": "plot_text",
     "images": "plot_images",
     "embeddings": "plot_embeddings",
     "spectra": "plot_spectra",
