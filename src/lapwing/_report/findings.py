@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -27,6 +27,8 @@ from lapwing._version import __version__
 from lapwing._words import listed
 from lapwing.classes.label_checks import words_for_none
 from lapwing.model_selection.comparison import Comparison
+
+Note = tuple[str, str]  # level and text
 
 # "open": a fact that is neither good nor bad.
 _ORDER = {"problem": 0, "look": 1, "good": 2, "open": 3}
@@ -110,133 +112,107 @@ def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _about_solver(facts: dict[str, Any], smoother: str) -> list[tuple[str, str]]:
+def _about_solver(facts: dict[str, Any], smoother: str) -> Iterator[Note]:
+    iterations = plural(facts["n_iter"], "iteration")
     if facts["status"] in _SETTLED:
-        return [("good", f"The solver {_describe_end(facts)}.")]
-    cure = f"Raise max_iter or tol, or use {smoother}." if facts["max_iter"] else ""
-    return [
-        (
-            "problem",
-            f"The solver ended as “{facts['status']}” after "
-            f"{plural(facts['n_iter'], 'iteration')}: the answers may still change. {cure}".strip(),
+        verb = {"precision reached": "reached the precision of its arithmetic"}.get(
+            facts["status"], facts["status"]
         )
-    ]
-
-
-def _describe_end(facts: dict[str, Any]) -> str:
-    verb = {"precision reached": "reached the precision of its arithmetic"}.get(
-        facts["status"], facts["status"]
+        yield "good", f"The solver {verb} after {iterations}."
+        return
+    cure = f" Raise max_iter or tol, or use {smoother}." if facts["max_iter"] else ""
+    yield (
+        "problem",
+        f"The solver ended as “{facts['status']}” after {iterations}: the answers may still "
+        f"change.{cure}",
     )
-    return f"{verb} after {plural(facts['n_iter'], 'iteration')}"
 
 
-def _about_graph(graph: dict[str, Any], taught_by: str) -> list[tuple[str, str]]:
+def _about_graph(graph: dict[str, Any], taught_by: str) -> Iterator[Note]:
     if not graph:
         # A method that uses the unlabelled rows in a different way needs no graph.
-        return [] if taught_by else [("look", "The fit did not use the unlabelled rows.")]
-    found = []
+        if not taught_by:
+            yield "look", "The fit did not use the unlabelled rows."
+        return
     n = graph["n_without"]
     if n:
-        parts = f"{plural(n, 'part')} of the graph ({plural(graph['points_without'], 'point')})"
-        found.append(
-            (
-                "look",
-                f"{parts} {'holds' if n == 1 else 'hold'} no label: answers there depend on the "
-                "kernel only. Label a row in each, or raise graph.n_neighbors.",
-            )
+        yield (
+            "look",
+            f"{plural(n, 'part')} of the graph ({plural(graph['points_without'], 'point')}) "
+            f"{'holds' if n == 1 else 'hold'} no label: answers there depend on the kernel only. "
+            "Label a row in each, or raise graph.n_neighbors.",
         )
     else:
-        found.append(("good", "Every part of the graph holds at least one label."))
+        yield "good", "Every part of the graph holds at least one label."
     if graph["isolated"]:
-        alone = plural(graph["isolated"], "point")
-        found.append(("look", f"{alone} without any neighbour in the graph."))
-    return found
+        yield "look", f"{plural(graph['isolated'], 'point')} without any neighbour in the graph."
 
 
-def _about_twin(twin: dict[str, Any]) -> list[tuple[str, str]]:
+def _about_twin(twin: dict[str, Any]) -> Iterator[Note]:
     if "n_differ" not in twin:
-        return []
+        return
     rows = plural(twin["n_unlabeled"], "unlabelled row")
-    if not twin["n_differ"]:
-        return [
-            (
-                "look",
-                f"The supervised twin gives the same class to all {rows}: the unlabelled rows "
-                "made no difference.",
-            )
-        ]
-    return [
-        (
-            "look" if twin["share"] > _LARGE_SHARE else "open",
-            f"From the labels alone {percent(twin['share'])} of {rows} would get another class.",
+    if twin["n_differ"]:
+        level = "look" if twin["share"] > _LARGE_SHARE else "open"
+        share = percent(twin["share"])
+        yield level, f"From the labels alone {share} of {rows} would get another class."
+    else:
+        yield (
+            "look",
+            f"The supervised twin gives the same class to all {rows}: the unlabelled rows made no "
+            "difference.",
         )
-    ]
 
 
-def _about_spread(volumes: dict[str, Any], closer: str) -> list[tuple[str, str]]:
+def _about_spread(volumes: dict[str, Any], closer: str) -> Iterator[Note]:
     labels, rows = volumes["labels"]["std"], volumes["rows"]["std"]
-    if rows * _SPREAD_FACTOR >= labels:
-        return []
-    return [
-        (
+    if rows * _SPREAD_FACTOR < labels:
+        yield (
             "problem",
             f"The predictions hardly vary: their standard deviation is {number(rows)}, that of "
             f"the labels {number(labels)}. A smaller {closer} lets the function follow the labels.",
         )
-    ]
 
 
-def _about_classes(
-    volumes: dict[str, Any], rows: dict[str, Any], less: str
-) -> list[tuple[str, str]]:
+def _about_classes(volumes: dict[str, Any], rows: dict[str, Any], less: str) -> Iterator[Note]:
     listed = [c for c in volumes["classes"] if c["labels"]]
     total = sum(c["unlabeled"] for c in volumes["classes"])
-    found = []
     everywhere = [c["name"] for c in listed if total and c["unlabeled"] == total]
     empty = [c for c in listed if total and not c["unlabeled"]]
     nowhere = [c["name"] for c in empty if not c.get("full")]  # full: as the prior says
     single = [c["name"] for c in listed if c["labels"] == 1]
     if everywhere:
-        found.append(
-            (
-                "problem",
-                f"Every unlabelled row was given the class {_names(everywhere)}. Look at the "
-                f"scales of the columns and at gamma, or try {less}.",
-            )
+        yield (
+            "problem",
+            f"Every unlabelled row was given the class {_names(everywhere)}. Look at the scales of "
+            f"the columns and at gamma, or try {less}.",
         )
     elif nowhere:
-        which = "class" if len(nowhere) == 1 else "classes"
-        found.append(
-            (
-                "problem",
-                f"No unlabelled row was given the {which} {_names(nowhere)}. Label more rows of "
-                f"{'it' if len(nowhere) == 1 else 'them'}, or try {less}.",
-            )
+        which, them = ("class", "it") if len(nowhere) == 1 else ("classes", "them")
+        yield (
+            "problem",
+            f"No unlabelled row was given the {which} {_names(nowhere)}. Label more rows of "
+            f"{them}, or try {less}.",
         )
     for c in listed:
         if 0 < c["row_share"] * _VOLUME_FACTOR < c["label_share"] and c["unlabeled"] and total:
-            found.append(
-                (
-                    "look",
-                    f"The class {_names([c['name']])} has {percent(c['label_share'])} of the "
-                    f"labels but {percent(c['row_share'])} of the rows.",
-                )
+            yield (
+                "look",
+                f"The class {_names([c['name']])} has {percent(c['label_share'])} of the labels "
+                f"but {percent(c['row_share'])} of the rows.",
             )
     if single:
         which = "The class" if len(single) == 1 else "Each of the classes"
-        found.append(("look", f"{which} {_names(single)} was learnt from a single label."))
-    if rows["n_denied"]:
+        yield "look", f"{which} {_names(single)} was learnt from a single label."
+    n = rows["n_denied"]
+    if n:
         worst = rows["denied"][0]
-        n = rows["n_denied"]
-        found.append(
-            (
-                "look",
-                f"{plural(n, 'labelled row')} {'gets' if n == 1 else 'get'} another class than the "
-                f"label says, most clearly row {worst['id']} (margin {number(worst['margin'])}). "
-                "Check these labels.",
-            )
+        yield (
+            "look",
+            f"{plural(n, 'labelled row')} {'gets' if n == 1 else 'get'} another class than the "
+            f"label says, most clearly row {worst['id']} (margin {number(worst['margin'])}). Check "
+            "these labels.",
         )
-    return found
 
 
 def _names(names: list[str]) -> str:
@@ -246,26 +222,25 @@ def _names(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _about_truth(truth: dict[str, Any], less: str) -> list[tuple[str, str]]:
+def _about_truth(truth: dict[str, Any], less: str) -> Iterator[Note]:
     if not truth.get("n") or truth["p_value"] is None:
-        return []
+        return
     if "rmse" in truth:
         ours, twins = truth["rmse"], truth["twin"].get("rmse")
         words = f"their root mean square error is {number(twins)} instead of {number(ours)}"
     else:
         ours, twins = truth["error"], truth["twin_error"]
         words = f"{_share(truth, 'twin_')} would be wrong instead of {_share(truth, '')}"
+    words = f"from the labels alone {words}"
     if truth["p_value"] >= _DECIDED or twins == ours:
-        return [
-            (
-                "open",
-                f"From the labels alone {words}: too small a difference to say whether the "
-                "unlabelled rows help.",
-            )
-        ]
-    if twins > ours:
-        return [("good", f"The unlabelled rows help: from the labels alone {words}.")]
-    return [("problem", f"The unlabelled rows mislead: from the labels alone {words}. Try {less}.")]
+        yield (
+            "open",
+            f"F{words[1:]}: too small a difference to say whether the unlabelled rows help.",
+        )
+    elif twins > ours:
+        yield "good", f"The unlabelled rows help: {words}."
+    else:
+        yield "problem", f"The unlabelled rows mislead: {words}. Try {less}."
 
 
 def _share(truth: dict[str, Any], whose: str) -> str:
