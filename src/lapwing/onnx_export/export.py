@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._version import __version__
@@ -214,13 +214,10 @@ def _decision_values(build: Builder, function: object, X: str) -> tuple[str, int
     """Add the decision values (n, c) of preprocessed points to the graph."""
     if isinstance(function, VotedFunction):
         values, _ = _decision_values(build, function.pairs, X)
-        one = (build.constant(np.float64(bound)) for bound in (-1, 1))
-        matrix = _double(build, vote_matrix(function.n_classes))
-        return build.op("MatMul", build.op("Clip", values, *one), matrix), function.n_classes
-    if isinstance(function, LinearFunction):
-        product = build.op("MatMul", X, _double(build, function.coef))
-        n_columns = function.coef.shape[1]
-    else:
+        votes = build.op("Clip", values, -1.0, 1.0)
+        matrix = np.asarray(vote_matrix(function.n_classes), dtype=np.float64)
+        return build.op("MatMul", votes, matrix), function.n_classes
+    if not isinstance(function, LinearFunction):
         assert isinstance(function, KernelExpansion)
         translate = TRANSLATED_KERNELS.get(str(function.kernel.name))
         if translate is None:
@@ -228,10 +225,9 @@ def _decision_values(build: Builder, function: object, X: str) -> tuple[str, int
                 f"kernel={function.kernel.name!r} has no translation to ONNX. Use one of "
                 f"{', '.join(map(repr, TRANSLATED_KERNELS))}."
             )
-        block = translate(build, X, function.basis, function.kernel)
-        product = build.op("MatMul", block, _double(build, function.coef))
-        n_columns = function.coef.shape[1]
-    return build.op("Add", product, _double(build, function.intercept)), n_columns
+        X = translate(build, X, function.basis, function.kernel)
+    product = build.op("MatMul", X, function.coef)
+    return build.op("Add", product, function.intercept), function.coef.shape[1]
 
 
 def _answers(build: Builder, estimator: BaseEstimator, values: str, n_columns: int) -> list[Any]:
@@ -239,14 +235,13 @@ def _answers(build: Builder, estimator: BaseEstimator, values: str, n_columns: i
     helper, types = build.onnx.helper, build.onnx.TensorProto
     flat, rows = values, ["n", n_columns]
     if n_columns == 1:
-        flat = build.op("Squeeze", values, build.constant(np.array([1], dtype=np.int64)))
+        flat = build.op("Squeeze", values, [1])
         rows = ["n"]
     if not is_classifier(estimator):
         build.nodes.append(helper.make_node("Identity", [flat], ["value"]))
         return [helper.make_tensor_value_info("value", types.DOUBLE, rows)]
     if n_columns == 1:
-        positive = build.op("GreaterOrEqual", flat, build.constant(np.float64(0)))
-        code = build.op("Cast", positive, to=types.INT64)
+        code = build.op("Cast", build.op("GreaterOrEqual", flat, 0.0), to=types.INT64)
     else:
         code = build.op("ArgMax", values, axis=1, keepdims=0)
     classes = _classes(estimator.classes_)
@@ -255,7 +250,7 @@ def _answers(build: Builder, estimator: BaseEstimator, values: str, n_columns: i
     columns = (
         build.op("Concat", build.op("Neg", values), values, axis=1) if n_columns == 1 else values
     )
-    sharp = _scaled(build, columns, estimator.probability_sharpness_)
+    sharp = build.op("Mul", columns, float(estimator.probability_sharpness_))
     build.nodes.append(helper.make_node("Softmax", [sharp], ["probabilities"], axis=1))
     kind = (
         types.STRING if classes.dtype == object else helper.np_dtype_to_tensor_dtype(classes.dtype)
@@ -276,44 +271,27 @@ def _classes(classes: Array) -> Array:
     return classes.astype(np.float64 if classes.dtype.kind == "f" else np.int64)
 
 
-def _double(build: Builder, array: Any) -> str:
-    dense = array.toarray() if is_sparse(array) else array
-    return build.constant(np.ascontiguousarray(dense, dtype=np.float64))
-
-
-def _transposed(build: Builder, basis: Array) -> str:
-    return _double(build, basis.T)
-
-
 def _squared_norms(build: Builder, X: str) -> str:
-    return build.op(
-        "ReduceSum", build.op("Mul", X, X), build.constant(np.array([1], dtype=np.int64))
-    )
-
-
-def _scaled(build: Builder, tensor: str, factor: float) -> str:
-    return build.op("Mul", tensor, build.constant(np.float64(factor)))
+    return build.op("ReduceSum", build.op("Mul", X, X), [1])
 
 
 def _in_units(build: Builder, X: str, kernel: Kernel) -> str:
     """Scale points as the estimator does."""
-    return _scaled(build, X, 2.0**-kernel.unit_exponent) if kernel.unit_exponent else X
+    return build.op("Mul", X, 2.0**-kernel.unit_exponent) if kernel.unit_exponent else X
 
 
 def _linear(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
-    return build.op("MatMul", X, _transposed(build, basis))
+    return build.op("MatMul", X, basis.T)
 
 
 def _affine(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     right = KERNELS["poly"].prepare(basis, kernel)
-    product = build.op("MatMul", _in_units(build, X, kernel), _transposed(build, right.points))
-    product = _scaled(build, product, kernel.gamma_in_units)
-    return build.op("Add", product, build.constant(np.float64(kernel.coef0)))
+    product = build.op("MatMul", _in_units(build, X, kernel), right.points.T)
+    return build.op("Add", build.op("Mul", product, kernel.gamma_in_units), float(kernel.coef0))
 
 
 def _poly(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
-    degree = build.constant(np.float64(kernel.degree))
-    return build.op("Pow", _affine(build, X, basis, kernel), degree)
+    return build.op("Pow", _affine(build, X, basis, kernel), float(kernel.degree))
 
 
 def _sigmoid(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
@@ -325,22 +303,20 @@ def _rbf(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     right = KERNELS["rbf"].prepare(basis, kernel)
     assert right.norms is not None
     if kernel.center is not None:
-        X = build.op("Sub", X, _double(build, kernel.center))
+        X = build.op("Sub", X, kernel.center)
     X = _in_units(build, X, kernel)
-    block = _scaled(build, build.op("MatMul", X, _transposed(build, right.points)), -2.0)
+    block = build.op("Mul", build.op("MatMul", X, right.points.T), -2.0)
     block = build.op("Add", block, _squared_norms(build, X))
-    block = build.op("Add", block, _double(build, right.norms))
-    block = build.op("Max", block, build.constant(np.float64(0)))
-    return build.op("Exp", _scaled(build, block, -kernel.gamma_in_units))
+    block = build.op("Max", build.op("Add", block, right.norms), 0.0)
+    return build.op("Exp", build.op("Mul", block, -kernel.gamma_in_units))
 
 
 def _cosine(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
     right = KERNELS["cosine"].prepare(basis, kernel)
     length = build.op("Sqrt", _squared_norms(build, X))
-    zero, one = build.constant(np.float64(0)), build.constant(np.float64(1))
     # A point of length 0 is 0, for any divisor.
-    divisor = build.op("Where", build.op("Equal", length, zero), one, length)
-    return build.op("MatMul", build.op("Div", X, divisor), _transposed(build, right.points))
+    divisor = build.op("Where", build.op("Equal", length, 0.0), 1.0, length)
+    return build.op("MatMul", build.op("Div", X, divisor), right.points.T)
 
 
 def _laplacian(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
@@ -363,22 +339,19 @@ def _laplacian(build: Builder, X: str, basis: Array, kernel: Kernel) -> str:
             for axis, name in ((0, "zero"), (1, "one"))
         ],
     )
-    n = build.op("Gather", build.op("Shape", X), build.constant(np.array([0], dtype=np.int64)))
-    shape = build.op("Concat", n, build.constant(np.array([basis.shape[0]], np.int64)), axis=0)
-    zeros = build.op(
-        "ConstantOfShape",
-        shape,
-        value=helper.make_tensor("zeros", double, [1], [0.0]),
-    )
+    n = build.op("Gather", build.op("Shape", X), [0])
+    shape = build.op("Concat", n, [basis.shape[0]], axis=0)
+    zero = helper.make_tensor("zeros", double, [1], [0.0])
+    zeros = build.op("ConstantOfShape", shape, value=zero)
     distances = build.op(
         "Scan",
         zeros,
         build.op("Transpose", X, perm=[1, 0]),
-        _transposed(build, basis),
+        basis.T,
         body=body,
         num_scan_inputs=2,
     )
-    return build.op("Exp", _scaled(build, distances, -kernel.gamma))
+    return build.op("Exp", build.op("Mul", distances, -float(kernel.gamma)))
 
 
 # Kernels of the registry that are not listed here raise an error.

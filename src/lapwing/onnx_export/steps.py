@@ -23,7 +23,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, is_sparse
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
 
 
@@ -45,19 +45,22 @@ class Builder:
         self.constants: list[Any] = []
         self.n_bytes = 0
 
-    def constant(self, value: object) -> str:
-        """Add an array, and return its name."""
-        array = np.asarray(value)
+    def constant(self, value: Any) -> str:
+        """Add an array or a number, floats in double precision, and return its name."""
+        array = np.asarray(value.toarray() if is_sparse(value) else value)
+        if array.dtype.kind == "f":
+            array = np.asarray(array, dtype=np.float64, order="C")
         name = f"lapwing/c{len(self.constants)}"  # no column has such a name
         self.n_bytes += array.nbytes
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
-    def op(self, kind: str, *inputs: str, **attributes: object) -> str:
-        """Add an operator with one output, and return its name."""
-        name = f"lapwing/t{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
-        return name
+    def op(self, kind: str, *inputs: Any, **attributes: object) -> str:
+        """Add an operator with one output, and return its name; inputs are names or constants."""
+        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        output = f"lapwing/t{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, names, [output], **attributes))
+        return output
 
 
 class ColumnTensors:
@@ -73,9 +76,7 @@ class ColumnTensors:
             # A Gather of all columns would only copy them.
             if list(which) == list(range(self.n_columns)):
                 return self.names[0]
-            return build.op(
-                "Gather", self.names[0], build.constant(np.array(which, dtype=np.int64)), axis=1
-            )
+            return build.op("Gather", self.names[0], list(which), axis=1)
         if len(which) == 1:
             return self.names[which[0]]
         return build.op("Concat", *(self.names[j] for j in which), axis=1)
@@ -169,72 +170,45 @@ def _identity(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTens
     return ColumnTensors([X], p)
 
 
-def _shift_and_divide(build: Builder, X: str, shift: Array | None, divisor: Array | None) -> str:
-    if shift is not None:
-        X = build.op("Sub", X, build.constant(np.asarray(shift, dtype=np.float64)))
-    if divisor is not None:
-        # Not a product with the inverse, which rounds differently from scikit-learn's division.
-        X = build.op("Div", X, build.constant(np.asarray(divisor, dtype=np.float64)))
-    return X
-
-
-def _standard(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
-    shift = step.mean_ if step.with_mean else None
-    return ColumnTensors(
-        [_shift_and_divide(build, X, shift, step.scale_ if step.with_std else None)], p
-    )
-
-
-def _relevance(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
-    return ColumnTensors([_shift_and_divide(build, X, None, step.scale_)], p)
-
-
-def _robust(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
-    shift = step.center_ if step.with_centering else None
-    divisor = step.scale_ if step.with_scaling else None
-    return ColumnTensors([_shift_and_divide(build, X, shift, divisor)], p)
-
-
-def _max_abs(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
-    if step.clip:
+def _scale(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
+    """Subtract a centre and divide by a scale, where the scaler has them."""
+    if getattr(step, "clip", False):
         raise OnnxExportError("MaxAbsScaler(clip=True) cannot be exported to ONNX.")
-    return ColumnTensors([_shift_and_divide(build, X, None, step.scale_)], p)
+    center = step.mean_ if getattr(step, "with_mean", False) else getattr(step, "center_", None)
+    if center is not None:
+        X = build.op("Sub", X, center)
+    if step.scale_ is not None:
+        # Not a product with the inverse, which rounds differently from scikit-learn's division.
+        X = build.op("Div", X, step.scale_)
+    return ColumnTensors([X], p)
 
 
 def _min_max(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     # In the order of scikit-learn, so that both round alike.
-    X = build.op("Mul", X, build.constant(np.asarray(step.scale_, dtype=np.float64)))
-    X = build.op("Add", X, build.constant(np.asarray(step.min_, dtype=np.float64)))
+    X = build.op("Add", build.op("Mul", X, step.scale_), step.min_)
     if step.clip:
-        low, high = (build.constant(np.float64(bound)) for bound in step.feature_range)
-        X = build.op("Clip", X, low, high)
+        X = build.op("Clip", X, *map(float, step.feature_range))
     return ColumnTensors([X], p)
 
 
 def _normalize(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
-    axis = build.constant(np.array([1], dtype=np.int64))
     if step.norm == "l2":
-        norms = build.op("Sqrt", build.op("ReduceSum", build.op("Mul", X, X), axis))
+        norms = build.op("Sqrt", build.op("ReduceSum", build.op("Mul", X, X), [1]))
     else:
-        norms = build.op(
-            "ReduceSum" if step.norm == "l1" else "ReduceMax", build.op("Abs", X), axis
-        )
+        norms = build.op("ReduceSum" if step.norm == "l1" else "ReduceMax", build.op("Abs", X), [1])
     # Rows of zeros are unchanged, by the bound of scikit-learn.
-    smallest = build.constant(np.float64(10 * np.finfo(np.float64).eps))
-    one = build.constant(np.float64(1))
-    divisor = build.op("Where", build.op("Less", norms, smallest), one, norms)
-    return ColumnTensors([build.op("Div", X, divisor)], p)
+    is_zero = build.op("Less", norms, 10 * np.finfo(np.float64).eps)
+    return ColumnTensors([build.op("Div", X, build.op("Where", is_zero, 1.0, norms))], p)
 
 
 def _project(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
     components = np.asarray(step.components_, dtype=np.float64)
-    X = build.op("MatMul", X, build.constant(np.ascontiguousarray(components.T)))
+    X = build.op("MatMul", X, components.T)
     if isinstance(step, PCA):
-        scale = None
+        X = build.op("Sub", X, step.mean_ @ components.T)
         if step.whiten:
             variance = np.asarray(step.explained_variance_)
-            scale = np.maximum(np.sqrt(variance), np.finfo(variance.dtype).eps)
-        X = _shift_and_divide(build, X, step.mean_ @ components.T, scale)
+            X = build.op("Div", X, np.maximum(np.sqrt(variance), np.finfo(variance.dtype).eps))
     return ColumnTensors([X], len(components))
 
 
@@ -246,8 +220,8 @@ def _impute(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensor
             "SimpleImputer can be exported to ONNX for numbers only, with missing_values=nan, "
             "without an indicator, and with a value in every column."
         )
-    filling = build.constant(values.astype(np.float64))
-    return ColumnTensors([build.op("Where", build.op("IsNaN", X), filling, X)], p)
+    filled = build.op("Where", build.op("IsNaN", X), values.astype(np.float64), X)
+    return ColumnTensors([filled], p)
 
 
 def _one_hot(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
@@ -257,9 +231,9 @@ def _one_hot(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTenso
         )
     parts, width = [], 0
     for j, values in enumerate(step.categories_):
-        column = build.op("Gather", X, build.constant(np.array([j], dtype=np.int64)), axis=1)
+        column = build.op("Gather", X, [j], axis=1)
         # Unknown categories become zeros, as with handle_unknown='ignore'.
-        equal = build.op("Equal", column, build.constant(_categories(values)[None, :]))
+        equal = build.op("Equal", column, _categories(values)[None, :])
         parts.append(build.op("Cast", equal, to=build.onnx.TensorProto.DOUBLE))
         width += len(values)
     return ColumnTensors([build.op("Concat", *parts, axis=1)], width)
@@ -281,11 +255,11 @@ def _categories(values: Array) -> Array:
 
 _STEPS: Mapping[type, Callable[[Builder, Any, str, int], ColumnTensors]] = {
     FunctionTransformer: _identity,
-    StandardScaler: _standard,
-    RelevanceScaler: _relevance,
+    StandardScaler: _scale,
+    RelevanceScaler: _scale,
     MinMaxScaler: _min_max,
-    MaxAbsScaler: _max_abs,
-    RobustScaler: _robust,
+    MaxAbsScaler: _scale,
+    RobustScaler: _scale,
     Normalizer: _normalize,
     PCA: _project,
     TruncatedSVD: _project,
