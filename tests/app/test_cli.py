@@ -562,7 +562,7 @@ def test_a_full_disk_is_told_for_parquet_too(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("out.txt", "the extension must be .csv, .xlsx, .parquet or .npz"),
+        ("out.txt", "the extension of --predictions is .csv, .xlsx, .parquet or .npz"),
         ("none/out.csv", "there is no folder"),
         ("folder.csv", "it is a folder"),
         ("iris.csv", "is the input itself"),

@@ -106,7 +106,7 @@ def test_outputs_are_no_part_of_the_command(monkeypatch: pytest.MonkeyPatch) -> 
     assert request.command == FitRequest(data=(Path("t.csv"),)).command
     assert "r.html" not in request.command
     assert request.wants_report
-    assert request.outputs.named() == {"report": "r.html"}
+    assert request.written == {"report": "r.html"}
 
 
 def test_every_field_is_an_option_of_its_verb() -> None:

@@ -178,7 +178,7 @@ def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
     if figures is None:
         text.line("The features stayed in their files and were read in blocks.")
     text.lines(summary_lines(table.notes, table.remarks))
-    written = outcome.request.outputs.named()
+    written = outcome.request.written
     for what, path in written.items():
         text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
     if outcome.origin.plain_command:

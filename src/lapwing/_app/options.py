@@ -24,7 +24,7 @@ from lapwing._host.files import check_writable
 from lapwing._host.modules import require
 from lapwing._tables.embedding import PACKAGES, check_encoder
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.predictions import SHEET_FORMATS, check_output, require_writer
+from lapwing._tables.predictions import require_writer
 from lapwing._tables.preprocessing import IMPUTES, SCALES
 from lapwing._tables.reading import FORMATS, name_of
 
@@ -38,9 +38,7 @@ PANELS = ("", TABLE, LEARN, WRITE, SAY)
 # --set alone needs a method whose parameters it sets.
 METHOD_OF_SETTINGS = "lapsvc"
 
-_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": SHEET_FORMATS}
 _SHEETS = (".xlsx", ".xls", ".ods", ".xlsm")
-_EXTRAS = {"model": ("skops.io", "model"), "report": ("jinja2", "report"), "onnx": ("onnx", "onnx")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +68,10 @@ class Option:
         request.
     leads : bool
         Whether the help lists it first in its panel.
+    writes : tuple of str or None
+        Extensions of the file to write whose path it takes, empty for any; None for other options.
+    needs : tuple of str or None
+        Module that writes the file, and its extra.
     """
 
     panel: str = ""
@@ -82,6 +84,8 @@ class Option:
     complete: Callable[[str], list[str]] | None = None
     side: bool = False
     leads: bool = False
+    writes: tuple[str, ...] | None = None
+    needs: tuple[str, str] | None = None
 
 
 def option(default: Any = MISSING, /, **how: Any) -> Any:
@@ -114,54 +118,10 @@ def helps(request: type) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """Files that a verb writes; None for files that it does not write."""
-
-    predictions: Path | None = None
-    model: Path | None = None
-    report: Path | None = None
-    onnx: Path | None = None
-    next: Path | None = None
-    out: Path | None = None
-
-    def named(self) -> dict[str, str]:
-        """Return the paths as the user wrote them, by option."""
-        return {name: str(path) for name, path in vars(self).items() if path is not None}
-
-    def check(self, inputs: tuple[Path, ...]) -> None:
-        """Check that all files can be written.
-
-        Raises
-        ------
-        ValueError
-            If an extension is wrong, a path cannot be written, or a file is named twice.
-        ImportError
-            If a package that writes one of them is missing.
-        """
-        taken = {os.path.realpath(path): "the input" for path in inputs if str(path) != "-"}
-        for name, path in vars(self).items():
-            if path is None:
-                continue
-            if name == "predictions":
-                check_output(path)
-            elif name in _SUFFIXES:
-                check_suffix(f"--{name}", path, _SUFFIXES[name])
-            check_writable(path)
-            require_writer(path)
-            if name in _EXTRAS:
-                module, extra = _EXTRAS[name]
-                require(module, extra=extra, purpose=f"--{name}")
-            real = os.path.realpath(path)
-            if real in taken:
-                raise ValueError(f"--{name} {path} is {taken[real]} itself; name another file.")
-            taken[real] = f"--{name}"
-
-
-def check_suffix(flag: str, path: Path, known: tuple[str, ...]) -> None:
+def _check_suffix(flag: str, path: Path, known: tuple[str, ...]) -> None:
     """Check that an option can write files with the extension of a path."""
     suffix = path.suffix.lower()
-    if suffix in known:
+    if suffix in known or not known:
         return
     named = known[0] if len(known) < 3 else f"{', '.join(known[:-1])} or {known[-1]}"
     message = f"cannot write {path}: the extension of {flag} is {named}."
@@ -169,15 +129,6 @@ def check_suffix(flag: str, path: Path, known: tuple[str, ...]) -> None:
         other = "an .xlsx" if ".xlsx" in known else "a .csv"
         message += f" Excel and LibreOffice open {other} file."
     raise ValueError(message)
-
-
-def check_with_columns(predictions: Path | None) -> None:
-    """Check that the file of predictions can hold columns of the table."""
-    if predictions is not None and predictions.suffix.lower() == ".npz":
-        raise ValueError(
-            f"--with-columns: {predictions} would hold arrays, which have no place for the columns "
-            "of a table. Write a .csv, .xlsx or .parquet file."
-        )
 
 
 def complete_method(incomplete: str) -> list[str]:
@@ -197,6 +148,46 @@ class Request:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be done, before a file is read."""
+        for flag, path, how in self._outputs():
+            _check_suffix(flag, path, how.writes or ())
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All input files."""
+        return ()
+
+    @property
+    def written(self) -> dict[str, str]:
+        """Paths of the files to write as the user wrote them, by the names of their options."""
+        return {flag.removeprefix("--"): str(path) for flag, path, _ in self._outputs()}
+
+    def _outputs(self) -> Iterator[tuple[str, Path, Option]]:
+        for one in fields(self):
+            path = getattr(self, one.name)
+            if option_of(one).writes is not None and path is not None:
+                yield flag_of(one), path, option_of(one)
+
+    def check_outputs(self) -> None:
+        """Check that all files can be written.
+
+        Raises
+        ------
+        ValueError
+            If a path cannot be written, or a file is named twice.
+        ImportError
+            If a package that writes one of them is missing.
+        """
+        taken = {os.path.realpath(path): "the input" for path in self.inputs if str(path) != "-"}
+        for flag, path, how in self._outputs():
+            check_writable(path)
+            require_writer(path)
+            if how.needs is not None:
+                module, extra = how.needs
+                require(module, extra=extra, purpose=flag)
+            real = os.path.realpath(path)
+            if real in taken:
+                raise ValueError(f"{flag} {path} is {taken[real]} itself; name another file.")
+            taken[real] = flag
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> Self:
@@ -256,11 +247,6 @@ class TableRequest(Request):
         return self.data
 
     @property
-    def outputs(self) -> Outputs:
-        """Files to write."""
-        return Outputs()
-
-    @property
     def command(self) -> str:
         """Command that repeats the request, without its output options."""
         return shlex.join(["lapwing", self.verb, *map(str, self.data), *self.words()])
@@ -279,7 +265,8 @@ class TableRequest(Request):
     def words(self, *, brief: bool = False) -> Iterator[str]:
         """Return the options as words of a command; `brief` omits those at their defaults."""
         for one in fields(self):
-            if one.name == "data" or option_of(one).side:
+            how = option_of(one)
+            if one.name == "data" or how.side or how.writes is not None:
                 continue
             value = getattr(self, one.name)
             if brief and value == self._usual(one):
@@ -407,8 +394,7 @@ class LabeledRequest(TableRequest):
     @property
     def full_command(self) -> str:
         """Command that repeats the request and writes the same files."""
-        written = self.outputs.named()
-        outputs = [word for name, path in written.items() for word in (f"--{name}", path)]
+        outputs = [word for name, path in self.written.items() for word in (f"--{name}", path)]
         words = [*map(str, self.data), *self.words(brief=True), *outputs]
         return shlex.join(["lapwing", self.verb, *words])
 

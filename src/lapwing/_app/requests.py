@@ -17,11 +17,8 @@ from lapwing._app.options import (
     WRITE,
     LabeledRequest,
     LearningRequest,
-    Outputs,
     Request,
     TableRequest,
-    check_suffix,
-    check_with_columns,
     complete_method,
     following,
     option,
@@ -30,13 +27,15 @@ from lapwing._report.record import Hints
 from lapwing._tables.checks import LabelAdvice
 from lapwing._tables.embedding import check_encoder
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.predictions import SHEET_FORMATS
+from lapwing._tables.predictions import PREDICTION_FORMATS, SHEET_FORMATS
 from lapwing._tables.reading import TABLES
 from lapwing._tables.words import shorten
 
 DEFAULT_METHOD = AUTO
 
 _REPORT = Path("report.html")
+_PAGE = (".html", ".htm")
+_OUT = {"short": "-o", "alias": "--output"}
 _OF_NUMBERS = "laprls-regressor"  # the method of lapwing suggest for numbers
 
 
@@ -57,12 +56,15 @@ class AnswersRequest(TableRequest):
 
     probabilities: bool = option(False, panel=WRITE)
     with_columns: bool = option(False, panel=WRITE)
-    predictions: Path | None = option(None, panel=WRITE, side=True)
+    predictions: Path | None = option(None, writes=PREDICTION_FORMATS, panel=WRITE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.with_columns:
-            check_with_columns(self.predictions)
+        if self.with_columns and self.predictions and self.predictions.suffix.lower() == ".npz":
+            raise ValueError(
+                f"--with-columns: {self.predictions} would hold arrays, which have no place for "
+                "the columns of a table. Write a .csv, .xlsx or .parquet file."
+            )
 
     @property
     def read_options(self) -> ReadOptions:
@@ -102,10 +104,10 @@ class FitRequest(LearningRequest, AnswersRequest):
     layout: tuple[str, ...] = option((), panel=TABLE, flag="--map")
     cluster: str | None = option(None, panel=LEARN, metavar="ADDRESS")
     workers: int | None = option(None, panel=LEARN, limits=(1, None))
-    model: Path | None = option(None, panel=WRITE, side=True)
-    report: Path | None = option(None, panel=WRITE, side=True)
-    onnx: Path | None = option(None, panel=WRITE, side=True)
-    next_rows: Path | None = option(None, panel=WRITE, flag="--next", side=True)
+    model: Path | None = option(None, writes=(), panel=WRITE, needs=("skops.io", "model"))
+    report: Path | None = option(None, writes=_PAGE, panel=WRITE, needs=("jinja2", "report"))
+    onnx: Path | None = option(None, writes=(".onnx",), panel=WRITE, needs=("onnx", "onnx"))
+    next_rows: Path | None = option(None, writes=SHEET_FORMATS, panel=WRITE, flag="--next")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -149,11 +151,6 @@ class FitRequest(LearningRequest, AnswersRequest):
         lack = method.lacks_onnx(parameters)
         if self.onnx is not None and lack:
             raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {lack}.")
-
-    @property
-    def outputs(self) -> Outputs:
-        """Files to write."""
-        return Outputs(self.predictions, self.model, self.report, self.onnx, self.next_rows)
 
     @property
     def hints(self) -> Hints:
@@ -258,22 +255,12 @@ class CompareRequest(LabeledRequest):
     verb = "compare"
 
     max_rows: int = option(EffortLimits.max_samples, panel=LEARN, flag="--rows", limits=(2, None))
-    out: Path | None = option(None, panel=WRITE, short="-o", alias="--output", side=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.out is not None:
-            check_suffix("--out", self.out, (".csv", ".json", ".html"))
+    out: Path | None = option(None, writes=(".csv", ".json", ".html"), panel=WRITE, **_OUT)
 
     @property
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
         return replace(super().read_options, regression=None)
-
-    @property
-    def outputs(self) -> Outputs:
-        """File to write."""
-        return Outputs(out=self.out)
 
     @property
     def effort(self) -> EffortLimits:
@@ -336,11 +323,7 @@ class SuggestRequest(LearningRequest):
 
     method: str = option("", panel=LEARN, complete=complete_method, leads=True)
     n_rows: int = option(10, panel=WRITE, flag="--rows", short="-k", limits=(1, None))
-    out: Path = option(panel=WRITE, short="-o", alias="--output", side=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_suffix("--out", self.out, SHEET_FORMATS)
+    out: Path = option(writes=SHEET_FORMATS, panel=WRITE, **_OUT)
 
     def _usual_method(self) -> str:
         return METHOD_OF_SETTINGS if self.settings else ""
@@ -354,11 +337,6 @@ class SuggestRequest(LearningRequest):
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
         return replace(super().read_options, incomplete=True)
-
-    @property
-    def outputs(self) -> Outputs:
-        """File to write."""
-        return Outputs(out=self.out)
 
     @property
     def next_command(self) -> str:
@@ -533,11 +511,6 @@ class PredictRequest(AnswersRequest):
         """All input files."""
         return (self.model, *self.data)
 
-    @property
-    def outputs(self) -> Outputs:
-        """Files to write."""
-        return Outputs(self.predictions)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest(Request):
@@ -554,13 +527,13 @@ class ReportRequest(Request):
     """
 
     model: Path = option(argument=True, metavar="MODEL")
-    out: Path | None = option(None, short="-o", alias="--output")
+    out: Path | None = option(None, writes=_PAGE, **_OUT)
     quiet: bool = option(False, panel=SAY, short="-q")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.out is not None:
-            check_suffix("--out", self.out, (".html", ".htm"))
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All input files."""
+        return (self.model,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -579,11 +552,7 @@ class DemoRequest(Request):
         Random seed of the draws.
     """
 
-    out: Path = option(Path("lapwing-demo.png"), short="-o", alias="--output")
+    out: Path = option(Path("lapwing-demo.png"), writes=(".png", ".pdf", ".svg"), **_OUT)
     labels_per_class: int = option(3, limits=(1, 100))
     draws: int = option(5, limits=(1, None))
     seed: int = option(0, limits=(0, None))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_suffix("--out", self.out, (".png", ".pdf", ".svg"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from functools import cache
 from inspect import Parameter, Signature
 from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
@@ -32,7 +32,6 @@ from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
 from lapwing._app.options import (
     PANELS,
-    Outputs,
     Request,
     TableRequest,
     flag_of,
@@ -50,7 +49,7 @@ from lapwing._app.requests import (
     SuggestRequest,
     TuneRequest,
 )
-from lapwing._host.files import atomic_write, check_writable
+from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._report.page import collect
 from lapwing._rows import is_rows
@@ -216,7 +215,7 @@ def fit(request: FitRequest) -> None:
 
 def fit_table(request: FitRequest) -> None:
     """Fit, write the files, and print the summary."""
-    request.outputs.check(request.inputs)
+    request.check_outputs()
     with StageLine(f"Reading {request.source}", request.quiet):
         table = reading.read(request)
     with StageLine(name_stage(request), request.quiet, forecast_seconds(table, request)) as stage:
@@ -242,7 +241,7 @@ def conclude(
     """Write the files of a verb, and print its summary: as JSON, as text, or not if quiet."""
     text = ""  # before the files, so that an error here leaves none
     if request.as_json:
-        text = json_text(summary() | {"written": request.outputs.named()})
+        text = json_text(summary() | {"written": request.written})
     elif not request.quiet:
         text = description()
     with StageLine("Writing", request.quiet):
@@ -270,7 +269,7 @@ def compare(request: CompareRequest) -> None:
     Each method is evaluated by its errors on labels that are left out, and by how much its answers
     change with the labels. No model is written; the output ends with the command that fits it.
     """
-    request.outputs.check(request.inputs)
+    request.check_outputs()
     with StageLine(f"Reading {request.source}", request.quiet):
         table = reading.read(request)
     with StageLine(
@@ -296,7 +295,7 @@ def suggest(request: SuggestRequest) -> None:
     to reduce the uncertainty of all other rows most. The label column may be empty; without labels
     of two classes, the rows are spread over the table.
     """
-    request.outputs.check(request.inputs)
+    request.check_outputs()
     with StageLine(f"Reading {request.source}", request.quiet):
         table = reading.read(request)
     decided = request.decided(numeric=table.numeric)
@@ -346,7 +345,7 @@ def label(request: LabelRequest) -> None:
 )
 def predict(request: PredictRequest) -> None:
     """Predict the rows of a table with a model. Without --predictions, print them as CSV."""
-    request.outputs.check(request.inputs)
+    request.check_outputs()
     with StageLine(f"Reading {request.model}", request.quiet):
         loaded = predicting.load(request.model)
     if predicting.in_batches(request):
@@ -389,10 +388,9 @@ def _predicted(
 @verb(ReportRequest, epilog="Example: [bold]lapwing report m.lapwing --out report.html[/]")
 def report(request: ReportRequest) -> None:
     """Write the report of a model as one self-contained HTML page."""
-    model = request.model
-    target = model.with_suffix(".html") if request.out is None else request.out
-    Outputs(report=target).check((model,))
-    page = workflow.render_report(predicting.load(model), model)
+    target = request.model.with_suffix(".html") if request.out is None else request.out
+    replace(request, out=target).check_outputs()
+    page = workflow.render_report(predicting.load(request.model), request.model)
     with atomic_write(target) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
     if not request.quiet:
@@ -415,7 +413,7 @@ def info(request: InfoRequest) -> None:
 def demo(request: DemoRequest) -> None:
     """Compare LapSVC with a supervised SVM and LabelSpreading on handwritten digits."""
     out = request.out
-    check_writable(out)
+    request.check_outputs()
     with StageLine("Fitting three methods"):
         result = run_demo(request.labels_per_class, request.draws, request.seed)
     typer.echo(console.describe_demo(result), nl=False)

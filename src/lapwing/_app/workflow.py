@@ -24,7 +24,6 @@ from lapwing._tables.predictions import (
     Predictions,
     write_columns,
     write_csv,
-    write_predictions,
 )
 from lapwing._tables.tables import Table
 from lapwing.models import Model, save_model
@@ -42,29 +41,24 @@ def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:
         Result of `collect`; None for rows on disk, for which only predictions and model are
         written.
     """
-    request, table, outputs = outcome.request, outcome.table, outcome.request.outputs
-    wanted = [Path(path) for path in outputs.named().values()]
-    with atomic_writes(wanted) as temporaries:
-        place = dict(zip(outputs.named(), temporaries, strict=True))
-        if outputs.predictions is not None:
-            write_predictions(
-                beside_columns(outcome.predictions, table, outputs.predictions),
-                outputs.predictions,
-                place["predictions"],
-                dialect=table.dialect,
-                all_probabilities=request.probabilities,
-            )
-        if outputs.model is not None:
+    request, table = outcome.request, outcome.table
+    with atomic_writes(list(request.written.values())) as temporaries:
+        place = dict(zip(request.written, temporaries, strict=True))
+        if request.predictions is not None:
+            rows = beside_columns(outcome.predictions, table, request.predictions)
+            columns = rows.columns(all_probabilities=request.probabilities)
+            write_columns(columns, request.predictions, place["predictions"], table.dialect)
+        if request.model is not None:
             save_fit(outcome, figures, place["model"])
-        if outputs.report is not None and figures is not None:
+        if request.report is not None and figures is not None:
             place["report"].write_text(render(figures), encoding="utf-8", newline="\n")
-        if outputs.onnx is not None:
+        if request.onnx is not None:
             save_onnx(outcome.pipeline, place["onnx"])
-        if outputs.next is not None and figures is not None:
-            rows = outcome.next_rows
-            if rows is None:
-                rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
-            _write_rows(table, rows, outputs.next, place["next"])
+        if request.next_rows is not None and figures is not None:
+            next_rows = outcome.next_rows
+            if next_rows is None:
+                next_rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
+            _write_rows(table, next_rows, request.next_rows, place["next"])
 
 
 def save_fit(outcome: Outcome, figures: ReportData | None, path: Path) -> None:
@@ -154,7 +148,7 @@ def write_comparison(compared: Compared) -> None:
     out = compared.request.out
     if out is None:
         return
-    summary = comparison_summary(compared) | {"written": compared.request.outputs.named()}
+    summary = comparison_summary(compared) | {"written": compared.request.written}
     with atomic_write(out) as temporary:
         if out.suffix.lower() == ".csv":
             rows = summary["methods"]

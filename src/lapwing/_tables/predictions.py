@@ -19,7 +19,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._host.files import atomic_write, check_writable
+from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._host.terminal import harmless
 from lapwing._host.warn import warn
@@ -123,25 +123,6 @@ class Predictions:
         return table
 
 
-def check_output(path: str | os.PathLike[str]) -> None:
-    """Check in advance that predictions can be written to `path`.
-
-    Raises
-    ------
-    ValueError
-        If the extension is not .csv, .xlsx, .parquet or .npz, or the path cannot be written.
-    ImportError
-        If the library that writes Parquet or Excel files is not installed.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in _WRITERS:
-        raise ValueError(
-            f"cannot write {path}: the extension must be .csv, .xlsx, .parquet or .npz."
-        )
-    require_writer(path)
-    check_writable(path)
-
-
 def require_writer(path: str | os.PathLike[str]) -> None:
     """Check that the library for Parquet or Excel files is installed.
 
@@ -160,7 +141,6 @@ def require_writer(path: str | os.PathLike[str]) -> None:
 def write_predictions(
     predictions: Predictions,
     path: str | os.PathLike[str],
-    temporary: Path | None = None,
     *,
     dialect: Dialect = USUAL,
     all_probabilities: bool = False,
@@ -176,8 +156,6 @@ def write_predictions(
         The rows.
     path : path-like
         The file; its extension determines the format.
-    temporary : Path, default=None
-        Path to write to instead, if the caller renames the file.
     dialect : Dialect, default=Dialect()
         Notation of a CSV file.
     all_probabilities : bool, default=False
@@ -185,18 +163,16 @@ def write_predictions(
 
     Raises
     ------
-    ValueError, ImportError
-        As for `check_output`; also if there are too many rows or too long texts for Excel.
+    ValueError
+        If there are too many rows or too long texts for Excel.
+    ImportError
+        As for `require_writer`.
     OSError
         If writing fails; an existing file is left unchanged.
     """
-    check_output(path)
     columns = predictions.columns(all_probabilities=all_probabilities)
-    if temporary is not None:
+    with atomic_write(path) as temporary:
         write_columns(columns, path, temporary, dialect)
-        return
-    with atomic_write(path) as own:
-        write_columns(columns, path, own, dialect)
 
 
 def write_columns(
@@ -406,6 +382,7 @@ _WRITERS = {
     ".parquet": _write_parquet,
     ".npz": _write_npz,
 }
+PREDICTION_FORMATS = tuple(_WRITERS)
 
 
 @contextmanager
@@ -429,7 +406,6 @@ def written_in_batches(
     if path is None:
         yield _csv_writer(sys.stdout, all_probabilities, shown=sys.stdout.isatty())
         return
-    check_output(path)
     with atomic_write(path) as temporary:
         if Path(path).suffix.lower() == ".csv":
             with temporary.open("w", encoding=USUAL.encoding, newline="") as file:
