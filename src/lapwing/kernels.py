@@ -157,14 +157,6 @@ def _scaled_to_one(X: Any) -> Any:
     return scaled
 
 
-def _always(kernel: Kernel) -> bool:
-    return True
-
-
-def _never(kernel: Kernel) -> bool:
-    return False
-
-
 def _whole_power(kernel: Kernel) -> bool:
     """Return whether the kernel is a polynomial in x'z without negative coefficients."""
     return kernel.gamma >= 0 and kernel.coef0 >= 0 and kernel.degree == int(kernel.degree)
@@ -198,7 +190,7 @@ class Formula:
     centred: bool = False
     unit_diagonal: bool = False
     gamma_degree: int = 0
-    positive_definite: Callable[[Kernel], bool] = _always
+    positive_definite: Callable[[Kernel], bool] = lambda kernel: True
 
 
 # Registry of kernels: a new one takes a function above and one line here.
@@ -218,7 +210,7 @@ KERNELS: dict[str, Formula] = {
     "laplacian": Formula("exp(-gamma |x - z|_1)", _laplacian, unit_diagonal=True, gamma_degree=1),
     "cosine": Formula("x'z / (|x| |z|)", _linear, _prepare_cosine),
     "sigmoid": Formula(
-        "tanh(gamma x'z + coef0)", _sigmoid, gamma_degree=2, positive_definite=_never
+        "tanh(gamma x'z + coef0)", _sigmoid, gamma_degree=2, positive_definite=lambda kernel: False
     ),
 }
 

@@ -20,6 +20,7 @@ from lapwing._rows import PickedRows, PointData, blocks_of, is_rows, rows_of
 
 # Seeds of the hashes, fixed: the same rows have the same hashes in every process.
 _SEED, _SECOND_SEED = 0x1AB, 0x2CD
+_BLOCK_BYTES = 2**25  # of points that are hashed or compared at a time, with copies of their bits
 _LARGEST_WEIGHT = 1e100  # squares and products with other weights stay in float64
 
 
@@ -264,7 +265,7 @@ def value_order(X: PointData, *, pairwise: bool = False) -> Array:
     """
     direction = np.random.default_rng(_SEED).standard_normal(X.shape[1])
     keys = np.empty(X.shape[0])
-    for rows, points in blocks_of(X, 8 * X.shape[1], 2**25):
+    for rows, points in blocks_of(X, 8 * X.shape[1], _BLOCK_BYTES):
         if pairwise:
             points = np.sort(points.toarray() if is_sparse(points) else points, axis=1)
         keys[rows] = points @ direction
@@ -280,8 +281,7 @@ def _row_hashes(X: PointData, seed: int = _SEED) -> Array:
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
         return np.asarray(total[X.indptr[1:]] - total[X.indptr[:-1]])
     hashes = np.empty(X.shape[0], dtype=np.uint64)
-    # Blocks of about 32 MB, as the bits are a copy of the values.
-    for rows, points in blocks_of(X, 8 * X.shape[1], 2**25):
+    for rows, points in blocks_of(X, 8 * X.shape[1], _BLOCK_BYTES):
         hashes[rows] = _bits(points) @ odd
     return hashes
 
@@ -303,5 +303,5 @@ def _rows_equal(X: PointData, a: Array, b: Array) -> bool:
     if not is_rows(X):
         return bool((X[a[differ]] == X[b[differ]]).all())
     a, b = a[differ], b[differ]
-    blocks = row_blocks(len(a), X.shape[1] * X.dtype.itemsize, 2**25)
+    blocks = row_blocks(len(a), X.shape[1] * X.dtype.itemsize, _BLOCK_BYTES)
     return all((rows_of(X, a[some]) == rows_of(X, b[some])).all() for some in blocks)

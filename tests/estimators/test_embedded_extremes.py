@@ -45,6 +45,7 @@ from lapwing.solvers.embedded.systems import (
     KernelSide,
     graph_least_squares,
 )
+from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.data import first_labels, labeled_clusters
 from tests.helpers.embedded import least_squares
@@ -316,7 +317,8 @@ def test_conjugate_gradient_on_what_is_no_number_has_not_converged() -> None:
 
     space, term = LinearSpace(np.eye(6)[:, :2]), Nothing(np.full((6, 6), np.nan))
     objective = EmbeddedObjective(space, np.arange(3), np.ones(3), np.ones((3, 1)), term, 1.0)
-    result = graph_least_squares(objective, Settings())
+    kernel = FunctionRegression.factor(space, objective.C, objective.fit_intercept)
+    result = graph_least_squares(objective, kernel, Settings())
     assert result.status == Status.PRECISION
     assert result.n_iter == 1
     with pytest.warns(ConvergenceWarning, match="relative optimality of nan"):

@@ -173,7 +173,8 @@ def test_all_candidates_leave_out_the_same_labels(monkeypatch: pytest.MonkeyPatc
     asked = CompareSettings(
         [SVM, GAP, GRAPH], Effort(1, 8, 0), 60, "auto", 0, efforts={"gap": Effort(1, 4, 0)}
     )
-    table = compared(X, y, None, asked, SILENT).comparison.table
+    comparison, _ = compared(X, y, None, asked, SILENT)
+    table = comparison.table
     assert [one.n_left_out for one in table] == [4, 4, 4]
     assert len(rounds) == 6
     assert rounds[:2] == rounds[2:4] == rounds[4:]

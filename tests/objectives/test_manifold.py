@@ -205,18 +205,6 @@ def test_scatter_without_repetition_keeps_the_order():
     assert np.count_nonzero(out) == np.count_nonzero(u)
 
 
-def test_active_is_the_error_set():
-    case = make_case(fit_intercept=True)
-    problem = case.objective()
-    state = random_state(case, problem)
-    f = state.values[case.index]
-    active = problem.active(state)
-    assert 0 < active.sum() < active.size
-    np.testing.assert_array_equal(active, case.y * f < 1)
-    assert replace(problem, loss=Squared()).active(state).all()
-    assert not replace(problem, loss=Hinge()).active(state).any()
-
-
 # --- the graph ------------------------------------------------------------------------------------
 
 
@@ -229,9 +217,9 @@ def test_smoothness_is_gamma_i_times_the_power_of_the_laplacian():
 
 def test_without_a_graph_nothing_is_smoothed():
     case = make_case()
-    assert case.objective().has_graph
+    assert case.objective().graph_term is not None
     problem = replace(case.objective(), graph_term=None)
-    assert not problem.has_graph
+    assert problem.graph_term is None
     assert problem.constant_energy == 0
     np.testing.assert_array_equal(problem.smoothness(np.ones((case.n, 2))), 0)
 

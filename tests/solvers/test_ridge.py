@@ -40,5 +40,5 @@ def test_it_is_the_least_of_the_objective(
     residual = g - B @ expected
     assert_allclose(regression.inverse(g), C * residual, atol=1e-8)
     assert_allclose(regression.squares(g, w, b), (residual**2).sum(axis=0), atol=1e-8)
-    again = FunctionRegression.of_equations(known.space, C, bias, A.copy())
+    again = FunctionRegression.factor(known.space, C, bias, A.copy())
     assert_allclose(again.regress(g)[0], w, atol=1e-9)

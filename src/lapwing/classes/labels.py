@@ -23,6 +23,7 @@ from lapwing.classes.markers import (
     read_column,
     settle,
     unlabeled_among,
+    unlabeled_mask,
 )
 from lapwing.exceptions import LapwingWarning
 
@@ -92,8 +93,7 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
         If there is no label or only one class, the marker is ambiguous, or labels are not classes.
     """
     y = read_column(y)
-    unlabeled = find_unlabeled(y, marker)
-    mask, found = unlabeled.mask, unlabeled.found
+    mask, found = find_unlabeled(y, marker)
     if mask.all():
         raise ValueError(
             f"y contains no label: all {len(y)} entries are the unlabelled marker "
@@ -210,6 +210,26 @@ def as_targets(y: ArrayLike) -> Array:
             "about one."
         )
     return np.asarray(targets)
+
+
+def known_targets(y: ArrayLike, marker: object) -> tuple[Array, Array]:
+    """Read regression targets with a marker of unlabelled rows.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+    marker : 'auto', number, str, None or NaN
+        Missing values have no target either; 'auto' is these only, as -1 may be a target.
+
+    Returns
+    -------
+    targets : ndarray of shape (n_labeled,)
+    labeled : ndarray of bool of shape (n_samples,)
+        Mask of the rows of these targets.
+    """
+    column = read_column(y)
+    labeled = ~unlabeled_mask(column, None if is_auto(marker) else marker) & ~missing_mask(column)
+    return as_targets(column[labeled]), labeled
 
 
 def _target(row: int, y: Array) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -111,7 +110,7 @@ def kind_of(value: object) -> str:
     return "other"
 
 
-def _unmasked(y: Any) -> Any:
+def _unmasked(y: np.ma.MaskedArray) -> Any:
     """Convert a masked array to a plain one, with None where it is masked."""
     if not np.ma.is_masked(y):
         return y.data
@@ -129,28 +128,12 @@ def _is_mixed(values: Any) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class Unlabeled:
-    """Unlabelled rows of y.
-
-    Attributes
-    ----------
-    mask : ndarray of bool of shape (n_samples,)
-    found : tuple
-        Distinct markers that were found: -1, None for missing values, '' for empty strings, or the
-        given marker. Empty if no row is unlabelled.
-    """
-
-    mask: Array
-    found: tuple[Any, ...]
-
-
 def is_auto(marker: object) -> bool:
     """Return whether a marker is 'auto'."""
     return isinstance(marker, str) and marker == AUTO
 
 
-def find_unlabeled(y: Array, marker: object) -> Unlabeled:
+def find_unlabeled(y: Array, marker: object) -> tuple[Array, tuple[Any, ...]]:
     """Find the unlabelled rows of a column.
 
     Parameters
@@ -160,6 +143,13 @@ def find_unlabeled(y: Array, marker: object) -> Unlabeled:
     marker : 'auto', number, str, None or NaN
         See the parameter `unlabeled` of the estimators.
 
+    Returns
+    -------
+    mask : ndarray of bool of shape (n_samples,)
+    found : tuple
+        Distinct markers that were found: -1, None for missing values, '' for empty strings, or the
+        given marker. Empty if no row is unlabelled.
+
     Raises
     ------
     ValueError
@@ -168,14 +158,16 @@ def find_unlabeled(y: Array, marker: object) -> Unlabeled:
     if not is_auto(marker):
         mask = unlabeled_mask(y, marker)
         if is_missing(marker):
-            return Unlabeled(mask, _missing_values(y, mask))
-        return Unlabeled(mask, (plain(marker),) if mask.any() else ())
+            return mask, _missing_values(y, mask)
+        return mask, (plain(marker),) if mask.any() else ()
     missing = missing_mask(y)
     found = _missing_values(y, missing)
     minus = unlabeled_mask(y, -1)
-    if not minus.any() or _all_plus_one(y[~missing & ~minus]):
-        return Unlabeled(missing, found)
-    return Unlabeled(missing | minus, (-1, *found))
+    others = y[~missing & ~minus]
+    # -1 and +1 alone are classes.
+    if not minus.any() or (len(others) and unlabeled_mask(others, 1).all()):
+        return missing, found
+    return missing | minus, (-1, *found)
 
 
 def unlabeled_among(y: Array, marker: object, classes: Array) -> Array:
@@ -227,10 +219,3 @@ def _missing_values(y: Array, mask: Array) -> tuple[Any, ...]:
         return ()
     empty = {isinstance(value, str) for value in y[mask]}
     return (*((None,) if False in empty else ()), *(("",) if True in empty else ()))
-
-
-def _all_plus_one(values: Array) -> bool:
-    """Return whether there are values, and all are the number +1."""
-    if not len(values):
-        return False
-    return bool(unlabeled_mask(values, 1).all())

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from lapwing._arrays import Array, row_blocks
-from lapwing.classes.decoding import enforce_codes, of_each_class, predict_codes
+from lapwing.classes.decoding import enforce_codes, of_each_class, posteriors, predict_codes
 
 _REACH = 8.0  # standard deviations from the centre of the prior within which the optimum is sought
 _LARGEST = 690.0  # limit of the logarithm, so that the sharpness does not overflow
@@ -100,10 +100,8 @@ def class_probabilities(scores: Array, sharpness: float) -> Array:
 
 
 def _softmax(scores: Array, sharpness: float) -> Array:
-    columns = of_each_class(np.asarray(scores, dtype=np.float64))
     with np.errstate(over="ignore"):  # a difference of infinity gives probability 0
-        shares = np.exp(sharpness * (columns - columns.max(axis=1, keepdims=True)))
-    shares /= shares.sum(axis=1, keepdims=True)
+        shares = posteriors(of_each_class(np.asarray(scores, dtype=np.float64)), sharpness)
     return enforce_codes(shares, predict_codes(scores))
 
 

@@ -155,7 +155,7 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
     def posterior(self, X: PointsLike) -> Posterior:
         objective, kernel = self.estimator._objective(self.prepared), self.formed.system
         given = kernel.beyond(self.formed.objective.space, X)
-        found = posterior(kernel, objective.side, given)
+        found = posterior(kernel, objective.side, *given)
         unit = objective.units.scale**2
         noise = unit * found.noise_variance / float(self.estimator.lam)
         return Posterior(unit * found.variance, noise)
@@ -178,7 +178,7 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
     def _regression(self) -> bool:
         return self.estimator._regression
 
-    def _virtual_labels(self, prepared: EmbeddedPrepared, points: Any) -> Array:
+    def _virtual_labels(self, prepared: EmbeddedPrepared, points: Array | slice) -> Array:
         objective = self.estimator._objective(prepared)
         side = objective.side
         coef = self.formed.system.graph_coef(side)
@@ -321,7 +321,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         return isinstance(self.space, Landmarks)
 
     def _linear(self) -> bool:
-        named = isinstance(self.kernel, str) and self.kernel == "linear"
+        named = self._has_kernel("linear")
         if named and isinstance(self.space, Landmarks):
             raise ValueError(
                 "space=Landmarks(...) needs a nonlinear kernel: with kernel='linear' the features "
@@ -411,12 +411,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             ridge = space.system(None, 1 / C, bias).factor(np.ones(space.n_points))
             found = ridge(values)
             return space.function(found.coef, found.intercept)
-        known = isinstance(system, FeatureSide)
-        regression = (
-            FunctionRegression.of_equations(space, C, bias, system.of_function())
-            if known
-            else FunctionRegression.factor(space, C, bias)
-        )
+        known = system.of_function() if isinstance(system, FeatureSide) else None
+        regression = FunctionRegression.factor(space, C, bias, known)
         return space.function(*regression.regress(values))
 
     def _levels_are_free(self, prepared: EmbeddedPrepared) -> bool:

@@ -121,8 +121,9 @@ class ManifoldSolution(Solution):
         if squared and may_keep(objective.space.n_coef, len(objective.index)):
             found = ridge_left_out_solutions(columns.reduce(objective), columns.block())
         if found is not None:
-            intercept = columns.intercept @ found.coef + found.intercept
-            function = objective.space.function(columns.coef @ found.coef, intercept)
+            coef, bias = found
+            intercept = columns.intercept @ coef + bias
+            function = objective.space.function(columns.coef @ coef, intercept)
         return LeftOutFits(values[:, 0], function)
 
 
@@ -218,13 +219,12 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
         return Prepared(targets, problem, laplacian, space)
 
     def _reads_blocks(self, rows: Rows) -> bool:
-        linear = isinstance(self.kernel, str) and self.kernel == "linear"
         # Matrices of products between the points themselves are kept in memory.
         primal = self.solver in ("newton", "pcg") or (
             self.solver == "auto" and rows.shape[0] > rows.shape[1]
         )
         smooth = self._loss().kind.differentiable
-        return linear and primal and smooth and graph_reads_rows(self.graph)
+        return self._has_kernel("linear") and primal and smooth and graph_reads_rows(self.graph)
 
     @property
     def _tolerance(self) -> float:

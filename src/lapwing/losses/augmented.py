@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -174,7 +174,7 @@ def augmented(
     return AugmentedLoss(loss, weights, multipliers, penalty)
 
 
-def proximal_point(loss: Loss, y: Array, v: Array, step: Any) -> tuple[Array, Array]:
+def proximal_point(loss: Loss, y: Array, v: Array, step: Array | float) -> tuple[Array, Array]:
     """Compute the argmin of step * l(y, z) + (z - v)^2 / 2 over z, and its derivative in v.
 
     Parameters

@@ -223,7 +223,7 @@ def _is_of_rows(graph: GraphLike) -> bool:
     return graph is not None and isinstance(as_graph(graph), AffinityGraph)
 
 
-def _read(X: Any) -> Any:
+def _read(X: PointsLike) -> Any:
     """Read and check points without a model."""
     X = read_points(X, in_blocks=lambda rows: True, name="rows_to_label")
     if is_rows(X):
@@ -294,7 +294,7 @@ def _labeled_in(y: ArrayLike, points: PointData, marker: object, model: BaseEsti
     check_one_entry_a_row(points, y, regression=regression)
     column = read_column(y)
     if model is None or not is_auto(marker):
-        mask = find_unlabeled(column, marker).mask
+        mask, _ = find_unlabeled(column, marker)
     elif regression:
         mask = missing_mask(column)
     else:

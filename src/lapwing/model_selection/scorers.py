@@ -27,8 +27,7 @@ from lapwing._arrays import Array
 from lapwing._host.warn import heard, warn
 from lapwing._rows import PointsLike
 from lapwing.classes.label_checks import check_labels
-from lapwing.classes.labels import as_targets, read_known
-from lapwing.classes.markers import is_auto, missing_mask, read_column, unlabeled_mask
+from lapwing.classes.labels import known_targets, read_known
 from lapwing.estimators.template import only_labeled
 from lapwing.model_selection.splitters import LabeledKFold, LabeledStratifiedKFold, read_labels
 
@@ -107,7 +106,12 @@ class LabeledScorer:
         self.unlabeled = unlabeled
 
     def __call__(
-        self, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any = None, **params: Any
+        self,
+        estimator: BaseEstimator,
+        X: PointsLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
     ) -> Any:
         """Score on the labelled rows.
 
@@ -166,16 +170,13 @@ def _is_metric(scoring: Callable[..., Any]) -> bool:
     return len(needed) == 2
 
 
-def _read(estimator: BaseEstimator, y: Any, marker: Any) -> tuple[Array, Array]:
+def _read(estimator: BaseEstimator, y: ArrayLike, marker: object) -> tuple[Array, Array]:
     """Read the labels to score on, and the mask of their rows."""
     if is_classifier(estimator):
         labels, labeled = read_known(y, marker, estimator.classes_)
         _refuse_markers(labels, estimator.classes_, marker)
         return labels, labeled
-    column = read_column(y)
-    mask = unlabeled_mask(column, None if is_auto(marker) else marker)
-    labeled = ~mask & ~missing_mask(column)
-    return as_targets(column[labeled]), labeled
+    return known_targets(y, marker)
 
 
 def _refuse_markers(labels: Array, classes: Array, marker: object) -> None:

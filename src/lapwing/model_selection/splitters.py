@@ -30,8 +30,8 @@ from lapwing._arrays import Array
 from lapwing._host.warn import warn
 from lapwing._parameters import parameters
 from lapwing._words import quoted
-from lapwing.classes.labels import as_targets, code_classes
-from lapwing.classes.markers import is_auto, missing_mask, read_column, settle, unlabeled_mask
+from lapwing.classes.labels import code_classes, known_targets
+from lapwing.classes.markers import missing_mask, read_column, settle
 from lapwing.exceptions import FewLabelsWarning
 
 _NAMED = 5  # classes listed in a message
@@ -44,7 +44,7 @@ class LabeledSplitter(BaseCrossValidator):
     regression: bool | str = False
 
     def split(
-        self, X: object, y: object = None, groups: object = None
+        self, X: object, y: ArrayLike | None = None, groups: object = None
     ) -> Iterator[tuple[Array, Array]]:
         """Generate row indices of training and test sets.
 
@@ -107,7 +107,7 @@ class LabeledSplitter(BaseCrossValidator):
             FewLabelsWarning,
         )
 
-    def _read(self, y: Any) -> SplitLabels:
+    def _read(self, y: ArrayLike | None) -> SplitLabels:
         labels = read_labels(y, self.unlabeled, self.regression)
         if labels.alone.all():
             raise ValueError(_nothing_to_hold_out(labels) + self._regression_hint(labels))
@@ -133,7 +133,9 @@ class LabeledFolds(LabeledSplitter):
         # With the checks and messages of scikit-learn.
         KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
 
-    def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
+    def get_n_splits(
+        self, X: object = None, y: ArrayLike | None = None, groups: object = None
+    ) -> int:
         """Return the number of splits.
 
         Parameters
@@ -364,7 +366,9 @@ class LabeledShuffleSplit(LabeledSplitter):
     unlabeled: object = "auto"
     regression: bool | str = "auto"
 
-    def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
+    def get_n_splits(
+        self, X: object = None, y: ArrayLike | None = None, groups: object = None
+    ) -> int:
         """Return the number of draws.
 
         Parameters
@@ -451,7 +455,9 @@ class LeaveOneLabelOut(LabeledSplitter):
     unlabeled: object = "auto"
     regression: bool | str = "auto"
 
-    def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
+    def get_n_splits(
+        self, X: object = None, y: ArrayLike | None = None, groups: object = None
+    ) -> int:
         """Return the number of splits, which is the number of labels that can be held out.
 
         Parameters
@@ -548,7 +554,7 @@ class SplitLabels:
         return self.rows[positions[np.argsort(turn, kind="stable")]]
 
 
-def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> SplitLabels:
+def read_labels(y: ArrayLike | None, marker: object, regression: bool | str) -> SplitLabels:
     """Read y as the estimators do.
 
     Parameters
@@ -578,10 +584,7 @@ def read_labels(y: ArrayLike, marker: object, regression: bool | str) -> SplitLa
         return SplitLabels(
             labeled, np.flatnonzero(~coded.labeled), coded.classes, coded.codes[labeled]
         )
-    # In regression -1 is not a marker by default, as it may be a target.
-    mask = unlabeled_mask(column, None if is_auto(marker) else marker)
-    known = ~mask & ~missing_mask(column)
-    as_targets(column[known])
+    _, known = known_targets(column, marker)
     if not known.any():
         raise ValueError(
             f"y contains no label: all {len(column)} entries mark unlabelled rows. Give at least "

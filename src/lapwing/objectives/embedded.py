@@ -193,7 +193,7 @@ class GraphSide:
             return np.eye(len(self.curvature))[points]
         return np.asarray(self.basis[points], dtype=np.float64)
 
-    def values_at(self, points: Array, coef: Array) -> Array:
+    def values_at(self, points: Array | slice, coef: Array) -> Array:
         """Compute the values g on some points."""
         return coef[points] if self.basis is None else np.asarray(self.basis[points] @ coef)
 

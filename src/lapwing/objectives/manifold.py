@@ -99,10 +99,6 @@ class Objective:
     def n_columns(self) -> int:
         return int(self.targets.shape[1])
 
-    @property
-    def has_graph(self) -> bool:
-        return self.graph_term is not None
-
     @cached_property
     def _one_observation_a_point(self) -> bool:
         return len(np.unique(self.index)) == len(self.index)
@@ -198,10 +194,6 @@ class Objective:
             *(part.astype(np.float64) for part in loss_side),
         )
 
-    def active(self, state: State) -> Array:
-        """Return the mask (l, c) of the error set E: the observations with positive curvature."""
-        return self.loss.curvature(self.targets, self.labeled(state.values)) > 0
-
     def system(self, *, fit_intercept: bool | None = None) -> QuadraticSystem:
         """Return the direct solver of quadratic models with these regularisers."""
         intercept = self.fit_intercept if fit_intercept is None else fit_intercept
@@ -223,7 +215,7 @@ class Objective:
 
         The ratio is needed as rounding errors of (D - W) 1 = 0 are in proportion to the weights.
         """
-        if not self.has_graph:
+        if self.graph_term is None:
             return 0.0
         n = self.space.n_points
         # Random, as a pattern such as alternating signs may be constant on every component.

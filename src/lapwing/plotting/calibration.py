@@ -339,7 +339,8 @@ def _classes(y_true: ArrayLike, classes: object, unlabeled: object) -> NDArray[A
     if classes is not None:
         return np.asarray(classes)
     labels = read_column(y_true)
-    return np.unique(labels[~find_unlabeled(labels, unlabeled).mask])
+    mask, _ = find_unlabeled(labels, unlabeled)
+    return np.unique(labels[~mask])
 
 
 def _events(

@@ -176,7 +176,8 @@ class Covariance(NamedTuple):
     noise_variance: float
 
 
-# Relative gradient below which the solution of an exact solver counts as converged.
+# Relative gradient below which the solution of an exact solver counts as converged: the objective
+# is then within about its square, 1e-12, of the minimum.
 _OPTIMAL = 1e-6
 
 

@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, Matrix, is_sparse
 from lapwing.classes.decoding import of_each_class
 
 # Maximum number of observations to leave out, or m if it is larger: leaving out all of many
 # observations would take longer than the fit.
 _MOST_LEFT_OUT = 500
-_ALONE = 1e-8  # least 1 - h: below it the observation alone determines the value at its point
+# Least 1 - h, which leaves half of the digits of float64. Below it the observation alone determines
+# the value at its point.
+ALONE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class LeastSquares:
 
 
 def penalized_least_squares(
-    design: Any, targets: Array, weights: Array, penalty: Array
+    design: Matrix, targets: Array, weights: Array, penalty: Array
 ) -> LeastSquares:
     """Solve the problem in O(l m^2 + m^3) for l labelled points and m coordinates.
 
@@ -75,7 +76,7 @@ def penalized_least_squares(
     return LeastSquares(coef, np.asarray(objective), rank, inverse)
 
 
-def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Array) -> Array:
+def left_out_values(fit: LeastSquares, design: Matrix, targets: Array, weights: Array) -> Array:
     """Compute left-out values (l, c) of each observation, exactly.
 
     With h_i = w_i phi_i' H^-1 phi_i they are (f_i - h_i y_i) / (1 - h_i). NaN if an observation
@@ -95,7 +96,7 @@ def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Arr
     rows = design[some]
     dense = rows.toarray() if is_sparse(rows) else np.asarray(rows)
     leverage = weights[some] * np.einsum("lm,ml->l", dense, fit.inverse(dense.T))
-    leverage[1 - leverage < _ALONE] = np.nan
+    leverage[1 - leverage < ALONE] = np.nan
     values = np.full(targets.shape, np.nan)
     pull = leverage[:, None]
     values[some] = (dense @ fit.coef - pull * targets[some]) / (1 - pull)

@@ -31,19 +31,14 @@ class FunctionRegression:
     solve: Solve
 
     @classmethod
-    def factor(cls, space: Space, C: float, fit_intercept: bool) -> FunctionRegression:
-        """Form the normal equations in a pass over the points, and factor them."""
+    def factor(
+        cls, space: Space, C: float, fit_intercept: bool, matrix: Array | None = None
+    ) -> FunctionRegression:
+        """Factor the normal equations; their matrix takes a pass over the points unless given."""
         n = space.n_points
         sums = Sums.of(space, C * n)
-        matrix = sums.normal_matrix(np.full(n, C), bias=fit_intercept)
-        return cls(space, C, fit_intercept, sums, spd_factor(matrix))
-
-    @classmethod
-    def of_equations(
-        cls, space: Space, C: float, fit_intercept: bool, matrix: Array
-    ) -> FunctionRegression:
-        """Factor normal equations with a known matrix (m (+ 1), m (+ 1))."""
-        sums = Sums.of(space, C * space.n_points)
+        if matrix is None:
+            matrix = sums.normal_matrix(np.full(n, C), bias=fit_intercept)
         return cls(space, C, fit_intercept, sums, spd_factor(matrix))
 
     def regress(self, g: Array) -> tuple[Array, Array]:

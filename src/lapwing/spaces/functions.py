@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
@@ -27,7 +27,7 @@ _READ_BYTES = 2**24  # of points whose values are computed at a time
 class FittedFunction(Protocol):
     """Fitted function of new points, with one column for each problem."""
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: PointData) -> Array:
         """Evaluate at points; the values have the shape (n_samples, n_columns)."""
 
     @property
@@ -81,7 +81,7 @@ class LinearFunction:
     coef: Array
     intercept: Array
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: PointData) -> Array:
         return np.asarray(safe_sparse_dot(X, self.coef, dense_output=True)) + self.intercept
 
     @property
@@ -158,8 +158,24 @@ class KernelExpansion:
         )
 
 
+class _NamedFields:
+    """Function whose fields are fitted attributes, with these names."""
+
+    _names: ClassVar[tuple[str, ...]]
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return dict(zip(self._names, vars(self).values(), strict=True))
+
+    @classmethod
+    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
+        if cls._names[0] not in attributes:
+            return None
+        return cls(*(attributes[name] for name in cls._names))
+
+
 @dataclass(frozen=True, eq=False)
-class AnchorFunction:
+class AnchorFunction(_NamedFields):
     """f(x) = z(x)'a + b: the weighted mean of values at anchors, with the weights z(x).
 
     Attributes
@@ -169,27 +185,19 @@ class AnchorFunction:
     intercept : ndarray of shape (n_columns,)
     """
 
+    _names = ("anchors_", "alpha_", "intercept_")
+
     # Any, here and below, as spaces must not import graphs.
     anchors: Any
     coef: Array
     intercept: Array
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: PointData) -> Array:
         return np.asarray(self.anchors.rows(X) @ self.coef + self.intercept)
-
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        return {"anchors_": self.anchors, "alpha_": self.coef, "intercept_": self.intercept}
-
-    @classmethod
-    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
-        if "anchors_" not in attributes:
-            return None
-        return cls(*(attributes[name] for name in ("anchors_", "alpha_", "intercept_")))
 
 
 @dataclass(frozen=True, eq=False)
-class EigenfunctionSum:
+class EigenfunctionSum(_NamedFields):
     """f(x) = sum_k alpha_k g_k(x) + b over eigenfunctions g_k.
 
     Attributes
@@ -199,11 +207,13 @@ class EigenfunctionSum:
     intercept : ndarray of shape (n_columns,)
     """
 
+    _names = ("eigenfunctions_", "alpha_", "intercept_")
+
     eigenfunctions: Any
     coef: Array
     intercept: Array
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: PointData) -> Array:
         return self.settled(self.eigenfunctions.expand(X, self.coef, self.intercept))
 
     def settled(self, values: Array) -> Array:
@@ -216,20 +226,6 @@ class EigenfunctionSum:
         size = np.abs(self.intercept) + largest @ np.abs(self.coef)
         unit = np.exp2(np.floor(np.log2(np.where(size > 0, size, 1.0) * _SETTLED)))
         return np.asarray(np.round(values / unit) * unit)
-
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        return {
-            "eigenfunctions_": self.eigenfunctions,
-            "alpha_": self.coef,
-            "intercept_": self.intercept,
-        }
-
-    @classmethod
-    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
-        if "eigenfunctions_" not in attributes:
-            return None
-        return cls(*(attributes[name] for name in ("eigenfunctions_", "alpha_", "intercept_")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +251,7 @@ class VotedFunction:
     def intercept(self) -> Array:
         return self.pairs.intercept
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: PointData) -> Array:
         return votes(self.pairs(X), self.n_classes)
 
     @property
@@ -294,7 +290,7 @@ class NeighborhoodFunction:
     def intercept(self) -> Array:
         return self.smooth.intercept
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: PointData) -> Array:
         return np.asarray(self.smooth(X) + self.neighbors.rows(X) @ self.values)
 
     @property

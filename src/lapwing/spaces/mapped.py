@@ -207,7 +207,9 @@ def factored_restriction(
     return Restriction(part, lambda coef: np.asarray(span @ coef))
 
 
-def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = None) -> MappedSpace:
+def full_map(
+    kernel: Kernel, K: Matrix, basis: Matrix | None = None, rows: Array | None = None
+) -> MappedSpace:
     """Return the space of all expansions over the training points, in coordinates.
 
     Parameters
@@ -236,7 +238,7 @@ def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = Non
     return MappedSpace(psi, Lift(F[pivots]), made, pivots)
 
 
-def landmark_map(kernel: Kernel, X: PointData, landmarks: Any) -> MappedSpace:
+def landmark_map(kernel: Kernel, X: PointData, landmarks: Matrix) -> MappedSpace:
     """Return the space of all expansions over landmarks: O(r^3) once, O(n r) for a product.
 
     Parameters
@@ -264,7 +266,7 @@ def landmark_map(kernel: Kernel, X: PointData, landmarks: Any) -> MappedSpace:
 
 
 def _expansion(
-    kernel: Kernel, basis: Any, rows: Array | None = None
+    kernel: Kernel, basis: Matrix | None, rows: Array | None = None
 ) -> Callable[[Array, Array], KernelExpansion]:
     def made(alpha: Array, intercept: Array) -> KernelExpansion:
         return KernelExpansion(kernel, basis, alpha, intercept, rows)

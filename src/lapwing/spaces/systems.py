@@ -30,7 +30,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import BLOCK_BYTES, Array, Matrix, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._rows import PointsLike
+from lapwing._rows import PointData
 from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor
 from lapwing.spaces.base import (
     Coefficients,
@@ -47,6 +47,8 @@ from lapwing.spaces.functions import FittedFunction
 # points have more columns.
 _READ_COLUMNS, _READ_BYTES = 16, 2**27
 # Relative error of the expansion by cancellation above which feature coordinates are used instead.
+# In 324 fits of 60 points with three kernels and gamma_A from 1e-12 to 1e-2, objectives differ by
+# 1e-8 between 1e-13 and 1e-8, and by 1e-5 with 1e-4.
 _RESIDUAL_TOLERANCE = 1e-9
 # Number of columns that are checked, as the loss depends on the matrix and not on the column.
 _LOOKED_AT = 32
@@ -364,12 +366,12 @@ class Coordinates:
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
         """Return the functions with given coefficients."""
 
-    def coordinates(self, X: PointsLike) -> Array:
+    def coordinates(self, X: PointData) -> Array:
         """Compute Phi (q, m) of new points, dense, in float64."""
         m = self.n_coef
         return np.asarray(self.function(np.eye(m), np.zeros(m))(X), dtype=np.float64)
 
-    def products(self, X: PointsLike) -> tuple[Array, Array]:
+    def products(self, X: PointData) -> tuple[Array, Array]:
         """Compute inner products of new points with the points (n, q) and with themselves (q,)."""
         new = self.coordinates(X)
         return np.asarray(self.features @ new.T, dtype=np.float64), column_dot(new.T, new.T)

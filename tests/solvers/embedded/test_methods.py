@@ -24,6 +24,7 @@ from lapwing.solvers.embedded.systems import (
     MatrixSide,
     in_units,
 )
+from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces import FullKernelSpace, LinearSpace, full_map, landmark_map
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
 from tests.helpers.spaces import random
@@ -157,7 +158,9 @@ def test_what_is_formed() -> None:
         np.testing.assert_allclose(dense.K, K, atol=1e-10)
         assert dense.side is any_g.side
         assert dense.fit_intercept
-    assert EMBEDDED_METHODS["squared", "operator"].form(any_g) is None
+    regression = EMBEDDED_METHODS["squared", "operator"].form(any_g)
+    assert isinstance(regression, FunctionRegression)
+    assert (regression.space, regression.C) == (any_g.space, any_g.C)
 
 
 @pytest.mark.parametrize("scale", [0.25, 8.0])

@@ -24,11 +24,12 @@ from lapwing.linalg import pivoted_cholesky
 from lapwing.objectives.embedded import EmbeddedObjective, Units, graph_side, spectral_side
 from lapwing.solvers.base import Result, Settings, Status
 from lapwing.solvers.embedded import tube
+from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
+    EmbeddedResult,
     EmbeddedState,
     FeatureSystem,
-    graph_least_squares,
     in_units,
 )
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
@@ -258,13 +259,18 @@ def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(
     np.testing.assert_allclose(replaced.normal_matrix(q), expected, atol=1e-7)
 
 
+def conjugate_gradient(objective: EmbeddedObjective, settings: Settings[None]) -> EmbeddedResult:
+    method = EMBEDDED_METHODS["squared", "operator"]
+    return method.solve(objective, method.form(objective), settings)
+
+
 @every_bias
 @every_toy
 def test_conjugate_gradient_is_the_exact_graph_kernel(name: str, bias: bool) -> None:
     case, C = TOYS[name](), 5.0
     dense = least_squares(case.dense(bias=bias), C)
     features = case.features()
-    result = graph_least_squares(case.objective(C, bias=bias), Settings(1e-12))
+    result = conjugate_gradient(case.objective(C, bias=bias), Settings(1e-12))
     np.testing.assert_allclose(features.X @ result.state.coef, case.K @ dense.state.coef, atol=1e-8)
     np.testing.assert_allclose(result.state.virtual, dense.state.virtual, atol=1e-8)
     np.testing.assert_allclose(result.state.intercept, dense.state.intercept, atol=1e-8)
@@ -276,10 +282,10 @@ def test_conjugate_gradient_is_the_exact_graph_kernel(name: str, bias: bool) -> 
 def test_conjugate_gradient_says_when_it_is_stopped() -> None:
     case = toy()
     objective = case.objective(5.0)
-    cut = graph_least_squares(objective, Settings(max_iter=2))
+    cut = conjugate_gradient(objective, Settings(max_iter=2))
     assert (cut.status, cut.n_iter) == (Status.MAX_ITER, 2)
     assert cut.optimality.max() > 1e-8
-    asked = graph_least_squares(objective, Settings(on_iteration=lambda state: True))
+    asked = conjugate_gradient(objective, Settings(on_iteration=lambda state: True))
     assert (asked.status, asked.n_iter) == (Status.CALLBACK, 1)
 
 

@@ -21,6 +21,7 @@ from lapwing.solvers.embedded.systems import (
     graph_least_squares,
 )
 from lapwing.solvers.embedded.tube import column_threads, tube_regression
+from lapwing.solvers.ridge import FunctionRegression
 
 _MATRIX_BYTES = 8
 # Memory of the normal equations: copies while they are summed, lifted and factored, besides one for
@@ -104,10 +105,8 @@ def _least_squares(
     return _in_space(objective, kernel, kernel.minimize(objective.side))
 
 
-def _conjugate_gradient(
-    objective: EmbeddedObjective, system: None, settings: Settings[None]
-) -> EmbeddedResult:
-    return graph_least_squares(objective, settings)
+def _regression(objective: EmbeddedObjective) -> FunctionRegression:
+    return FunctionRegression.factor(objective.space, objective.C, objective.fit_intercept)
 
 
 def _tube(
@@ -134,7 +133,7 @@ EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
         knows_labels=False,
     ),
     ("squared", "operator"): EmbeddedMethod(
-        _conjugate_gradient, "conjugate gradient", form=lambda one: None
+        graph_least_squares, "conjugate gradient", form=_regression
     ),
     ("epsilon_insensitive", "matrix"): EmbeddedMethod(_tube, "interior point", form=_dense),
     ("epsilon_insensitive", "features"): EmbeddedMethod(_tube, "interior point", form=_features),

@@ -16,13 +16,13 @@ from lapwing._arrays import Array
 from lapwing.linalg import column_dot, spd_halves
 from lapwing.objectives.embedded import GraphSide
 from lapwing.solvers.base import Covariance, Posterior
-from lapwing.solvers.embedded.systems import GivenLabels, KernelSide
+from lapwing.solvers.embedded.systems import KernelSide
+from lapwing.solvers.penalized import ALONE
 
-_HELD_ALONE = 1 - 1e-7  # larger leverages leave at most half of the digits
 _FREE = 1e-9  # curvature along constants, relative to the mean curvature, that is rounding error
 
 
-def posterior(kernel: KernelSide, side: GraphSide, given: GivenLabels) -> Posterior:
+def posterior(kernel: KernelSide, side: GraphSide, rows: Array, given_labels: Array) -> Posterior:
     r"""Compute posterior variances of f, with the noise variance of restricted maximum likelihood.
 
     :math:`\sigma^2` is twice the minimum of the objective over l, or over l - 1 if neither the norm
@@ -33,15 +33,17 @@ def posterior(kernel: KernelSide, side: GraphSide, given: GivenLabels) -> Poster
     kernel : KernelSide
     side : GraphSide
         With one column of targets.
-    given : GivenLabels
-        Conditional distribution of f at the points of the result.
+    rows : ndarray of shape (q, r)
+        Rows that map virtual labels to the mean of f at the points of the result.
+    given_labels : ndarray of shape (q,)
+        Variances of f given the virtual labels, in units of the noise variance.
     """
     forward, backward = spd_halves(kernel.system(side))
     z = backward(forward(side.pull))
     twice = 2 * side.energy(z)[0] + column_dot(z, kernel.eliminated.curvature @ z)[0]
     noise = float(max(twice, 0.0) / max(len(side.index) - _constant_is_free(kernel, side), 1))
-    half = forward(given.rows.T)
-    variance = np.maximum(given.variance, 0) + column_dot(half, half)
+    half = forward(rows.T)
+    variance = np.maximum(given_labels, 0) + column_dot(half, half)
     return Posterior(noise * variance, noise)
 
 
@@ -86,5 +88,5 @@ def left_out_coefficients(kernel: KernelSide, side: GraphSide) -> Array:
     root = np.sqrt(side.weights)
     half = forward(side.rows(side.index).T * root)
     z, leverage = backward(forward(side.pull)), column_dot(half, half)
-    free = np.where(leverage < _HELD_ALONE, 1 - leverage, np.nan)
+    free = np.where(1 - leverage >= ALONE, 1 - leverage, np.nan)
     return np.asarray(z - backward(half) * (root * side.misfit(z)[:, 0] / free))

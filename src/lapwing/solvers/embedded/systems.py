@@ -353,13 +353,6 @@ class FeatureSystem(EmbeddedSystem):
         return solve
 
 
-class GivenLabels(NamedTuple):
-    """Conditional distribution of f at some points, given the virtual labels g = basis z."""
-
-    rows: Array  # (q, r): the conditional mean is rows z
-    variance: Array  # (q,), in units of the noise variance
-
-
 @dataclass(frozen=True, eq=False)
 class KernelSide(ABC):
     """The terms of LapERLS that do not depend on the labels and mu, with f and b eliminated.
@@ -400,8 +393,12 @@ class KernelSide(ABC):
         """Compute rows (q, r) that map z to the mean of f at points of the fit, with features X."""
 
     @abstractmethod
-    def beyond(self, space: Any, X: Any) -> GivenLabels:
-        """Compute the conditional distribution of f at new points, given the virtual labels."""
+    def beyond(self, space: Any, X: Any) -> tuple[Array, Array]:
+        """Compute the distribution of f at new points, given the virtual labels g = basis z.
+
+        Returns rows (q, r) that map z to its mean, and its variances (q,) in units of the noise
+        variance.
+        """
 
     @abstractmethod
     def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
@@ -434,9 +431,9 @@ class MatrixSide(KernelSide):
         found = self.eliminated
         return np.asarray(self.problem.K[points] @ found.coef + found.intercept)
 
-    def beyond(self, space: Any, X: Any) -> GivenLabels:
+    def beyond(self, space: Any, X: Any) -> tuple[Array, Array]:
         found, (cross, own) = self.eliminated, space.products(X)
-        return GivenLabels(cross.T @ found.coef + found.intercept, found.variance(cross, own))
+        return cross.T @ found.coef + found.intercept, found.variance(cross, own)
 
     def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
         f, g = self.problem.K @ fit.coef, side.values(fit.graph_coef)
@@ -468,11 +465,9 @@ class FeatureSide(KernelSide):
     def rows_at(self, points: Array, space: Any, X: Any) -> Array:
         return np.asarray(space.coordinates(X) @ self.eliminated.coef + self.eliminated.intercept)
 
-    def beyond(self, space: Any, X: Any) -> GivenLabels:
+    def beyond(self, space: Any, X: Any) -> tuple[Array, Array]:
         found, coordinates = self.eliminated, space.coordinates(X)
-        return GivenLabels(
-            coordinates @ found.coef + found.intercept, found.variance(coordinates.T)
-        )
+        return coordinates @ found.coef + found.intercept, found.variance(coordinates.T)
 
     def of_function(self) -> Array:
         """Return the matrix of the normal equations of (w, b), for regression on given values."""
@@ -507,19 +502,22 @@ def _relative(defect: Array, reference: Array) -> Array:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # seen in the optimality
-def graph_least_squares(objective: EmbeddedObjective, settings: Settings[None]) -> EmbeddedResult:
+def graph_least_squares(
+    objective: EmbeddedObjective, kernel: FunctionRegression, settings: Settings[None]
+) -> EmbeddedResult:
     """Minimise (33) by conjugate gradient, with the graph as an operator.
 
     Parameters
     ----------
     objective : EmbeddedObjective
         Without a basis of g, in a space with G = I.
+    kernel : FunctionRegression
+        Regression of functions of the space on values g.
     settings : Settings
         `tol` is the tolerance of the residual relative to the right-hand side.
     """
     C, n = objective.C, objective.n_points
     index, weights, targets = objective.index, objective.weights, objective.targets
-    kernel = FunctionRegression.factor(objective.space, C, objective.fit_intercept)
     right = np.zeros((n, targets.shape[1]))
     np.add.at(right, index, weights[:, None] * targets)
     held = np.bincount(index, weights, minlength=n)

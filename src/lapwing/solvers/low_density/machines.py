@@ -427,8 +427,12 @@ def _fit(
         level = 2 * contradicted.unlabeled - 1
         objective = replace(objective, bias=(level, level))
 
+    center = objective.features.center
+
     def in_space(function: Function) -> tuple[Array, float]:
-        return part.embed(function.coef), _intercept(objective, function)
+        # The bias is that of f = Phi w + b on points that are not centred.
+        moved = 0.0 if center is None else float(center @ function.coef)
+        return part.embed(function.coef), function.intercept - moved
 
     def on_iteration(known: Callable[[], Function]) -> bool:
         return report(lambda: in_space(known()))
@@ -450,9 +454,3 @@ def _value_bound(objective: LowDensityObjective) -> float:
     """Bound w'x_j by C sum_i |x_i| max_i |x_i|, as the gradient of a hinge is at most C |x_i|."""
     norms = np.sqrt(objective.labeled_norms)
     return float(objective.weights @ norms) * float(norms.max(initial=0.0))
-
-
-def _intercept(objective: LowDensityObjective, function: Function) -> float:
-    """Return the bias of f = Phi w + b on points that are not centred."""
-    center = objective.features.center
-    return function.intercept - (0.0 if center is None else float(center @ function.coef))

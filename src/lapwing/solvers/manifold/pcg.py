@@ -220,8 +220,6 @@ def _euclidean(part: Array, gradient: State) -> Array:
 
 def _assemble(parts: list[tuple[Array, State]]) -> State:
     """Assemble columns that finished at different times."""
-    if len(parts) == 1:
-        return parts[0][1].columns(np.argsort(parts[0][0]))
     order = np.argsort(np.concatenate([index for index, _ in parts]))
     joined = State(
         *(
