@@ -353,9 +353,9 @@ def _compare_settings(
 def _compare(
     table: Table, points: Any, asked: CompareSettings, progress: Stages
 ) -> tuple[Comparison, Sharpness]:
-    found = compared(points, table.y, None, asked, progress)
-    warn_of_failures(found.comparison.failed, stacklevel=2)
-    return found.comparison, found.sharpness
+    comparison, sharpness = compared(points, table.y, None, asked, progress)
+    warn_of_failures(comparison.failed, stacklevel=2)
+    return comparison, sharpness
 
 
 def _command(estimator: Any, request: CompareRequest, usual: Any) -> str:

@@ -190,7 +190,7 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
         self.transduction_proba_ = class_probabilities(values, found.value)
 
     def _left_out_labels(
-        self, problem: Any, solution: Solution
+        self, problem: Problem, solution: Solution
     ) -> tuple[Array | None, Array, Array]:
         """Return the left-out values of labels, with their classes and rows."""
         left_out, codes = solution.left_out(), predict_codes(problem.targets)

@@ -65,7 +65,7 @@ def warn_unreached_margins(reach: float, C: float) -> None:
         )
 
 
-_NEGLIGIBLE_SHARE = 0.01  # of all points
+_NEGLIGIBLE_SHARE = 0.01  # of all points: fewer change an error rate by a percentage point at most
 # Degrees of freedom of virtual labels besides constants. By default they are 0.6 with one label per
 # class on the hardest sets (g241c, Gaussian clouds), and 10 or more on others.
 _LEAST_FREEDOM = 1e-3
@@ -531,7 +531,6 @@ def check_finite_answers(*arrays: Array) -> None:
 # Odds against a prior from which there is a warning. Against the true prior of USPS 80:20, where
 # two digits form a class, they are up to four.
 _LEAST_ODDS = 5.0
-_MISPLACED = 0.01  # share of the points
 _EQUAL_REDUCTIONS = 1e-6  # relative, by rounding
 
 
@@ -573,7 +572,7 @@ def warn_missed_prior(volumes: Array, targets: Array, classes: Array) -> bool:
         Whether it warned.
     """
     misplaced = float(np.abs(volumes - targets).sum() / 2)
-    if misplaced <= max(1.0, _MISPLACED * float(targets.sum())):
+    if misplaced <= max(1.0, _NEGLIGIBLE_SHARE * float(targets.sum())):
         return False
     k = int(np.abs(volumes - targets).argmax())
     warn(

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from lapwing._arrays import Array, Matrix, is_sparse
+from lapwing._arrays import Array, is_sparse
 from lapwing._host.warn import called_by, warn
-from lapwing._rows import PointData, blocks_of, is_rows, moments_of
+from lapwing._rows import PointData, Rows, blocks_of, is_rows, moments_of
 from lapwing.classes.markers import plain
 from lapwing.exceptions import (
     FeatureScaleWarning,
@@ -21,6 +21,7 @@ from lapwing.exceptions import (
 )
 from lapwing.kernels import Kernel
 from lapwing.linalg import (
+    DECOMPOSED,
     asymmetry_of,
     center_of,
     extreme_eigenvalues,
@@ -30,15 +31,16 @@ from lapwing.linalg import (
 )
 
 LISTED = 5  # rows that a warning names
+# The smaller of two such features adds 1e-8 of the larger to squared distances, below the precision
+# of float32.
 _SCALE_RATIO = 1e4
 # A row that multiplies the variance by less does not change predictions (digits, iris, wine, breast
 # cancer and g50c with one row moved away). The factor of the most distant rows is 1.2 on the usual
 # data sets, and 100 for Cauchy-distributed features.
 _OUTLYING = 30
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
-_NEGATIVITY = 1e-5  # of the largest eigenvalue
+_NEGATIVITY = 1e-5  # of the largest eigenvalue: those of float32 kernels have errors up to 1e-8
 LONG = 120.0  # seconds from which a warning announces the time of a fit
-_SAMPLE = 500  # points on which a kernel is checked that is never formed for all
 
 
 def warn_labels(warning: LapwingWarning | None) -> None:
@@ -77,7 +79,7 @@ def warn_calibrated_marker(n_unlabeled: int) -> None:
         )
 
 
-def warn_feature_scales(X: Matrix, names: Array | None = None) -> None:
+def warn_feature_scales(X: PointData, names: Array | None = None) -> None:
     """Warn if the ranges of two dense features differ by more than 1e4.
 
     Ranges and not standard deviations: a pixel that is lit in one image of many has a tiny
@@ -102,14 +104,14 @@ def warn_feature_scales(X: Matrix, names: Array | None = None) -> None:
         )
 
 
-def _ranges(X: Any) -> Array:
+def _ranges(X: Array | Rows) -> Array:
     if is_rows(X):
         moments = moments_of(X)
         return np.asarray(moments.high - moments.low)
     return np.asarray(np.ptp(X, axis=0))
 
 
-def warn_outlying_rows(X: Matrix) -> None:
+def warn_outlying_rows(X: PointData) -> None:
     """Warn if a few rows, at most 1 % or 3, multiply the variance of all by over 30."""
     n = X.shape[0]
     few = min(max(3, n // 100), n // 10)
@@ -193,11 +195,11 @@ def check_kernel_matrix(K: Any, name: str) -> None:
 def check_kernel(kernel: Kernel, X: PointData, name: str) -> None:
     """Raise ValueError for a kernel that is not positive semi-definite on a sample of the points.
 
-    For methods that never form the matrix of all points.
+    For methods that never form the matrix. All eigenvalues of the sample are computed.
     """
     if kernel.precomputed:
         return
-    check_kernel_matrix(kernel.gram(spread_rows(X, _SAMPLE)), name)
+    check_kernel_matrix(kernel.gram(spread_rows(X, DECOMPOSED)), name)
 
 
 def warn_long(seconds: float, what: str, cure: str) -> None:

@@ -113,7 +113,7 @@ def nearest(values: ArrayLike, usual: float) -> float:
         return float(grid[np.argmin(np.abs(np.log(grid) - np.log(usual)))])
 
 
-_CRITICAL = 1.645  # standard normal quantile of a one-sided test at 5 %
+FIVE_PER_CENT = 1.6449  # standard normal quantile, of a one-sided test at 5 %
 
 
 class Scored(NamedTuple):
@@ -294,7 +294,7 @@ class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]
         self._keep(self._refits(prepared), solution, X)
         return solution
 
-    def _keep(self, refits: Refits[Any, Any], solution: PathSolution, X: Any) -> None:
+    def _keep(self, refits: Refits[Any, Any], solution: PathSolution, X: PointData) -> None:
         if self.updatable:
             super()._keep(solution.refits(), solution, X)
 
@@ -403,9 +403,8 @@ class Scores:
             likely = np.where(finite, self.log_likelihood, -np.inf)
             return int(likely.argmax()) if finite.any() else known
         worse = self.losses[known] - self.losses[best]
-        mean, l = float(self.shares @ worse), len(worse)
-        noise = float(np.sqrt(self.shares**2 @ (worse - mean) ** 2 * l / (l - 1)))
-        return known if mean <= _CRITICAL * noise else best
+        noise = standard_error(worse, self.shares)
+        return known if self.shares @ worse <= FIVE_PER_CENT * noise else best
 
     def table(self) -> dict[str, Any]:
         """Return the attribute `cv_results_`."""
@@ -423,6 +422,12 @@ class Scores:
             columns["log_likelihood"] = self.log_likelihood
         columns["fit_time"] = self.seconds
         return columns
+
+
+def standard_error(values: Array, weights: Array) -> float:
+    """Compute the standard error of a weighted mean, for weights that sum to 1."""
+    l = len(values)
+    return float(np.sqrt(weights**2 @ (values - weights @ values) ** 2 * l / (l - 1)))
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -136,10 +136,6 @@ class Progress:
         )
 
 
-def _check_nothing(targets: Targets, problem: Problem) -> None:
-    return
-
-
 class Targets(NamedTuple):
     """Targets read from y, for each row of X."""
 
@@ -151,7 +147,7 @@ class Targets(NamedTuple):
     class_prior: Array | None = None  # (n_classes,), if it is known
     warning: LapwingWarning | None = None  # about how y was read
     # Raises ValueError if the weights leave too little to learn from.
-    check: Callable[[Targets, Problem], None] = _check_nothing
+    check: Callable[[Targets, Problem], None] = lambda targets, problem: None
 
 
 class WantedGraph(NamedTuple):
@@ -390,7 +386,7 @@ def is_large(rows: Rows) -> bool:
     return bool(prod(rows.shape) * rows.dtype.itemsize > _SMALL_BYTES)
 
 
-def read_points(X: PointsLike, *, in_blocks: Any, name: str) -> Any:
+def read_points(X: PointsLike, *, in_blocks: Callable[[Rows], bool], name: str) -> Any:
     """Open points on disk, as rows that are read in blocks or in memory; return others unchanged.
 
     Parameters

@@ -90,7 +90,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         progress.finish(lambda: {})
         return self
 
-    def _keep(self, refits: Refits[P, S], solution: S, X: Any) -> None:
+    def _keep(self, refits: Refits[P, S], solution: S, X: PointData) -> None:
         """Keep the state that updates of the fit need."""
 
     def _read_targets(self, y: ArrayLike) -> Targets:
@@ -126,7 +126,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         return values[:, 0]
 
     @of_each_target
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: PointsLike) -> Array:
         """Compute the values of the fitted function at points.
 
         Parameters
@@ -199,7 +199,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         plain: Any = self._function()
         function: FittedFunction = replace(plain, **known)
 
-        def ends(points: Any) -> Array:
+        def ends(points: PointData) -> Array:
             found = np.empty((points.shape[0], 2))
             # One value per left-out fit: those of all rows together may not fit into memory.
             for rows, block in blocks_of(points, found.itemsize * len(residuals)):
@@ -237,7 +237,7 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
     """Regressor whose function is the posterior mean of a Gaussian process."""
 
     @of_each_target
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: PointsLike, return_std: bool = False) -> Any:
         r"""Compute the values of the fitted function at points, and their standard deviations.
 
         Parameters
@@ -278,7 +278,7 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
             return values
         refits = self._kept_state("predict(..., return_std=True)").refits
 
-        def variances(points: Any) -> Array:
+        def variances(points: PointData) -> Array:
             found = np.empty((points.shape[0], 1))
             # Per row: products with all points of the fit, and the solution of a system.
             row_bytes = 4 * found.itemsize * refits.prepared.problem.n_points

@@ -382,7 +382,7 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
         return bool(self.gamma_I > 0)
 
     def _reads_blocks(self, rows: Rows) -> bool:
-        linear = isinstance(self.kernel, str) and self.kernel == "linear" and self.space is None
+        linear = self._has_kernel("linear") and self.space is None
         return (linear or isinstance(self.space, Linear)) and not self._wants_graph()
 
     def _read_targets(self, y: ArrayLike) -> Targets:
@@ -722,7 +722,9 @@ def observe(problem: Problem, n_classes: int) -> ClassObservations:
     )
 
 
-def choose_unlabeled_loss(loss: Any, method: Method | str, s: float) -> UnlabeledLoss:
+def choose_unlabeled_loss(
+    loss: UnlabeledLoss | str, method: Method | str, s: float
+) -> UnlabeledLoss:
     """Return the unlabelled loss of a name or an object; for 'auto' that of the method."""
     if isinstance(loss, str) and loss == "auto":
         loss = as_method(method).unlabeled_loss

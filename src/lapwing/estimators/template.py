@@ -78,7 +78,10 @@ _CHECKED_POINTS = 200  # labelled points at which the function is checked for be
 
 
 def prepare(
-    estimator: SemiSupervisedEstimator[P, S], X: Any, y: Any, sample_weight: Any = None
+    estimator: SemiSupervisedEstimator[P, S],
+    X: PointsLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
 ) -> P:
     """Build the inputs of fits of an estimator to points; the estimator is not changed.
 
@@ -89,9 +92,9 @@ def prepare(
     estimator = copy(estimator)  # reading X sets its attributes
     check_parameters(estimator)
     estimator._check_combination()
-    X, targets = estimator._begin(X, y)
+    points, targets = estimator._begin(X, y)
     graph = estimator._graph()
-    problem = estimator._make_problem(X, targets, sample_weight, graph)
+    problem = estimator._make_problem(points, targets, sample_weight, graph)
     return estimator._prepare(targets, problem, graph, SILENT)
 
 
@@ -365,14 +368,14 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
 
     def _make_kernel(self, problem: Problem) -> Kernel | None:
         """Make the kernel; None for linear functions, which need no kernel values."""
-        if isinstance(self.kernel, str) and self.kernel == "linear":
+        if self._has_kernel("linear"):
             return None
         return make_kernel(
             self.kernel, problem.X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
 
     def _make_problem(
-        self, X: Any, targets: Targets, sample_weight: Any, graph: WantedGraph
+        self, X: PointData, targets: Targets, sample_weight: ArrayLike | None, graph: WantedGraph
     ) -> Problem:
         """Make the problem, with equal rows as one vertex unless X or the graph is a matrix."""
         weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
@@ -492,8 +495,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
 
     def _pairwise(self) -> bool:
         """Return whether X is a kernel matrix."""
-        kernel = getattr(self, "kernel", None)
-        return isinstance(kernel, str) and kernel == "precomputed"
+        return self._has_kernel("precomputed")
+
+    def _has_kernel(self, name: str) -> bool:
+        kernel = getattr(self, "kernel", None)  # may be a function
+        return isinstance(kernel, str) and kernel == name
 
 
 def of_rows(X: PointsLike, problem: Problem, solution: Solution) -> Array:

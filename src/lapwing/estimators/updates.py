@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
 from lapwing._parameters import is_count
-from lapwing._rows import PointData
+from lapwing._rows import PointData, PointsLike
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.label_checks import new_spelling, suspicious
 from lapwing.classes.markers import is_auto, objects, plain, read_column, settle
@@ -292,10 +292,10 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         twin._kept = self._kept
         return twin
 
-    def _begin(self, X: Any, y: Any) -> tuple[Any, Targets]:
-        X, targets = super()._begin(X, y)
+    def _begin(self, X: PointsLike, y: ArrayLike) -> tuple[Any, Targets]:
+        points, targets = super()._begin(X, y)
         # A copy, as the user may change X later.
-        return (X.copy() if self.updatable else X), targets
+        return (points.copy() if self.updatable else points), targets
 
     def _first_solution(self, X: PointData, prepared: P, progress: Stages, **options: Any) -> S:
         self.__dict__.pop("_kept", None)  # of an earlier fit
@@ -307,7 +307,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         self._keep(refits, solution, X)
         return solution
 
-    def _keep(self, refits: Refits[P, S], solution: S, X: Any) -> None:
+    def _keep(self, refits: Refits[P, S], solution: S, X: PointData) -> None:
         """Keep the state of an updatable fit."""
         if self.updatable:
             self._kept = UpdateState(refits, X)

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from lapwing._arrays import Array, is_sparse
-from lapwing._rows import rows_else
+from lapwing._rows import PointsLike, rows_else
 from lapwing.classes.labels import ClassLabels
 from lapwing.classes.volumes import PriorLike, read_prior
 from lapwing.estimators import (
@@ -191,8 +191,8 @@ REGRESSION_RECIPES: tuple[Recipe, ...] = (
 
 
 def default_candidates(
-    X: Any,
-    unlabeled: Any = "auto",
+    X: PointsLike,
+    unlabeled: object = "auto",
     n_classes: int | None = None,
     *,
     regression: bool = False,
@@ -270,7 +270,7 @@ def with_sizes(
     return tuple(_with_prior(one, class_prior, balance) for one in candidates)
 
 
-def _with_prior(candidate: Candidate, class_prior: object, balance: Any) -> Candidate:
+def _with_prior(candidate: Candidate, class_prior: object, balance: object) -> Candidate:
     parameters = candidate.estimator.get_params(deep=False)
     if "class_prior" in parameters:
         name, value = "class_prior", class_prior

@@ -22,7 +22,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.modules import require
 from lapwing._rows import PointData, PointsLike, all_of, is_rows, rows_else
 from lapwing._words import listed, quoted
@@ -30,7 +30,7 @@ from lapwing.classes.label_checks import refuse_many_numbers
 from lapwing.classes.labels import ClassLabels, code_classes, read_targets
 from lapwing.classes.markers import read_column
 from lapwing.classes.probabilities import Sharpness
-from lapwing.classes.volumes import read_prior
+from lapwing.classes.volumes import PriorLike, read_prior
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.input_checks import warn_row_order
 from lapwing.estimators.prepared import Shown, Stages, check_one_entry_a_row
@@ -193,17 +193,17 @@ _FRAMES = {"pandas": "pandas", "polars": "cli"}
 
 
 def compare(
-    X: Any,
-    y: Any,
+    X: PointsLike,
+    y: ArrayLike,
     *,
     candidates: Sequence[Candidate] | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     n_draws: int = 5,
     max_left_out: int = 16,
     max_samples: int = 2000,
-    class_prior: object = None,
-    unlabeled: Any = "auto",
-    random_state: Any = 0,
+    class_prior: PriorLike = None,
+    unlabeled: object = "auto",
+    random_state: RandomSource = 0,
 ) -> Comparison:
     """Compare the families of methods, and estimate the error of the best one.
 
@@ -303,7 +303,7 @@ def compare(
         if _predicts_numbers(candidates, y):
             found = compared_regressions(X, y, sample_weight, asked, progress)
         else:
-            found = compared(X, y, sample_weight, asked, progress).comparison
+            found, _ = compared(X, y, sample_weight, asked, progress)
     warn_of_failures(found.failed, stacklevel=2)
     return found
 
@@ -317,35 +317,35 @@ class CompareSettings(NamedTuple):
     candidates: Sequence[Candidate] | None
     effort: Effort
     max_samples: int
-    unlabeled: Any
-    random_state: Any
-    class_prior: Any = None
+    unlabeled: object
+    random_state: RandomSource
+    class_prior: PriorLike = None
     efforts: Mapping[str, Effort] = MappingProxyType({})
     untried: Sequence[str] = ()
 
 
-class SharpComparison(NamedTuple):
-    """A comparison, and the sharpness of the chosen classifier's scores."""
-
-    comparison: Comparison
-    sharpness: Sharpness
-
-
 def compared(
-    X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
-) -> SharpComparison:
-    """Compare classifiers, and report each candidate as it is tried."""
-    X = _checked(X, y, sample_weight, asked, regression=False)
+    X: PointsLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    asked: CompareSettings,
+    progress: Stages,
+) -> tuple[Comparison, Sharpness]:
+    """Compare classifiers, and report each candidate as it is tried.
+
+    Also returns the sharpness of the scores of the chosen one.
+    """
+    points = _checked(X, y, sample_weight, asked, regression=False)
     if (numbers := _numbers_beside_nan(y)) is not None:  # -1 may be a number here, not the marker
         refuse_many_numbers(np.unique(numbers), len(numbers))
     labels = code_classes(y, asked.unlabeled)
     refuse_many_numbers(labels.classes, int(labels.labeled.sum()))
-    candidates = _candidates(X, labels, asked)
+    candidates = _candidates(points, labels, asked)
     _check_candidates(candidates, SemiSupervisedClassifier)
     rng = check_random_state(asked.random_state)
     seed = int(rng.randint(2**31 - 1))
     effort_of = _efforts(candidates, asked, seed, len(labels.classes))
-    data, n_used = _sampled(Data(X, y, sample_weight), labels.labeled, asked.max_samples, rng)
+    data, n_used = _sampled(Data(points, y, sample_weight), labels.labeled, asked.max_samples, rng)
     sizes = agreed_sizes(candidates, labels.codes, labels.classes)
     with _each_warning_once():
         predictive_check = fit_predictive_check(candidates, *data)
@@ -377,7 +377,7 @@ def compared(
         failed,
     )
     chosen = next(one for one in tried if one.evidence.name == table[0].name)
-    return SharpComparison(comparison, chosen.sharpness)
+    return comparison, chosen.sharpness
 
 
 def _efforts(
@@ -393,10 +393,14 @@ def _efforts(
 
 
 def compared_regressions(
-    X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
+    X: PointsLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    asked: CompareSettings,
+    progress: Stages,
 ) -> Comparison:
     """Compare regressions, and report each candidate as it is tried."""
-    X = _checked(X, y, sample_weight, asked, regression=True)
+    points = _checked(X, y, sample_weight, asked, regression=True)
     targets, labeled = read_targets(y)
     if asked.class_prior is not None:
         raise ValueError(
@@ -404,10 +408,10 @@ def compared_regressions(
         )
     candidates = asked.candidates
     if candidates is None:
-        candidates = default_candidates(X, regression=True)
+        candidates = default_candidates(points, regression=True)
     _check_candidates(candidates, SemiSupervisedRegressor)
     rng = check_random_state(asked.random_state)
-    data, n_used = _sampled(Data(X, targets, sample_weight), labeled, asked.max_samples, rng)
+    data, n_used = _sampled(Data(points, targets, sample_weight), labeled, asked.max_samples, rng)
     with _each_warning_once():
         known, failed = _try_all(
             candidates, lambda one, _: try_out_regression(one, *data), progress
@@ -423,7 +427,7 @@ def compared_regressions(
     )
 
 
-def _predicts_numbers(candidates: Any, y: ArrayLike) -> bool:
+def _predicts_numbers(candidates: object, y: ArrayLike) -> bool:
     """Return whether the first candidate is a regression; without any, whether y has fractions."""
     if candidates is not None:
         given = candidates if isinstance(candidates, Sequence) else ()  # refused later
@@ -436,7 +440,7 @@ def _predicts_numbers(candidates: Any, y: ArrayLike) -> bool:
     return bool((known != np.round(known)).any())
 
 
-def _numbers_beside_nan(y: Any) -> Array | None:
+def _numbers_beside_nan(y: ArrayLike) -> Array | None:
     """Return the finite entries of a column of floats with NaN; None for any other column."""
     column = read_column(y)
     if column.dtype.kind != "f" or not np.isnan(column).any():
@@ -445,7 +449,12 @@ def _numbers_beside_nan(y: Any) -> Array | None:
 
 
 def _checked(
-    X: Any, y: Any, sample_weight: Any, asked: CompareSettings, *, regression: bool
+    X: PointsLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    asked: CompareSettings,
+    *,
+    regression: bool,
 ) -> Any:
     """Check the inputs, and return X; of a file only the rows of the comparison are read later."""
     for name, value, least in (
@@ -509,7 +518,9 @@ class Data(NamedTuple):
     sample_weight: Any
 
 
-def _sampled(data: Data, labeled: Array, max_samples: int, rng: Any) -> tuple[Data, int]:
+def _sampled(
+    data: Data, labeled: Array, max_samples: int, rng: np.random.RandomState
+) -> tuple[Data, int]:
     """Select the rows of the comparison, in their order, and return their number."""
     X, y, sample_weight = data
     known = np.flatnonzero(labeled)

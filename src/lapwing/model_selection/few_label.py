@@ -65,7 +65,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
     labeled_: Array
     transduction_: Array
 
-    def _begin(self, X: Any, y: Any) -> Any:
+    def _begin(self, X: PointsLike, y: ArrayLike) -> Any:
         """Read points, and delete the attributes of an earlier fit.
 
         Points in memory are checked here, and rows on disk by the final fit.
@@ -236,7 +236,9 @@ class FewLabelClassifier(PartlyLabeledMixin, FewLabelEstimator):
     random_state: Any = 0
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewLabelClassifier:
+    def fit(
+        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> FewLabelClassifier:
         """Select an estimator and fit it to labelled and unlabelled points.
 
         Parameters
@@ -396,7 +398,9 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
     updatable: bool = False
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewLabelRegressor:
+    def fit(
+        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> FewLabelRegressor:
         """Select an estimator and fit it to all points.
 
         Parameters
@@ -455,7 +459,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         return best
 
     @of_each_target
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: PointsLike, return_std: bool = False) -> Any:
         """Predict values with the selected estimator, optionally with standard deviations.
 
         Parameters
@@ -501,7 +505,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         values, std = last.predict(points, return_std=True)
         return values, std * optimism_of(getattr(self.best_estimator_, "steps", ()))
 
-    def _last_step(self, X: Any) -> tuple[Any, Any]:
+    def _last_step(self, X: PointsLike) -> tuple[Any, Any]:
         """Return the last step of the selected estimator, and the points transformed for it."""
         check_is_fitted(self)
         best = self.best_estimator_
@@ -509,7 +513,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         return last, X if last is best or len(best) == 1 else best[:-1].transform(X)
 
     @of_each_target
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+    def predict_interval(self, X: PointsLike, coverage: float = 0.9) -> Array:
         """Compute prediction intervals with a given coverage.
 
         Parameters

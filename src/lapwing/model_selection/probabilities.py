@@ -28,14 +28,16 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.path import FIVE_PER_CENT
 from lapwing.estimators.prepared import removable, without
 from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection.candidates import chosen_by, last_step
 from lapwing.model_selection.reproducibility import Trial, start
 
-_NODES = 9  # of the average over the sharpness
-_FIVE_PER_CENT = 1.6449  # standard normal quantile
+# Nodes of the average over the sharpness: probabilities differ by at most 0.001 from those with
+# 101, and by 0.005 with 5 (spreads of 0.2 to 1, three classes).
+_NODES = 9
 
 
 def calibrate(
@@ -343,7 +345,7 @@ def _choose(shares: Array, free: Array, sharpness: Sharpness, precision: float) 
     sure = free & (probability >= threshold)
 
     def precision_at(side: float) -> float:
-        factor = np.exp(side * _FIVE_PER_CENT * sharpness.spread)
+        factor = np.exp(side * FIVE_PER_CENT * sharpness.spread)
         right = tempered(shares[sure], factor).max(axis=1).mean()
         return float((1 - unseen.ppf(0.5 - 0.45 * side)) * right)
 

@@ -10,13 +10,15 @@ from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import chdtri, ndtri
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from lapwing._arrays import Array
+from lapwing._rows import PointsLike
 from lapwing.estimators.lapsvm import LapRLSRegressor
-from lapwing.estimators.path import PathEstimator
+from lapwing.estimators.path import PathEstimator, standard_error
 from lapwing.estimators.prepared import SILENT
 from lapwing.model_selection.candidates import LABELS_ALONE, Candidate
 from lapwing.model_selection.evidence import PROBABILITY
@@ -111,7 +113,7 @@ class RegressionEvidence:
 
 
 def try_out_regression(
-    candidate: Candidate, X: Any, y: Any, sample_weight: Any
+    candidate: Candidate, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> RegressionEvidence:
     """Gather the evidence for a regression by exact leave-one-out.
 
@@ -168,16 +170,10 @@ def try_out_regression(
 
 def _interval(squares: float, each: Array, weights: Array) -> tuple[float, float]:
     """Compute the interval of the mean square on other rows."""
-    half = float(ndtri((1 + PROBABILITY) / 2)) * _standard_error(each, weights)
+    half = float(ndtri((1 + PROBABILITY) / 2)) * standard_error(each, weights)
     tail = (1 - PROBABILITY) / 2
     low, high = (squares * len(each) / chdtri(len(each), p) for p in (tail, 1 - tail))
     return max(0.0, min(squares - half, float(low))), max(squares + half, float(high))
-
-
-def _standard_error(values: Array, weights: Array) -> float:
-    """Compute the standard error of the weighted mean."""
-    l = len(values)
-    return float(np.sqrt(weights**2 @ (values - weights @ values) ** 2 * l / (l - 1)))
 
 
 def clearly_better(row: RegressionEvidence, other: RegressionEvidence) -> bool:
@@ -188,7 +184,7 @@ def clearly_better(row: RegressionEvidence, other: RegressionEvidence) -> bool:
     _, mine, its = np.intersect1d(row.rows, other.rows, return_indices=True)
     worse = other.residuals[its] ** 2 - row.residuals[mine] ** 2
     weights = row.weights[mine] / row.weights[mine].sum()
-    return bool(weights @ worse > _standard_error(worse, weights))
+    return bool(weights @ worse > standard_error(worse, weights))
 
 
 def simplest_first(table: Sequence[RegressionEvidence]) -> list[RegressionEvidence]:

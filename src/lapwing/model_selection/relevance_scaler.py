@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing._features import read_features
 from lapwing._parameters import parameters
-from lapwing._rows import all_of, is_rows, rows_else
+from lapwing._rows import PointsLike, all_of, is_rows, rows_else
 from lapwing.classes.labels import read_targets
 from lapwing.estimators.prepared import check_one_entry_a_row
 from lapwing.solvers.relevance import column_scales
@@ -77,7 +77,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     0
     """
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: PointsLike, y: ArrayLike) -> Self:
         """Estimate the length scales.
 
         Parameters
@@ -123,7 +123,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self.scale_, self.optimism_ = deviations / inverse, found.optimism
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: PointsLike) -> Array:
         """Divide columns by their scales.
 
         Parameters
@@ -146,7 +146,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _read(scaler: RelevanceScaler, X: Any, *, reset: bool) -> Array:
+def _read(scaler: RelevanceScaler, X: PointsLike, *, reset: bool) -> Array:
     """Return the points as an array of finite numbers."""
     rows = rows_else(X)
     given = all_of(rows) if is_rows(rows) else X
@@ -163,7 +163,7 @@ def optimism_of(steps: Iterable[tuple[str, Any]]) -> float:
     )
 
 
-def correct_left_out(estimator: Any, steps: Iterable[tuple[str, Any]]) -> None:
+def correct_left_out(estimator: BaseEstimator, steps: Iterable[tuple[str, Any]]) -> None:
     """Widen the left-out residuals of a fit, for its intervals, by `optimism_of` its steps."""
     if hasattr(estimator, "left_out_residuals_"):  # regressions without a closed form have none
         estimator.left_out_residuals_ = estimator.left_out_residuals_ * optimism_of(steps)
