@@ -27,6 +27,7 @@ from lapwing import (
 )
 from tests.helpers.answers import scores
 from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.low_density import ONE_DESCENT
 
 # All that is exact by construction, and S3VC, whose descent ends at a tolerance.
 ESTIMATORS = {
@@ -36,7 +37,7 @@ ESTIMATORS = {
     "LapRLSClassifier, poly": LapRLSClassifier("poly"),
     "LapRLSRegressor": LapRLSRegressor(),
     "LapSVR": LapSVR(),
-    "S3VC": S3VC(),
+    "S3VC": S3VC(**ONE_DESCENT),
     "LapESVC": LapESVC(),
     "LapESVR": LapESVR(),
     "LapERLSClassifier": LapERLSClassifier(),

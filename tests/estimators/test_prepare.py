@@ -43,6 +43,7 @@ from lapwing.kernels import Kernel
 from lapwing.spaces import mapped
 from tests.helpers.answers import scores
 from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.low_density import ONE_DESCENT
 
 N_CLASSES = 3
 
@@ -55,8 +56,6 @@ _PATH: dict[str, Any] = {
     "gammas": ["scale"],
     "graphs": [KNNGraph(5), KNNGraph(5, power=1)],
 }
-# A quarter of the time of the default; tests of S3VC itself try all methods.
-_FAST: dict[str, Any] = {"method": "quasi-newton", "loss": "squared_hinge"}
 # An estimator, and other values for parameters that nothing prepared depends on.
 EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "LapSVC": (LapSVC(gamma_A=0.01), {"gamma_A": 0.1, "gamma_I": 5.0, "fit_intercept": True}),
@@ -78,12 +77,12 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "LapRLSRegressorCV": (LapRLSRegressorCV(**_PATH), {"gamma_As": [0.1], "gamma_Is": [5.0]}),
     "LapSVCCV": (LapSVCCV(**_PATH), {"gamma_As": [0.1], "fit_intercept": True}),
     "S3VC": (
-        S3VC(C=5.0, random_state=0, **_FAST),
+        S3VC(C=5.0, random_state=0, **ONE_DESCENT),
         {"C": 2.0, "C_star": 1.0, "balance": None},
     ),
     # Each class against the rest: half of the time of pairs.
     "S3VC, graph": (
-        S3VC(C=5.0, gamma_I=0.1, multi_class="ovr", **_FAST),
+        S3VC(C=5.0, gamma_I=0.1, multi_class="ovr", **ONE_DESCENT),
         {"C": 2.0, "gamma_I": 1.0},
     ),
     "S3VC, landmarks": (

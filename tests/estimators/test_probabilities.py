@@ -239,14 +239,15 @@ def test_points_in_other_units(estimator: Any, scale: float) -> None:
 @pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier, LapERLSClassifier, LapESVC, S3VC])
 def test_sparse_points(estimator: Any) -> None:
     X, y, _ = data()
-    check(estimator("linear").fit(sp.csr_array(X), y), sp.csr_array(X))
+    check(quick(estimator).set_params(kernel="linear").fit(sp.csr_array(X), y), sp.csr_array(X))
 
 
 @pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier, LapERLSClassifier, LapESVC, S3VC])
 def test_a_kernel_matrix(estimator: Any) -> None:
     X, y, _ = data()
     K = rbf_kernel(X, gamma=0.1)
-    check(estimator("precomputed", graph=AffinityGraph(sp.csr_array(K))).fit(K, y), K)
+    model = quick(estimator).set_params(kernel="precomputed", graph=AffinityGraph(sp.csr_array(K)))
+    check(model.fit(K, y), K)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +281,7 @@ def test_a_weight_is_as_many_rows() -> None:
 def test_a_solution_that_is_asked_again_has_no_values_of_labels_left_out() -> None:
     """Families that would have to fit again say so, and the fit then does not ask."""
     X, y, _ = data()
-    for estimator in (S3VC(), LapESVC(), BalancedGraphClassifier()):
+    for estimator in (quick(S3VC), LapESVC(), BalancedGraphClassifier()):
         prepared = prepare(estimator, X, y)
         solution = estimator._refits(prepared).solve(prepared)
         assert solution.left_out() is None

@@ -25,6 +25,7 @@ from lapwing._arrays import BLOCK_BYTES
 from lapwing._rows import ArrayRows, open_rows
 from lapwing.estimators import prepared as points
 from lapwing.exceptions import DataChangedError
+from tests.helpers.low_density import ONE_DESCENT
 from tests.helpers.rows import SOURCES, CountedRows
 
 N = 400
@@ -58,8 +59,8 @@ CLASSIFIERS = {
     "LapRLS": LapRLSClassifier(kernel="linear"),
     "LapRLS, pcg": LapRLSClassifier(kernel="linear", solver="pcg"),
     "LapSVC": LapSVC(kernel="linear"),
-    "S3VC": S3VC("linear", multi_class="ovr"),
-    "S3VC, pairs": S3VC("linear"),
+    "S3VC": S3VC("linear", multi_class="ovr", **ONE_DESCENT),
+    "S3VC, pairs": S3VC("linear", **ONE_DESCENT),
 }
 
 

@@ -38,6 +38,7 @@ from lapwing import (
 )
 from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 from lapwing.models import Model, load_model, save_model
+from tests.helpers.low_density import ONE_DESCENT
 
 N = 90
 TRUTH = np.arange(N) % 3
@@ -54,7 +55,7 @@ CLASSIFIERS = [
     LapESVC(),
     AnchorGraphClassifier(AnchorGraph(20)),
     EigenfunctionClassifier(),
-    S3VC(),
+    S3VC(**ONE_DESCENT),
 ]
 REGRESSORS = [LapRLSRegressor(), LapSVR(), LapERLSRegressor(), LapESVR()]
 

@@ -12,12 +12,13 @@ from lapwing import S3VC, LapERLSClassifier, LapSVC
 from lapwing.model_selection.probabilities import leave_out_rounds, make_rounds
 from lapwing.model_selection.reproducibility import start
 from tests.helpers.data import labeled_clusters
+from tests.helpers.low_density import ONE_DESCENT
 
 FAMILIES = [
     LapSVC(),
     LapSVC(class_prior="labels"),
     LapERLSClassifier(),
-    S3VC(method="quasi-newton"),
+    S3VC(**ONE_DESCENT),
 ]
 
 

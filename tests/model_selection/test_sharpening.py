@@ -17,15 +17,17 @@ from lapwing.classes.probabilities import fit_sharpness
 from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection import Candidate, calibrate, sure_rows
 from tests.helpers.data import labeled_clusters
+from tests.helpers.low_density import ONE_DESCENT
 
-AGAIN = [S3VC(), BalancedGraphClassifier(), LapESVC(class_prior="labels")]
+AGAIN = [S3VC(**ONE_DESCENT), BalancedGraphClassifier(), LapESVC(class_prior="labels")]
+GAP = Candidate("gap", AGAIN[0], "classes are clusters")
 IDS = ["S3VC", "balanced", "LapESVC"]
 
 
 @pytest.fixture(scope="module")
 def fitted() -> tuple[Any, Any, Any, Any]:
     X, y, truth = labeled_clusters(2, n_labels=3)
-    return X, y, truth, S3VC().fit(X, y)
+    return X, y, truth, S3VC(**ONE_DESCENT).fit(X, y)
 
 
 def scores(model: Any, X: Any) -> Any:
@@ -35,7 +37,7 @@ def scores(model: Any, X: Any) -> Any:
 def test_sharpness_is_that_of_fits_without_a_label_of_each_class() -> None:
     """With two labels a class two rounds leave all of them out, one of each class together."""
     X, y, _ = labeled_clusters(2, n_labels=2)
-    model = S3VC().fit(X, y)
+    model = S3VC(**ONE_DESCENT).fit(X, y)
     found = calibrate(model, X, y)
     rows = np.flatnonzero(y >= 0)
     expected = []
@@ -46,7 +48,7 @@ def test_sharpness_is_that_of_fits_without_a_label_of_each_class() -> None:
         for one, other in zip(first, np.roll(second, pairing), strict=True):
             left = y.copy()
             left[[one, other]] = -1
-            values.append(scores(S3VC().fit(X, left), X[[one, other]]))
+            values.append(scores(S3VC(**ONE_DESCENT).fit(X, left), X[[one, other]]))
             codes += [0, 1]
         F = scores(model, X)
         expected.append(
@@ -83,7 +85,7 @@ def test_answers_stay_and_probabilities_are_sharpened(estimator: Any) -> None:
 
 def test_sure_rows_come_of_it(fitted: Any) -> None:
     X, y, truth = labeled_clusters(2, n_labels=8, distance=5.0)
-    model = S3VC().fit(X, y)
+    model = S3VC(**ONE_DESCENT).fit(X, y)
     with pytest.warns(FewLabelsWarning, match=r"S3VC has left no label out.*calibrate\(model"):
         assert not sure_rows(model, precision=0.9).sure.any()
     sure = sure_rows(calibrate(model, X, y), precision=0.9).sure
@@ -115,7 +117,7 @@ def test_a_pipeline_and_an_updatable_model() -> None:
 def test_a_classifier_that_chose_it_has_them(fitted: Any) -> None:
     X, y, _, plain = fitted
     asked = {"n_draws": 1, "max_left_out": 6, "random_state": 0}
-    model = FewLabelClassifier([Candidate("gap", S3VC(), "classes are clusters")], **asked)
+    model = FewLabelClassifier([GAP], **asked)
     model.fit(X, y)
     expected = calibrate(plain, X, y, max_left_out=6)
     assert model.best_estimator_.probability_n_labels_ == 6
@@ -129,7 +131,7 @@ def test_a_classifier_that_chose_it_has_them(fitted: Any) -> None:
 def test_of_a_classifier_that_chose_the_chosen_one_is_calibrated(fitted: Any, piped: bool) -> None:
     X, y, _, plain = fitted
     asked = {"n_draws": 1, "max_left_out": 0, "random_state": 0}  # so that it knows nothing
-    model = FewLabelClassifier([Candidate("gap", S3VC(), "classes are clusters")], **asked)
+    model = FewLabelClassifier([GAP], **asked)
     given = (
         make_pipeline(StandardScaler(with_mean=False, with_std=False), model) if piped else model
     )
@@ -160,4 +162,4 @@ def test_what_is_refused(fitted: Any) -> None:
         calibrate(model, X, np.where(y < 0, -1, y + 7))
     X, y, _ = labeled_clusters(2, n_labels=1)
     with pytest.raises(ValueError, match="Every class has one label, and none can be left out"):
-        calibrate(S3VC().fit(X, y), X, y)
+        calibrate(S3VC(**ONE_DESCENT).fit(X, y), X, y)

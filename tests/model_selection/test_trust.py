@@ -27,6 +27,7 @@ from lapwing.model_selection.leave_one_out import LeaveOneOut
 from lapwing.model_selection.reproducibility import start
 from tests.estimators.test_prepare import EXAMPLES, data_for
 from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.low_density import ONE_DESCENT
 
 # The function of the same name hides the module from an import.
 module = importlib.import_module("lapwing.model_selection.reproducibility")
@@ -79,7 +80,7 @@ def test_a_wrong_label_is_suspicious_first() -> None:
     y[3] = 1
     for estimator in (LapSVC(), LapRLSClassifier()):
         assert leave_one_out(estimator, X, y).suspicious.tolist() == [3]
-    found = leave_one_out(S3VC(), X, y)
+    found = leave_one_out(S3VC(**ONE_DESCENT), X, y)
     assert found.rows[found.predicted != found.labels].tolist() == [3]
 
 
@@ -130,7 +131,7 @@ def test_a_class_prior_shifts_the_left_out_values_as_the_fit() -> None:
 # --- reproducibility ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [S3VC(), LapSVC()])
+@pytest.mark.parametrize("estimator", [S3VC(**ONE_DESCENT), LapSVC()])
 def test_labelled_rows_of_weight_0_count_for_nothing(estimator: Any) -> None:
     X, y, _ = labeled_clusters(2, distance=3.0)
     gone = np.flatnonzero(y == 0)[0]
@@ -177,7 +178,7 @@ def prepared_rows(X: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "estimator", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), S3VC()], ids=repr
+    "estimator", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), S3VC(**ONE_DESCENT)], ids=repr
 )
 def test_separated_clusters_are_found_again_from_any_labels(estimator: Any) -> None:
     rng = np.random.default_rng(0)

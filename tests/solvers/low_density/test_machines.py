@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs
 from lapwing import S3VC
 from lapwing._host import threads
 from lapwing.solvers.low_density import machines
+from tests.helpers.low_density import ONE_DESCENT
 
 
 def three_classes() -> tuple[Any, Any]:
@@ -22,10 +23,14 @@ def three_classes() -> tuple[Any, Any]:
     return X, y
 
 
+def model(**options: Any) -> S3VC:
+    return S3VC(random_state=0, **ONE_DESCENT, **options)
+
+
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random starts of a pair are its own, whichever thread comes first."""
     X, y = three_classes()
-    alone = S3VC(n_init=2, random_state=0).fit(X, y)
+    alone = model(n_init=2).fit(X, y)
     seen = set()
     fit_pair = machines._fit_pair
 
@@ -35,10 +40,10 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(machines, "_fit_pair", watched)
     monkeypatch.setattr(machines, "available_threads", lambda: 3)
-    S3VC(n_init=2, random_state=0).fit(X, y)
+    model(n_init=2).fit(X, y)
     assert seen == {threading.current_thread().name}  # small pairs wait for the interpreter
     monkeypatch.setattr(machines, "_SHARED", 0)
-    shared = S3VC(n_init=2, random_state=0).fit(X, y)
+    shared = model(n_init=2).fit(X, y)
     assert len(seen) > 2
     np.testing.assert_array_equal(shared.decision_function(X), alone.decision_function(X))
     np.testing.assert_array_equal(shared.objective_, alone.objective_)
