@@ -56,13 +56,16 @@ demo: $(READY)
 
 # One thread a worker: the tests' matrices are small, and threads of two workers only fight for cores.
 # Slow are browsers, processes that are killed or start anew, whole benchmarks, and long examples.
+# Each worker would rewrite the asserts of all files, for ten seconds, so they stay plain, and what
+# fails runs once more with them rewritten, to show the values.
 test: PICKED := -m "not slow"
 test-all: PICKED := --hypothesis-profile thorough
 test test-all: export OMP_NUM_THREADS := 1
 test test-all: export OPENBLAS_NUM_THREADS := 1
 test test-all: export MKL_NUM_THREADS := 1
 test test-all: $(READY)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(PICKED) $(ARGS)
+	$(BIN)/python -m pytest --assert plain --numprocesses $(WORKERS) --dist worksteal $(PICKED) $(ARGS) || { \
+	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(PICKED) $(ARGS); exit 1; }
 
 lint: $(LINT_READY)
 	$(BIN)/ruff check .
