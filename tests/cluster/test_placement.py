@@ -216,4 +216,4 @@ def test_points_are_not_copied_where_time_is_short(
     with caplog.at_level("WARNING", "lapwing"), pytest.warns(LowRecallWarning):
         knn_edges(KNNGraph(5, approximate=True), points_of(client, X, 100))
     assert "reading 2 of" in caplog.text  # one each would leave no edge between two lists
-    assert "lists of bytes" in caplog.text
+    assert "lists of codes" in caplog.text

@@ -64,29 +64,61 @@ def test_codes_propose_what_lengths_decide(
     monkeypatch.setattr(ann, "_MOST_CODES", most)
     X = gaussian_points(1500, d)
     exact = KNNGraph(4, approximate=False, metric=metric).neighbors(X)
-    tried: list[tuple[bool, float]] = []
-    original = ann._raise_recall
+    filled: list[str] = []
+    original = ann.lists_of
 
-    def watched(lists: Any, *args: Any) -> Any:
-        found = original(lists, *args)
-        tried.append((lists.coded, found[1]))
-        return found
+    def watched(faiss: Any, content: str, *args: Any) -> Any:
+        filled.append(content)
+        return original(faiss, content, *args)
 
-    monkeypatch.setattr(ann, "_raise_recall", watched)
-    kinds = []
+    monkeypatch.setattr(ann, "lists_of", watched)
     for target in (0.5, 1.0):
-        tried.clear()
+        filled.clear()
         found = KNNGraph(4, approximate=True, target_recall=target, metric=metric).neighbors(X)
-        kinds.append([coded for coded, _ in tried])
         farthest = exact.distances[:, -1:] * (1 + 1e-9)
         share = float((found.distances <= farthest).mean())
         assert found.recall >= target
         assert abs(share - found.recall) < 0.05
-    # Codes alone are good enough for a half, but a single code may not tell two lists apart.
-    assert kinds[0] == [True] or d == 1
-    assert kinds[1] in ([True, False], [True])
-    if d > most:
-        assert tried[-2][1] < 1 == tried[-1][1]  # and not for all, where they hold several
+        if target < 1:  # for which codes are precise enough, except a single one
+            assert filled == ["codes"] or d == 1
+        elif d > most:  # codes of several coordinates are not precise enough for all neighbours
+            assert filled[:2] == ["codes", "bytes"]
+
+
+@pytest.mark.parametrize("n", [10**6, 10**7])
+def test_more_precise_contents_are_tried_where_there_is_time(
+    monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
+    filled: list[str] = []
+
+    def tune(precise: str, holding: int) -> ann.Reading:
+        filled.clear()
+
+        def fill(content: str) -> str:
+            filled.append(content)
+            return content
+
+        def recall_of(lists: str, more: int, n_read: int) -> float:
+            return min(1.0, n_read / holding) * (1.0 if f"{lists} {more}" == precise else 0.9)
+
+        lists, reading = ann.tuned(fill, recall_of, (n, 64), 5, 2000, holding, 0.99)
+        assert lists == filled[-1] == reading.content
+        return reading
+
+    one_list = 2.0 * n * n * 64 / 2000
+    monkeypatch.setattr(ann, "LIST_OPERATIONS", 40 * one_list * 10**6 / n)
+    for content, more, holding in (("codes", 12, 100), ("codes", 48, 100), ("bytes", 12, 50)):
+        found = tune(f"{content} {more}", holding)
+        assert found[:2] == (content, more)
+        assert holding <= found.n_read <= 9 / 8 * holding
+        assert filled == ["codes", "bytes"][: 1 + (content == "bytes")]
+    assert tune("points 0", 30)[:2] == ("points", 0)
+    assert filled == ["codes", "bytes", "points"]
+    # There is time for 160 lists of codes, 60 of bytes and 40 of points.
+    assert tune("points 0", 50).content == "bytes"
+    with pytest.warns(LowRecallWarning, match="72% of the nearest"):
+        assert tune("bytes 12", 200)[:3] == ("codes", 48, 160)
+    assert filled == ["codes"]
 
 
 @needs_faiss
@@ -235,18 +267,18 @@ def test_the_order_of_the_search_changes_no_neighbour(
         monkeypatch.setattr(ann, "CODED_POINTS", 100)
     monkeypatch.setattr("lapwing.graphs.ann.DIFFERENCE_BYTES", 2**14)
     X = np.round(gaussian_points(2500, 6), 1)  # with ties
-    members, orders = ann._FilledLists.members, []
+    members, orders = ann._members, []
 
-    def by_lists(self: Any, faiss: Any) -> Any:
-        orders.append(members(self, faiss))
+    def by_lists(faiss: Any, index: Any) -> Any:
+        orders.append(members(faiss, index))
         return orders[-1]
 
     recipe = KNNGraph(5, approximate=True, target_recall=0.9)
     with monkeypatch.context() as patch:
-        patch.setattr(ann._FilledLists, "members", by_lists)
+        patch.setattr(ann, "_members", by_lists)
         found = recipe.neighbors(X)
     with monkeypatch.context() as patch:
-        patch.setattr(ann._FilledLists, "members", lambda self, faiss: np.arange(2500))
+        patch.setattr(ann, "_members", lambda faiss, index: np.arange(2500))
         expected = recipe.neighbors(X)
     assert_array_equal(np.sort(orders[0]), np.arange(2500))
     assert (np.diff(orders[0]) < 0).any()

@@ -7,9 +7,7 @@ the sum of the lengths, for the scale of heat weights, and the recall on a sampl
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -35,11 +33,8 @@ from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, nearest_of
 from lapwing.linalg import center_of
 
-_LOGGER = logging.getLogger("lapwing")
-
 _WEIGHTS = ("heat", "binary")
 _WORKING_MEMORY = 64  # MB of distances in scikit-learn
-_KINDS = ("codes", "bytes", "points")  # contents of lists: 0.5, 1 and 4 bytes per feature
 _LEAST_CODED = 1000  # minimum number of points in a block to train codes
 
 
@@ -157,7 +152,7 @@ class _Queries(NamedTuple):
 
     rows: Array  # of their block
     points: Array
-    lists: Array | None  # (b, n_read), the nearest first
+    lists: Array | None  # (b, n_read), the nearest first; -1 for none
 
 
 class _Candidates(NamedTuple):
@@ -292,41 +287,27 @@ def _true_neighbors(placed: RowBlocks, k: int, seed: int) -> _Truth:
 def _tuned(
     placement: Placement, X: Points, k: int, target_recall: float, seed: int
 ) -> tuple[_Search, float]:
-    """Fill lists, and determine the number of lists to read for the target recall.
+    """Fill lists, and determine how many to read for the target recall.
 
-    Lists of many points contain codes. If the recall is too low, they are filled with one byte per
-    feature, and then with the points, as in memory.
+    The lists and their contents are those of a search in memory, see `ann.tuned`.
     """
-    placed, n_lists, layout = placement.rows, placement.n_lists, placement.layout
-    session, (n, d) = placed.session, X.shape
+    placed, layout = placement.rows, placement.layout
+    session = placed.session
     truth = _true_neighbors(placed, k, seed)
-    holding = session.gather(
-        session.each(_holding, 1, layout, truth.points, truth.lists, target_recall)
-    )[0]
-    for kind in _KINDS if n >= ann.CODED_POINTS else ("points",):
-        more = 0 if kind == "points" else ann.MORE_CODED * (k + 1)
-        speed = _PATIENCE * session.n_threads / 2 * (ann.CODE_SPEED if kind == "codes" else 1)
-        most = ann.affordable_lists(n_lists, n, d, speed * ann.LIST_OPERATIONS)
-        # Neighbours missed when reading twice the lists that contain them are missed by the codes.
-        most = most if kind == "points" else min(most, 2 * holding, n_lists)
-        search = _Search(placement, placed.map(_filled, layout, kind, seed), k, more=more)
-        read, recall = ann.fewest_lists(partial(search.recall, truth), target_recall, most)
-        search = replace(search, n_read=read)
-        # If the time is too short to read all of these lists, lists of points, which are another
-        # copy of X, would not find more neighbours.
-        if recall >= target_recall or (kind == "bytes" and most < holding):
-            break
-    level = logging.INFO if recall >= target_recall else logging.WARNING
-    text = "Neighbours on the cluster: recall %.4f (asked: %g) reading %d of %d lists of %s."
-    _LOGGER.log(level, text, recall, target_recall, read, n_lists, kind)
-    ann.warn_low_recall(recall, target_recall, n, _CURE)
-    return search, recall
+    found = session.each(_holding, 1, layout, truth.points, truth.lists, target_recall)
+    holding = session.gather(found)[0]
+
+    def fill(content: str) -> _Search:
+        return _Search(placement, placed.map(_filled, layout, content, seed), k)
+
+    def recall_of(search: _Search, more: int, n_read: int) -> float:
+        return replace(search, more=more).recall(truth, n_read)
+
+    n_lists = placement.n_lists
+    search, reading = ann.tuned(fill, recall_of, X.shape, k, n_lists, holding, target_recall, _CURE)
+    return replace(search, n_read=reading.n_read, more=reading.more), reading.recall
 
 
-# Ratio of the maximum time of a search to that in memory: a quarter of an hour with two threads. In
-# the time of a search in memory one list could be read for each of 10^7 points, and the graph had
-# one component for each list.
-_PATIENCE = 4
 _CURE = (
     "Reduce the features first, or use DaskAnchorGraphClassifier or DaskEigenfunctionClassifier, "
     "which need no neighbours."
@@ -341,7 +322,7 @@ def _exact(placed: PlacedRows) -> _Index:
     return _Index(origin, NearestNeighbors().fit(points - origin), None, len(points))
 
 
-def _filled(placed: PlacedRows, layout: Layout, kind: str, seed: int) -> _Index:
+def _filled(placed: PlacedRows, layout: Layout, content: str, seed: int) -> _Index:
     """Fill the lists of a block; centres are those of all lists."""
     assert placed.lists is not None
     points, lists = placed.points, layout.lists
@@ -353,14 +334,10 @@ def _filled(placed: PlacedRows, layout: Layout, kind: str, seed: int) -> _Index:
     local[own] = np.arange(len(own))
     quantizer = faiss.IndexFlatL2(lists.centers.shape[1])
     quantizer.add(lists.centers[own])
-    index = ann.empty_lists(faiss, quantizer, len(own), seed)
-    index.is_trained = True
-    if kind != "points" and len(points) >= _LEAST_CODED:
-        drawn = min(len(points), ann.LIST_SIZE * len(own))
-        some = np.random.default_rng(seed).choice(len(points), drawn, replace=False)
-        sample = lists.scaled(points[np.sort(some)])
-        trained = ann.coded_lists if kind == "codes" else ann.byte_lists
-        index = trained(faiss, quantizer, sample)
+    drawn = min(len(points), ann.LIST_SIZE * len(own))
+    some = np.random.default_rng(seed).choice(len(points), drawn, replace=False)
+    content = content if len(points) >= _LEAST_CODED else "points"
+    index = ann.lists_of(faiss, content, quantizer, lists.scaled(points[np.sort(some)]))
     for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
         index.add(lists.scaled(points[rows]))
     return _Index(lists.origin, index, local, len(points))
@@ -495,7 +472,7 @@ def _edges_of(
     answers: list[_Candidates], start: int, b: int, k: int, n: int, dtype: np.dtype[Any]
 ) -> Edges:
     """Keep the nearest of all candidates of a block."""
-    m = sum(answer.indices.shape[1] for answer in answers)
+    m = max(k, sum(answer.indices.shape[1] for answer in answers))
     types = np.int32, np.int32 if n <= np.iinfo(np.int32).max else np.int64, dtype
     found = [tuple(np.empty(0, dtype=kind) for kind in types)]
     for block in row_blocks(b, 16 * m, DIFFERENCE_BYTES):
@@ -518,12 +495,6 @@ def _edges_of(
 
 
 def _nearest_edges(rows: Array, indices: Array, lengths: Array, k: int, n: int) -> Edges:
-    if indices.shape[1] < k:
-        more = ((0, 0), (k - indices.shape[1], 0))
-        indices, lengths = (
-            np.pad(indices, more, constant_values=-1),
-            np.pad(lengths, more, constant_values=np.inf),
-        )
     found = nearest_of(rows, indices, lengths, k, n)
     tied = found.tied[:, 0] - rows[0]
     ends = Edges(

@@ -70,14 +70,15 @@ class Lists:
         return np.pad(some, ((0, 0), (0, more))) if more else some
 
     def nearest(self, points: Array, n_lists: int) -> Array:
-        """Find the nearest lists of points approximately: int32 (b, n_lists), the nearest first.
+        """Find the nearest lists of points approximately: integers (b, n_lists), the nearest first.
 
         Centres are grouped, and only those of the nearest groups are compared; -1 if these are
-        fewer.
+        fewer. The integers are short, as hundreds of lists are read in many dimensions.
         """
         faiss = load_faiss(PURPOSE)
         places = ListPlaces.of(faiss, self.centers, 0)
-        found = np.empty((len(points), n_lists), dtype=np.int32)
+        short = len(self.centers) <= np.iinfo(np.int16).max
+        found = np.empty((len(points), n_lists), dtype=np.int16 if short else np.int32)
         for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
             found[rows] = places.nearest(self.scaled(points[rows]), n_lists)
         return found

@@ -26,7 +26,6 @@ _BARE_BYTES = 2.5e8
 _ITERATIONS = 8  # of the eigensolver: 8 and 6 for 10^5 and 3 10^5 points on sheets, 5 for images
 _TOL = 1e-6  # of the eigenpairs, relative to the norm
 _EDGES = 7  # per row in both directions, with 5 neighbours: 6.4 for 10^5 points on sheets
-_READ = 4  # lists read for each row: for sheets and a recall of 0.995
 # Multiplied by 1 - 1 / workers, the fraction of the chunks of X that Dask copies to idle workers,
 # in addition to the transfers of the stages: with two workers none of 2, 4 of 6 and 8 of 20 chunks.
 _STOLEN = 0.7
@@ -88,6 +87,8 @@ class Plan:
         Whether edges join the clusters, so that the graph has one component.
     eigenvalue : float or None
         The r-th smallest eigenvalue of the Laplacian; None for an estimate.
+    read : int
+        Lists read for each row: 4 for sheets and a recall of 0.995.
     """
 
     n: int
@@ -102,6 +103,7 @@ class Plan:
     clusters: int = 10
     joined: bool = False
     eigenvalue: float | None = None
+    read: int = 4
 
     @property
     def blocks(self) -> int:
@@ -197,8 +199,8 @@ class Plan:
             self._stage(
                 "search",
                 tasks=20 * g + 3 * pairs,
-                moved=asked * n * (point + 4 * _READ + candidates),
-                row=2 * point + 12 + lists + 4 * _READ + edges,
+                moved=asked * n * (point + 2 * self.read + candidates),
+                row=2 * point + 12 + lists + 2 * self.read + edges,
                 block=candidates + 2 * edges,
                 fixed=4 * DIFFERENCE_BYTES,
             ),

@@ -11,8 +11,9 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import joblib
 import numpy as np
@@ -37,25 +38,39 @@ from lapwing.graphs.search import (
 
 _LOGGER = logging.getLogger("lapwing")
 
+T = TypeVar("T")
+
 # Relative error of squared lengths in float32, within which the order of candidates is unknown.
 _TIE = 1e-4
 # Points on which recall is measured: its standard error is below 0.005 for k = 10 and recall 0.95.
 RECALL_SAMPLE = 512
-# Maximum operations of a search by lists, about four minutes on two cores; and the recall below
-# which a warning is given.
-LIST_OPERATIONS = 4e12
+# Maximum operations of a search by lists of points, about five minutes on two cores for a million
+# points or fewer. For more points it grows with their number, or they would get ever fewer lists:
+# within the same five minutes, each of 10^7 points could read one.
+LIST_OPERATIONS, _POINTS = 4e12, 1e6
+# Recall below which a warning is given.
 LOW_RECALL = 0.8
 _LISTS = 2  # times sqrt(n)
 # Minimum number of lists read for a point. If all points read one list, no edge joins two lists,
 # however high the recall: 10^7 points on sheets gave a graph of 6,099 parts at a recall of 0.78.
 _LEAST_READ = 2
 # For at least CODED_POINTS points, lists contain codes of four bits per coordinate, or per group of
-# coordinates if there are more than _MOST_CODES. Codes are read CODE_SPEED times as fast as points.
-# They give approximate lengths, so MORE_CODED (k + 1) more candidates are compared. Processor
-# seconds at recall 0.95 with codes / points: 200,000 x 64 images 2.5 / 7.2, blobs 7.6 / 38, sheets
-# 1.6 / 2.7; 70,000 x 784 digits 2.0 / 8.4. On 50,000 images lists of points are fastest; building
-# HNSW or NN-descent takes longer than both (`python -m benchmarks embedded --tables searches`).
-CODED_POINTS, _MOST_CODES, CODE_SPEED, MORE_CODED = 20_000, 256, 4, 2
+# coordinates if there are more than _MOST_CODES. Processor seconds at recall 0.95 with codes /
+# points: 200,000 x 64 images 2.5 / 7.2, blobs 7.6 / 38, sheets 1.6 / 2.7; 70,000 x 784 digits
+# 2.0 / 8.4. On 50,000 images lists of points are fastest; building HNSW or NN-descent takes longer
+# than both (`python -m benchmarks embedded --tables searches`).
+CODED_POINTS, _MOST_CODES = 20_000, 256
+# Contents of lists in the order in which they are tried, how fast they are read, relative to
+# points, and the number of additional candidates in units of k + 1, as codes and bytes give
+# approximate lengths. Reading takes much longer than comparing candidates: with 64 lists of codes
+# of 10^5 points in balls, four times the candidates take as long, and the recall is 1 instead of
+# 0.993.
+_CONTENTS = (("codes", 4.0, 2), ("codes", 4.0, 8), ("bytes", 1.5, 2), ("points", 1.0, 0))
+
+_CURE = (
+    "Reduce the features first, e.g. KNNGraph(n_components=30), or use an estimator that searches "
+    "no neighbours (AnchorGraphClassifier, EigenfunctionClassifier)."
+)
 
 LIST_SIZE = 39  # training points per list, below which faiss prints a warning
 # Iterations of k-means: lists should be of similar size, not optimal. On 200,000 x 64 images twice
@@ -123,8 +138,8 @@ def faiss_approximate(
 
     The points are sorted into about 2 sqrt(n) lists by k-means. A search reads the smallest number
     of lists, within an eighth, for which the recall on a random sample of points, compared with an
-    exact search, is at least `target_recall`, but not more than it can read in some minutes. For
-    many points the lists contain codes of four bits per coordinate, unless their recall is too low.
+    exact search, is at least `target_recall`, but not more than it can read in some minutes. The
+    lists of many points contain codes of four bits per coordinate if these reach the recall.
 
     Parameters
     ----------
@@ -144,27 +159,27 @@ def faiss_approximate(
     rng = check_random_state(random_state)
     scaled = _FaissPoints(points, code_width(points.search.shape[1]))
     _forecast(scaled, k)
-    sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
-    truth = brute_force(points, sample, k)
     with faiss_threads(faiss, n_jobs):
-        for lists in _lists_to_try(faiss, scaled, k, rng):
-            read, recall = _raise_recall(lists, scaled, sample, truth, target_recall)
-            if recall >= target_recall or read == lists.affordable < lists.index.nlist:
-                break
-    text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists of %s."
-    level = logging.INFO if recall >= target_recall else logging.WARNING
-    kind = "codes" if lists.coded else "points"
-    _LOGGER.log(level, text, recall, target_recall, read, lists.index.nlist, kind)
-    warn_low_recall(recall, target_recall, points.n)
+        search = _ListSearch.of(faiss, scaled, k, rng)
+        index, reading = tuned(
+            search.fill,
+            search.recall,
+            points.search.shape,
+            k,
+            search.quantizer.ntotal,
+            search.holding(target_recall),
+            target_recall,
+        )
+    index.nprobe = reading.n_read
 
     def found_in(rows: Array) -> Nearest:
         with faiss_threads(faiss, 1):
-            return lists.nearest(scaled, rows, k)
+            return search.nearest(index, rows, reading.more)
 
     # Blocks are searched in threads, with one faiss thread each, as faiss's threads wait by
     # spinning. Consecutive points are from the same list, for the cache.
-    order = lists.members(faiss)
-    gathered, blocks = Gathered(points.n, k), [order[block] for block in scaled.blocks()]
+    members = _members(faiss, index)
+    gathered, blocks = Gathered(points.n, k), [members[block] for block in scaled.blocks()]
     for rows, nearest in zip(blocks, share(n_threads(n_jobs), found_in, blocks), strict=True):
         gathered.add(rows, nearest)
     # Points for which the lists that were read contain too few points.
@@ -172,7 +187,9 @@ def faiss_approximate(
     if len(short):
         gathered.replace(short, brute_force(points, short, k))
     found = gathered.all()  # without a search for ties beyond the candidates
-    return Neighbors(points.distances(found.lengths), found.indices, recall, "faiss", found.tied)
+    return Neighbors(
+        points.distances(found.lengths), found.indices, reading.recall, "faiss", found.tied
+    )
 
 
 def _forecast(scaled: _FaissPoints, k: int) -> None:
@@ -212,74 +229,165 @@ class _FaissPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class _FilledLists:
-    """Filled inverted lists.
+class _ListSearch:
+    """Search by inverted lists.
 
     Attributes
     ----------
-    index : faiss.IndexIVF
-    n_candidates : int
-        Additional candidates.
-    affordable : int
-        Number of lists that a search can read in some minutes.
-    coded : bool
-        Whether the lists contain codes.
+    faiss : module
+    scaled : _FaissPoints
+    k : int
+    quantizer : faiss.IndexFlatL2
+        Centres of the lists.
+    training : ndarray
+        Training points.
+    sample : ndarray of int of shape (s,)
+        Points on which the recall is measured.
+    truth : Nearest
+        Their neighbours.
     """
 
-    index: Any
-    n_candidates: int
-    affordable: int
-    coded: bool
+    faiss: Any
+    scaled: _FaissPoints
+    k: int
+    quantizer: Any
+    training: Array
+    sample: Array
+    truth: Nearest
 
-    def nearest(self, scaled: _FaissPoints, rows: Array, k: int) -> Nearest:
+    @classmethod
+    def of(cls, faiss: Any, scaled: _FaissPoints, k: int, rng: Any) -> _ListSearch:
+        """Draw both samples, and train the centres of the lists."""
+        n = scaled.points.n
+        sample = np.sort(rng.choice(n, min(RECALL_SAMPLE, n), replace=False))
+        n_lists, seed = count_of_lists(n), int(rng.randint(2**31 - 1))
+        training = scaled[np.sort(rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False))]
+        quantizer = faiss.IndexFlatL2(scaled.width)
+        quantizer.add(centers_of_lists(faiss, training, n_lists, seed))
+        truth = brute_force(scaled.points, sample, k)
+        return cls(faiss, scaled, k, quantizer, training, sample, truth)
+
+    def fill(self, content: str) -> Any:
+        """Return lists that contain the codes, bytes or values of all points."""
+        index = lists_of(self.faiss, content, self.quantizer, self.training)
+        for block in self.scaled.blocks():
+            index.add(self.scaled[block])
+        return index
+
+    def nearest(self, index: Any, rows: Array, more: int) -> Nearest:
         """Select the nearest candidates by lengths in the precision of the points."""
-        _, candidates = scaled.search(self.index, rows, k + self.n_candidates)
-        return scaled.points.nearest(rows, candidates, k)
+        candidates = self.scaled.search(index, rows, self.k + more)[1]
+        return self.scaled.points.nearest(rows, candidates, self.k)
 
-    def members(self, faiss: ModuleType) -> Array:
-        """Return the indices of the points (n,), ordered by list."""
-        held = self.index.invlists
-        sizes = [held.list_size(i) for i in range(self.index.nlist)]
-        ids = [faiss.rev_swig_ptr(held.get_ids(i), size) for i, size in enumerate(sizes) if size]
-        return np.concatenate(ids)
+    def recall(self, index: Any, more: int, n_read: int) -> float:
+        """Measure the fraction of the true neighbours that are found in n_read lists."""
+        index.nprobe = n_read
+        farthest = self.truth.lengths[:, -1:] * (1 + _TIE / 2)  # ties count as found
+        return float((self.nearest(index, self.sample, more).lengths <= farthest).mean())
 
-
-def _lists_to_try(
-    faiss: ModuleType, scaled: _FaissPoints, k: int, rng: np.random.RandomState
-) -> Iterator[_FilledLists]:
-    """Yield lists of codes if there are many points, then lists of the points themselves."""
-    # The centres of the lists, which both indexes refer to.
-    quantizer = faiss.IndexFlatL2(scaled.width)
-    index, sample = _trained(faiss, quantizer, scaled, rng)
-    n, n_lists = scaled.points.n, index.nlist
-    if n >= CODED_POINTS:
-        coded = coded_lists(faiss, quantizer, sample)
-        _fill(coded, scaled)
-        operations = CODE_SPEED * LIST_OPERATIONS
-        affordable = affordable_lists(n_lists, n, scaled.points.search.shape[1], operations)
-        yield _FilledLists(coded, MORE_CODED * (k + 1), affordable, coded=True)
-        del coded
-    yield _plain(index, scaled)
+    def holding(self, target_recall: float) -> int:
+        """Return the number of nearest lists that contain `target_recall` of the neighbours."""
+        ends = self.truth.indices
+        order = self.quantizer.search(self.scaled[self.sample], self.quantizer.ntotal)[1]
+        holders = self.quantizer.search(self.scaled[ends.ravel()], 1)[1].reshape(ends.shape)
+        return lists_holding(order, holders, target_recall)
 
 
-def _trained(
-    faiss: ModuleType, quantizer: Any, scaled: _FaissPoints, rng: np.random.RandomState
-) -> tuple[Any, Array]:
-    """Train empty lists; return them and the training points."""
-    n = scaled.points.n
-    n_lists = count_of_lists(n)
-    index = empty_lists(faiss, quantizer, n_lists, int(rng.randint(2**31 - 1)))
-    sample = scaled[np.sort(rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False))]
-    index.train(sample)
-    return index, sample
+def _members(faiss: ModuleType, index: Any) -> Array:
+    """Return the indices of the points (n,) in inverted lists, ordered by list."""
+    held = index.invlists
+    sizes = [held.list_size(i) for i in range(index.nlist)]
+    ids = [faiss.rev_swig_ptr(held.get_ids(i), size) for i, size in enumerate(sizes) if size]
+    return np.concatenate(ids)
 
 
-def _plain(index: Any, scaled: _FaissPoints) -> _FilledLists:
-    """Fill trained lists with the points themselves."""
-    _fill(index, scaled)
-    n, d = scaled.points.search.shape
-    affordable = affordable_lists(index.nlist, n, d, LIST_OPERATIONS)
-    return _FilledLists(index, 0, affordable, coded=False)
+class Reading(NamedTuple):
+    """How many lists a search reads, and what it finds.
+
+    Attributes
+    ----------
+    content : {'codes', 'bytes', 'points'}
+    more : int
+        Number of additional candidates.
+    n_read : int
+        Number of lists read for each point.
+    recall : float
+        Fraction of the neighbours of a sample that are found.
+    """
+
+    content: str
+    more: int
+    n_read: int
+    recall: float
+
+
+def tuned(
+    fill: Callable[[str], T],
+    recall_of: Callable[[T, int, int], float],
+    shape: tuple[int, int],
+    k: int,
+    n_lists: int,
+    holding: int,
+    target_recall: float,
+    cure: str = _CURE,
+) -> tuple[T, Reading]:
+    """Choose the content of lists and the number of lists to read for the target recall.
+
+    Codes are followed by more precise contents if they do not reach the recall, and if there is
+    time to read as many lists of these as contain the neighbours.
+
+    Parameters
+    ----------
+    fill : callable (content) -> lists
+        Fills lists with a content.
+    recall_of : callable (lists, more, n_read) -> float
+        Measures the recall on a sample, with a number of additional candidates.
+    shape : (int, int)
+        Numbers of points and coordinates.
+    k : int
+        Number of neighbours.
+    n_lists : int
+    holding : int
+        Number of nearest lists that contain `target_recall` of the neighbours.
+    target_recall : float
+    cure : str, optional
+        Advice in the warning about a low recall.
+
+    Returns
+    -------
+    lists
+        Result of `fill`.
+    reading : Reading
+
+    Warns
+    -----
+    LowRecallWarning
+        If the recall is below `LOW_RECALL` and the target.
+    """
+    n, d = shape
+    operations = LIST_OPERATIONS * max(1.0, n / _POINTS)
+    lists: Any = None
+    reading: Reading | None = None
+    for content, speed, multiple in _CONTENTS if n >= CODED_POINTS else _CONTENTS[-1:]:
+        most = affordable_lists(n_lists, n, d, speed * operations)
+        if reading is None or content != reading.content:
+            if reading is not None and most < holding:
+                break
+            lists = None  # frees the memory for the next
+            lists = fill(content)
+        # Neighbours missed when reading twice the lists that contain them are missed by codes.
+        most, more = min(most, max(_LEAST_READ, 2 * holding), n_lists), multiple * (k + 1)
+        n_read, recall = fewest_lists(partial(recall_of, lists, more), target_recall, most)
+        reading = Reading(content, more, n_read, recall)
+        if recall >= target_recall:
+            break
+    assert reading is not None
+    text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists of %s."
+    level = logging.INFO if reading.recall >= target_recall else logging.WARNING
+    of_lists = reading.n_read, n_lists, reading.content
+    _LOGGER.log(level, text, reading.recall, target_recall, *of_lists)
+    warn_low_recall(reading.recall, target_recall, n, cure)
+    return lists, reading
 
 
 def count_of_lists(n: int) -> int:
@@ -293,63 +401,28 @@ def affordable_lists(n_lists: int, n: int, d: int, operations: float) -> int:
     return int(np.clip(operations / whole, min(_LEAST_READ, n_lists), n_lists))
 
 
-def coded_lists(faiss: Any, quantizer: Any, sample: Array) -> Any:
-    """Train empty lists of codes on a sample, with the centres of a quantizer."""
-    d = quantizer.d
-    n_codes = d // -(-d // _MOST_CODES)
-    coded = faiss.IndexIVFPQFastScan(quantizer, d, quantizer.ntotal, n_codes, 4)
-    coded.train(sample)
-    return coded
+def lists_of(faiss: Any, content: str, quantizer: Any, sample: Array) -> Any:
+    """Return empty lists of codes, bytes or points, with the centres of a quantizer.
 
-
-def byte_lists(faiss: Any, quantizer: Any, sample: Array) -> Any:
-    """Train empty lists with one byte per feature on a sample, given the centres of a quantizer."""
-    kind = faiss.ScalarQuantizer.QT_8bit
-    index = faiss.IndexIVFScalarQuantizer(quantizer, quantizer.d, quantizer.ntotal, kind)
-    index.train(sample)  # trains the codes only, as the quantizer has its centres
+    Codes and bytes are trained on a sample, scaled for faiss.
+    """
+    d, n_lists = quantizer.d, quantizer.ntotal
+    if content == "codes":
+        n_codes = d // -(-d // _MOST_CODES)
+        index = faiss.IndexIVFPQFastScan(quantizer, d, n_lists, n_codes, 4)
+    elif content == "bytes":
+        kind = faiss.ScalarQuantizer.QT_8bit
+        index = faiss.IndexIVFScalarQuantizer(quantizer, d, n_lists, kind)
+    else:
+        index = faiss.IndexIVFFlat(quantizer, d, n_lists)
+    index.train(sample)  # without the centres, which the quantizer has
     return index
-
-
-def _fill(index: Any, scaled: _FaissPoints) -> None:
-    for block in scaled.blocks():
-        index.add(scaled[block])
 
 
 def code_width(d: int) -> int:
     """Round d up to a multiple of the number of coordinates of a code."""
     size = -(-d // _MOST_CODES)
     return -(-d // size) * size
-
-
-def _raise_recall(
-    lists: _FilledLists, scaled: _FaissPoints, sample: Array, truth: Nearest, target_recall: float
-) -> tuple[int, float]:
-    """Set and return the number of lists for the target recall; also return the recall."""
-    index, k = lists.index, truth.lengths.shape[1]
-    farthest = truth.lengths[:, -1:] * (1 + _TIE / 2)  # ties count as found
-
-    def recall_of(n_read: int) -> float:
-        index.nprobe = n_read
-        return float((lists.nearest(scaled, sample, k).lengths <= farthest).mean())
-
-    most = lists.affordable
-    if lists.coded:
-        # Neighbours missed when reading twice the lists that contain them are missed by their
-        # codes.
-        most = min(most, 2 * _lists_holding(index, scaled, sample, truth.indices, target_recall))
-    n_read, recall = fewest_lists(recall_of, target_recall, most)
-    index.nprobe = n_read
-    return n_read, recall
-
-
-def _lists_holding(
-    index: Any, scaled: _FaissPoints, sample: Array, neighbors: Array, target_recall: float
-) -> int:
-    """Return the number of nearest lists that contain `target_recall` of the neighbours."""
-    quantizer, n_lists = index.quantizer, index.nlist
-    order = quantizer.search(scaled[sample], n_lists)[1]
-    holders = quantizer.search(scaled[neighbors.ravel()], 1)[1].reshape(neighbors.shape)
-    return lists_holding(order, holders, target_recall)
 
 
 def lists_holding(order: Array, holders: Array, target_recall: float) -> int:
@@ -367,12 +440,6 @@ def lists_holding(order: Array, holders: Array, target_recall: float) -> int:
     np.put_along_axis(ranks, order, np.arange(order.shape[1], dtype=order.dtype)[None], axis=1)
     needed = np.sort(np.take_along_axis(ranks, holders, 1), axis=None)
     return int(needed[min(len(needed) - 1, int(target_recall * len(needed)))]) + 1
-
-
-_CURE = (
-    "Reduce the features first, e.g. KNNGraph(n_components=30), or use an estimator that searches "
-    "no neighbours (AnchorGraphClassifier, EigenfunctionClassifier)."
-)
 
 
 def warn_low_recall(recall: float, target_recall: float, n: int, cure: str = _CURE) -> None:
@@ -454,9 +521,9 @@ class ListPlaces:
 
         -1 if the groups that are read contain fewer lists.
         """
-        # Twice the groups that contain n_lists lists, for points at the edge of a group.
-        more = 2 * n_lists * self.groups.nlist // max(1, self.groups.ntotal)
-        read = min(_GROUPS_READ + more, self.groups.nlist)
+        # More groups for more lists: of the 36 nearest of 632 lists of images, 13 of 25 groups
+        # contain 98 %, and a search that misses some reads twice as many.
+        read = min(_GROUPS_READ + n_lists, self.groups.nlist)
         settings = self.faiss.SearchParametersIVF(nprobe=read)
         return np.asarray(self.groups.search(points, n_lists, params=settings)[1])
 

@@ -29,10 +29,10 @@ from lapwing.graphs.ann import (
     RECALL_SAMPLE,
     ListPlaces,
     affordable_lists,
-    byte_lists,
     centers_of_lists,
     faiss_threads,
     fewest_lists,
+    lists_of,
     load_faiss,
     n_threads,
     warn_low_recall,
@@ -192,7 +192,7 @@ class _Search:
         sample = self.codes.scaled(rows_of(self.points.rows, np.sort(drawn)))
         quantizer = faiss.IndexFlatL2(d)
         quantizer.add(centers_of_lists(faiss, sample, n_lists, self.seed))
-        lists = _Lists.of(byte_lists(faiss, quantizer, sample), self.seed)
+        lists = _Lists.of(lists_of(faiss, "bytes", quantizer, sample), self.seed)
         for _, values in self.points.slabs():
             lists.add(self.codes.scaled(values), self.n_threads)
         return lists
