@@ -10,16 +10,16 @@ import scipy.sparse as sp
 
 from lapwing._tables.assembly import encode
 from lapwing._tables.cells import as_text, cells_of_texts, numeric_cells
-from lapwing._tables.columns import RawTable, Selection, join_tables
+from lapwing._tables.columns import RawTable, Selection, TextColumn, join_tables, typed_columns
 
 X = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, -3.0]])
 NAMES = ("a", "b")
-LABELS = as_text(["p", "", "q"])
+LABELS = TextColumn(as_text(["p", "", "q"]))
 
 
 def of_cells(X: np.ndarray = X) -> RawTable:
     cells = {name: numeric_cells(column) for name, column in zip(NAMES, X.T, strict=True)}
-    return RawTable(len(X), cells, labels=LABELS[: len(X)])
+    return RawTable(len(X), cells, labels=LABELS)
 
 
 def of_matrix(matrix: Any) -> RawTable:
@@ -52,7 +52,7 @@ def test_rows_are_joined_in_order(first: RawTable, second: RawTable) -> None:
     joined = join_tables([first, second], "t")
     assert (joined.n, joined.names) == (6, NAMES)
     assert joined.labels is not None
-    assert joined.labels.tolist() == ["p", "", "q"] * 2
+    assert joined.labels.texts.tolist() == ["p", "", "q"] * 2
     rows = np.arange(6)
     for j, name in enumerate(NAMES):
         assert joined.cells_at(name, rows) == np.tile(X[:, j], 2).tolist()
@@ -62,16 +62,26 @@ def test_texts_and_other_columns_are_joined() -> None:
     first = RawTable(
         2,
         {"a": cells_of_texts(["1", "x"])},
-        others={"t": as_text(["u", "v"])},
-        numbers={"t": np.array([1.0, np.nan])},
+        others={"t": TextColumn(as_text(["1", "v"]), np.array([1.0, np.nan]))},
         remarks=("cut",),
         decimal=",",
     )
     second = RawTable(1, {"a": cells_of_texts(["y"])}, remarks=("cut", "old"))
     joined = join_tables([first, second], "t")
     assert joined.cells_at("a", np.arange(3)) == [1.0, "x", "y"]
-    assert joined.others["t"].tolist() == ["u", "v", ""]
-    np.testing.assert_array_equal(joined.numbers["t"], [1.0, np.nan, np.nan])
+    assert joined.others["t"].texts.tolist() == ["1", "v", ""]
+    np.testing.assert_array_equal(joined.others["t"].exact, [1.0, np.nan, np.nan])
     assert joined.remarks == ("cut", "old")
     assert joined.decimal == ""
     assert join_tables([first], "t") is first
+
+
+def test_other_columns_are_typed_for_formats_with_numbers() -> None:
+    texts = as_text(["1", "", "007"])
+    written = {"a": TextColumn(texts), "b": TextColumn(as_text(["1,5", "", "2"]))}
+    found = typed_columns(written, ",")
+    assert (found["a"].tolist(), found["b"].tolist()) == (["1", "", "007"], [1.5, "", 2])
+    # A format with numbers says which cells are some: its texts stay.
+    exact = {"a": TextColumn(texts, np.array([1.0, np.nan, np.nan])), "b": written["b"]}
+    found = typed_columns(exact, ",")
+    assert (found["a"].tolist(), found["b"].tolist()) == ([1, "", "007"], ["1,5", "", "2"])

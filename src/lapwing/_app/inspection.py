@@ -86,7 +86,8 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     raw = _read(request, selection)
     features = encode(raw, selection, raw.source)
     likely = _suggest_label(raw.cells) if raw.labels is None else None
-    given = raw.labels
+    labels = None if raw.labels is None else raw.labels.texts
+    given = labels
     if likely is not None:
         cells = as_text([cell or "" for cell in raw.cells[likely].spelled()])
         given = mark_unlabeled(cells, request.unlabeled)
@@ -110,12 +111,12 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "missing": {name: count for name, (count, _) in missing_cells(features).items()},
         "imputed": _imputed(request),
         "infinite": {name: count for name, (count, _) in infinite_cells(features).items()},
-        "labels": None if raw.labels is None else _counts(raw.labels, features.decimal),
+        "labels": None if labels is None else _counts(labels, features.decimal),
         "markers": markers,
         "scaling": _scaling(features, before, request.scale),
         # Encoding all rows takes long, and a graph of a subset is not informative.
-        "graph": None if encoded else _graph(before, raw.labels, sample.rows, request.n_neighbors),
-        "forecast": _forecasts(_size_of(features, sample, raw.labels, raw.n)),
+        "graph": None if encoded else _graph(before, labels, sample.rows, request.n_neighbors),
+        "forecast": _forecasts(_size_of(features, sample, labels, raw.n)),
         "suggested_label": likely,
         "command": request.fit_command(
             likely, _suggest_id(features.notes, raw.cells), tuple(markers)
@@ -132,8 +133,9 @@ def _read(request: InfoRequest, selection: Selection) -> RawTable:
     check_ids(raw, request.source, request.id)
     if raw.labels is not None:
         raw = complete_labels(raw, request.read_options)
-        labels = np.asarray(raw.labels)
-        warn_of_quantities(labels[labels != ""], f"{request.source}: the label column")
+        assert raw.labels is not None
+        texts = raw.labels.texts
+        warn_of_quantities(texts[texts != ""], f"{request.source}: the label column")
     return raw
 
 

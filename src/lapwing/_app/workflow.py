@@ -19,7 +19,7 @@ from lapwing._report.page import render, render_comparison
 from lapwing._report.record import ReportData
 from lapwing._report.rows import row_cells, row_columns
 from lapwing._tables.cells import as_text, numbers_if_plain
-from lapwing._tables.columns import SUGGESTED
+from lapwing._tables.columns import SUGGESTED, typed_columns
 from lapwing._tables.predictions import (
     Predictions,
     write_columns,
@@ -183,8 +183,9 @@ def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predic
     """
     if table.whole is None:
         return rows
-    csv = path is None or path.suffix.lower() == ".csv"
-    return replace(rows, beside=table.whole.texts if csv else table.whole.typed())
+    if path is None or path.suffix.lower() == ".csv":
+        return replace(rows, beside={name: one.texts for name, one in table.whole.items()})
+    return replace(rows, beside=typed_columns(table.whole, table.dialect.decimal))
 
 
 def render_report(model: Model, path: Path) -> str:

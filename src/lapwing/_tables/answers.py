@@ -10,15 +10,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import read_amount
+from lapwing._tables.cells import as_text, read_amount
 from lapwing._tables.coding import same_label
-from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawTable, join_arrays
+from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawTable, TextColumn, join_arrays
 from lapwing._tables.words import shorten, without_guard
 from lapwing._words import listed
 
@@ -139,12 +140,12 @@ def locate(sheet: RawTable, name: str, raw: RawTable, id_column: str | None) -> 
     if twice.size:
         again = ids[int(np.argmax(rows == twice[0]))]
         raise ValueError(f"{name}: {again!r} is in column {key!r} more than once. Keep one row.")
-    labels = np.array([without_guard(text) for text in sheet.labels.tolist()], dtype=object)
-    numbers = sheet.numbers.get(keys.label, np.full(rows.size, np.nan))
+    texts = as_text([without_guard(text) for text in sheet.labels.texts.tolist()])
+    labels = replace(sheet.labels, texts=texts)
     suggested = np.zeros(rows.size, bool)
     if keys.chosen in sheet.others:
-        suggested = np.array([text == SUGGESTED for text in sheet.others[keys.chosen]])
-    return FileAnswers(name, rows, labels, numbers, suggested, _compare(sheet, name, raw, rows))
+        suggested = sheet.others[keys.chosen].texts == SUGGESTED
+    return FileAnswers(name, rows, labels, suggested, _compare(sheet, name, raw, rows))
 
 
 def _compare(sheet: RawTable, name: str, raw: RawTable, rows: NDArray[np.intp]) -> str:
@@ -209,19 +210,18 @@ def _show(value: str | float) -> str:
 
 
 def fill_in(
-    labels: NDArray[Any],
-    numbers: NDArray[Any],
+    labels: TextColumn,
     answers: Sequence[FileAnswers],
     blank: Callable[[NDArray[Any]], NDArray[Any]],
     ids: NDArray[Any],
     label: str,
-) -> tuple[NDArray[Any], NDArray[Any], tuple[str, ...]]:
+) -> tuple[TextColumn, tuple[str, ...]]:
     """Merge the labels of files of answers into a table.
 
     Parameters
     ----------
-    labels, numbers : ndarray of shape (n,)
-        Labels of the table as texts, and as numbers where the format has numbers.
+    labels : TextColumn
+        Labels of the table.
     answers : sequence of FileAnswers
         From `locate`.
     blank : callable
@@ -233,8 +233,8 @@ def fill_in(
 
     Returns
     -------
-    labels, numbers : ndarray of shape (n,)
-        Blank or NaN for unlabelled rows.
+    labels : TextColumn
+        Blank for unlabelled rows.
     remarks : tuple of str
         Remarks for the user.
 
@@ -243,12 +243,12 @@ def fill_in(
     ValueError
         If a row has two labels.
     """
-    labels, numbers, remarks = blank(labels).copy(), numbers.copy(), []
+    texts, numbers, remarks = blank(labels.texts), labels.exact.copy(), []
     for one in answers:
-        new = blank(one.labels)
+        new = blank(one.labels.texts)
         given = new != ""
         rows, new = one.rows[given], new[given]
-        before = labels[rows]
+        before = texts[rows]
         clash = [
             f"row {str(ids[row])!r} is {text!r} and was {old!r} before"
             for row, text, old in zip(rows, new, before, strict=True)
@@ -260,10 +260,10 @@ def fill_in(
                 f"{listed(clash, _NAMED, between='; ')}. Correct one of the two files."
             )
         free = before == ""
-        labels[rows[free]], numbers[rows[free]] = new[free], one.numbers[given][free]
+        texts[rows[free]], numbers[rows[free]] = new[free], one.labels.exact[given][free]
         remarks += [_remark(one, int(np.count_nonzero(free)), int(given.sum()), label)]
         remarks += [one.difference] if one.difference else []
-    return labels, numbers, tuple(remarks)
+    return TextColumn(texts, numbers), tuple(remarks)
 
 
 def _remark(one: FileAnswers, n_new: int, n_given: int, label: str) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
 from lapwing._tables.cells import gather_evidence, plain_number, read_amount
+from lapwing._tables.columns import TextColumn
 from lapwing._tables.words import NO_LABEL, name_row
 from lapwing._words import listed
 from lapwing.classes.label_checks import words_for_none
@@ -113,12 +114,11 @@ def code_labels(
 
 
 def code_numbers(
-    labels: NDArray[Any],
+    column: TextColumn,
     *,
     where: str,
     hint: str,
     decimal: str,
-    numbers: NDArray[Any] | None = None,
     places: NDArray[np.int64] | None = None,
     incomplete: bool = False,
 ) -> CodedLabels:
@@ -126,14 +126,12 @@ def code_numbers(
 
     Parameters
     ----------
-    labels : ndarray of object
-        Texts; empty for unlabelled rows.
+    column : TextColumn
+        Labels; empty for unlabelled rows.
     where, hint : str
         Parts of messages.
     decimal : {'', '.', ','}
         Usual decimal mark of the table.
-    numbers : ndarray of shape (n,), default=None
-        Numbers if the format has numbers; NaN elsewhere.
     places : ndarray of int of shape (n,), default=None
         Row numbers in a spreadsheet.
     incomplete : bool, default=False
@@ -144,8 +142,9 @@ def code_numbers(
     ValueError
         If no row has a label, or a label is not a finite number.
     """
+    labels = column.texts
     labeled = labels != "" if incomplete else _check_labeled(labels, where, hint)
-    y, row = numbers_of(labels, decimal, numbers)
+    y, row = numbers_of(column, decimal)
     if row is not None:
         raise ValueError(
             f"{where}: {name_row(row, places)} holds {labels[row]!r}, which is not a number; the "
@@ -163,19 +162,14 @@ def _no_number_cure(text: str) -> str:
     return "For classes choose --method lapsvc or laprls."
 
 
-def numbers_of(
-    texts: NDArray[Any], decimal: str, numbers: NDArray[Any] | None = None
-) -> tuple[NDArray[np.float64], int | None]:
-    """Read texts as numbers.
+def numbers_of(column: TextColumn, decimal: str) -> tuple[NDArray[np.float64], int | None]:
+    """Read a column as numbers; those of the file take precedence over texts.
 
     Parameters
     ----------
-    texts : ndarray of object of shape (n,)
-        Texts, which may be empty.
+    column : TextColumn
     decimal : {'', '.', ','}
         Decimal mark of ambiguous texts.
-    numbers : ndarray of shape (n,), default=None
-        Numbers if the format has numbers, which take precedence over texts; NaN elsewhere.
 
     Returns
     -------
@@ -184,7 +178,7 @@ def numbers_of(
     row : int or None
         First row with a text that is not a number, counted from 0.
     """
-    exact = np.full(texts.size, np.nan) if numbers is None else numbers
+    texts, exact = column.texts, column.exact
     different = set(texts[np.isnan(exact)].tolist()) - {""}
     mark = gather_evidence(different).decimal or decimal or "."
     known = {text: _amount(text, mark) for text in different} | {"": float("nan")}
@@ -197,12 +191,11 @@ def numbers_of(
 
 
 def code_truth(
-    truth: NDArray[Any],
+    column: TextColumn,
     coded: CodedLabels,
     *,
     where: str,
     decimal: str,
-    numbers: NDArray[Any] | None = None,
     places: NDArray[np.int64] | None = None,
 ) -> NDArray[Any]:
     """Code true labels like the given labels, so that they can be compared.
@@ -212,9 +205,10 @@ def code_truth(
     ValueError
         If the labels are numbers and an answer is not.
     """
+    truth = column.texts
     y = np.full(truth.size, coded.unlabeled, dtype=coded.y.dtype)
     if y.dtype.kind == "f":
-        known_numbers, wrong = numbers_of(truth, decimal, numbers)
+        known_numbers, wrong = numbers_of(column, decimal)
         if wrong is not None:
             raise ValueError(_not_as_labels(truth, wrong, "numbers", where, places))
         return known_numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
@@ -29,6 +29,43 @@ from lapwing._words import quoted
 
 
 @dataclass(frozen=True)
+class TextColumn:
+    """Column that is not a feature, such as labels, as it is written.
+
+    Attributes
+    ----------
+    texts : ndarray of object of shape (n,)
+        Cells without surrounding blanks; empty strings for empty cells.
+    numbers : ndarray of shape (n,) or None
+        Cells that are numbers in the file, NaN elsewhere; None for a column of text.
+    """
+
+    texts: NDArray[Any]
+    numbers: NDArray[Any] | None = None
+
+    @property
+    def exact(self) -> NDArray[Any]:
+        """The numbers, NaN for texts."""
+        return np.full(self.texts.size, np.nan) if self.numbers is None else self.numbers
+
+    def below_first(self) -> TextColumn:
+        """Return the column without its first row."""
+        return TextColumn(self.texts[1:], None if self.numbers is None else self.numbers[1:])
+
+    def typed(self) -> NDArray[Any]:
+        """Return numbers and texts; numbers with too many digits for a float remain texts."""
+        if self.numbers is None:
+            return self.texts
+        if np.isnan(self.numbers).all() and not self.texts.any():
+            return self.numbers  # no values in this batch of a numeric column
+        exact = np.abs(self.numbers) < EXACT
+        cells = np.where(exact, self.numbers.astype(object), self.texts)
+        return as_text(
+            [int(v) if e and v == int(v) else v for v, e in zip(cells, exact, strict=True)]
+        )
+
+
+@dataclass(frozen=True)
 class FileAnswers:
     """Labels for existing rows of a table, from a file of answers.
 
@@ -38,10 +75,8 @@ class FileAnswers:
         The file.
     rows : ndarray of int of shape (k,)
         Rows of the table, counted from 0.
-    labels : ndarray of object of shape (k,)
-        Their labels in this file, as text.
-    numbers : ndarray of shape (k,)
-        Labels as numbers if the format has numbers; NaN elsewhere.
+    labels : TextColumn of k rows
+        Their labels in this file.
     suggested : ndarray of bool of shape (k,)
         Mask of rows that were suggested according to the file.
     difference : str
@@ -50,8 +85,7 @@ class FileAnswers:
 
     source: str
     rows: NDArray[np.intp]
-    labels: NDArray[Any]
-    numbers: NDArray[Any]
+    labels: TextColumn
     suggested: NDArray[np.bool_]
     difference: str = ""
 
@@ -78,41 +112,19 @@ class Keys:
     chosen: str = "chosen"
 
 
-@dataclass(frozen=True)
-class WholeTable:
-    """All columns of a table, unchanged.
+def typed_columns(columns: Mapping[str, TextColumn], decimal: str) -> dict[str, NDArray[Any]]:
+    """Return columns for a format that has numbers.
 
-    Attributes
+    Parameters
     ----------
-    texts : mapping of str to ndarray of object of shape (n,)
-        Columns by name, in the order of the first file; empty strings for empty cells.
-    numbers : mapping of str to ndarray of shape (n,)
-        Numbers if the format has numbers, NaN elsewhere; empty for text formats.
+    columns : mapping of str to TextColumn
+        Columns of a table by name.
     decimal : {'.', ','}
-        The decimal mark of numbers in texts.
+        Decimal mark of numbers in texts, for a table whose format has texts only.
     """
-
-    texts: Mapping[str, NDArray[Any]]
-    numbers: Mapping[str, NDArray[Any]]
-    decimal: str
-
-    def typed(self) -> dict[str, NDArray[Any]]:
-        """Return the columns for a format that has numbers."""
-        if not self.numbers:
-            return {name: numbers_if_plain(c, self.decimal) for name, c in self.texts.items()}
-        return {
-            name: _typed(column, self.numbers[name]) if name in self.numbers else column
-            for name, column in self.texts.items()
-        }
-
-
-def _typed(texts: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return cells as numbers; numbers with too many digits for a float remain texts."""
-    if np.isnan(numbers).all() and not texts.any():
-        return numbers  # no values in this batch of a numeric column
-    exact = np.abs(numbers) < EXACT
-    cells = np.where(exact, numbers.astype(object), texts)
-    return as_text([int(v) if e and v == int(v) else v for v, e in zip(cells, exact, strict=True)])
+    if any(column.numbers is not None for column in columns.values()):
+        return {name: column.typed() for name, column in columns.items()}
+    return {name: numbers_if_plain(column.texts, decimal) for name, column in columns.items()}
 
 
 @dataclass(frozen=True)
@@ -129,14 +141,12 @@ class RawTable:
         Numbers of these columns if stored as one matrix, of which `cells` are views.
     matrix_names : tuple of str
         Names of the columns of a matrix without `cells`.
-    labels : ndarray of object of shape (n,) or None
-        Text without surrounding blanks, empty for unlabelled rows; None without a label column.
+    labels : TextColumn or None
+        Labels, empty for unlabelled rows; None without a label column.
     ids : ndarray of shape (n,) or None
         Text, or None without an id column.
-    others : mapping of str to ndarray of object of shape (n,)
-        Columns with another role (truth, layout), as text.
-    numbers : mapping of str to ndarray of shape (n,)
-        Numbers in the label column and `others`, if the format has numbers; NaN elsewhere.
+    others : mapping of str to TextColumn
+        Columns with another role (truth, layout), or that are kept for output.
     places : ndarray of int of shape (n,), or None
         Row numbers in the spreadsheet; None if rows are counted from 1.
     default_marker : str
@@ -167,10 +177,9 @@ class RawTable:
     cells: Mapping[str, Cells] = field(default_factory=dict)
     matrix: Any = None
     matrix_names: tuple[str, ...] = ()
-    labels: NDArray[Any] | None = None
+    labels: TextColumn | None = None
     ids: NDArray[Any] | None = None
-    others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    others: Mapping[str, TextColumn] = field(default_factory=dict)
     places: NDArray[np.int64] | None = None
     default_marker: str = ""
     decimal: str = ""
@@ -183,6 +192,41 @@ class RawTable:
     keys: Keys | None = None
     answers: tuple[FileAnswers, ...] = ()
     n_suggested: int = 0
+
+    @classmethod
+    def by_roles(
+        cls,
+        n: int,
+        names: Sequence[str],
+        roles: ColumnRoles,
+        cells: Callable[[int], Cells],
+        texts: Callable[[int], TextColumn],
+        **others: Any,
+    ) -> RawTable:
+        """Make the table of the columns with a role.
+
+        Parameters
+        ----------
+        n : int
+            Rows.
+        names : sequence of str
+            Names of all columns of the file.
+        roles : ColumnRoles
+        cells, texts : callable
+            Read the column at a position, as a feature and for any other role.
+        **others : object
+            Further fields.
+        """
+        return cls(
+            n,
+            {names[j]: cells(j) for j in roles.features},
+            labels=None if roles.label is None else texts(roles.label),
+            ids=None if roles.id is None else texts(roles.id).texts,
+            others={names[j]: texts(j) for j in roles.others},
+            ignored=roles.ignored,
+            left_out=roles.left_out,
+            **others,
+        )
 
     @property
     def is_matrix(self) -> bool:
@@ -232,10 +276,9 @@ def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
         n=sum(part.n for part in parts),
         cells={name: join_cells([part.cells[name] for part in parts]) for name in first.cells},
         matrix=matrix,
-        labels=join_arrays([part.labels for part in parts]),
+        labels=_join_columns([part.labels for part in parts if part.labels is not None]),
         ids=join_arrays([part.ids for part in parts]),
-        others=_join_mappings(parts, "others", ""),
-        numbers=_join_mappings(parts, "numbers", np.nan),
+        others=_join_others(parts),
         places=None,
         remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
         ignored=tuple(dict.fromkeys(name for part in parts for name in part.ignored)),
@@ -249,20 +292,28 @@ def join_arrays(columns: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
     return np.concatenate(known) if known else None
 
 
-def _join_mappings(parts: Sequence[RawTable], which: str, missing: object) -> dict[str, Any]:
-    """Concatenate columns of one role; parts may lack columns kept for output only."""
-    each: list[Mapping[str, NDArray[Any]]] = [getattr(part, which) for part in parts]
-    names = dict.fromkeys(name for columns in each for name in columns)
-    dtype = object if missing == "" else np.float64
-    return {
-        name: np.concatenate(
-            [
-                columns[name] if name in columns else np.full(part.n, missing, dtype=dtype)
-                for part, columns in zip(parts, each, strict=True)
-            ]
-        )
+def _join_columns(columns: Sequence[TextColumn]) -> TextColumn | None:
+    if not columns:
+        return None
+    typed = any(column.numbers is not None for column in columns)
+    return TextColumn(
+        np.concatenate([column.texts for column in columns]),
+        np.concatenate([column.exact for column in columns]) if typed else None,
+    )
+
+
+def _join_others(parts: Sequence[RawTable]) -> dict[str, TextColumn]:
+    """Concatenate columns by name; parts may lack columns kept for output only."""
+    names = dict.fromkeys(name for part in parts for name in part.others)
+    joined = {
+        name: _join_columns([part.others.get(name, _blank(part.n)) for part in parts])
         for name in names
     }
+    return {name: column for name, column in joined.items() if column is not None}
+
+
+def _blank(n: int) -> TextColumn:
+    return TextColumn(np.full(n, "", dtype=object))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._tables.cells import Cells, as_text, keeps_its_spelling, plain_number
-from lapwing._tables.columns import ColumnRoles, RawTable, Selection
+from lapwing._tables.columns import ColumnRoles, RawTable, Selection, TextColumn
 from lapwing._tables.inference import file_evidence, fractions_of
 from lapwing._tables.options import SEPARATORS, Dialect, ReadOptions
 from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_text
@@ -250,20 +250,13 @@ def _read(
             n += 1
     X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
     X = X.reshape(n, len(features))
-    named: dict[int | None, Any] = {j: as_text(columns.pop(j)) for j in wanted}  # a copy at a time
-    raw = RawTable(
-        n,
-        {
-            names[j]: Cells(X[:, k], np.array(texts[j][0], np.int64), as_text(texts[j][1]))
-            for k, j in enumerate(features)
-        },
-        X if features else None,
-        labels=named.get(roles.label),
-        ids=named.get(roles.id),
-        others={names[j]: named[j] for j in roles.others},
-        ignored=roles.ignored,
-        left_out=roles.left_out,
-    )
+    named = {j: TextColumn(as_text(columns.pop(j))) for j in wanted}  # a copy at a time
+    numeric = {
+        j: Cells(X[:, k], np.array(texts[j][0], np.int64), as_text(texts[j][1]))
+        for k, j in enumerate(features)
+    }
+    matrix = X if features else None
+    raw = RawTable.by_roles(n, names, roles, numeric.__getitem__, named.__getitem__, matrix=matrix)
     return raw, n_empty
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from lapwing._host.memory import require_memory
 from lapwing._host.modules import require
 from lapwing._tables.cells import as_text, cells_of_values, text_of
-from lapwing._tables.columns import RawTable, Selection
+from lapwing._tables.columns import RawTable, Selection, TextColumn
 from lapwing._tables.options import Dialect
 from lapwing._tables.source import Source, readable
 from lapwing._words import quoted
@@ -46,22 +46,18 @@ def read_excel(source: Source, selection: Selection) -> RawTable:
         raise ValueError(f"{error} T{other_sheets[1:]}.") from None
     cells = {j: cells_of_values([row[j] for _, row in below]) for j in range(width)}
 
-    def text(j: int) -> Any:
-        return as_text([text or "" for text in cells[j].spelled()])
+    def texts(j: int) -> TextColumn:
+        return TextColumn(as_text([text or "" for text in cells[j].spelled()]), cells[j].numbers)
 
-    written = [*roles.others, *([] if roles.label is None else [roles.label])]
-    return RawTable(
+    return RawTable.by_roles(
         len(below),
-        {names[j]: cells[j] for j in roles.features},
-        labels=None if roles.label is None else text(roles.label),
-        ids=None if roles.id is None else text(roles.id),
-        others={names[j]: text(j) for j in roles.others},
+        names,
+        roles,
+        cells.__getitem__,
+        texts,
         remarks=(*remarks, *more),
-        ignored=roles.ignored,
-        left_out=roles.left_out,
         # Excel reads a CSV file without the byte order mark of UTF-8 as Windows-1252.
         dialect=Dialect(encoding="utf-8-sig"),
-        numbers={names[j]: cells[j].numbers for j in written},
         places=np.array([k for k, _ in below], dtype=np.int64),
     )
 

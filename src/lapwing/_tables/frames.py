@@ -25,7 +25,7 @@ from lapwing._tables.cells import (
     cells_of_values,
     numeric_cells,
 )
-from lapwing._tables.columns import RawTable, Selection
+from lapwing._tables.columns import RawTable, Selection, TextColumn
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
 
@@ -206,24 +206,17 @@ def columns_of_frame(
     """
     names, remarks = selection.name_columns(header, where)
     roles = selection.resolve(names, where)
-    column = {j: frame.to_series(j).alias(name) for j, name in enumerate(names)}.__getitem__
-    return RawTable(
-        frame.height,
-        {names[j]: cells_of_series(column(j), pl) for j in roles.features},
-        labels=None if roles.label is None else _texts(column(roles.label), where, pl),
-        ids=None if roles.id is None else _texts(column(roles.id), where, pl),
-        others={
-            names[j]: _texts(column(j), where, pl, selection.options.whole) for j in roles.others
-        },
-        remarks=tuple(remarks),
-        ignored=roles.ignored,
-        left_out=roles.left_out,
-        numbers={
-            names[j]: cells_of_series(column(j), pl).numbers.astype(np.float64)
-            for j in (*roles.others, *([] if roles.label is None else [roles.label]))
-            if column(j).dtype.is_numeric()
-        },
-    )
+
+    def cells(j: int) -> Cells:
+        return cells_of_series(frame.to_series(j), pl)
+
+    def texts(j: int) -> TextColumn:
+        column = frame.to_series(j).alias(names[j])
+        numbers = cells(j).numbers.astype(np.float64) if column.dtype.is_numeric() else None
+        any_type = selection.options.whole and j not in (roles.label, roles.id)
+        return TextColumn(_texts(column, where, pl, any_type), numbers)
+
+    return RawTable.by_roles(frame.height, names, roles, cells, texts, remarks=tuple(remarks))
 
 
 def cells_of_series(column: Any, pl: ModuleType) -> Cells:

@@ -17,7 +17,7 @@ from sklearn.datasets import load_svmlight_file
 from lapwing._arrays import Matrix, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._tables.cells import as_text
-from lapwing._tables.columns import RawTable, Selection
+from lapwing._tables.columns import RawTable, Selection, TextColumn
 from lapwing._tables.source import Source, open_source, readable
 from lapwing._words import listed, visible
 
@@ -59,7 +59,7 @@ def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
         selection,
         where,
         arrays=[TARGET] if label else [],
-        labels=array_text(targets, where) if label else None,
+        labels=_column(targets, where) if label else None,
     )
     return replace(raw, svmlight_base=base)
 
@@ -149,7 +149,7 @@ def read_matrix_market(source: Source, selection: Selection) -> RawTable:
     return _take_filled(X, selection, str(source))
 
 
-def read_labels(path: Path, n: int) -> tuple[NDArray[Any], str]:
+def read_labels(path: Path, n: int) -> tuple[TextColumn, str]:
     """Read a file with a label for each row of a matrix.
 
     Parameters
@@ -161,8 +161,8 @@ def read_labels(path: Path, n: int) -> tuple[NDArray[Any], str]:
 
     Returns
     -------
-    labels : ndarray of object of shape (n,)
-        Texts; empty for unlabelled rows.
+    labels : TextColumn of n rows
+        Empty for unlabelled rows.
     marker : str
         Marker of "no label" besides blanks: -1 in an array of numbers, as in scikit-learn.
 
@@ -189,7 +189,7 @@ def read_labels(path: Path, n: int) -> tuple[NDArray[Any], str]:
             f"{source} has {len(labels)} labels, but the table has {n} rows; there must be one "
             "line (blank for no label) or entry for each row, and no heading."
         )
-    return labels, marker
+    return TextColumn(labels), marker
 
 
 def _text_labels(content: bytes, source: Source) -> NDArray[Any]:
@@ -222,11 +222,11 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
         selection,
         source,
         arrays=wanted[1:],
-        labels=None if label is None else array_text(label, f"{source}: {selection.label!r}"),
+        labels=None if label is None else _column(label, f"{source}: {selection.label!r}"),
         ids=None
         if selection.id is None
         else array_text(arrays[selection.id], f"{source}: {selection.id!r}"),
-        others={name: array_text(arrays[name], f"{source}: {name!r}") for name in selection.others},
+        others={name: _column(arrays[name], f"{source}: {name!r}") for name in selection.others},
         default_marker="" if label is None else usual_marker(label),
     )
 
@@ -290,6 +290,10 @@ def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
             "it must hold integers, floats, truth values or text."
         )
     return as_text([visible(str(v)) for v in values])
+
+
+def _column(values: NDArray[Any], where: str) -> TextColumn:
+    return TextColumn(array_text(values, where))
 
 
 def usual_marker(labels: NDArray[Any]) -> str:

@@ -162,17 +162,16 @@ def _without_units(raw: RawTable) -> RawTable:
     ):
         return raw
     units = list(dict.fromkeys(text for text in texts.values() if is_unit(text)))
-    labels = [] if raw.labels is None else raw.labels.tolist()
+    labels = [] if raw.labels is None else raw.labels.texts.tolist()
     if not units or (labels and labels[0] and labels[0] in labels[1:]):
         return raw
     return replace(
         raw,
         n=raw.n - 1,
         cells={name: cells.below_first() for name, cells in raw.cells.items()},
-        labels=None if raw.labels is None else raw.labels[1:],
+        labels=None if raw.labels is None else raw.labels.below_first(),
         ids=None if raw.ids is None else raw.ids[1:],
-        others={name: column[1:] for name, column in raw.others.items()},
-        numbers={name: column[1:] for name, column in raw.numbers.items()},
+        others={name: column.below_first() for name, column in raw.others.items()},
         matrix=None if raw.matrix is None else raw.matrix[1:],
         places=None if raw.places is None else raw.places[1:],
         remarks=(

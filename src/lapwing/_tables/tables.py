@@ -37,7 +37,7 @@ from lapwing._tables.coding import (
     numbers_of,
     same_label,
 )
-from lapwing._tables.columns import Keys, RawTable, Selection, WholeTable
+from lapwing._tables.columns import Keys, RawTable, Selection, TextColumn
 from lapwing._tables.encoders import (
     CATEGORICAL,
     ENCODED,
@@ -185,8 +185,8 @@ class Table:
         Names of the columns of a file of answers; None for rows to be predicted.
     shown : mapping of str to ndarray of object of shape (n,)
         Columns for display, as text.
-    whole : WholeTable or None
-        All columns, to be written with predictions; None if not wanted.
+    whole : mapping of str to TextColumn or None
+        All columns unchanged, to be written with predictions; None if not wanted.
     n_suggested : int
         Number of labels of suggested rows, as far as known from the files.
     """
@@ -214,7 +214,7 @@ class Table:
     dialect: Dialect = USUAL
     keys: Keys | None = None
     shown: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    whole: WholeTable | None = None
+    whole: Mapping[str, TextColumn] | None = None
     n_suggested: int = 0
 
     @property
@@ -278,7 +278,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     raw = read_raw(paths, selection)
     name = raw.source
     features = encode(raw, selection, name)
-    originals, whole = _originals(raw, features), _whole_table(raw, options)
+    originals = _originals(raw, features)
     # Without cells, which would keep a second matrix in memory.
     raw = replace(raw, cells={}, matrix=None, decimal=features.decimal)
     raw, where = _with_labels(raw, options.labels_file)
@@ -295,10 +295,11 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
             options = replace(options, regression=_are_numbers(raw, options))
         raw = complete_labels(raw, options, ids if ids.size else None)
         if not options.regression and raw.labels is not None:
-            refuse_free_text(raw.labels[raw.labels != ""], what)
+            known = raw.labels.texts
+            refuse_free_text(known[known != ""], what)
         coded = _code(raw, options, what)
         if undecided and not options.regression and raw.labels is not None:
-            refuse_quantities(raw.labels[coded.labeled], what, advice)
+            refuse_quantities(raw.labels.texts[coded.labeled], what, advice)
     found.raise_all()
     assert coded is not None
     warn_of_counts(features)
@@ -326,8 +327,8 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         originals,
         raw.dialect,
         raw.keys,
-        {name: raw.others[name] for name in options.shown},
-        whole,
+        {name: raw.others[name].texts for name in options.shown},
+        raw.others if options.whole else None,
         raw.n_suggested,
     )
 
@@ -340,13 +341,6 @@ def _originals(raw: RawTable, features: Features) -> dict[str, Cells | None]:
         name: None if name in plain else replace(cells, numbers=cells.numbers.copy())
         for name, cells in raw.cells.items()
     }
-
-
-def _whole_table(raw: RawTable, options: ReadOptions) -> WholeTable | None:
-    """Return the columns unchanged, before labels of other files are merged."""
-    if not options.whole:
-        return None
-    return WholeTable(raw.others, raw.numbers, raw.dialect.decimal)
 
 
 def _label_column(paths: Sequence[Path], options: ReadOptions) -> str | None:
@@ -366,7 +360,7 @@ def _with_labels(raw: RawTable, labels_file: Any) -> tuple[RawTable, str]:
         labels, marker = read_labels(Path(labels_file), raw.n)
         return replace(raw, labels=labels, default_marker=marker), str(labels_file)
     if raw.labels is None:  # they are all in files of answers, or still to be given
-        raw = replace(raw, labels=np.full(raw.n, "", dtype=object))
+        raw = replace(raw, labels=TextColumn(np.full(raw.n, "", dtype=object)))
     return raw, raw.source
 
 
@@ -397,7 +391,7 @@ def _marker(raw: RawTable, options: ReadOptions) -> str:
 def _are_numbers(raw: RawTable, options: ReadOptions) -> bool:
     """Whether the labels are regression targets."""
     assert raw.labels is not None
-    given = np.concatenate([raw.labels, *(one.labels for one in raw.answers)])
+    given = np.concatenate([one.texts for one in (raw.labels, *(a.labels for a in raw.answers))])
     known = mark_unlabeled(given, options.unlabeled)
     return hold_fractions(set(known.tolist()), raw.decimal)
 
@@ -409,7 +403,6 @@ def _hint(raw: RawTable, options: ReadOptions) -> str:
 
 def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
     assert raw.labels is not None
-    assert raw.keys is not None
     hint = _hint(raw, options)
     if options.regression:
         return code_numbers(
@@ -417,12 +410,11 @@ def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
             where=what,
             hint=hint,
             decimal=raw.decimal,
-            numbers=raw.numbers.get(raw.keys.label),
             # Rows of labels in another file are named by that file.
             places=raw.places if options.labels_file is None else None,
             incomplete=options.incomplete,
         )
-    return code_labels(raw.labels, where=what, hint=hint, incomplete=options.incomplete)
+    return code_labels(raw.labels.texts, where=what, hint=hint, incomplete=options.incomplete)
 
 
 def _truth(
@@ -430,13 +422,12 @@ def _truth(
 ) -> NDArray[Any] | None:
     if options.truth is None:
         return None
-    known = mark_unlabeled(raw.others[options.truth], options.unlabeled)
+    column = raw.others[options.truth]
     return code_truth(
-        known,
+        replace(column, texts=mark_unlabeled(column.texts, options.unlabeled)),
         coded,
         where=f"{where}: {options.truth!r}",
         decimal=raw.decimal,
-        numbers=raw.numbers.get(options.truth),
         places=raw.places,
     )
 
@@ -508,7 +499,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         readings=features.readings,
         remarks=raw.remarks,
         dialect=raw.dialect,
-        whole=_whole_table(raw, options),
+        whole=raw.others if options.whole else None,
     )
 
 
@@ -536,7 +527,7 @@ def complete_labels(
     def blank(labels: NDArray[Any]) -> NDArray[Any]:
         return mark_unlabeled(labels, options.unlabeled, _marker(raw, options))
 
-    known = set(raw.labels.tolist())
+    known = set(raw.labels.texts.tolist())
     absent = [m for m in options.unlabeled if m and not any(same_label(m, v) for v in known)]
     if absent:
         warn(
@@ -544,17 +535,15 @@ def complete_labels(
             "otherwise?",
             LapwingWarning,
         )
-    ids = np.arange(1, raw.labels.size + 1) if ids is None else ids
-    numbers = raw.numbers.get(raw.keys.label, np.full(raw.labels.size, np.nan))
-    labels, numbers, remarks = fill_in(raw.labels, numbers, raw.answers, blank, ids, raw.keys.label)
-    given = [one.suggested & (blank(one.labels) != "") for one in raw.answers]
+    ids = np.arange(1, raw.n + 1) if ids is None else ids
+    labels, remarks = fill_in(raw.labels, raw.answers, blank, ids, raw.keys.label)
+    given = [one.suggested & (blank(one.labels.texts) != "") for one in raw.answers]
     return replace(
         raw,
         labels=labels,
         remarks=(*raw.remarks, *remarks),
         answers=(),
         n_suggested=sum(int(np.count_nonzero(rows)) for rows in given),
-        numbers={**raw.numbers, raw.keys.label: numbers},
     )
 
 
@@ -569,7 +558,7 @@ def _layout(raw: RawTable, names: Sequence[str], where: str) -> NDArray[Any] | N
         return None
     layout = np.empty((raw.n, 2))
     for j, name in enumerate(names):
-        layout[:, j], wrong = numbers_of(raw.others[name], raw.decimal, raw.numbers.get(name))
+        layout[:, j], wrong = numbers_of(raw.others[name], raw.decimal)
         if wrong is not None or not np.isfinite(layout[:, j]).all():
             raise ValueError(f"{where}: column {name!r} (--map) must hold a number in every row.")
     return layout
