@@ -189,7 +189,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 decimal=self.decimal,
                 dates=self.dates,
             )
-            features = encode(RawTable(n, used), Selection(options), "X", X)
+            features = encode(RawTable(n, used), Selection.of(options), "X", X)
             _refuse(features, missing=self.impute != "none", new=False)
             # New rows may have missing numbers in columns without any here.
             impute = "median" if self.impute == "auto" else self.impute

@@ -82,7 +82,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         as errors.
     """
     encoder = load_encoder(request)
-    selection = Selection(request.read_options)
+    selection = Selection.of(request.read_options)
     raw = _read(request, selection)
     features = encode(raw, selection, raw.source)
     likely = _suggest_label(raw.cells) if raw.labels is None else None

@@ -58,17 +58,17 @@ def encode(raw: RawTable, selection: Selection, where: str, like: object = None)
     """
     if raw.is_matrix:
         return _of_matrix(raw)
-    options, names = selection.options, list(raw.cells)
+    names = list(raw.cells)
     texts, insisted = selection.free_texts(names), selection.insisted(names)
-    defaults = ReadingDefaults() if options.strict else defaults_of(raw, options)
+    defaults = ReadingDefaults() if selection.strict else defaults_of(raw, selection)
     infer: Callable[..., Reading | Unusable] = partial(infer_leniently, defaults=defaults)
-    infer = infer_strictly if options.strict else infer
+    infer = infer_strictly if selection.strict else infer
     inferred = [infer(name, cells, is_text=name in texts) for name, cells in raw.cells.items()]
     readings, left_out, errors = _choose_columns(inferred, insisted, where, raw.places)
-    readings, unencoded = _encoded(readings, options, where)
+    readings, unencoded = _encoded(readings, selection, where)
     errors += unencoded
-    features = _assemble(raw, readings, left_out, errors, where, like, strict=options.strict)
-    if options.strict:
+    features = _assemble(raw, readings, left_out, errors, where, like, strict=selection.strict)
+    if selection.strict:
         return features
     words = missing_words(strict=False)
     doubts = {

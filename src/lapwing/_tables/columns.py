@@ -343,13 +343,11 @@ class ColumnRoles:
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(ReadOptions):
     """Columns to find in a file: the user's choice, and those that a model needs.
 
     Attributes
     ----------
-    options : ReadOptions
-        Options of the user.
     expected : mapping of str to str, or None
         Names and kinds of the columns of the model, or of the first of several files; no other
         columns are features then.
@@ -368,7 +366,6 @@ class Selection:
         Base of the model's svmlight file.
     """
 
-    options: ReadOptions = field(default_factory=ReadOptions)
     expected: Mapping[str, str] | None = None
     usual_id: str | None = None
     optional: tuple[str, ...] = ()
@@ -377,21 +374,16 @@ class Selection:
     grouped: bool = False
     svmlight_base: int | None = None
 
-    @property
-    def label(self) -> str | None:
-        """The label column."""
-        return self.options.label
-
-    @property
-    def id(self) -> str | None:
-        """The column with the names of the rows."""
-        return self.options.id
+    @classmethod
+    def of(cls, options: ReadOptions, **known: Any) -> Selection:
+        """Return the selection of a user, with further fields."""
+        return cls(**vars(options) | known)
 
     @property
     def others(self) -> tuple[str, ...]:
         """Columns that are read as text for another purpose."""
-        truth = self.options.truth
-        return (*([] if truth is None else [truth]), *self.options.layout, *self.options.shown)
+        truth = [] if self.truth is None else [self.truth]
+        return (*truth, *self.layout, *self.shown)
 
     @property
     def texts(self) -> frozenset[str]:
@@ -411,10 +403,10 @@ class Selection:
             names = [
                 name if name in (self.expected or ()) else without_guard(name) for name in names
             ]
-        if self.options.strict:
+        if self.strict:
             return list(names), []
-        chosen = {self.label, self.id, self.usual_id, *self.others, *self.options.drop}
-        chosen |= {*self.options.features, *self.options.keep}
+        chosen = {self.label, self.id, self.usual_id, *self.others, *self.drop}
+        chosen |= {*self.features, *self.keep}
         twice = [name for name, k in Counter(names).items() if k > 1 and name and name in chosen]
         if twice:
             raise ValueError(
@@ -439,14 +431,18 @@ class Selection:
             )
         if self.partial:
             return self._resolve_partially(names)
-        chosen = self.options
-        drop, wanted = split_names(chosen.drop, names), split_names(chosen.features, names)
-        labels = [] if chosen.absent and chosen.label not in names else [chosen.label]
-        roles: dict[str, Sequence[str | None]] = {"--label": labels, "--id": [chosen.id]}
-        roles |= {"--drop": drop, "--features": wanted, "--keep": split_names(chosen.keep, names)}
-        roles |= {"--truth": [chosen.truth], "--map": chosen.layout}
-        pictures = () if chosen.picture is None else (chosen.picture,)
-        roles |= {"--text": split_names(chosen.text, names), "--image": (*chosen.shown, *pictures)}
+        drop, wanted = split_names(self.drop, names), split_names(self.features, names)
+        roles: dict[str, Sequence[str | None]] = {
+            "--label": [] if self.absent and self.label not in names else [self.label],
+            "--id": [self.id],
+            "--drop": drop,
+            "--features": wanted,
+            "--keep": split_names(self.keep, names),
+            "--truth": [self.truth],
+            "--map": self.layout,
+            "--text": split_names(self.text, names),
+            "--image": (*self.shown, self.picture),
+        }
         lost = [
             _not_found(name, option, names, where)
             for option, all_chosen in roles.items()
@@ -458,13 +454,13 @@ class Selection:
         self._check_roles(drop, wanted, where)
         place = {name: j for j, name in enumerate(names)}
         named = tuple(place[name] for name in self.others)
-        others = tuple(range(len(names))) if chosen.whole else named
-        label = None if chosen.label is None else place.get(chosen.label)
-        row_id = place.get(self.usual_id or "") if chosen.id is None else place[chosen.id]
+        others = tuple(range(len(names))) if self.whole else named
+        label = None if self.label is None else place.get(self.label)
+        row_id = place.get(self.usual_id or "") if self.id is None else place[self.id]
         if self.expected is not None:
             features, ignored = self._resolve_expected(place, where)
             return ColumnRoles(label, row_id, features, others, ignored)
-        taken = {chosen.label, chosen.id, *drop, *self.others}
+        taken = {self.label, self.id, *drop, *self.others}
         chosen_names = wanted or [name for name in names if name not in taken]
         features = tuple(place[name] for name in chosen_names)
         nameless = [j for j in features if not names[j]]
@@ -480,29 +476,28 @@ class Selection:
 
     def insisted(self, names: Sequence[str]) -> frozenset[str]:
         """Columns that must be used, regardless of their content."""
-        chosen = self.options
-        named = {n for c in (chosen.keep, chosen.features) for n in split_names(c, names)}
+        named = {n for c in (self.keep, self.features) for n in split_names(c, names)}
         return self.free_texts(names) | named
 
     def free_texts(self, names: Sequence[str]) -> frozenset[str]:
         """Columns declared as free text, or as names of images to be encoded."""
-        found = {*split_names(self.options.text, names), self.options.picture}
+        found = {*split_names(self.text, names), self.picture}
         return frozenset(name for name in found if name is not None)
 
     def _check_roles(self, drop: Sequence[str], wanted: Sequence[str], where: str) -> None:
-        label, truth = self.options.label, self.options.truth
-        if label is not None and (label == self.options.id or label in drop):
+        label, truth = self.label, self.truth
+        if label is not None and (label == self.id or label in drop):
             raise ValueError(f"{where}: the label column {label!r} cannot be --id or --drop.")
-        picture = self.options.picture
-        chosen = [("--text", name) for name in self.options.text]
+        picture = self.picture
+        chosen = [("--text", name) for name in self.text]
         for flag, name in [*chosen, *([] if picture is None else [("--image", picture)])]:
-            if name in (label, self.options.id, truth):
+            if name in (label, self.id, truth):
                 raise ValueError(f"{where}: the {flag} column {name!r} has another role already.")
-        if truth is not None and truth in (label, self.options.id):
+        if truth is not None and truth in (label, self.id):
             raise ValueError(f"{where}: the --truth column {truth!r} has another role already.")
         for name in wanted:
             # The label or the truth as a feature would leak the answer.
-            if name in (label, self.options.id, truth, *drop):
+            if name in (label, self.id, truth, *drop):
                 raise ValueError(f"{where}: {name!r} is in --features and has another role.")
 
     def _resolve_partially(self, names: Sequence[str]) -> ColumnRoles:
@@ -511,7 +506,7 @@ class Selection:
         taken = {self.label, row_id, *self.others}
         features = [place[name] for name in self.expected or () if name in place]
         others = [place[name] for name in self.others if name in place]
-        others = list(place.values()) if self.options.whole else others
+        others = list(place.values()) if self.whole else others
         known = {*(self.expected or ()), *taken}
         return ColumnRoles(
             None if self.label is None else place.get(self.label),
@@ -534,7 +529,7 @@ class Selection:
                 f"(features: {quoted(list(expected))}).{guess} Rename or add the column."
             )
         known = {*expected, *self.optional, *self.others, self.label, self.id}
-        known |= set(split_names(self.options.drop, list(place)))
+        known |= set(split_names(self.drop, list(place)))
         unknown = [name for name in place if name not in known]
         if unknown and self.same_columns:
             raise ValueError(

@@ -55,19 +55,18 @@ class _Layout:
 
 def read_csv(source: Source, selection: Selection) -> RawTable:
     """Read a CSV file; see `lapwing._tables.tables.read_table`."""
-    options = selection.options
-    layout = _find_layout(source, options)
+    layout = _find_layout(source, selection)
     with _rows(source, layout) as (header, _):
         names, remarks = selection.name_columns(header, str(source))
     roles = selection.resolve(names, str(source))
     # If columns are separated by semicolons, the comma may be the decimal mark.
     usual = "," if layout.separator == ";" else ""
-    decimal = usual if options.decimal == "auto" else options.decimal
-    grouped = not options.strict and (selection.grouped or decimal == ",")
+    decimal = usual if selection.decimal == "auto" else selection.decimal
+    grouped = not selection.strict and (selection.grouped or decimal == ",")
     # The number of labels in a separate file must be that of all rows.
-    all_rows = options.strict or options.labels_file is not None
+    all_rows = selection.strict or selection.labels_file is not None
     raw, n_empty = _read(source, layout, names, roles, grouped, all_rows)
-    if not (grouped or options.strict) and file_evidence(raw.cells).comma:
+    if not (grouped or selection.strict) and file_evidence(raw.cells).comma:
         raw, n_empty = _read(source, layout, names, roles, True, all_rows)
     if n_empty:
         rows = "1 row" if n_empty == 1 else f"{n_empty} rows"
@@ -76,7 +75,7 @@ def read_csv(source: Source, selection: Selection) -> RawTable:
         remarks.append(f"the names of the columns are in line {layout.header + 1}")
     if layout.encoding != "utf-8-sig":
         remarks.append(f"read as {ENCODING_NAMES[layout.encoding]}")
-    mark = _decimal_of(raw.cells, decimal, options)
+    mark = _decimal_of(raw.cells, decimal, selection)
     return replace(
         raw,
         remarks=tuple(remarks),

@@ -25,7 +25,7 @@ Row = Sequence[Any]  # cells as returned by python-calamine; empty cells are emp
 def read_excel(source: Source, selection: Selection) -> RawTable:
     """Read a sheet; see `lapwing._tables.tables.read_table`."""
     book = _open(source)
-    sheet, rows, other_sheets = _choose_sheet(book, selection.options.sheet, source)
+    sheet, rows, other_sheets = _choose_sheet(book, selection.sheet, source)
     start = _find_names(rows)
     if start is None:
         raise ValueError(f"{source}: the sheet {sheet!r} is empty.")

@@ -141,7 +141,7 @@ def _plain(value: object) -> Any:
 def read_parquet(source: Source, selection: Selection) -> RawTable:
     """Read a Parquet file; see `lapwing._tables.tables.read_table`."""
     pl = require("polars", extra="cli", purpose=f"reading {source}")
-    frame = _load(source, pl, selection.options)
+    frame = _load(source, pl, selection)
     return columns_of_frame(frame, frame.columns, selection, str(source), pl)
 
 
@@ -213,7 +213,7 @@ def columns_of_frame(
     def texts(j: int) -> TextColumn:
         column = frame.to_series(j).alias(names[j])
         numbers = cells(j).numbers.astype(np.float64) if column.dtype.is_numeric() else None
-        any_type = selection.options.whole and j not in (roles.label, roles.id)
+        any_type = selection.whole and j not in (roles.label, roles.id)
         return TextColumn(_texts(column, where, pl, any_type), numbers)
 
     return RawTable.by_roles(frame.height, names, roles, cells, texts, remarks=tuple(remarks))

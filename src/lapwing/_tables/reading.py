@@ -56,7 +56,7 @@ def read_alike(paths: Sequence[Path], selection: Selection) -> RawTable:
         _check_whole(sources, selection)
         if all(source.suffix in SVMLIGHT for source in sources):
             return read_svmlight(sources, selection)
-        later = replace(selection, options=replace(selection.options, skip_lines=None))
+        later = replace(selection, skip_lines=None)
         parts = [_read_one(s, later if k else selection) for k, s in enumerate(sources)]
     return join_tables(parts, name_of(paths))
 
@@ -80,8 +80,8 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
             first = read_svmlight(sources[:n_first], selection)
         else:
             # All labels may be in a later file of answers.
-            options = replace(selection.options, absent=selection.options.absent or len(paths) > 1)
-            first, n_first = _read_one(sources[0], replace(selection, options=options)), 1
+            absent = selection.absent or len(paths) > 1
+            first, n_first = _read_one(sources[0], replace(selection, absent=absent)), 1
         later = _of_later_files(first, selection)
         keys = name_keys(_columns_of(first, selection), selection.label)
         tables, named = [first], list(paths[:n_first])
@@ -118,7 +118,7 @@ def _once(paths: Sequence[Path]) -> Sequence[Path]:
 
 def _check_whole(sources: Sequence[Source], selection: Selection) -> None:
     matrix = next((s for s in sources if s.suffix in (*_MATRICES, *SVMLIGHT)), None)
-    if selection.options.whole and matrix is not None:
+    if selection.whole and matrix is not None:
         raise ValueError(
             f"{matrix}: --with-columns is about tables, and this format holds a matrix. Leave it "
             "out."
@@ -138,15 +138,15 @@ def _read_one(source: Source, selection: Selection) -> RawTable:
             f"{source}: cannot tell the format from the extension {source.suffix!r}; "
             f"it must be one of {', '.join(FORMATS)}."
         )
-    if selection.options.skip_lines is not None and reader is not read_csv:
+    if selection.skip_lines is not None and reader is not read_csv:
         raise ValueError(
             f"{source}: --skip-lines is about CSV files. Leave it out: spreadsheets are read from "
             "the row of the names on, and other formats have no lines above it."
         )
-    if selection.options.separator != "auto" and reader is not read_csv:
+    if selection.separator != "auto" and reader is not read_csv:
         raise ValueError(f"{source}: --separator is about CSV files. Leave it out.")
     raw = reader(source, selection)
-    return raw if selection.options.strict else _without_units(raw)
+    return raw if selection.strict else _without_units(raw)
 
 
 def _without_units(raw: RawTable) -> RawTable:
@@ -197,11 +197,13 @@ def _of_later_files(first: RawTable, selection: Selection) -> Selection:
     """Return the selection for later files, which must have the columns of the first file."""
     return replace(
         selection,
-        # A file of answers has no titles, even if the first file has.
-        options=replace(selection.options, features=(), keep=(), drop=(), skip_lines=None),
+        features=(),
+        keep=(),
+        drop=(),
+        skip_lines=None,  # a file of answers has no titles, even if the first file has
         expected=dict.fromkeys(first.names, NUMERIC),
         optional=first.left_out,
-        same_columns=not selection.options.features,
+        same_columns=not selection.features,
         # With decimal commas, 1.234 in the next file may be 1234.
         grouped=(first.decimal or file_evidence(first.cells).decimal) == ",",
     )
@@ -210,9 +212,15 @@ def _of_later_files(first: RawTable, selection: Selection) -> Selection:
 def _read_later(source: Source, later: Selection, keys: Keys) -> RawTable:
     if source.suffix not in TABLES:
         return _read_one(source, later)
-    shown = (*later.options.shown, keys.chosen)
-    options = replace(later.options, label=keys.label, labels_file=None, shown=shown)
-    return _read_one(source, replace(later, options=options, usual_id=keys.row, partial=True))
+    selection = replace(
+        later,
+        label=keys.label,
+        labels_file=None,
+        shown=(*later.shown, keys.chosen),
+        usual_id=keys.row,
+        partial=True,
+    )
+    return _read_one(source, selection)
 
 
 def _check_named(part: RawTable, source: str, keys: Keys, selection: Selection) -> None:

@@ -274,7 +274,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     """
     paths = _as_paths(path)
     label = _label_column(paths, options)
-    selection = Selection(replace(options, label=label))
+    selection = Selection.of(options, label=label)
     raw = read_raw(paths, selection)
     name = raw.source
     features = encode(raw, selection, name)
@@ -464,7 +464,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     where = name_of(paths)
     options = replace(ReadOptions() if options is None else options, strict=fitted.strict)
     readings = fitted.column_readings
-    selection = Selection(
+    selection = Selection.of(
         options,
         expected={reading.column: reading.feature for reading in readings},
         usual_id=fitted.usual_id,
