@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
+import polars as pl
 import pytest
+from sklearn.datasets import load_iris
 
 from lapwing._app import choosing
 from lapwing._app import requests as fit_requests
-from tests.helpers.commandline import Answer, command
-
-
-@pytest.fixture
-def main() -> Callable[..., Answer]:
-    """The command in this process: its exit code, and what it printed on both streams."""
-    return command
+from tests.helpers.commandline import done, run
 
 
 @pytest.fixture(autouse=True)
-def plain_method(monkeypatch: pytest.MonkeyPatch) -> None:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, a new one for each test."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _plain_method(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fit that names no method is one of `LapSVC`, which takes a twentieth of a comparison."""
     monkeypatch.setattr(fit_requests, "DEFAULT_METHOD", "lapsvc")
 
@@ -49,3 +56,37 @@ def _remembered_comparisons() -> Iterator[None]:
         for name in ("compared", "compared_regressions"):
             patch.setattr(choosing, name, once(getattr(choosing, name)))
         yield
+
+
+@pytest.fixture(scope="session")
+def flowers() -> pl.DataFrame:
+    """Sixty flowers with a column of text, five labels a class, and the truth."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[np.arange(150) % 50 < 20], np.repeat([0, 1, 2], 20)
+    kinds = np.array(["setosa", "versicolor", "virginica"])[y]
+    site = np.array(["north", "south", "west"])[np.random.default_rng(0).integers(0, 3, 60)]
+    columns: dict[str, Any] = {"flower": [f"f{i}" for i in range(60)]}
+    columns |= dict(zip(["sl", "sw", "pl", "pw"], X.T, strict=True))
+    columns |= {"site": site, "kind": [k if i % 20 < 5 else None for i, k in enumerate(kinds)]}
+    return pl.DataFrame(columns | {"truth": kinds})
+
+
+@pytest.fixture(scope="session")
+def _home(tmp_path_factory: pytest.TempPathFactory, flowers: pl.DataFrame) -> Path:
+    folder = tmp_path_factory.mktemp("flowers")
+    with chdir(folder):
+        Path("home").mkdir()
+        flowers.write_csv("home/t.csv")
+        flowers.write_parquet("home/t.parquet")
+        said = run(
+            "fit home/t.csv --label kind --id flower --truth truth --method lapsvc --model home/m "
+            "--predictions home/p.csv --report home/r.html --onnx home/m.onnx"
+        )
+        assert done(said)
+    return folder / "home"
+
+
+@pytest.fixture
+def home(_home: Path, folder: Path) -> Path:
+    """The folder `home`: the flowers in files, and all that a fit of them can write."""
+    return Path(shutil.copytree(_home, folder / "home")).relative_to(folder)

@@ -12,13 +12,11 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from lapwing._app import predicting
-from tests.app.test_cli_answers import Main, Rows, main, read, table, write
-from tests.helpers.commandline import asked, refused
-
-__all__ = ["main"]
+from tests.helpers.commandline import done, found, refused, run
+from tests.helpers.tables import Rows, read, table, write
 
 ANSWERS = ["id", "label", "probability", "sure", "score_u", "score_v", "margin", "was_labeled"]
-FIT = ("--label", "y", "--id", "name", "--drop", "note", "-q")
+FIT = "--label y --id name --drop note -q --unlabeled ?"
 
 
 def full_table(n: int = 40) -> Rows:
@@ -32,13 +30,13 @@ def full_table(n: int = 40) -> Rows:
         note=[f"see, {i}" for i in range(n)],
         label=["x"] * n,
     )
-    for row in rows:
-        row["y"] = row["y"] or "?"
+    rows = [row | {"y": row["y"] or "?"} for row in rows]
+    write("t.csv", rows)
     return rows
 
 
-def sheet(path: Path) -> pl.DataFrame:
-    if path.suffix == ".parquet":
+def sheet(path: str) -> pl.DataFrame:
+    if path.endswith(".parquet"):
         return pl.read_parquet(path)
     names, *cells = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
     filled = [[None if cell == "" else cell for cell in row] for row in cells]
@@ -49,38 +47,38 @@ def names_beside(rows: Rows) -> list[str]:
     return [{"label": "label (table)"}.get(name, name) for name in rows[0]]
 
 
-def test_columns_stand_as_in_the_table_behind_the_answers(main: Main) -> None:
-    rows = full_table()
-    write("t.csv", rows)
-    options = (*FIT, "--unlabeled", "?")
-    assert main("fit", "t.csv", *options, "--predictions", "plain.csv")[0] == 0
-    assert main("fit", "t.csv", *options, "--with-columns", "--predictions", "p.csv")[0] == 0
-    found, plain = read("p.csv"), read("plain.csv")
-    assert list(found[0]) == [*ANSWERS, *names_beside(rows)]
-    for row, answer, mine in zip(found, plain, rows, strict=True):
-        assert {name: row[name] for name in ANSWERS} == answer
+def columns_beside(path: str, rows: Rows, answers: list[str] = ANSWERS) -> None:
+    """Check that the table stands behind the answers as it was given."""
+    answered = read(path)
+    assert list(answered[0]) == [*answers, *names_beside(rows)]
+    for row, mine in zip(answered, rows, strict=True):
         assert [row[name] for name in names_beside(rows)] == list(mine.values())
 
 
+def test_columns_stand_as_in_the_table_behind_the_answers() -> None:
+    rows = full_table()
+    done(run(f"fit t.csv {FIT} --predictions plain.csv"))
+    done(run(f"fit t.csv {FIT} --with-columns --predictions p.csv"))
+    columns_beside("p.csv", rows)
+    for row, answer in zip(read("p.csv"), read("plain.csv"), strict=True):
+        assert {name: row[name] for name in ANSWERS} == answer
+
+
 @pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])
-def test_numbers_are_numbers_in_other_formats(main: Main, suffix: str) -> None:
-    rows, path = full_table(), Path(f"p{suffix}")
-    write("t.csv", rows)
-    options = (*FIT, "--unlabeled", "?", "--with-columns", "--predictions")
-    assert main("fit", "t.csv", *options, path)[0] == 0
-    frame = sheet(path)
+def test_numbers_are_numbers_in_other_formats(suffix: str) -> None:
+    rows = full_table()
+    done(run(f"fit t.csv {FIT} --with-columns --predictions p{suffix}"))
+    frame = sheet(f"p{suffix}")
     assert frame.columns == [*ANSWERS, *names_beside(rows)]
     for name in ("a", "b", "k", "share"):
-        expected = [float(row[name]) if row[name] else None for row in rows]
-        assert frame[name].to_list() == expected
+        assert frame[name].to_list() == [float(row[name]) if row[name] else None for row in rows]
     for name in ("name", "code", "day", "note", "label (table)", "y"):
-        expected = [row[name.removesuffix(" (table)")] for row in rows]
-        assert frame[name].to_list() == expected
+        assert frame[name].to_list() == [row[name.removesuffix(" (table)")] for row in rows]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
 @pytest.mark.parametrize("source", [".xlsx", ".parquet"])
-def test_types_of_the_table_are_kept(main: Main, source: str, suffix: str) -> None:
+def test_types_of_the_table_are_kept(source: str, suffix: str) -> None:
     rows = full_table()
     frame = pl.DataFrame(rows).with_columns(
         pl.col("a", "b", "share").cast(pl.Float64),
@@ -94,89 +92,78 @@ def test_types_of_the_table_are_kept(main: Main, source: str, suffix: str) -> No
     else:
         frame = frame.with_columns(pl.col("big").cast(pl.String))
         frame.write_excel("t.xlsx")
-    path = Path(f"p{suffix}")
-    options = (*FIT, "--unlabeled", "?", "--with-columns", "--predictions")
-    assert main("fit", f"t{source}", *options, path)[0] == 0
+    assert run(f"fit t{source} {FIT} --with-columns --predictions p{suffix}").code == 0
+    big = frame["big"].cast(pl.String).to_list()
     if suffix == ".csv":
-        found = read(str(path))
-        assert [row["k"] for row in found] == [row["k"] for row in rows]
-        assert [float(row["a"]) for row in found] == frame["a"].to_list()
-        assert [row["big"] for row in found] == frame["big"].cast(pl.String).to_list()
+        answered = read("p.csv")
+        assert [row["k"] for row in answered] == [row["k"] for row in rows]
+        assert [float(row["a"]) for row in answered] == frame["a"].to_list()
+        assert [row["big"] for row in answered] == big
         return
-    again = sheet(path)
-    assert again["k"].to_list() == frame["k"].to_list()
-    assert again["share"].to_list() == frame["share"].to_list()
-    assert again["digits"].to_list() == ["12"] * 40
-    assert again["big"].to_list() == frame["big"].cast(pl.String).to_list()
+    again = sheet(f"p{suffix}")
+    for name in ("k", "share", "digits"):
+        assert again[name].to_list() == frame[name].to_list()
+    assert again["big"].to_list() == big
     if source == ".parquet":
         assert again["parts"][3] == "[3, 2]"
 
 
 @pytest.mark.parametrize("place", ["file", "-", "printed"])
 def test_new_rows_keep_columns_that_the_model_does_not_know(
-    main: Main, monkeypatch: pytest.MonkeyPatch, place: str
+    monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     rows = full_table()
-    write("t.csv", rows)
-    options = (*FIT, "--unlabeled", "?")
-    assert main("fit", "t.csv", *options, "--model", "m.lapwing")[0] == 0
+    done(run(f"fit t.csv {FIT} --model m"))
     new = [{"who": f"w{i}"} | row | {"more": f"00{i}"} for i, row in enumerate(rows)]
     write("new.csv", new)
+    text = io.TextIOWrapper(io.BytesIO(Path("new.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", text)
+    where = "" if place == "printed" else "--predictions p.csv -q"
     data = "new.csv" if place == "file" else "-"
-    if place != "file":
-        text = io.TextIOWrapper(io.BytesIO(Path("new.csv").read_bytes()))
-        monkeypatch.setattr(sys, "stdin", text)
-    where = () if place == "printed" else ("--predictions", "p.csv", "-q")
-    code, said, err = main("predict", "m.lapwing", data, "--with-columns", *where)
+    code, said, err = run(f"predict m {data} --with-columns {where}")
     assert code == 0
     assert "does not know the column" in err
     if place == "printed":
         Path("p.csv").write_text(said)
-    found = read("p.csv")
-    assert list(found[0]) == [*ANSWERS, *names_beside(new)]
-    for row, mine in zip(found, new, strict=True):
-        assert [row[name] for name in names_beside(new)] == list(mine.values())
+    columns_beside("p.csv", new)
 
 
-def test_rows_of_several_files_and_units_below_the_names(main: Main) -> None:
+def test_rows_of_several_files_and_units_below_the_names() -> None:
     rows = table(note=[f"n{i}" for i in range(40)])
     units = {"name": "", "a": "mm", "b": "mm", "note": "", "y": ""}
     write("one.csv", [units, *rows[:25]])
     write("two.csv", [dict(reversed(row.items())) for row in rows[25:]])
     write("next.csv", [{"row": "3", "y": "u"}])
-    options = ("--label", "y", "--drop", "name,note", "--with-columns", "-q", "--predictions")
-    assert main("fit", "one.csv", "two.csv", "next.csv", *options, "p.csv") == (0, "", "")
-    found = read("p.csv")
-    assert [row["note"] for row in found] == [row["note"] for row in rows]
-    assert [row["a"] for row in found] == [row["a"] for row in rows]
-    assert found[2]["was_labeled"] == "true"
-    assert found[2]["y"] == rows[2]["y"]
+    options = "--label y --drop name,note --with-columns -q --predictions p.csv"
+    done(run(f"fit one.csv two.csv next.csv {options}"))
+    answered = read("p.csv")
+    for name in ("note", "a"):
+        assert [row[name] for row in answered] == [row[name] for row in rows]
+    assert (answered[2]["was_labeled"], answered[2]["y"]) == ("true", rows[2]["y"])
 
 
-def test_names_that_clash_stay_apart(main: Main) -> None:
-    rows = [row | {"id": f"i{k}", "id (table)": f"j{k}"} for k, row in enumerate(table())]
-    write("t.csv", rows)
-    options = ("--label", "y", "--id", "id", "--drop", "id (table),name", "--with-columns", "-q")
-    assert main("fit", "t.csv", *options, "--predictions", "p.csv")[0] == 0
-    found = read("p.csv")
-    assert [row["id"] for row in found] == [row["id"] for row in rows]
-    assert [row["id (table)"] for row in found] == [row["id (table)"] for row in rows]
-    assert [row["id (table) (table)"] for row in found] == [row["id"] for row in rows]
+def test_names_that_clash_stay_apart() -> None:
+    write("t.csv", [row | {"id": f"i{k}", "id (table)": f"j{k}"} for k, row in enumerate(table())])
+    options = "--label y --id id --drop 'id (table),name' --with-columns -q"
+    done(run(f"fit t.csv {options} --predictions p.csv"))
+    answered = read("p.csv")
+    for name, letter in (("id", "i"), ("id (table)", "j"), ("id (table) (table)", "i")):
+        assert [row[name] for row in answered] == [f"{letter}{k}" for k in range(40)]
 
 
-def test_the_notation_is_that_of_the_table(main: Main) -> None:
+def test_the_notation_is_that_of_the_table() -> None:
     rows = [row | {"a": row["a"].replace(".", ",")} for row in table()]
     write("t.csv", rows, ";", "cp1252")
-    options = ("--label", "y", "--id", "name", "--with-columns", "-q", "--predictions")
-    assert main("fit", "t.csv", *options, "p.csv")[0] == 0
+    fit = "fit t.csv --label y --id name --with-columns -q --predictions"
+    done(run(f"{fit} p.csv"))
     assert [row["a"] for row in read("p.csv", ";")] == [row["a"] for row in rows]
-    assert main("fit", "t.csv", *options, "p.parquet")[0] == 0
+    done(run(f"{fit} p.parquet"))
     numbers = [float(row["a"].replace(",", ".")) for row in rows]
     assert pl.read_parquet("p.parquet")["a"].to_list() == numbers
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_batches_keep_the_columns(main: Main, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+def test_batches_keep_the_columns(monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     rows = full_table()
     frame = pl.DataFrame(rows).with_columns(
         pl.col("a", "b", "share").cast(pl.Float64),
@@ -185,66 +172,52 @@ def test_batches_keep_the_columns(main: Main, monkeypatch: pytest.MonkeyPatch, s
         note=pl.Series([None if i < 15 else f"n{i}" for i in range(40)]),
     )
     frame.write_parquet("t.parquet")
-    options = (*FIT, "--unlabeled", "?", "--model", "m.lapwing")
-    assert main("fit", "t.parquet", *options)[0] == 0
-    predict = ("predict", "m.lapwing", "t.parquet", "--with-columns", "-q", "--predictions")
-    assert main(*predict, f"whole{suffix}")[0] == 0
+    done(run(f"fit t.parquet {FIT} --model m"))
+    predict = "predict m t.parquet --with-columns -q --predictions"
+    done(run(f"{predict} whole{suffix}"))
     monkeypatch.setattr(predicting, "_ROWS", 15)
-    assert main(*predict, f"parts{suffix}")[0] == 0
+    done(run(f"{predict} parts{suffix}"))
     if suffix == ".csv":
-        found, expected = read("parts.csv"), read("whole.csv")
-        assert list(found[0]) == list(expected[0])
+        parts, whole = pl.read_csv("parts.csv"), pl.read_csv("whole.csv")
         names = ["id", "label", *names_beside(rows)]
-        assert [[row[name] for name in names] for row in found] == [
-            [row[name] for name in names] for row in expected
-        ]
+        assert parts.columns == whole.columns
+        assert parts.select(names).equals(whole.select(names))
         return
     whole, parts = pl.read_parquet("whole.parquet"), pl.read_parquet("parts.parquet")
     assert parts.columns == whole.columns == [*ANSWERS, *names_beside(rows)]
-    assert parts["k"].to_list() == frame["k"].to_list()
-    assert parts["note"].to_list() == frame["note"].to_list()
+    for name in ("k", "note"):
+        assert parts[name].to_list() == frame[name].to_list()
     np.testing.assert_allclose(parts["margin"], whole["margin"], atol=1e-12)
 
 
-@pytest.mark.parametrize("verb", ["fit", "predict"])
-def test_arrays_hold_no_columns_of_a_table(main: Main, verb: str) -> None:
+ARRAYS = (
+    "--with-columns: p.npz would hold arrays, which have no place for the columns of a table. "
+    "Write a .csv, .xlsx or .parquet file.\n"
+)
+MATRIX = "--with-columns is about tables, and this format holds a matrix. Leave it out.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("fit t.csv --label y --predictions p.npz", ARRAYS),
+        ("predict m t.csv --predictions p.npz", ARRAYS),
+        ("predict m t.npy", f"t.npy: {MATRIX}"),
+        ("fit t.npy --labels l.txt --predictions p.csv", f"t.npy: {MATRIX}"),
+        ("fit t.svm --predictions p.csv", f"t.svm: {MATRIX}"),
+    ],
+)
+def test_where_no_columns_can_be(words: str, told: str) -> None:
     write("t.csv", table())
-    words = ("fit", "t.csv", *FIT[:4]) if verb == "fit" else ("predict", "m.lapwing", "t.csv")
-    refused(
-        main(*words, "--with-columns", "--predictions", "p.npz"),
-        "--with-columns: p.npz would hold arrays, which have no place for the columns of a table. "
-        "Write a .csv, .xlsx or .parquet file.\n",
-    )
+    done(run("fit t.csv --label y --id name --model m"))
+    np.save("t.npy", np.zeros((4, 2)))
+    Path("t.svm").write_text("1 1:2\n0 1:3\n")
+    refused(run(f"{words} --with-columns"), told)
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".svm"])
-def test_a_matrix_has_no_columns_to_write(main: Main, suffix: str) -> None:
-    path = Path(f"t{suffix}")
-    if suffix == ".npy":
-        np.save(path, np.zeros((4, 2)))
-        labels = ("--labels", "l.txt")
-    else:
-        path.write_text("1 1:2\n0 1:3\n")
-        labels = ()
-    refused(
-        main("fit", path, *labels, "--with-columns", "--predictions", "p.csv"),
-        f"{path}: --with-columns is about tables, and this format holds a matrix. Leave it out.\n",
-    )
-
-
-def test_new_rows_of_a_matrix_have_no_columns_to_write(main: Main) -> None:
+def test_the_command_that_is_shown_asks_for_the_columns_too() -> None:
     write("t.csv", table())
-    assert main("fit", "t.csv", *FIT[:4], "--model", "m.lapwing", "-q")[0] == 0
-    np.save("new.npy", np.zeros((4, 2)))
-    refused(
-        main("predict", "m.lapwing", "new.npy", "--with-columns"),
-        "new.npy: --with-columns is about tables, and this format holds a matrix. Leave it out.\n",
-    )
-
-
-def test_the_command_that_is_shown_asks_for_the_columns_too(main: Main) -> None:
-    write("t.csv", table())
-    options = (*FIT[:4], "--with-columns", "--predictions", "p.csv", "--next", "n.csv")
-    assert " --with-columns " in main("fit", "t.csv", *options)[1]
+    fit = "fit t.csv --label y --id name --with-columns"
+    assert " --with-columns " in done(run(f"{fit} --predictions p.csv --next n.csv"))
     # As --probabilities, it says nothing where there is no such file.
-    assert asked(main("fit", "t.csv", *FIT[:4], "--with-columns", "--json"))["rows"] == 40
+    assert found(run(f"{fit} --json"))["rows"] == 40

@@ -137,7 +137,7 @@ def test_labels_are_read(y: Any, marker: Any, classes: list[Any], codes: list[in
 
 # Texts that look like "no label" (blank, '?', 'nan', '-1' ...) are another matter: test_markers.py.
 TEXT = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Z", "C", "N"), exclude_characters="?-nNuUmM"),
+    st.characters(exclude_categories=("Z", "C", "N"), exclude_characters="?-nNuUmM"),
     min_size=1,
     max_size=3,
 )

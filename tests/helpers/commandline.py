@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import sys
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -20,42 +21,44 @@ class Answer(NamedTuple):
     err: str
 
 
-def command(*args: object, **environment: str) -> Answer:
-    """Run the command, with these variables added to the environment."""
+def run(*words: object, **environment: str) -> Answer:
+    """Run the command, with these variables added to the environment.
+
+    The first of the words may be several, quoted as in a shell.
+    """
+    first, rest = words[:1], words[1:]
+    arguments = [*(part for text in first for part in shlex.split(str(text))), *map(str, rest)]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     with patch.multiple(sys, stdout=out, stderr=err), patch.dict(os.environ, environment):
         try:
-            code = cli.main([str(arg) for arg in args])
+            code = cli.main(arguments)
         except SystemExit as end:  # as shell completion ends
             code = int(end.code or 0)
     return Answer(code, *map(_written, (out, err)))
 
 
-def refused(done: tuple[int, str, str], *parts: str) -> None:
+def done(answer: Answer) -> str:
+    """Return what a command printed that succeeded without a word on stderr."""
+    assert (answer.code, answer.err) == (0, "")
+    return answer.out
+
+
+def refused(answer: Answer, *parts: str) -> None:
     """Check for exit code 2, one line on stderr that has all of `parts`, and nothing on stdout."""
-    code, out, err = done
-    assert (code, out) == (2, ""), err
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1, err
+    assert (answer.code, answer.out) == (2, ""), answer.err
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1, answer.err
     for part in parts:
-        assert part in err
+        assert part in answer.err
 
 
-def asked(done: tuple[int, str, str]) -> dict[str, Any]:
+def found(answer: Answer) -> dict[str, Any]:
     """Return the JSON that a command printed."""
-    code, out, err = done
-    assert code == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
+    assert answer.code == 0, answer.err
+    values: dict[str, Any] = json.loads(answer.out)
+    return values
 
 
 def _written(stream: io.TextIOWrapper) -> str:
     stream.flush()
     return stream.buffer.getvalue().decode()  # type: ignore[attr-defined,no-any-return]
-
-
-def with_method(arguments: tuple[object, ...]) -> list[str]:
-    """Arguments of a fit that name its method: the choice takes seconds, and has its own tests."""
-    words = list(map(str, arguments))
-    named = "--method" in words or any(word.startswith("--method=") for word in words)
-    return [*words, "--method", "lapsvc"] if words[:1] == ["fit"] and not named else words

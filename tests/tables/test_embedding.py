@@ -33,10 +33,25 @@ def embedder(function: Callable[[list[str]], Any], store: Any = None, **more: An
     return Embedder(Encoder("f", "digest", function), store, **more)
 
 
+class Counting:
+    """Encodes, and keeps what it was given."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, texts: list[str]) -> Any:
+        self.seen += texts
+        return letters(texts)
+
+
+def vectors(function: Callable[[list[str]], Any], texts: list[str], store: Any = None) -> Any:
+    return embedder(function, store).vectors(texts, READING)
+
+
 def test_each_text_is_encoded_once_and_an_empty_one_is_zero() -> None:
-    seen: list[str] = []
-    found = embedder(lambda texts: seen.extend(texts) or letters(texts)).vectors(TEXTS, READING)
-    assert seen == ONCE
+    function = Counting()
+    found = vectors(function, TEXTS)
+    assert function.seen == ONCE
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, letters(TEXTS))
     assert not found[1].any()
@@ -58,26 +73,14 @@ def test_texts_are_given_call_by_call(monkeypatch: pytest.MonkeyPatch) -> None:
     assert steps == [("encoding 'note'", 2)] * 2
 
 
-def failing(text: str) -> Callable[[list[str]], Any]:
-    def function(texts: list[str]) -> Any:
-        if text in texts:
-            raise RuntimeError("no\nsuch word.")
-        return letters(texts)
-
-    return function
+def failing(texts: list[str]) -> Any:
+    if "ccc" in texts:
+        raise RuntimeError("no\nsuch word.")
+    return letters(texts)
 
 
 def centred(texts: list[str]) -> Any:
-    found = letters(texts)
-    return found - found.mean(axis=0)
-
-
-def narrowed(texts: list[str]) -> Any:
-    return letters(texts)[:, : len(texts)]
-
-
-def by_chance(texts: list[str]) -> Any:
-    return np.random.default_rng().normal(size=(len(texts), 3))
+    return letters(texts) - letters(texts).mean(axis=0)
 
 
 def together(texts: list[str]) -> Any:
@@ -90,10 +93,6 @@ def ragged(texts: list[str]) -> Any:
     return [[1.0] * (1 + len(text)) for text in texts]
 
 
-def wider(texts: list[str]) -> Any:
-    return np.ones((len(texts), 2 + ("ccc" in texts)))
-
-
 def hole(texts: list[str]) -> Any:
     return np.where(np.array([[text == "ccc"] for text in texts]), np.nan, 1.0)
 
@@ -101,7 +100,7 @@ def hole(texts: list[str]) -> Any:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (failing("ccc"), r"--encoder f fails at row 4 of 'note' \('ccc'\): RuntimeError: no such"),
+        (failing, r"--encoder f fails at row 4 of 'note' \('ccc'\): RuntimeError: no such"),
         (together, r"fails at 2 texts of 'note' together, from row 1 on.*: MemoryError\.$"),
         (hole, r"NaN, or numbers beyond 1e\+15, for row 4 of 'note'"),
         (lambda texts: letters(texts)[1:], r"of shape \(2, d\) for 2 texts: shape \(1, 3\)\."),
@@ -113,33 +112,39 @@ def hole(texts: list[str]) -> Any:
         (lambda texts: letters(texts).astype(object), r"type object\."),
         (lambda texts: sp.csr_array(letters(texts)), r": a csr_array\."),
         (centred, r"gives row 1 of 'note' another vector alone than among 2 texts, so vec"),
-        (narrowed, r"gives row 1 of 'note' another vector alone than among 2 texts"),
-        (by_chance, r"Fit or seed the encoder once"),
+        (
+            lambda texts: letters(texts)[:, : len(texts)],
+            r"gives row 1 of 'note' another vector alone than among 2 texts",
+        ),
+        (
+            lambda texts: np.random.default_rng().normal(size=(len(texts), 3)),
+            r"Fit or seed the encoder once",
+        ),
         (ragged, r": a list\."),
-        (wider, r"vectors of 3 numbers from row 4 of 'note' on, and of 2 before"),
+        (
+            lambda texts: np.ones((len(texts), 2 + ("ccc" in texts))),
+            r"vectors of 3 numbers from row 4 of 'note' on, and of 2 before",
+        ),
     ],
 )
 def test_what_is_no_vector_is_told_with_its_row(
     function: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(embedding, "_CALL", 2)
-    if function is ragged:
-        monkeypatch.setattr(embedding, "_CALL", 3)
-    store = VectorStore(tmp_path / "v.npz", "digest")
+    monkeypatch.setattr(embedding, "_CALL", 3 if function is ragged else 2)
     with pytest.raises(ValueError, match=message) as error:
-        embedder(function, store).vectors(TEXTS, READING)
+        vectors(function, TEXTS, VectorStore(tmp_path / "v.npz", "digest"))
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_column_without_texts_is_refused() -> None:
     with pytest.raises(ValueError, match="no row of the column 'note' has a text"):
-        embedder(letters).vectors(["", ""], READING)
+        vectors(letters, ["", ""])
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, bool])
 def test_vectors_are_floating(dtype: Any) -> None:
-    found = embedder(lambda texts: letters(texts).astype(dtype)).vectors(TEXTS, READING)
+    found = vectors(lambda texts: letters(texts).astype(dtype), TEXTS)
     assert found.dtype == (np.float32 if np.dtype(dtype) in (np.float16, np.float32) else float)
     np.testing.assert_array_equal(found, letters(TEXTS).astype(dtype))
 
@@ -147,36 +152,27 @@ def test_vectors_are_floating(dtype: Any) -> None:
 # --- kept -----------------------------------------------------------------------------------------
 
 
-class Counting:
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-
-    def __call__(self, texts: list[str]) -> Any:
-        self.seen += texts
-        return letters(texts)
+@pytest.fixture
+def store(tmp_path: Path) -> VectorStore:
+    return VectorStore(tmp_path / "v.npz", "digest")
 
 
-def test_a_text_that_was_encoded_is_not_again(tmp_path: Path) -> None:
-    store, function = VectorStore(tmp_path / "v.npz", "digest"), Counting()
-    first = embedder(function, store).vectors(TEXTS, READING)
+def test_a_text_that_was_encoded_is_not_again(tmp_path: Path, store: VectorStore) -> None:
+    function = Counting()
+    first = vectors(function, TEXTS, store)
     before = store.path.read_bytes()
-    np.testing.assert_array_equal(embedder(function, store).vectors(TEXTS, READING), first)
+    np.testing.assert_array_equal(vectors(function, TEXTS, store), first)
     assert function.seen == ONCE
     assert store.path.read_bytes() == before
     more = [*TEXTS, "ab"]
-    found = embedder(function, store).vectors(more, READING)
+    np.testing.assert_array_equal(vectors(function, more, store), letters(more))
     assert function.seen == [*ONCE, "ab"]
-    np.testing.assert_array_equal(found, letters(more))
     # The texts themselves are not in the file, and nothing is left beside it.
     assert b"ccc" not in store.path.read_bytes()
     assert list(tmp_path.iterdir()) == [store.path]
-
-
-def test_another_encoder_encodes_again(tmp_path: Path) -> None:
-    function = Counting()
-    for digest in ("one", "two"):
-        embedder(function, VectorStore(tmp_path / "v.npz", digest)).vectors(TEXTS, READING)
-    assert function.seen == ONCE * 2
+    # Another encoder encodes again.
+    vectors(function, TEXTS, VectorStore(store.path, "other"))
+    assert function.seen == [*ONCE, "ab", *ONCE]
 
 
 def cut(path: Path) -> None:
@@ -195,29 +191,30 @@ def pickled(path: Path) -> None:
     path.with_suffix(".npy").replace(path)
 
 
-def holed(path: Path) -> None:
+def changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     with np.load(path) as held:
         parts = dict(held)
-    parts["vectors"][0] = np.nan
+    change(parts)
     np.savez(path, **parts)
 
 
+def holed(path: Path) -> None:
+    changed(path, lambda parts: parts["vectors"].fill(np.nan))
+
+
 def shortened(path: Path) -> None:
-    with np.load(path) as held:
-        parts = dict(held)
-    np.savez(path, **parts | {"keys": parts["keys"][:1]})
+    changed(path, lambda parts: parts.update(keys=parts["keys"][:1]))
 
 
 @pytest.mark.parametrize("damage", [cut, flip, pickled, holed, shortened])
 def test_a_damaged_file_is_made_again(
-    damage: Callable[[Path], None], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    damage: Callable[[Path], None], store: VectorStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store, function = VectorStore(tmp_path / "v.npz", "digest"), Counting()
-    embedder(function, store).vectors(TEXTS, READING)
+    function = Counting()
+    vectors(function, TEXTS, store)
     whole = store.path.read_bytes()
     damage(store.path)
-    found = embedder(function, store).vectors(TEXTS, READING)
-    np.testing.assert_array_equal(found, letters(TEXTS))
+    np.testing.assert_array_equal(vectors(function, TEXTS, store), letters(TEXTS))
     assert function.seen == ONCE * 2
     assert store.path.read_bytes() == whole
     assert "cannot be read" in caplog.text
@@ -226,15 +223,14 @@ def test_a_damaged_file_is_made_again(
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     store = VectorStore(tmp_path / "gone" / "v.npz", "digest")
     with pytest.warns(LapwingWarning, match="The vectors of the texts are not kept"):
-        found = embedder(letters, store).vectors(TEXTS, READING)
+        found = vectors(letters, TEXTS, store)
     np.testing.assert_array_equal(found, letters(TEXTS))
 
 
-def test_lengths_that_change_unseen_are_told(tmp_path: Path) -> None:
-    store = VectorStore(tmp_path / "v.npz", "digest")
-    embedder(letters, store).vectors(["a"], READING)
+def test_lengths_that_change_unseen_are_told(store: VectorStore) -> None:
+    vectors(letters, ["a"], store)
     with pytest.raises(ValueError, match=r"another length than those in .*v\.npz\. Delete"):
-        embedder(lambda texts: np.ones((len(texts), 2)), store).vectors(["a", "b"], READING)
+        vectors(lambda texts: np.ones((len(texts), 2)), ["a", "b"], store)
 
 
 def test_the_file_is_beside_the_table_and_named_after_the_encoder() -> None:

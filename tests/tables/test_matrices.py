@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -120,12 +119,3 @@ def test_a_matrix_for_a_model_of_a_table(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_points(tmp_path / "n.npz", fitted(table)).X, table.X[:4])
     both = read_points([tmp_path / "n.npz", tmp_path / "t.csv"], fitted(table))
     np.testing.assert_array_equal(both.X, np.concatenate([table.X[:4], table.X]))
-
-
-@pytest.mark.parametrize("name", ["y", "X"])
-def test_arrays_of_objects_are_not_run(tmp_path: Path, name: str) -> None:
-    arrays: dict[str, Any] = {"X": np.eye(3), "y": np.array(["a", "b", ""])}
-    arrays[name] = arrays[name].astype(object)
-    np.savez(tmp_path / "t.npz", **arrays)
-    with pytest.raises(ValueError, match=f"the array '{name}' holds Python objects, which are st"):
-        read_table(tmp_path / "t.npz", ReadOptions(label="y"))

@@ -206,13 +206,6 @@ def test_a_text_without_shared_words_is_refused(tmp_path: Path, words: str) -> N
         preprocess(read(path, text=("odd",)).features, "auto", "auto")
 
 
-def test_a_long_cell_is_read(tmp_path: Path) -> None:
-    notes = sentences(40)
-    notes[7] = " ".join(sentences(1, 3, 150_000))
-    table = read(write(tmp_path / "t.csv", note=notes, y=["u", "v"] + [""] * 38))
-    assert preprocess(table.features, "auto", "auto").points.shape[0] == 40
-
-
 # --- new rows -------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,201 @@
+"""Every method of the command line, from a table to a report and back to new rows."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.svm import SVC
+
+from lapwing import LapERLSClassifier
+from lapwing._app import fitting, reading
+from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.requests import FitRequest
+from lapwing.exceptions import LapwingWarning
+from tests.helpers.commandline import done, found, run
+
+FIT = "--label kind --id flower --truth truth"
+
+
+@pytest.mark.parametrize("method", COMMAND_METHODS)
+def test_from_a_table_to_a_report(flowers: pl.DataFrame, method: str) -> None:
+    chosen = COMMAND_METHODS[method]
+    if chosen.regression:
+        known = pl.int_range(pl.len()) % 3 == 0
+        numbers = {"kind": pl.when(known).then("pl"), "truth": pl.col("pl")}
+        flowers = flowers.with_columns(**numbers).drop("pl")
+    flowers.write_csv("t.csv")
+    names = {"model": "m.lapwing", "predictions": "p.csv", "report": "r.html", "onnx": "m.onnx"}
+    if chosen.no_onnx:
+        del names["onnx"]
+    places = " ".join(f"--{what} {name}" for what, name in names.items())
+    answer = run(f"fit t.csv {FIT} {places} --method {method} --json")
+    # What chooses its graph may choose one in which a part holds no label, and says so.
+    assert answer.err == "" or "-cv" in method
+    told = found(answer)
+    assert (told["method"], set(told["written"])) == (method, set(names))
+    assert told["error"].get("share_wrong", 0) < 0.25
+    assert told["error"].get("root_mean_square", 0) < 0.8  # the standard deviation is 1.8
+
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert f"{chosen.name} on" in page
+    assert ("supervised twin" in page.lower()) == (chosen.twin is not None)
+    new = pl.read_csv(io.StringIO(done(run("predict m.lapwing t.csv --id flower"))))
+    own = pl.read_csv("p.csv")
+    if not chosen.regression:
+        # Virtual labels may differ from the function for new rows; nothing else does.
+        assert (new["label"] == own["label"]).mean() >= (0.85 if chosen.virtual else 1.0)
+        return
+    assert float(((new["label"] - own["label"]) ** 2).mean()) < 0.3
+    ends = ["low", "high"] if method.startswith("laprls") else []
+    assert [name for name in own.columns if name in ("low", "high")] == ends
+    if ends:
+        low, high = own.select(ends).to_numpy().T
+        truth = flowers["truth"].to_numpy()
+        assert np.mean((low <= truth) & (truth <= high)) > 0.7
+        assert np.median(high - low) < 2.5
+        assert np.ptp(high - low) > 0  # of each row by its own left-out values
+        np.testing.assert_allclose(new.select(ends), own.select(ends), atol=1e-6)
+
+
+def fitted(path: Path | str, **options: Any) -> fitting.Outcome:
+    """A fit as the command makes it, with its twin."""
+    options = {"label": "kind", "id": "flower", "report": Path("r.html")} | options
+    request = FitRequest(data=(Path(path),), **options)
+    return fitting.fit(reading.read(request), request)
+
+
+@pytest.mark.parametrize("method", ["laperls", "lapesvc", "lapesvr", "laperls-regressor"])
+def test_rows_of_the_fit_get_their_virtual_labels(home: Path, method: str) -> None:
+    chosen = COMMAND_METHODS[method]
+    columns = {"drop": ("truth", "site"), "features": ("sl", "sw", "pl"), "report": None}
+    label = "pw" if chosen.regression else "kind"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)  # every row has a width
+        outcome = fitted(home / "t.csv", method=method, label=label, **columns)
+    assert outcome.predictions.label.tolist() == outcome.estimator.transduction_.tolist()
+    if not chosen.regression:
+        np.testing.assert_array_equal(outcome.predictions.scores, outcome.estimator.virtual_labels_)
+
+
+def test_the_supervised_twin_of_low_density_separation(home: Path) -> None:
+    outcome = fitted(home / "t.csv", method="s3vc", settings=("C=5", "gamma_I=0.1"))
+    assert outcome.twin is not None
+    table, twin, estimator = outcome.table, outcome.twin.estimator, outcome.estimator
+    assert (twin.C_star, twin.gamma_I, twin.balance, twin.C) == (0.0, 0.0, None, 5.0)
+    assert (estimator.C_star, estimator.balance) == (None, "labels")
+    known = np.flatnonzero(table.labeled)
+    points = outcome.points
+    alone = SVC(C=5.0, gamma=estimator.kernel_.gamma, tol=1e-8)
+    alone.fit(points[known], table.y[known])
+    assert np.mean(alone.predict(points) == outcome.twin.answers) > 0.98
+
+
+def test_the_twin_of_embedded_regression_knows_no_unlabeled_row(home: Path) -> None:
+    outcome = fitted(home / "t.csv", method="laperls", settings=("graph.n_neighbors=15",))
+    assert outcome.twin is not None
+    table = outcome.table
+    # The same from points moved about where there is no label.
+    moved = outcome.points.copy()
+    moved[~table.labeled] += 5.0
+    twin = fitting.fit_twin(outcome.estimator, outcome.fitted_by, moved, table)
+    np.testing.assert_array_equal(twin.answers[table.labeled], outcome.twin.answers[table.labeled])
+    scores = (one.estimator.decision_function(outcome.points) for one in (twin, outcome.twin))
+    np.testing.assert_allclose(*scores)
+
+
+def test_the_twin_says_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it warns of is how it was made, and no news of the fit."""
+    fit = LapERLSClassifier.fit
+
+    def warning(self: Any, X: Any, y: Any) -> Any:
+        if self.mu == 0:
+            warnings.warn("nothing is unlabelled", LapwingWarning, stacklevel=1)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(LapERLSClassifier, "fit", warning)
+    outcome = fitted(home / "t.csv", method="laperls")  # warnings are errors
+    assert outcome.twin is not None
+    assert outcome.twin.estimator.mu == 0
+
+
+def test_equal_rows_are_one_vertex_of_the_outcome() -> None:
+    rows = [(0, "a"), (0, ""), (1, ""), (2, ""), (5, "b"), (5, ""), (6, ""), (7, "")]
+    lines = "".join(f"{i},{x},{kind}\n" for i, (x, kind) in enumerate(rows))
+    Path("t.csv").write_text("flower,x,kind\n" + lines)
+    outcome = fitted("t.csv")
+    assert outcome.vertex.tolist() == [0, 0, 1, 2, 3, 3, 4, 5]
+    assert outcome.estimator.affinity_.shape == (6, 6)
+
+
+# --- low-density separation -----------------------------------------------------------------------
+
+LOW_DENSITY = f"fit home/t.csv {FIT} --method s3vc --set C=5"
+
+
+@pytest.mark.usefixtures("home")
+def test_low_density_separation_from_a_table_to_a_report() -> None:
+    places = "--model m --report r.html --onnx m.onnx --predictions p.csv"
+    told = found(run(f"{LOW_DENSITY} --json --set space.n_components=30 {places} --seed 5"))
+    assert (told["method"], told["solver"]) == ("s3vc", "lbfgs")
+    parameters = told["parameters"]
+    assert (parameters["space"], parameters["space.n_components"]) == ("Landmarks", 30)
+    assert parameters["space.random_state"] == 5
+    page = Path("r.html").read_text(encoding="utf-8")
+    unlabeled = "The unlabelled rows were used through their density (C* = "
+    for part in ("no balance", unlabeled, "setosa or versicolor"):
+        assert part in page
+    assert "supervised one" not in page
+    # What is loaded says the same.
+    first = pl.read_csv("p.csv")
+    again = pl.read_csv(io.StringIO(done(run("predict m home/t.csv --id flower"))))
+    assert again["label"].to_list() == first["label"].to_list()
+    assert first.columns[4:7] == ["score_setosa", "score_versicolor", "score_virginica"]
+    assert first.select(pl.col("^score_.*$")).to_numpy().max() <= 1
+
+
+@pytest.mark.usefixtures("home")
+def test_margins_of_low_density_separation_are_not_oversold() -> None:
+    note = COMMAND_METHODS["s3vc"].margin_note
+    said = done(run(f"{LOW_DENSITY} --model m --report r.html"))
+    assert note in said
+    assert "use them: all are sure" not in said
+    # At the figures, and a finding.
+    assert Path("r.html").read_text(encoding="utf-8").count(note) == 2
+    assert note in done(run("predict m home/t.csv --predictions p.csv"))
+    assert note not in done(run(f"fit home/t.csv {FIT}"))
+
+
+# --- sizes of the classes -------------------------------------------------------------------------
+
+
+def three_groups(sizes: tuple[int, int, int], every: int, rare: bool = False) -> None:
+    """Write a table of three groups; of the last all rows are labelled if it is rare."""
+    truth = np.repeat([0, 1, 2], sizes)
+    n = len(truth)
+    X = np.random.default_rng(0).normal(size=(n, 2)) + 9 * np.eye(3, 2)[truth]
+    known = (np.arange(n) % every == 0) | (rare & (truth == 2))
+    labels = np.where(known, np.array(["a", "b", "c"])[truth], "")
+    lines = [f"{u},{v},{label}" for (u, v), label in zip(X, labels, strict=True)]
+    Path("t.csv").write_text("\n".join(["u,v,kind", *lines]))
+
+
+def test_a_class_may_be_all_labelled_by_the_sizes_that_are_given() -> None:
+    three_groups((30, 30, 2), 15, rare=True)
+    fit = "fit t.csv --label kind --method balanced --set class_prior=a:30,b:30,c"
+    assert "No unlabelled row was given" not in done(run(f"{fit}:2"))
+    assert run(f"{fit}:0.1").code == 2
+
+
+@pytest.mark.parametrize("method", ["lapsvc", "balanced"])
+def test_sizes_of_three_classes_are_held_from_the_shell(method: str) -> None:
+    three_groups((40, 16, 4), 4)
+    prior = "class_prior=a:0.6,b:0.3,c:0.1"
+    run(f"fit t.csv --label kind --method {method} --set {prior} --predictions p.csv")
+    labels = pl.read_csv("p.csv")["label"].to_list()
+    assert [labels.count(kind) for kind in "abc"] == [36, 18, 6]

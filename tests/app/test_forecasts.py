@@ -1,0 +1,218 @@
+"""Forecasts of memory, time and solver are what a fit takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from lapwing._app import choosing, forecast
+from lapwing._app.forecast import (
+    FitSize,
+    Forecast,
+    forecast_anchors,
+    forecast_eigenfunctions,
+    forecast_embedded_squared,
+    forecast_low_density,
+    forecast_manifold,
+)
+from lapwing._app.methods import COMMAND_METHODS
+from lapwing._tables.encoders import Features
+from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
+from lapwing.estimators.s3vm import seconds_of_pairs
+from lapwing.kernels import make_kernel
+from lapwing.losses import LOSSES
+from lapwing.losses.labeled import EpsilonInsensitive, Squared
+from lapwing.objectives.manifold import Objective
+from lapwing.solvers.embedded import tube
+from lapwing.solvers.graph.registry import share_arrays
+from lapwing.spaces import FullKernelSpace
+
+
+@pytest.fixture(autouse=True)
+def _speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "SPEED", (1e10, 1e10))
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
+
+
+def test_the_forecast_grows_as_it_should() -> None:
+    small, large = (forecast_manifold(FitSize(n, 10)) for n in (1000, 5000))
+    assert (small.solver, small.memory, large.memory) == ("dual", 24_000_000, 600_000_000)
+    assert large.seconds > 20 * small.seconds / 2
+    assert forecast_manifold(FitSize(20_000, 10)).solver == "pcg (stability)"
+    optimum = forecast.gradient_traffic(20_000, 10, 8)
+    settling = forecast.gradient_traffic(20_000, 10, 8, settling=True)
+    assert optimum / 300 == settling / 142  # two checks, sqrt(n) / 2 iterations apart
+    assert settling == 2 * forecast.gradient_traffic(20_000, 10, 8, settling=True, n_threads=2)
+    assert forecast_manifold(FitSize(20_000, 10), kinks=True).solver == "dual"
+
+
+@pytest.mark.parametrize("method", COMMAND_METHODS)
+def test_every_forecast_grows_with_points_and_features(method: str) -> None:
+    sizes = [FitSize(1000, 10), FitSize(3000, 10), FitSize(1000, 400)]
+    small, many, wide = (COMMAND_METHODS[method].forecast(size) for size in sizes)
+    assert many.seconds > small.seconds
+    assert many.memory > small.memory
+    assert wide.seconds > small.seconds
+    # A sparse table costs what it stores.
+    sparse = COMMAND_METHODS[method].forecast(FitSize(1000, 400, n_stored=5000))
+    assert sparse.seconds < wide.seconds
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
+@pytest.mark.parametrize("method", COMMAND_METHODS)
+def test_the_forecast_names_the_solver_that_a_fit_takes(method: str) -> None:
+    chosen = COMMAND_METHODS[method]
+    X, y = make_blobs(60, 3, centers=3, random_state=0)
+    known = np.arange(60) % 6 == 0
+    y = np.where(known, X[:, 0], np.nan) if chosen.regression else np.where(known, y, -1)
+    estimator = chosen.make().fit(X, y)
+    told = chosen.forecast(FitSize(60, 3, 1 if chosen.regression else 3, int(known.sum())))
+    assert told.solver == (chosen.solver or estimator.solver_)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_labels", "limit"),
+    [(6000, 10, "8g"), (6001, 10, "8g"), (12_000, 10, "8g"), (12_001, 10, "8g"),
+     (9000, 3001, "8g"), (9000, 10, "1g")],
+)  # fmt: skip
+def test_forecast_and_choice_agree(
+    monkeypatch: pytest.MonkeyPatch, n: int, n_labels: int, limit: str
+) -> None:
+    """What ``solver='auto'`` takes of an objective of that size, without its n x n numbers."""
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", limit)
+    kernel = np.broadcast_to(np.zeros(1), (n, n))
+    linear = make_kernel("linear", np.zeros((2, 1)))
+    space = FullKernelSpace(kernel, linear, np.zeros((n, 1)))
+    weights = np.ones(n_labels)
+    loss = LOSSES["squared_hinge"]()
+    objective = Objective(space, loss, np.arange(n_labels), weights[:, None], weights, 1.0)
+    taken = choose_solver("auto", objective, early_stopping=False).shown
+    told = forecast_manifold(FitSize(n, 1, n_labels=n_labels))
+    assert told.solver == taken
+    assert told.memory == (3 * 8 if taken == "dual" else 8) * n * n
+
+
+@pytest.mark.parametrize(
+    ("method", "loss"), [("laperls", Squared()), ("lapesvc", EpsilonInsensitive())]
+)
+def test_forecasts_of_embedded_regression_turn_where_the_estimator_does(
+    method: str, loss: Any
+) -> None:
+    limit = matrix_points(loss)
+    sizes = FitSize(limit, 5), FitSize(limit + 1, 5)
+    full, landmarks = (COMMAND_METHODS[method].forecast(size) for size in sizes)
+    assert landmarks.memory < full.memory / 2
+    assert landmarks.seconds < full.seconds
+
+
+def test_the_forecast_of_columns_is_the_rule_that_the_estimators_warn_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forecast, "SPEED", (4e10, 1e10))
+    forecast_of = COMMAND_METHODS["lapesvc"].forecast
+    for n, m in ((1200, 1200), (70_000, 1000)):
+        few, many = (forecast_of(FitSize(n, 10, columns)).seconds for columns in (10, 300))
+        ruled = seconds_of_columns(n, m, 600, 300) - seconds_of_columns(n, m, 50, 10)
+        assert many - few == pytest.approx(ruled)
+    # Matrices of each thread that shares the columns, as many as fit.
+    monkeypatch.setattr(tube, "available_threads", lambda: 4)
+    for limit, at_once in (("100g", 4), ("50m", 2)):
+        monkeypatch.setenv("LAPWING_MEMORY_LIMIT", limit)
+        assert forecast_of(FitSize(1000, 10, 10)).memory == int(8e6 * (1.2 + 3 * at_once))
+
+
+@pytest.mark.parametrize(("n_classes", "columns"), [(2, 1), (5, 5)])
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_fit_is_forecast_for_all_its_classes(
+    n_classes: int, columns: int, regression: bool
+) -> None:
+    y = np.arange(30) % (n_classes + 1)
+    X = np.ones((30, 4))
+    features = Features(X, tuple("abcd"))
+    table: Any = SimpleNamespace(
+        X=X, y=y, labeled=y < n_classes, numeric=regression, features=features
+    )
+    sizes: list[FitSize] = []
+
+    def note(size: FitSize) -> Forecast:
+        sizes.append(size)
+        return Forecast(0, 7.0, "")
+
+    chosen = SimpleNamespace(regression=regression, forecast=note)
+    request: Any = SimpleNamespace(chosen=chosen)
+    assert choosing.forecast_seconds(table, request) == 7
+    assert sizes == [FitSize(30, 4, 1 if regression else columns, int((y < n_classes).sum()))]
+
+
+def test_the_forecast_of_a_partition_counts_what_the_fit_asks_for() -> None:
+    balanced = COMMAND_METHODS["balanced"].forecast
+    for n, c in ((3000, 4), (70_000, 10), (10**6, 100)):
+        size = FitSize(n, 50, c, 10 * c, itemsize=4)
+        beside = balanced(size).memory - 4 * n * c * share_arrays(n, c, exact=False)
+        assert 0 < beside < 5e8 + 2000 * n
+    few, many = (balanced(FitSize(1000, 50, c, c)) for c in (2, 30))
+    assert many.seconds > 3 * few.seconds
+
+
+def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = (forecast_low_density(FitSize(n, 10)) for n in (1000, 4000))
+    assert (small.solver, small.memory, large.memory) == ("lbfgs", 24_000_000, 384_000_000)
+    assert large.seconds > 10 * small.seconds
+    # Pairs of ten classes are of a fifth of the points each, and threads share them; the kernel
+    # matrix is held.
+    monkeypatch.setattr(forecast, "available_threads", lambda: 2)
+    pairs = forecast_low_density(FitSize(1000, 10, 10))
+    assert pairs.memory == 8_000_000 + 2 * 24_000_000 / 25
+    assert pairs.seconds > seconds_of_pairs(1000, 10)
+    single = forecast_low_density(FitSize(1000, 10, itemsize=4))
+    assert single.memory < small.memory
+    assert single.seconds < small.seconds
+
+
+# --- points that stay on disk ---------------------------------------------------------------------
+
+FORECASTS = (forecast_anchors, forecast_eigenfunctions, forecast_embedded_squared)
+ForecastOf = Callable[[FitSize], Forecast]
+
+
+@pytest.mark.parametrize("forecast_of", FORECASTS)
+def test_points_on_disk_take_no_memory(forecast_of: ForecastOf) -> None:
+    small = FitSize(10**7, 64, itemsize=4, in_blocks=True)
+    wide = replace(small, n_features=128)
+    assert forecast_of(small).memory < 11e9  # of which 6 are eigenvectors
+    # But for codes of a byte, no feature of a point is held.
+    assert forecast_of(wide).memory - forecast_of(small).memory <= 1.01 * 64 * 10**7
+    assert forecast_of(small).memory < forecast_of(replace(small, in_blocks=False)).memory
+
+
+def test_many_points_are_searched_by_codes_and_few_exactly() -> None:
+    for n, same in ((10**7, False), (50_000, True)):
+        size = FitSize(n, 64, in_blocks=True)
+        pairs = forecast_embedded_squared(replace(size, in_blocks=False)).seconds
+        seconds = forecast_embedded_squared(size).seconds
+        assert seconds == pytest.approx(pairs) if same else seconds < pairs / 10
+
+
+@pytest.mark.parametrize(
+    ("forecast_of", "n", "megabytes"),
+    [
+        (forecast_embedded_squared, 300_000, 381),
+        (forecast_embedded_squared, 1_000_000, 1196),
+        (forecast_eigenfunctions, 300_000, 162),
+        (forecast_eigenfunctions, 1_000_000, 213),
+        (forecast_anchors, 300_000, 291),
+        (forecast_anchors, 1_000_000, 358),
+    ],
+)
+def test_peaks_that_were_measured_are_forecast(
+    forecast_of: ForecastOf, n: int, megabytes: int
+) -> None:
+    """Four classes of sheets in 64 features, the defaults; never less, and at most half more."""
+    told = forecast_of(FitSize(n, 64, 4, n_labels=100, itemsize=4, in_blocks=True)).memory
+    assert 1 <= told / (megabytes * 1e6) <= 1.5
