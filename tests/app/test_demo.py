@@ -16,7 +16,7 @@ from tests.helpers.commandline import done, refused, run
 
 @pytest.fixture
 def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The demonstration of 300 digits, drawn along two pixels; `make demo` takes all of it."""
+    """The demonstration of 200 digits, drawn along two pixels; `make demo` takes all of it."""
 
     class TwoPixels:
         def __init__(self, *args: Any, **options: Any) -> None: ...
@@ -25,7 +25,7 @@ def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
             return X[:, [20, 43]]
 
     X, y = load_digits(return_X_y=True)
-    monkeypatch.setattr(demo, "load_digits", lambda **_: (X[:300], y[:300]))
+    monkeypatch.setattr(demo, "load_digits", lambda **_: (X[:200], y[:200]))
     monkeypatch.setattr(demo, "TSNE", TwoPixels)
 
 

@@ -135,7 +135,7 @@ def test_equal_rows_are_one_vertex_of_the_outcome() -> None:
 
 # --- low-density separation -----------------------------------------------------------------------
 
-LOW_DENSITY = f"fit home/t.csv {FIT} --method s3vc --set C=5"
+LOW_DENSITY = f"fit home/t.csv {FIT} --method s3vc --set C=5 --set tol=0.01"
 
 
 @pytest.mark.usefixtures("home")
