@@ -18,7 +18,6 @@ of nested samples, which took 2 to 40 times as many paths.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -61,7 +60,7 @@ def transport(
     """
     begun = np.zeros(F.shape[1]) if start is None else start
     plan = Plan(F, mass, _improve(F, mass, begun, targets), targets)
-    n_iter = plan.meet(0.0)
+    n_iter = plan.meet()
     return plan, n_iter, plan.misplaced() <= _ROUNDING * mass.sum()
 
 
@@ -197,13 +196,14 @@ class Plan:
         self._c = c = F.shape[1]
         self._F, self._mass = F, mass
         self.offsets = offsets.copy()
-        self._owner = np.argmax(F + offsets, axis=1)  # -1 for points that have been moved
+        self._owner = np.empty(len(F), dtype=np.intp)  # -1 for points that have been moved
+        for rows in row_blocks(len(F), F.itemsize * c):
+            self._owner[rows] = np.argmax(F[rows] + offsets, axis=1)
         self._shares: dict[int, dict[int, float]] = {}  # of points that have been moved
         self._surplus = np.bincount(self._owner, mass, c) - targets
         self._least = _ROUNDING * float(mass.sum())
-        self._fronts: list[list[list[tuple[float, int]]]] = [
-            [[] for _ in range(c)] for _ in range(c)
-        ]
+        # Cheapest moves of each arc, sorted when its first one has been made: most never are.
+        self._fronts: dict[tuple[int, int], list[tuple[float, int]]] = {}
         self._costs = np.full((c, c), np.inf)  # of the cheapest move, at offsets 0
         self._tops = np.full((c, c), -1)  # point of the cheapest move
 
@@ -234,15 +234,14 @@ class Plan:
             missing[owner[i]] -= self._mass[i]
         return np.asarray(owner)
 
-    def meet(self, tol: float) -> int:
-        """Move points until the targets are met to `tol`; return the number of paths."""
-        allowed = max(tol * float(self._mass.sum()), self._least)
-        if self.misplaced() <= allowed:
+    def meet(self) -> int:
+        """Move points until the targets are met; return the number of paths."""
+        if self.misplaced() <= self._least:
             return 0
         for k in range(self._c):
-            self._sort_fronts(k, range(self._c), _FRONT)
+            self._find_cheapest(k)
         for n_iter in range(_MOST_PATHS):
-            if self.misplaced() <= allowed:
+            if self.misplaced() <= self._least:
                 return n_iter
             self._move(self._shortest_path())
         return _MOST_PATHS
@@ -298,40 +297,53 @@ class Plan:
         """Add the moves of a point that enters class k."""
         losses = self._F[i, k] - self._F[i]
         losses[k] = np.inf
-        for front, loss in zip(self._fronts[k], losses.tolist(), strict=True):
-            heapq.heappush(front, (loss, i))
+        for j in range(self._c):
+            if (k, j) in self._fronts:
+                heapq.heappush(self._fronts[k, j], (float(losses[j]), i))
         cheaper = losses < self._costs[k]
         self._costs[k, cheaper] = losses[cheaper]
         self._tops[k, cheaper] = i
 
     def _trim(self, k: int, j: int) -> None:
         """Remove moves of points that have left class k, down to the cheapest valid one."""
-        front = self._fronts[k][j]
+        front = self._fronts.get((k, j))
+        if front is None:
+            self._sort_front(k, j, _FRONT)
+            return
         while front and front[0][1] < len(self._F) and not self._share_of(front[0][1], k):
             heapq.heappop(front)
         if front and front[0][1] == len(self._F):
-            self._sort_fronts(k, [j], 2 * _FRONT)
+            self._sort_front(k, j, 2 * _FRONT)
         else:
             self._costs[k, j], self._tops[k, j] = front[0] if front else (np.inf, -1)
 
-    def _sort_fronts(self, k: int, to: Iterable[int], size: int) -> None:
-        """Find the `size` cheapest moves out of class k; a last entry with point n means "more".
+    def _find_cheapest(self, k: int) -> None:
+        """Find the cheapest move from class k to each other one, before any point is moved."""
+        members = np.flatnonzero(self._owner == k)
+        if not len(members):
+            return
+        values = self._F[members]
+        losses = values[:, [k]] - values
+        first = losses.argmin(axis=0)
+        self._costs[k], self._tops[k] = losses[first, np.arange(self._c)], members[first]
+        self._costs[k, k], self._tops[k, k] = np.inf, -1
+
+    def _sort_front(self, k: int, j: int, size: int) -> None:
+        """Find the `size` cheapest moves from class k to j; a last entry with point n means "more".
 
         A point that enters later is added at any cost; a point that has left is removed when it
         reaches the top.
         """
         moved = [i for i, held in self._shares.items() if k in held]
         members = np.concatenate([np.flatnonzero(self._owner == k), np.array(moved, dtype=np.intp)])
-        own = self._F[members, k]
-        for j in to:
-            if j == k or not len(members):
-                self._fronts[k][j], self._costs[k, j], self._tops[k, j] = [], np.inf, -1
-                continue
-            losses = own - self._F[members, j]
-            chosen, more = np.arange(len(members)), []
-            if len(members) > size:
-                chosen = np.argpartition(losses, size - 1)[:size]
-                more = [(float(losses[chosen].max()), len(self._F))]
-            pairs = zip(losses[chosen].tolist(), members[chosen].tolist(), strict=True)
-            self._fronts[k][j] = sorted([*pairs, *more])
-            self._costs[k, j], self._tops[k, j] = self._fronts[k][j][0]
+        if not len(members):
+            self._fronts[k, j], self._costs[k, j], self._tops[k, j] = [], np.inf, -1
+            return
+        losses = self._F[members, k] - self._F[members, j]
+        chosen, more = np.arange(len(members)), []
+        if len(members) > size:
+            chosen = np.argpartition(losses, size - 1)[:size]
+            more = [(float(losses[chosen].max()), len(self._F))]
+        pairs = zip(losses[chosen].tolist(), members[chosen].tolist(), strict=True)
+        self._fronts[k, j] = sorted([*pairs, *more])
+        self._costs[k, j], self._tops[k, j] = self._fronts[k, j][0]

@@ -103,7 +103,8 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
         F = F - F.max(axis=1, keepdims=True)  # for precise differences
     targets = whole_volumes(prior, n, np.bincount(predict_codes(F), minlength=c))
     first, inverse = distinct_rows(F)
-    points, mass = F[first], np.bincount(inverse).astype(np.float64)
+    points = F if len(first) == n else F[first]  # without a copy
+    mass = np.bincount(inverse).astype(np.float64)
     if F.shape[1] == 1:
         offsets, value = _threshold(points[:, 0], mass, targets[1])
         n_iter, converged = 0, True
