@@ -45,6 +45,7 @@ from lapwing.solvers.base import Result, Status
 from lapwing.solvers.graph.evidence import LeftOut, count_left_out, negative_log_evidence
 from lapwing.solvers.graph.linear import (
     first_codes,
+    harmonic,
     jeffreys_prior,
     laplace,
     reach_of,
@@ -111,12 +112,11 @@ class Candidate:
 def flow(problem: VolumeProblem) -> Partition:
     """Partition the points by the balanced flow."""
     left_out = count_left_out(problem)
-    reach, spent = reach_of(problem)
-    spent += left_out.n_iter
     if problem.exact:
-        return _at_known(problem, reach, left_out, spent)
+        return _at_known(problem, left_out)
+    reach, spent = reach_of(problem)
     begun = _unknown(problem, reach)
-    spent += sum(each.path.n_iter for each in begun)
+    spent += left_out.n_iter + sum(each.path.n_iter for each in begun)
     begun = [replace(each, path=replace(each.path, n_iter=0)) for each in begun]
     candidates, nats = _likeliest_split(problem, begun, left_out)
     smooth, shares = _averaged(problem, candidates, nats)
@@ -163,24 +163,22 @@ def _likeliest_split(
     return found, nats
 
 
-def _at_known(problem: VolumeProblem, reach: Array, left_out: LeftOut, spent: int) -> Partition:
+def _at_known(problem: VolumeProblem, left_out: LeftOut) -> Partition:
     """Refine the cut at the prior, and compare its evidence with that of free volumes."""
-    # The descent with free volumes does not start from the partition found, from which it would
-    # hardly move.
     free = problem.with_prior(jeffreys_prior(problem.labels), exact=False)
+    # The descent comes first because it leaves less in memory than a partition.
     jobs: list[Callable[[], Result[Array, float]]] = [
+        partial(_freed, free),
         partial(_refined_from_harmonic, problem),
-        partial(_freed, free, first_codes(free, reach)),
     ]
-    answer, freed = side_by_side(problem, jobs)
+    freed, answer = side_by_side(problem, jobs)
     assert isinstance(answer, Partition)
-    others = _codes_of(free, freed.state)
     nats = negative_log_evidence(free, answer.codes, left_out)
-    nats -= negative_log_evidence(free, others, left_out)
-    volumes = free.volumes(free.members(others))
+    nats -= negative_log_evidence(free, freed.state, left_out)
+    volumes = free.volumes(free.members(freed.state))
     return replace(
         answer,
-        n_iter=spent + answer.n_iter + freed.n_iter,
+        n_iter=left_out.n_iter + answer.n_iter + freed.n_iter,
         prior_evidence=PriorEvidence(volumes, nats),
         left_out=left_out.counts,
     )
@@ -216,17 +214,28 @@ def _refined_from_harmonic(problem: VolumeProblem) -> Partition:
     Poisson learning is not a better start with one label per class, and a worse one with several
     (`docs/notes/volumes.md`).
     """
-    harmonic = laplace(problem)
-    found = refine(problem, harmonic.state)
-    return replace(found, n_iter=harmonic.n_iter + found.n_iter)
+    begun = harmonic(problem)
+    found = refine(problem, begun.x)
+    return replace(found, n_iter=begun.n_iter + found.n_iter)
 
 
-def _freed(problem: VolumeProblem, codes: Array) -> Result[Array, float]:
-    """Run a descent, whose volumes move, at scales of its own."""
-    start = problem.whole(codes)
-    scales, spent = scales_of_contrast(problem, start, _CONTRASTS)
+def _freed(problem: VolumeProblem) -> Result[Array, float]:
+    """Find a partition with free volumes by a descent from Poisson learning.
+
+    It does not start from the partition at known volumes, from which it would hardly move.
+
+    Returns
+    -------
+    Result
+        Its state is the class of each point.
+    """
+    reach, spent = reach_of(problem)
+    start = problem.whole(first_codes(problem, reach))
+    del reach
+    scales, tried = scales_of_contrast(problem, start, _CONTRASTS)
     reached = descend(problem, start, scales)
-    return replace(reached, n_iter=spent + reached.n_iter)
+    codes = _codes_of(problem, reached.state)
+    return replace(reached, state=codes, n_iter=spent + tried + reached.n_iter)
 
 
 def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
@@ -252,11 +261,11 @@ def _from_harmonic(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Cand
     The second one is used only if a class has several labels: with one label per class harmonic
     functions are spikes, whose volumes are meaningless.
     """
-    harmonic = laplace(problem)
-    centred = first_codes(problem, scaled(harmonic.state - harmonic.state.mean(axis=0)))
-    found = [_by_descent(problem, centred, scales, spent=harmonic.n_iter)]
+    begun = laplace(problem)
+    centred = first_codes(problem, scaled(begun.state - begun.state.mean(axis=0)))
+    found = [_by_descent(problem, centred, scales, spent=begun.n_iter)]
     if (np.bincount(problem.codes) > 1).any():
-        found.append(_at_volumes(problem, harmonic.state.argmax(axis=1), harmonic.state, STEPS))
+        found.append(_at_volumes(problem, begun.state.argmax(axis=1), begun.state, STEPS))
     return found
 
 

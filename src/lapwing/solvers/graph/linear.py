@@ -60,8 +60,8 @@ def reach_of(problem: VolumeProblem) -> tuple[Array, int]:
     Without the leak the system is singular, and has no solution on disconnected graphs.
     """
     graph, labels = problem.graph, problem.labels
-    source = np.zeros((problem.n_points, problem.n_classes))
-    mean = problem.weights @ labels / problem.weights.sum()
+    source = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
+    mean = label_shares(problem)
     source[problem.index] = problem.weights[:, None] * (labels - mean)
     solved = shifted_solve(
         graph, _LEAK * graph.masses, 1.0, source, tol=_START_TOL, max_iter=_START_MAX_ITER
@@ -213,18 +213,28 @@ def _spread(masses: Array, F: Array) -> float:
     return float(np.sqrt(masses @ ((F - mean) ** 2).sum(axis=1)))
 
 
-def laplace(problem: VolumeProblem) -> Partition:
-    """Partition the points by harmonic functions."""
+def harmonic(problem: VolumeProblem) -> Solved:
+    """Compute harmonic functions (n, c), which have the labels as values at labelled points.
+
+    Components without a label get the class proportions of all labels.
+    """
     graph, index = problem.graph, problem.index
     mean = label_shares(problem)
-    held = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
-    held[index] = problem.labels - mean  # components without a label then get the mean
-    right = graph.neighbors(held)
+    values = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
+    values[index] = problem.labels - mean
+    right = graph.neighbors(values)
     alone = graph.masses - graph.degrees  # > 0 for isolated points, whose rows of L are 0
     found = shifted_solve(graph, alone, 1.0, right, held=index, tol=_TOL, max_iter=_MAX_ITER)
-    held += found.x
-    energy = float(column_dot(held, graph.laplacian(held)).sum() / 2)
-    scores = assigned(problem, held + mean.astype(graph.dtype))
+    values += found.x
+    values += mean.astype(graph.dtype)
+    return found._replace(x=values)
+
+
+def laplace(problem: VolumeProblem) -> Partition:
+    """Partition the points by harmonic functions."""
+    found = harmonic(problem)
+    energy = float(column_dot(found.x, problem.graph.laplacian(found.x)).sum() / 2)
+    scores = assigned(problem, found.x)
     return Partition(
         scores,
         energy,
