@@ -16,11 +16,10 @@ array = pytest.importorskip("dask.array", reason="dask is not installed")
 @contextmanager
 def cluster_of(n_workers: int, **options: Any) -> Iterator[Any]:
     """A client of a cluster of so many processes."""
-    settings = {"threads_per_worker": 1, "memory_limit": "1GiB", **options}
+    settings = {"threads_per_worker": 1, "memory_limit": "1GiB", "host": "127.0.0.1", **options}
     with (
         distributed.LocalCluster(
             n_workers=n_workers,
-            host="127.0.0.1",
             # No dashboard, and its port on the loopback too.
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
@@ -34,9 +33,12 @@ def cluster_of(n_workers: int, **options: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="package")
 def client() -> Iterator[Any]:
-    """One for all tests that end no process: threads, as processes import the library anew."""
+    """One for all tests that end no process: threads, as processes import the library anew.
+
+    Nothing is pickled that goes from one to another; see `test_over_the_network.py`.
+    """
     # No limit: Dask would hold the memory of the whole test process against each worker.
-    with cluster_of(2, processes=False, protocol="tcp://", memory_limit=None) as client:
+    with cluster_of(2, processes=False, host=None, memory_limit=None) as client:
         yield client
 
 
