@@ -177,8 +177,10 @@ def test_guarded_ids_labels_and_numbers_come_back() -> None:
     assert set(again["predicted"]) == {"@u", "@v"}
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
-@pytest.mark.parametrize("flag", ["--drop", "--id"])
+@pytest.mark.parametrize(
+    ("encoding", "flag"),
+    [("utf-8", "--id"), ("utf-8-sig", "--drop"), ("cp1252", "--id"), ("utf-16", "--drop")],
+)
 def test_files_are_written_as_the_table_is(encoding: str, flag: str) -> None:
     write_csv(Path("t.csv"), encoding)
     options = f"--label {LABEL} --drop Bemerkung {flag} Kunden-Nr"

@@ -110,20 +110,6 @@ def test_class_labels_keep_what_the_user_wrote(
     assert table.labeled.tolist() == [label.strip() != "" for label in labels]
 
 
-@pytest.mark.parametrize(
-    ("labels", "marker", "labeled"),
-    [
-        (["a", "?", "b", ""], "?", [1, 0, 1, 0]),
-        (["0", "-1", "1", "-1.0"], "-1", [1, 0, 1, 0]),
-        (["a", "-1", "b", "-1.5"], "-1", [1, 0, 1, 1]),
-    ],
-)
-def test_another_marker_means_no_label(
-    tmp_path: Path, labels: list[str], marker: str, labeled: list[int]
-) -> None:
-    assert with_labels(tmp_path, labels, unlabeled=(marker,)).labeled.tolist() == labeled
-
-
 def test_numbers_to_be_predicted(tmp_path: Path) -> None:
     table = with_labels(tmp_path, ["0.5", "", "-1", "7"], regression=True)
     np.testing.assert_array_equal(table.y, [0.5, np.nan, -1, 7])
