@@ -87,7 +87,7 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "S3VC, landmarks": (
         S3VC(C=5.0, space=Landmarks(30), multi_class="ovr", method="quasi-newton"),
-        {"C": 2.0, "method": "continuation"},
+        {"C": 2.0, "method": "gradient"},
     ),
     "S3VC, linear": (
         S3VC("linear", C=5.0, multi_class="ovr", method="quasi-newton"),
@@ -217,7 +217,7 @@ def test_a_precomputed_kernel() -> None:
     for estimator in (
         LapSVC("precomputed", graph=W, gamma_A=0.01),
         LapERLSClassifier("precomputed", graph=W),
-        S3VC("precomputed", C=5.0),
+        S3VC("precomputed", C=5.0, **ONE_DESCENT),
     ):
         prepared = prepare(estimator, K, y).relabeled(estimator._read_targets(other), weights)
         model = from_scratch(estimator, K, other, weights)

@@ -138,11 +138,12 @@ OF_THE_FAMILY = {
 }
 # Not among `EVERY`, as they try other estimators.
 CHOICES = (FewLabelClassifier, FewLabelRegressor)
-# The same fits as `check_estimator_sparse_array`, of the older containers; and float64 as memory
-# maps, which float32 as memory maps and `check_readonly_memmap_input` try: by one estimator.
+# The same fits as `check_estimator_sparse_array`, of the older containers; and memory maps, which
+# `check_readonly_memmap_input` tries too: by one estimator.
 REPEATED = {
     ("check_estimator_sparse_matrix", ()),
     ("check_classifiers_train", ("readonly_memmap",)),
+    ("check_classifiers_train", ("readonly_memmap", "X_dtype")),
 }
 # With parameters that take other ways than those above, the defaults among them.
 VARIANTS = [

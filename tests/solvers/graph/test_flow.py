@@ -57,7 +57,7 @@ def test_the_objective_is_the_cut_and_the_last_value_of_a_refinement(
 
 def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_taken() -> None:
     others, doubtful = 0, 0
-    for seed in range(6):
+    for seed in range(3):
         problem, _ = blob_problem(gap=1.0, seed=seed, labels=3)
         left_out = count_left_out(problem)
         begun = flow_module._unknown(problem, reach_of(problem)[0])
