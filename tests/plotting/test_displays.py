@@ -8,6 +8,7 @@ import io
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import matplotlib as mpl
@@ -70,24 +71,29 @@ PROBA = np.random.default_rng(0).random(200)
 SO = np.random.default_rng(1).random(200) < PROBA
 ENDS = np.column_stack([PROBA**2 - 0.1, PROBA**2 + 0.2])
 
-# An example of every display, from the Axes to draw into.
-EXAMPLES: dict[str, Callable[[Any], Any]] = {
-    "DecisionMapDisplay": lambda ax: DecisionMapDisplay.from_estimator(
-        MODEL, X, Y, ax=ax, resolution=20, title="A title"
-    ),
-    "GraphDisplay": lambda ax: GraphDisplay.from_estimator(MODEL, X, ax=ax, title="A title"),
-    "PathDisplay": lambda ax: PathDisplay.from_estimator(PATH, ax=ax, title="A title"),
-    "ConvergenceDisplay": lambda ax: ConvergenceDisplay.from_estimator(
-        SOLVED, ax=ax, title="A title"
-    ),
-    "CalibrationDisplay": lambda ax: CalibrationDisplay.from_predictions(
-        SO, PROBA, ax=ax, title="A title"
-    ),
-    "PredictionIntervalDisplay": lambda ax: PredictionIntervalDisplay.from_predictions(
-        PROBA, y_pred=PROBA**2, y_interval=ENDS, coverage=0.8, ax=ax, title="A title"
+draw_map = partial(DecisionMapDisplay.from_estimator, resolution=20)
+draw_graph = GraphDisplay.from_estimator
+draw_path = PathDisplay.from_estimator
+draw_convergence = ConvergenceDisplay.from_estimator
+calibrate = CalibrationDisplay.from_predictions
+draw_intervals = PredictionIntervalDisplay.from_predictions
+
+# An example of every display, to be called with the Axes to draw into.
+EXAMPLES: dict[str, Callable[..., Any]] = {
+    "DecisionMapDisplay": partial(draw_map, MODEL, X, Y),
+    "GraphDisplay": partial(draw_graph, MODEL, X),
+    "PathDisplay": partial(draw_path, PATH),
+    "ConvergenceDisplay": partial(draw_convergence, SOLVED),
+    "CalibrationDisplay": partial(calibrate, SO, PROBA),
+    "PredictionIntervalDisplay": partial(
+        draw_intervals, PROBA, y_pred=PROBA**2, y_interval=ENDS, coverage=0.8
     ),
 }
 NAMES = sorted(EXAMPLES)
+
+
+def example(name: str, ax: Any = None) -> Any:
+    return EXAMPLES[name](ax=ax, title="A title")
 
 
 def test_every_display_has_an_example() -> None:
@@ -115,46 +121,28 @@ def numbers_drawn(display: Any) -> list[Array]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_axes_that_are_given_are_drawn_into(name: str) -> None:
+def test_axes_that_are_given_are_drawn_into_and_others_are_of_pyplot(name: str) -> None:
     axes = Figure().add_subplot()
-    display = EXAMPLES[name](axes)
-    assert display.ax_ is axes
-    assert display.figure_ is axes.figure
-    assert axes.get_title(loc="left") == "A title"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_figure_of_its_own_is_one_of_pyplot(name: str) -> None:
     before = dict(mpl.rcParams)
-    one, other = EXAMPLES[name](None), EXAMPLES[name](None)
-    assert [pyplot.figure(number) for number in pyplot.get_fignums()] == [
-        one.figure_,
-        other.figure_,
-    ]
-    one.figure_.savefig(io.BytesIO())
-    assert dict(mpl.rcParams) == before
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_axes_that_are_given_make_no_figure(name: str) -> None:
-    EXAMPLES[name](Figure().add_subplot())
+    display = example(name, axes)
+    assert (display.ax_, display.figure_) == (axes, axes.figure)
+    assert axes.get_title(loc="left") == "A title"
     assert pyplot.get_fignums() == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_was_drawn_can_be_drawn_again(name: str) -> None:
-    display = EXAMPLES[name](None)
     first, where = numbers_drawn(display), display.ax_
     assert sum(map(len, first)) > 3
     assert display.plot() is display
     assert display.ax_ is not where
     for one, other in zip(first, numbers_drawn(display), strict=True):
         np.testing.assert_array_equal(one, other)
+    figures = [display.figure_, example(name).figure_]
+    assert [pyplot.figure(number) for number in pyplot.get_fignums()] == figures
+    figures[1].savefig(io.BytesIO())
+    assert dict(mpl.rcParams) == before
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_parameters_are_kept_and_attributes_are_those_of_the_documentation(name: str) -> None:
-    display, make = EXAMPLES[name](None), getattr(plotting, name)
+    display, make = example(name), getattr(plotting, name)
     kept = {key: getattr(display, key) for key in inspect.signature(make).parameters}
     assert make(**kept).plot().ax_ is not display.ax_
     documented = {entry.name for entry in ClassDoc(make)["Attributes"]}
@@ -178,7 +166,7 @@ def contrast(one: Any, other: Any) -> float:
 def test_text_is_read_on_light_and_on_dark_ground(name: str, ground: str) -> None:
     figure = Figure(facecolor=ground)
     axes = figure.add_subplot(facecolor=ground)
-    display = EXAMPLES[name](axes)
+    display = example(name, axes)
     inside = getattr(display, "texts_", []) if name == "PathDisplay" else []  # these lie on cells
     texts = [text for text in figure.findobj(Text) if text.get_text() and text not in inside]
     assert len(texts) > 3
@@ -189,19 +177,19 @@ def test_text_is_read_on_light_and_on_dark_ground(name: str, ground: str) -> Non
 def test_a_part_of_a_figure_has_the_ground_of_the_whole() -> None:
     part = Figure(facecolor="black").subfigures(1, 2)[0]
     axes = part.add_subplot(facecolor="none")
-    display = EXAMPLES["GraphDisplay"](axes)
+    display = example("GraphDisplay", axes)
     assert contrast(display.ax_.xaxis.label.get_color(), "black") > 4.5
     assert contrast(display.ax_.get_legend().get_texts()[0].get_color(), "black") > 4.5
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "scatter_predictions"])
 def test_a_missing_matplotlib_names_the_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [m for m in sys.modules if m.partition(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(
         ImportError, match=r"lapwing\.plotting needs 'matplotlib'.*lapwing-learn\[plot\]"
     ):
-        EXAMPLES[name](None)
+        example(name) if name in NAMES else plotting.scatter_predictions(X, TRUTH)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -220,7 +208,7 @@ def offsets(artist: Any) -> Array:
 
 
 def test_a_decision_map_holds_ground_boundaries_and_points() -> None:
-    display = DecisionMapDisplay.from_estimator(MODEL, X, Y, resolution=30)
+    display = draw_map(MODEL, X, Y, resolution=30)
     np.testing.assert_array_equal(offsets(display.unlabeled_), X[Y == -1])
     for c in range(3):
         np.testing.assert_array_equal(offsets(display.labeled_[c]), X[np.equal(Y, c)])
@@ -232,7 +220,7 @@ def test_a_decision_map_holds_ground_boundaries_and_points() -> None:
 
 def test_a_decision_map_on_dark_ground_fades_into_it() -> None:
     axes = Figure(facecolor="black").add_subplot(facecolor="black")
-    display = DecisionMapDisplay.from_estimator(MODEL, X, ax=axes, resolution=30)
+    display = draw_map(MODEL, X, ax=axes, resolution=30)
     image = np.asarray(display.image_.get_array())
     assert image.min() >= 0
     # Black mixed with a colour is that colour, only darker; 0.56 is the strongest mixture.
@@ -248,9 +236,9 @@ def test_a_decision_map_on_dark_ground_fades_into_it() -> None:
 def test_names_of_columns_name_the_axes(framed: bool) -> None:
     points = pd.DataFrame(X, columns=["width", "height"]) if framed else X
     model = LapSVC().fit(points, Y)
-    axes = DecisionMapDisplay.from_estimator(model, points, Y, resolution=5).ax_
+    axes = draw_map(model, points, Y, resolution=5).ax_
     assert (axes.get_xlabel(), axes.get_ylabel()) == (("width", "height") if framed else ("", ""))
-    axes = GraphDisplay.from_estimator(model, points).ax_
+    axes = draw_graph(model, points).ax_
     named = ("width", "height") if framed else ("first feature", "second feature")
     assert (axes.get_xlabel(), axes.get_ylabel()) == named
 
@@ -268,7 +256,7 @@ def test_edges_join_neighbours_and_weigh_as_in_the_graph() -> None:
     W = np.array([[0, 2.0, 0], [2.0, 0, 1.0], [0, 1.0, 0]])
     places = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
     model = LapSVC(graph=AffinityGraph(sp.csr_array(W))).fit(places, [0, -1, 1])
-    display = GraphDisplay.from_estimator(model, places)
+    display = draw_graph(model, places)
     light, heavy = display.edges_.get_segments()
     np.testing.assert_array_equal(heavy, places[[0, 1]])
     np.testing.assert_array_equal(light, places[[1, 2]])
@@ -280,7 +268,7 @@ def test_edges_join_neighbours_and_weigh_as_in_the_graph() -> None:
 
 
 def test_points_have_the_colour_of_their_answer() -> None:
-    display = GraphDisplay.from_estimator(MODEL, X)
+    display = draw_graph(MODEL, X)
     free = Y == -1
     expected = [to_rgba(PALETTE[k]) for k in MODEL.transduction_[free]]
     np.testing.assert_allclose(display.unlabeled_.get_facecolors(), expected)
@@ -293,7 +281,7 @@ def test_equal_rows_are_one_point_labelled_by_any_of_them(estimator: Any) -> Non
     # The last row is the first one again, and the only one of both that has a label.
     points, y = np.vstack([X, X[:1]]), np.append(Y, TRUTH[0])
     y[0] = -1
-    display = GraphDisplay.from_estimator(estimator.fit(points, y), points)
+    display = draw_graph(estimator.fit(points, y), points)
     assert display.affinity.shape == (30, 30)
     np.testing.assert_array_equal(display.layout, X)
     assert display.labeled.tolist() == ((Y != -1) | (np.arange(30) == 0)).tolist()
@@ -304,7 +292,7 @@ def test_many_features_are_drawn_by_principal_components(sparse: bool) -> None:
     rng = np.random.default_rng(0)
     wide = np.column_stack([rng.normal(size=30), 9 * TRUTH, 5 * rng.normal(size=30), X])
     model = LapSVC().fit(sp.csr_array(wide) if sparse else wide, Y)
-    display = GraphDisplay.from_estimator(model, sp.csr_array(wide) if sparse else wide)
+    display = draw_graph(model, sp.csr_array(wide) if sparse else wide)
     centred = wide - wide.mean(axis=0)
     U, s, _ = np.linalg.svd(centred, full_matrices=False)
     np.testing.assert_allclose(np.abs(display.layout), np.abs(U[:, :2] * s[:2]), atol=1e-6)
@@ -312,17 +300,15 @@ def test_many_features_are_drawn_by_principal_components(sparse: bool) -> None:
 
 
 def test_one_feature_a_layout_a_pipeline_and_numbers_to_predict() -> None:
-    display = GraphDisplay.from_estimator(LapSVC().fit(X[:, :1], Y), X[:, :1])
+    display = draw_graph(LapSVC().fit(X[:, :1], Y), X[:, :1])
     np.testing.assert_array_equal(display.layout, np.column_stack([X[:, 0], np.zeros(30)]))
     pipeline = make_pipeline(StandardScaler(), LapSVC()).fit(X, Y)
-    np.testing.assert_allclose(
-        GraphDisplay.from_estimator(pipeline, X).layout, StandardScaler().fit_transform(X)
-    )
-    display = GraphDisplay.from_estimator(of_kernel(), X @ X.T, layout=X, legend=False)
+    np.testing.assert_allclose(draw_graph(pipeline, X).layout, StandardScaler().fit_transform(X))
+    display = draw_graph(of_kernel(), X @ X.T, layout=X, legend=False)
     np.testing.assert_array_equal(display.layout, X)
     assert display.ax_.get_xlabel() == ""
     numbers = LapRLSRegressor().fit(X, np.where(Y < 0, np.nan, X[:, 0]))
-    display = GraphDisplay.from_estimator(numbers, X)
+    display = draw_graph(numbers, X)
     legend = display.ax_.get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["unlabelled", "labelled"]
     np.testing.assert_array_equal(offsets(display.labeled_[0]), X[Y >= 0])
@@ -342,7 +328,7 @@ def least(results: Any, measure: str = "left_out_squared_error", **wanted: Any) 
 
 @pytest.mark.parametrize("measure", ["left_out_squared_error", "left_out_error"])
 def test_cells_hold_the_least_error_of_their_values(measure: str) -> None:
-    display = PathDisplay.from_estimator(PATH, measure=measure)
+    display = draw_path(PATH, measure=measure)
     assert display.parameters == ("gamma_A", "gamma_I")
     drawn = np.asarray(display.image_.get_array())
     assert drawn.shape == (3, 2)
@@ -362,13 +348,13 @@ def test_cells_hold_the_least_error_of_their_values(measure: str) -> None:
 
 
 def test_the_chosen_setting_has_the_least_squared_error_of_all() -> None:
-    display = PathDisplay.from_estimator(PATH, colorbar=False)
+    display = draw_path(PATH, colorbar=False)
     assert display.errors[display.best] == np.nanmin(display.errors) == -PATH.best_score_
     assert display.colorbar_ is None
 
 
 def test_one_parameter_is_a_line() -> None:
-    display = PathDisplay.from_estimator(PATH, parameters=["gamma_I"])
+    display = draw_path(PATH, parameters=["gamma_I"])
     assert display.image_ is None
     expected = [least(PATH.cv_results_, gamma_I=b) for b in GRID["gamma_Is"]]
     np.testing.assert_array_equal(display.line_.get_ydata(), expected)
@@ -378,7 +364,7 @@ def test_one_parameter_is_a_line() -> None:
 
 
 def test_recipes_are_values_too() -> None:
-    display = PathDisplay.from_estimator(PATH, parameters=["graph"])
+    display = draw_path(PATH, parameters=["graph"])
     assert len(display.values[0]) == len({repr(p["graph"]) for p in PATH.cv_results_["params"]})
     words = [text.get_text() for text in display.ax_.get_xticklabels()]
     assert words[0].startswith("KNNGraph(")
@@ -387,11 +373,11 @@ def test_recipes_are_values_too() -> None:
 
 def test_what_varies_is_drawn() -> None:
     one = labels_of(LapRLSClassifierCV(gamma_As=[0.01], gamma_Is=[0.1, 1.0], gammas=[0.5, 1.0]))
-    assert PathDisplay.from_estimator(one).parameters == ("gamma_I", "gamma")
+    assert draw_path(one).parameters == ("gamma_I", "gamma")
     y = np.where(Y < 0, np.nan, X[:, 0])
     fixed = {"gammas": [0.5], "graphs": [MODEL.affinity_]}
     alone = LapRLSRegressorCV(gamma_As=[0.01], gamma_Is=[0.1], **fixed).fit(X, y)
-    assert PathDisplay.from_estimator(alone).errors.shape == (1,)
+    assert draw_path(alone).errors.shape == (1,)
 
 
 def test_a_setting_without_a_solution_is_said_to_have_none() -> None:
@@ -408,7 +394,7 @@ def test_a_setting_without_a_solution_is_said_to_have_none() -> None:
 
 @pytest.mark.parametrize("quantity", ["objective", "gradient", "preconditioned", "mixed"])
 def test_lines_are_the_history(quantity: str) -> None:
-    display = ConvergenceDisplay.from_estimator(SOLVED, quantity=quantity)
+    display = draw_convergence(SOLVED, quantity=quantity)
     history = SOLVED.history_[quantity]
     for k, line in enumerate(display.lines_):
         np.testing.assert_array_equal(line.get_ydata(), history[:, k])
@@ -420,7 +406,7 @@ def test_lines_are_the_history(quantity: str) -> None:
 
 def test_starts_are_dots() -> None:
     model = S3VC(n_init=3, random_state=0).fit(X, Y)
-    display = ConvergenceDisplay.from_estimator(model)
+    display = draw_convergence(model)
     assert len(display.lines_) == 3
     for line, values, pair in zip(display.lines_, model.objectives_, model.pairs_, strict=True):
         np.testing.assert_array_equal(line.get_ydata(), values)
@@ -432,16 +418,16 @@ def test_starts_are_dots() -> None:
 
 def test_steps_of_a_partition_are_joined() -> None:
     model = BalancedGraphClassifier().fit(X, Y)
-    display = ConvergenceDisplay.from_estimator(model)
+    display = draw_convergence(model)
     (line,) = display.lines_
     np.testing.assert_array_equal(line.get_ydata(), model.history_["objective"][:, 0])
     with pytest.raises(ValueError, match="quantity='gradient' is not one of objective"):
-        ConvergenceDisplay.from_estimator(model, quantity="gradient")
+        draw_convergence(model, quantity="gradient")
 
 
 def test_one_column_needs_no_name() -> None:
     two = np.where(Y == 2, 1, Y)
-    display = ConvergenceDisplay.from_estimator(LapSVC(solver="pcg").fit(X, two))
+    display = draw_convergence(LapSVC(solver="pcg").fit(X, two))
     assert len(display.lines_) == 1
     assert display.ax_.get_legend() is None
 
@@ -450,7 +436,7 @@ def test_one_column_needs_no_name() -> None:
 
 
 def test_bins_hold_means_shares_and_numbers_of_rows() -> None:
-    display = CalibrationDisplay.from_predictions(SO, PROBA, n_bins=4)
+    display = calibrate(SO, PROBA, n_bins=4)
     quarter = np.minimum((4 * PROBA).astype(int), 3)
     expected = [(PROBA[quarter == k].mean(), SO[quarter == k].mean()) for k in range(4)]
     np.testing.assert_allclose(display.points_.get_xydata(), expected)
@@ -465,7 +451,7 @@ def test_bins_hold_means_shares_and_numbers_of_rows() -> None:
 
 def test_intervals_are_wilsons() -> None:
     """The bounds p are where the share lies as many standard errors of p itself away."""
-    display = CalibrationDisplay.from_predictions(SO, PROBA, confidence=0.9)
+    display = calibrate(SO, PROBA, confidence=0.9)
     z = 1.6448536269514722
     for bound in (display.lower, display.upper):
         distance = np.abs(display.prob_true - bound)
@@ -475,7 +461,7 @@ def test_intervals_are_wilsons() -> None:
 
 
 def test_intervals_of_few_rows_and_of_sure_bins_stay_within_shares() -> None:
-    display = CalibrationDisplay.from_predictions([0, 1], [0.0, 1.0], n_bins=2)
+    display = calibrate([0, 1], [0.0, 1.0], n_bins=2)
     assert display.prob_true.tolist() == [0, 1]
     assert display.lower[0] == 0
     assert display.upper[1] == 1
@@ -485,18 +471,16 @@ def test_intervals_of_few_rows_and_of_sure_bins_stay_within_shares() -> None:
 
 def test_rows_without_a_label_do_not_count_and_empty_bins_are_not_drawn() -> None:
     y = ["a", "b", None, "b", "a"]
-    display = CalibrationDisplay.from_predictions(y, [0.1, 0.9, 0.5, 0.9, 0.1], n_bins=10)
+    display = calibrate(y, [0.1, 0.9, 0.5, 0.9, 0.1], n_bins=10)
     assert display.counts.tolist() == [2, 2]
     y = ["a", "b", "?", "b", "a"]
-    other = CalibrationDisplay.from_predictions(
-        y, [0.1, 0.9, 0.5, 0.9, 0.1], n_bins=10, unlabeled="?"
-    )
+    other = calibrate(y, [0.1, 0.9, 0.5, 0.9, 0.1], n_bins=10, unlabeled="?")
     np.testing.assert_array_equal(other.prob_pred, display.prob_pred)
 
 
 def test_of_many_classes_the_answer_is_judged() -> None:
     proba = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5], [0.3, 0.3, 0.4]])
-    display = CalibrationDisplay.from_predictions([0, 1, 2, 1], proba, n_bins=2)
+    display = calibrate([0, 1, 2, 1], proba, n_bins=2)
     # 0.5 and 0.4 lie in the lower half, which holds its upper edge.
     np.testing.assert_allclose(display.prob_pred, [0.45, 0.75])
     np.testing.assert_array_equal(display.prob_true, [0.5, 1.0])
@@ -504,7 +488,7 @@ def test_of_many_classes_the_answer_is_judged() -> None:
 
 
 def test_bins_of_equal_numbers_of_rows() -> None:
-    display = CalibrationDisplay.from_predictions(SO, PROBA**3, strategy="quantile", n_bins=4)
+    display = calibrate(SO, PROBA**3, strategy="quantile", n_bins=4)
     assert display.counts.tolist() == [50, 50, 50, 50]
 
 
@@ -512,7 +496,7 @@ def test_an_estimator_is_asked_for_its_probabilities() -> None:
     y = TRUTH > 0
     model = LogisticRegression().fit(X, y)
     display = CalibrationDisplay.from_estimator(model, X, y)
-    other = CalibrationDisplay.from_predictions(y, model.predict_proba(X)[:, 1])
+    other = calibrate(y, model.predict_proba(X)[:, 1])
     np.testing.assert_array_equal(display.prob_true, other.prob_true)
     np.testing.assert_array_equal(display.prob_pred, other.prob_pred)
 
@@ -522,7 +506,7 @@ def test_an_estimator_is_asked_for_its_probabilities() -> None:
 
 def test_true_values_are_drawn_by_whether_their_interval_holds_them() -> None:
     true = np.where(np.arange(200) % 4, PROBA, np.nan)
-    display = PredictionIntervalDisplay.from_predictions(true, y_pred=PROBA**2, y_interval=ENDS)
+    display = draw_intervals(true, y_pred=PROBA**2, y_interval=ENDS)
     holds = (ENDS[:, 0] <= true) & (true <= ENDS[:, 1])
     known = ~np.isnan(true)
     assert 0.2 < display.held == holds[known].mean() < 0.9
@@ -568,145 +552,90 @@ def untold() -> Any:
         return LapRLSClassifierCV(**GRID).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: DecisionMapDisplay.from_estimator(MODEL, X, np.where(Y == 2, 7, Y)),
-            "y contains the label 7, which is not one of the classes 0, 1, 2. If it marks rows "
-            "without a label, pass unlabeled=7.",
-        ),
-        (lambda: GraphDisplay.from_estimator(LapSVC(), X), "not fitted yet"),
-        (
-            lambda: GraphDisplay.from_estimator(labels_of(LapSVC(gamma_I=0)), X),
-            "This LapSVC has no graph of neighbours. Fit with gamma_I > 0.",
-        ),
-        (
-            lambda: GraphDisplay.from_estimator(labels_of(S3VC()), X),
-            "This S3VC has no graph of neighbours. Fit with gamma_I > 0.",
-        ),
-        (
-            lambda: GraphDisplay.from_estimator(LogisticRegression().fit(X, TRUTH), X),
-            "This LogisticRegression has no graph of neighbours. LapSVC, ",
-        ),
-        (
-            lambda: GraphDisplay.from_estimator(MODEL, X[:5]),
-            "X has 5 rows and the fit had 30. Give the X of the fit.",
-        ),
-        (
-            lambda: GraphDisplay.from_estimator(MODEL, X, layout=X[:, :1]),
-            "layout must have two columns and 30 rows, got shape (30, 1).",
-        ),
-        (
-            lambda: GraphDisplay.from_estimator(of_kernel(), X @ X.T),
-            "X is a kernel matrix. Give coordinates of the rows by layout=.",
-        ),
-        (
-            lambda: PathDisplay.from_estimator(MODEL),
-            "LapSVC has no leave-one-out errors of several settings. Fit LapRLSClassifierCV",
-        ),
-        (
-            lambda: PathDisplay.from_estimator(PATH, measure="fit_time"),
-            "measure='fit_time' is not one of left_out_squared_error, left_out_error.",
-        ),
-        (
-            lambda: PathDisplay.from_estimator(PATH, parameters=["C"]),
-            "parameters=['C'] must be one or two different names out of gamma_A, gamma_I, ",
-        ),
-        (
-            lambda: PathDisplay.from_estimator(PATH, parameters=["gamma", "gamma"]),
-            "must be one or two different names",
-        ),
-        (
-            lambda: PathDisplay.from_estimator(untold()),
-            "No setting has an error, because a class has a single label",
-        ),
-        (
-            lambda: ConvergenceDisplay.from_estimator(MODEL),
-            "LapSVC was solved by 'dual', which records no iterations. Fit with solver='pcg'.",
-        ),
-        (
-            lambda: ConvergenceDisplay.from_estimator(labels_of(AnchorGraphClassifier())),
-            "AnchorGraphClassifier records no iterations. LapSVC, ",
-        ),
-        (
-            lambda: ConvergenceDisplay.from_estimator(SOLVED, quantity="loss"),
-            "quantity='loss' is not one of objective, gradient, preconditioned, mixed.",
-        ),
-        (
-            lambda: CalibrationDisplay.from_estimator(Silent().fit(X), X, TRUTH),
-            "Silent has no predict_proba. Give labels and "
-            "probabilities to CalibrationDisplay.from_predictions.",
-        ),
-        (
-            lambda: PredictionIntervalDisplay.from_estimator(Silent().fit(X), X),
-            "Silent has no predict_interval. Give predictions and their intervals to "
-            "PredictionIntervalDisplay.from_predictions.",
-        ),
-        (
-            lambda: PredictionIntervalDisplay.from_predictions(y_pred=[1, 2], y_interval=[1, 2]),
-            "y_pred has shape (2,) and y_interval (2,): give n values",
-        ),
-        (
-            lambda: PredictionIntervalDisplay.from_predictions(y_pred=[1], y_interval=[[2, 1]]),
-            "The lower end of row 0 of y_interval, 2, lies above its upper one.",
-        ),
-        (
-            lambda: PredictionIntervalDisplay.from_predictions(
-                [1], y_pred=[1, 2], y_interval=ENDS[:2]
-            ),
-            "inconsistent numbers of samples",
-        ),
-        (
-            lambda: PredictionIntervalDisplay.from_predictions(
-                y_pred=[1, 2], y_interval=ENDS[:2], x=[[1], [2]]
-            ),
-            "x has shape (2, 1): give one value for each row.",
-        ),
-        (
-            lambda: PredictionIntervalDisplay.from_predictions(
-                y_pred=[1, 2], y_interval=ENDS[:2], coverage=90
-            ),
-            "coverage=90 must be a number between 0 and 1, or None.",
-        ),
-        (
-            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 1.2]),
-            "y_proba must hold probabilities, numbers from 0 to 1 and no NaN.",
-        ),
-        (
-            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, np.nan]),
-            "y_proba must hold probabilities",
-        ),
-        (
-            lambda: CalibrationDisplay.from_predictions([0, 1, 2], [0.1, 0.2, 0.3]),
-            "y_proba has shape (3,) and there are 3 classes (0, 1, 2). Give a column for each",
-        ),
-        (
-            lambda: CalibrationDisplay.from_predictions([0, 1], np.ones((2, 2, 2))),
-            "y_proba has shape (2, 2, 2)",
-        ),
-        (
-            lambda: CalibrationDisplay.from_predictions([0, 1, 1], [0.1, 0.2]),
-            "inconsistent numbers of samples",
-        ),
-        (
-            lambda: CalibrationDisplay.from_predictions([-1, -1], [0.1, 0.2], classes=[0, 1]),
-            "No row of y_true has a label.",
-        ),
-        (
-            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], n_bins=0),
-            "n_bins=0 must be an integer of 1 or more.",
-        ),
-        (
-            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], strategy="same"),
-            "strategy='same' is not one of uniform, quantile.",
-        ),
-        (
-            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], confidence=95),
-            "confidence=95 must lie between 0 and 1.",
-        ),
-    ],
-)
-def test_wrong_input(call: Any, message: str) -> None:
+WRONG: dict[str, Callable[..., Any]] = {
+    (
+        "y contains the label 7, which is not one of the classes 0, 1, 2. If it marks rows "
+        "without a label, pass unlabeled=7."
+    ): lambda: draw_map(MODEL, X, np.where(Y == 2, 7, Y)),
+    "not fitted yet": lambda: draw_graph(LapSVC(), X),
+    "This LapSVC has no graph of neighbours. Fit with gamma_I > 0.": lambda: draw_graph(
+        labels_of(LapSVC(gamma_I=0)), X
+    ),
+    "This S3VC has no graph of neighbours. Fit with gamma_I > 0.": lambda: draw_graph(
+        labels_of(S3VC()), X
+    ),
+    "This LogisticRegression has no graph of neighbours. LapSVC, ": lambda: draw_graph(
+        LogisticRegression().fit(X, TRUTH), X
+    ),
+    "X has 5 rows and the fit had 30. Give the X of the fit.": lambda: draw_graph(MODEL, X[:5]),
+    "layout must have two columns and 30 rows, got shape (30, 1).": lambda: draw_graph(
+        MODEL, X, layout=X[:, :1]
+    ),
+    "X is a kernel matrix. Give coordinates of the rows by layout=.": lambda: draw_graph(
+        of_kernel(), X @ X.T
+    ),
+    "LapSVC has no leave-one-out errors of several settings. Fit LapRLSClassifierCV": lambda: (
+        draw_path(MODEL)
+    ),
+    "measure='fit_time' is not one of left_out_squared_error, left_out_error.": lambda: draw_path(
+        PATH, measure="fit_time"
+    ),
+    "parameters=['C'] must be one or two different names out of gamma_A, gamma_I, ": lambda: (
+        draw_path(PATH, parameters=["C"])
+    ),
+    "must be one or two different names": lambda: draw_path(PATH, parameters=["gamma", "gamma"]),
+    "No setting has an error, because a class has a single label": lambda: draw_path(untold()),
+    "LapSVC was solved by 'dual', which records no iterations. Fit with solver='pcg'.": lambda: (
+        draw_convergence(MODEL)
+    ),
+    "AnchorGraphClassifier records no iterations. LapSVC, ": lambda: draw_convergence(
+        labels_of(AnchorGraphClassifier())
+    ),
+    "quantity='loss' is not one of objective, gradient, preconditioned, mixed.": lambda: (
+        draw_convergence(SOLVED, quantity="loss")
+    ),
+    (
+        "Silent has no predict_proba. Give labels and "
+        "probabilities to CalibrationDisplay.from_predictions."
+    ): lambda: CalibrationDisplay.from_estimator(Silent().fit(X), X, TRUTH),
+    (
+        "Silent has no predict_interval. Give predictions and their intervals to "
+        "PredictionIntervalDisplay.from_predictions."
+    ): lambda: PredictionIntervalDisplay.from_estimator(Silent().fit(X), X),
+    "y_pred has shape (2,) and y_interval (2,): give n values": lambda: draw_intervals(
+        y_pred=[1, 2], y_interval=[1, 2]
+    ),
+    "The lower end of row 0 of y_interval, 2, lies above its upper one.": lambda: draw_intervals(
+        y_pred=[1], y_interval=[[2, 1]]
+    ),
+    "inconsistent numbers of samples: [2, 1]": lambda: draw_intervals(
+        [1], y_pred=[1, 2], y_interval=ENDS[:2]
+    ),
+    "x has shape (2, 1): give one value for each row.": lambda: draw_intervals(
+        y_pred=[1, 2], y_interval=ENDS[:2], x=[[1], [2]]
+    ),
+    "coverage=90 must be a number between 0 and 1, or None.": lambda: draw_intervals(
+        y_pred=[1, 2], y_interval=ENDS[:2], coverage=90
+    ),
+    "y_proba must hold probabilities, numbers from 0 to 1 and no NaN.": lambda: calibrate(
+        [0, 1], [0.1, 1.2]
+    ),
+    "y_proba must hold probabilities": lambda: calibrate([0, 1], [0.1, np.nan]),
+    "y_proba has shape (3,) and there are 3 classes (0, 1, 2). Give a column for each": lambda: (
+        calibrate([0, 1, 2], [0.1, 0.2, 0.3])
+    ),
+    "y_proba has shape (2, 2, 2)": lambda: calibrate([0, 1], np.ones((2, 2, 2))),
+    "inconsistent numbers of samples: [2, 3]": lambda: calibrate([0, 1, 1], [0.1, 0.2]),
+    "No row of y_true has a label.": lambda: calibrate([-1, -1], [0.1, 0.2], classes=[0, 1]),
+    "n_bins=0 must be an integer of 1 or more.": lambda: calibrate([0, 1], [0.1, 0.2], n_bins=0),
+    "strategy='same' is not one of uniform, quantile.": lambda: calibrate(
+        [0, 1], [0.1, 0.2], strategy="same"
+    ),
+    "confidence=95 must lie between 0 and 1.": lambda: calibrate([0, 1], [0.1, 0.2], confidence=95),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_wrong_input(message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        call()
+        WRONG[message]()
