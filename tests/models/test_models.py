@@ -26,6 +26,7 @@ import scipy.sparse as sp
 import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -98,81 +99,73 @@ def mixed() -> ColumnTransformer:
     )
 
 
-# What is fitted, and the points that it is asked about.
-CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
-    "LapSVC": lambda: (LapSVC().fit(X, Y), NEW),
-    "three classes": lambda: (LapSVC().fit(X, THREE), NEW),
-    "class prior": lambda: (LapSVC(class_prior=np.array([1, 2, 3])).fit(X, THREE), NEW),
-    "LapRLSClassifier": lambda: (LapRLSClassifier().fit(X, Y), NEW),
-    "LapRLSRegressor": lambda: (LapRLSRegressor().fit(X, NUMBERS), NEW),
-    "LapSVR": lambda: (LapSVR().fit(X, NUMBERS), NEW),
-    "linear": lambda: (LapSVC("linear").fit(X, Y), NEW),
-    "S3VC": lambda: (S3VC(C=5.0, balance=(0.3, 0.6)).fit(X, Y), NEW),
-    "anchors": lambda: (AnchorGraphClassifier(AnchorGraph(n_anchors=20)).fit(X, Y), NEW),
-    "eigenfunctions": lambda: (EigenfunctionClassifier(class_prior="uniform").fit(X, Y), NEW),
-    "embedded": lambda: (LapERLSClassifier(n_eigenvectors=10).fit(X, THREE), NEW),
-    "embedded, landmarks": lambda: (LapESVC(space=Landmarks(9), n_eigenvectors=10).fit(X, Y), NEW),
-    "losses as objects": lambda: (
-        S3VC(C=5.0, loss=SquaredHinge(), unlabeled_loss=GaussianBump(2.0)).fit(X, Y),
-        NEW,
+def case(estimator: Any, points: Any = X, y: Any = Y, new: Any = NEW) -> tuple[Any, ...]:
+    """What is fitted, to what, and the points that it is asked about."""
+    return estimator, points, y, new
+
+
+TRUTHS = [bool(v) if v >= 0 else None for v in Y]
+LOW_DENSITY = S3VC(C=5.0, tol=1e-3)
+LOSSES = S3VC(C=5.0, loss=SquaredHinge(), unlabeled_loss=GaussianBump(2.0))
+HYBRID = S3VC(C=5.0, space=Landmarks(9), graph=KNNGraph(4), gamma_I=0.1, n_init=2, random_state=0)
+CENTERS = S3VC(C=5.0, space=Landmarks(centers=X[:9]), balance={0: 0.4, 1: 0.6})
+FEW_WORDS = CountVectorizer(min_df=2, stop_words=["sea"])
+PROJECTION = TruncatedSVD(4, random_state=0)
+CASES = {
+    "LapSVC": case(LapSVC()),
+    "three classes": case(LapSVC(), y=THREE),
+    "class prior": case(LapSVC(class_prior=np.array([1, 2, 3])), y=THREE),
+    "LapRLSClassifier": case(LapRLSClassifier()),
+    "LapRLSRegressor": case(LapRLSRegressor(), y=NUMBERS),
+    "LapSVR": case(LapSVR(), y=NUMBERS),
+    "linear": case(LapSVC("linear")),
+    "S3VC": case(S3VC(C=5.0, balance=(0.3, 0.6))),
+    "anchors": case(AnchorGraphClassifier(AnchorGraph(n_anchors=20))),
+    "eigenfunctions": case(EigenfunctionClassifier(class_prior="uniform")),
+    "embedded": case(LapERLSClassifier(n_eigenvectors=10), y=THREE),
+    "embedded, landmarks": case(LapESVC(space=Landmarks(9), n_eigenvectors=10)),
+    "losses as objects": case(LOSSES),
+    "S3VC, pairs": case(LOW_DENSITY, y=THREE),
+    "S3VC, pairs, linear": case(S3VC("linear", C=5.0, tol=1e-3), y=THREE),
+    "S3VC, landmarks, graph": case(HYBRID),
+    "S3VC, given landmarks": case(CENTERS),
+    "S3VC, one against the rest": case(
+        clone(LOW_DENSITY).set_params(multi_class="ovr"), sp.csr_array(X), THREE, sp.csr_array(NEW)
     ),
-    "S3VC, pairs": lambda: (S3VC(C=5.0, tol=1e-3).fit(X, THREE), NEW),
-    "S3VC, pairs, linear": lambda: (S3VC("linear", C=5.0, tol=1e-3).fit(X, THREE), NEW),
-    "S3VC, landmarks, graph": lambda: (
-        S3VC(
-            C=5.0, space=Landmarks(9), graph=KNNGraph(4), gamma_I=0.1, n_init=2, random_state=0
-        ).fit(X, Y),
-        NEW,
+    "S3VC, precomputed": case(S3VC("precomputed", C=5.0), AFFINITY, new=AFFINITY[:7]),
+    "supervised": case(LapSVC(gamma_I=0)),
+    "laplacian kernel": case(LapSVC("laplacian")),
+    "sparse": case(LapSVC(), sp.csr_array(X * (np.abs(X) > 0.5)), new=sp.csr_array(NEW)),
+    "float32": case(LapSVC(), X.astype(np.float32), new=NEW.astype(np.float32)),
+    "text classes": case(LapSVC(unlabeled=""), y=TEXTS),
+    "truth values": case(LapSVC(unlabeled=None), y=TRUTHS),
+    "frame": case(LapSVC(), frame()[["b", "c"]], new=frame()[["b", "c"]]),
+    "knn graph": case(LapSVC(graph=KNNGraph(4), class_weight={0: 1.0, 1: 2.0})),
+    "given graph": case(LapSVC(graph=AffinityGraph(AFFINITY))),
+    "precomputed": case(
+        LapSVC("precomputed", graph=AffinityGraph(AFFINITY)), AFFINITY, new=AFFINITY[:7]
     ),
-    "S3VC, given landmarks": lambda: (
-        S3VC(C=5.0, space=Landmarks(centers=X[:9]), balance={0: 0.4, 1: 0.6}).fit(X, Y),
-        NEW,
-    ),
-    "S3VC, one against the rest": lambda: (
-        S3VC(C=5.0, tol=1e-3, multi_class="ovr").fit(sp.csr_array(X), THREE),
-        sp.csr_array(NEW),
-    ),
-    "S3VC, precomputed": lambda: (S3VC("precomputed", C=5.0).fit(AFFINITY, Y), AFFINITY[:7]),
-    "supervised": lambda: (LapSVC(gamma_I=0).fit(X, Y), NEW),
-    "laplacian kernel": lambda: (LapSVC("laplacian").fit(X, Y), NEW),
-    "sparse": lambda: (LapSVC().fit(sp.csr_array(X * (np.abs(X) > 0.5)), Y), sp.csr_array(NEW)),
-    "float32": lambda: (LapSVC().fit(X.astype(np.float32), Y), NEW.astype(np.float32)),
-    "text classes": lambda: (LapSVC(unlabeled="").fit(X, TEXTS), NEW),
-    "truth values": lambda: (
-        LapSVC(unlabeled=None).fit(X, [bool(v) if v >= 0 else None for v in Y]),
-        NEW,
-    ),
-    "frame": lambda: (LapSVC().fit(frame()[["b", "c"]], Y), frame()[["b", "c"]]),
-    "knn graph": lambda: (
-        LapSVC(graph=KNNGraph(4), class_weight={0: 1.0, 1: 2.0}).fit(X, Y),
-        NEW,
-    ),
-    "given graph": lambda: (LapSVC(graph=AffinityGraph(AFFINITY)).fit(X, Y), NEW),
-    "precomputed": lambda: (
-        LapSVC("precomputed", graph=AffinityGraph(AFFINITY)).fit(AFFINITY, Y),
-        AFFINITY[:7],
-    ),
-    "random state": lambda: (LapSVC(random_state=np.random.RandomState(3)).fit(X, Y), NEW),
-    "scaled": lambda: (make_pipeline(StandardScaler(), LapSVC()).fit(X, Y), NEW),
-    "as they are": lambda: (make_pipeline(FunctionTransformer(), LapSVC()).fit(X, Y), NEW),
-    "ufunc": lambda: (make_pipeline(FunctionTransformer(np.cbrt), LapSVC()).fit(X, Y), NEW),
-    "projected": lambda: (make_pipeline(PCA(2), LapSVC()).fit(X, Y), NEW),
-    "unit length": lambda: (make_pipeline(Normalizer(), LapSVC()).fit(X, Y), NEW),
-    "texts": lambda: (make_pipeline(TfidfVectorizer(), LapSVC()).fit(DOCUMENTS, Y), DOCUMENTS[:9]),
-    "texts, few words": lambda: (
-        make_pipeline(
-            CountVectorizer(min_df=2, stop_words=["sea"]), TfidfTransformer(), LapSVC()
-        ).fit(DOCUMENTS, Y),
-        DOCUMENTS[:9],
-    ),
-    "texts, projected": lambda: (
-        make_pipeline(
-            TfidfVectorizer(), TruncatedSVD(4, random_state=0), Normalizer(), LapSVC()
-        ).fit(DOCUMENTS, Y),
-        DOCUMENTS[:9],
-    ),
-    "mixed columns": lambda: (make_pipeline(mixed(), LapSVC()).fit(frame(), Y), frame()),
+    "random state": case(LapSVC(random_state=np.random.RandomState(3))),
+    "scaled": case(make_pipeline(StandardScaler(), LapSVC())),
+    "as they are": case(make_pipeline(FunctionTransformer(), LapSVC())),
+    "ufunc": case(make_pipeline(FunctionTransformer(np.cbrt), LapSVC())),
+    "projected": case(make_pipeline(PCA(2), LapSVC())),
+    "unit length": case(make_pipeline(Normalizer(), LapSVC())),
+    "mixed columns": case(make_pipeline(mixed(), LapSVC()), frame(), new=frame()),
+} | {
+    name: case(make_pipeline(*steps, LapSVC()), DOCUMENTS, new=DOCUMENTS[:9])
+    for name, steps in {
+        "texts": [TfidfVectorizer()],
+        "texts, few words": [FEW_WORDS, TfidfTransformer()],
+        "texts, projected": [TfidfVectorizer(), PROJECTION, Normalizer()],
+    }.items()
 }
+
+
+def fitted(name: str) -> tuple[Any, Any]:
+    """The model of a case, fitted, and the points that it is asked about."""
+    estimator, points, y, new = CASES[name]
+    return clone(estimator).fit(points, y), new
 
 
 def answers(model: Any, points: Any) -> list[np.ndarray]:
@@ -218,6 +211,29 @@ def edited(member: str, change: Callable[[Any], object]) -> bytes:
     return rewritten(edit)
 
 
+def packed(write: Callable[..., object], *arrays: Any, **named: Any) -> bytes:
+    buffer = io.BytesIO()
+    write(buffer, *arrays, **named)
+    return buffer.getvalue()
+
+
+def header(**changes: Any) -> bytes:
+    return edited("lapwing.json", lambda known: known.update(changes))
+
+
+def members(change: Callable[[str, bytes], bytes]) -> bytes:
+    """The small model's file with each of its members changed."""
+
+    def edit(known: dict[str, bytes]) -> None:
+        known |= {name: change(name, content) for name, content in known.items()}
+
+    return rewritten(edit)
+
+
+def with_member(name: str, content: bytes) -> bytes:
+    return rewritten(lambda known: known.update({name: content}))
+
+
 def refusal(folder: Path, content: bytes) -> str:
     """The message with which a file is refused, one line."""
     path = folder / "given.lapwing"
@@ -231,15 +247,15 @@ def refusal(folder: Path, content: bytes) -> str:
     return message
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_round_trip_is_exact_and_bytes_are_the_same(case: str, tmp_path: Path) -> None:
-    model, points = CASES[case]()
+@pytest.mark.parametrize("name", CASES)
+def test_round_trip_is_exact_and_bytes_are_the_same(name: str, tmp_path: Path) -> None:
+    model, points = fitted(name)
     path = tmp_path / "model.lapwing"
     save_model(Model(model, {"seed": 0}), path)
     content = path.read_bytes()
     loaded = load_model(path).pipeline
     # The same fit again, and what was loaded, are the same model, in other places in memory.
-    for again in (CASES[case]()[0], loaded):
+    for again in (fitted(name)[0], loaded):
         assert saved(Model(again, {"seed": 0})) == content
     with zipfile.ZipFile(path) as archive:
         assert len(archive.namelist()) == len(set(archive.namelist()))
@@ -269,7 +285,7 @@ def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
         "import sys; sys.path[:0] = sys.argv[2:]\n"
         "from tests.models import test_models as t\n"
         "import pathlib; pathlib.Path(sys.argv[1]).write_bytes("
-        "t.saved(t.Model(t.CASES['mixed columns']()[0])) + t.sound())\n"
+        "t.saved(t.Model(t.fitted('mixed columns')[0])) + t.sound())\n"
     )
     root = Path(__file__).resolve().parents[2]
     path, source = tmp_path / "written", Path(lapwing.__path__[0]).parent
@@ -279,7 +295,7 @@ def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
         check=True,
         env={**os.environ, "PYTHONHASHSEED": seed},
     )
-    assert path.read_bytes() == saved(Model(CASES["mixed columns"]()[0])) + sound()
+    assert path.read_bytes() == saved(Model(fitted("mixed columns")[0])) + sound()
 
 
 def test_the_kernel_matrix_is_not_in_the_file() -> None:
@@ -313,7 +329,7 @@ def test_skops_reads_the_pipeline_too(tmp_path: Path) -> None:
     types = skops.io.get_untrusted_types(data=content)
     assert all(name.startswith(("lapwing.", "scipy.sparse.")) for name in types)
     loaded = skops.io.loads(content, trusted=types)
-    assert same(loaded.decision_function(NEW), CASES["scaled"]()[0].decision_function(NEW))
+    assert same(loaded.decision_function(NEW), fitted("scaled")[0].decision_function(NEW))
 
 
 def test_many_texts_take_little_room_and_come_back_as_they_were(tmp_path: Path) -> None:
@@ -335,7 +351,7 @@ def test_many_texts_take_little_room_and_come_back_as_they_were(tmp_path: Path) 
 
 def test_info_and_versions_come_back(tmp_path: Path) -> None:
     info = {"method": "lapsvc", "parameters": {"gamma_I": 1.0}, "classes": ["a", "b"], "seed": None}
-    save_model(Model(CASES["LapSVC"]()[0], info), tmp_path / "m")
+    save_model(Model(fitted("LapSVC")[0], info), tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     assert {name: loaded.info[name] for name in info} == info
     assert loaded.info["lapwing_version"] == lapwing.__version__
@@ -354,7 +370,7 @@ def test_report_comes_back(tmp_path: Path) -> None:
             if name not in ("kind", "notes")
         }
     )
-    save_model(Model(CASES["LapSVR"]()[0], report=report), tmp_path / "m")
+    save_model(Model(fitted("LapSVR")[0], report=report), tmp_path / "m")
     assert load_model(tmp_path / "m").report == report
 
 
@@ -459,13 +475,13 @@ def test_of_a_search_the_best_estimator_is_saved(tmp_path: Path) -> None:
 
 def test_info_must_be_json(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"info must be serialisable as JSON: .*set"):
-        save_model(Model(CASES["LapSVC"]()[0], {"classes": {1, 2}}), tmp_path / "m")
+        save_model(Model(fitted("LapSVC")[0], {"classes": {1, 2}}), tmp_path / "m")
     assert os.listdir(tmp_path) == []
 
 
 def test_an_unwritable_place_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there is no folder"):
-        save_model(Model(CASES["LapSVC"]()[0]), tmp_path / "none" / "m")
+        save_model(Model(fitted("LapSVC")[0]), tmp_path / "none" / "m")
 
 
 @pytest.mark.parametrize(
@@ -486,27 +502,68 @@ def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path) -> None:
         load_model(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "is empty"),
-        (b"P", "cut or damaged"),
-        (b"PK\x03\x04", "cut or damaged"),
-        (b"id,label\n1,2\n", "is not a model file"),
-        (bytes(range(1, 256)) * 9, "is not a model file"),
-        (b"\0" * 5000, "is not a model file"),
-        (b"[" * 100_000, "is not a model file"),
+def misled(name: str, content: bytes) -> bytes:
+    """Indices that lead out of a sparse matrix, which compiled code would follow."""
+    if not name.endswith(".npz"):
+        return content
+    with np.load(io.BytesIO(content)) as archive:
+        arrays = dict(archive)
+    arrays["indices"][0] = 2**30
+    return packed(np.savez, **arrays)
+
+
+def grown(name: str, content: bytes) -> bytes:
+    """An array that claims to be huge."""
+    return content.replace(b"(40, 3), }    ", b"(40, 3000000)}") if "npy" in name else content
+
+
+DAMAGED_MODELS: dict[str, list[Callable[[], bytes]]] = {
+    "is empty": [lambda: b""],
+    "is not a model file": [
+        lambda: b"id,label\n1,2\n",
+        lambda: bytes(range(1, 256)) * 9,
+        lambda: b"\0" * 5000,
+        lambda: b"[" * 100_000,
     ],
+    "but not a model file of lapwing": [
+        lambda: packed(np.savez, X=X),
+        lambda: skops.io.dumps(StandardScaler().fit(X)),
+    ],
+    "cut or damaged": [
+        lambda: b"P",
+        lambda: b"PK\x03\x04",
+        *(
+            lambda part=part: sound()[: int(len(sound()) * part)]
+            for part in (0.02, 0.3, 0.6, 0.95, 0.999)
+        ),
+        lambda: members(grown),
+    ],
+    f"newer than this one ({lapwing.__version__}): update lapwing": [
+        lambda: header(lapwing_version="99.1.0"),
+        lambda: header(format=2),
+    ],
+    "damaged": [
+        lambda: edited("lapwing.json", lambda known: known.clear()),
+        lambda: header(info=3),
+        lambda: header(sklearn_version=None),
+        lambda: header(lapwing_version=None),
+        lambda: header(format="1"),
+        lambda: with_member("report.json", b'{"kind": "none"}'),
+        lambda: with_member("schema.json", b"[" * 200_000 + b"]" * 200_000),
+        lambda: members(misled),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "content"),
+    [(message, content) for message in DAMAGED_MODELS for content in DAMAGED_MODELS[message]],
 )
-def test_what_is_no_model_is_told(content: bytes, message: str, tmp_path: Path) -> None:
-    assert message in refusal(tmp_path, content)
-
-
-def test_other_archives_are_told(tmp_path: Path) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, X=X)
-    assert "but not a model file of lapwing" in refusal(tmp_path, buffer.getvalue())
-    assert "but not a model file" in refusal(tmp_path, skops.io.dumps(StandardScaler().fit(X)))
+def test_what_is_no_model_is_told(
+    message: str, content: Callable[[], bytes], tmp_path: Path
+) -> None:
+    assert content() != sound()
+    assert message in refusal(tmp_path, content())
 
 
 class Attack:
@@ -525,23 +582,12 @@ def test_a_pickle_is_never_loaded(protocol: int, tmp_path: Path) -> None:
     content = pickle.dumps(Attack(touched), protocol=protocol)
     message = refusal(tmp_path, content)
     assert ("is a pickle" if protocol >= 2 else "is not a model file") in message
+    array = packed(np.save, np.array([Attack(touched)], dtype=object), allow_pickle=True)
+    planted = members(lambda name, old: array if name.endswith(".npy") else old)
+    assert "cut or damaged" in refusal(tmp_path, planted)
     assert not touched.exists()
     pickle.loads(content)
     assert touched.exists()  # the attack works on who loads it
-
-
-def test_a_pickle_as_an_array_is_never_loaded(tmp_path: Path) -> None:
-    touched = tmp_path / "touched"
-    buffer = io.BytesIO()
-    np.save(buffer, np.array([Attack(touched)], dtype=object), allow_pickle=True)
-
-    def replace(members: dict[str, bytes]) -> None:
-        for name in members:
-            if name.endswith(".npy"):
-                members[name] = buffer.getvalue()
-
-    assert "cut or damaged" in refusal(tmp_path, rewritten(replace))
-    assert not touched.exists()
 
 
 def node(loader: str, name: str, **more: Any) -> dict[str, Any]:
@@ -654,18 +700,9 @@ def test_skops_is_not_told_to_trust_more_than_is_known_here() -> None:
     }
 
 
-@pytest.mark.parametrize("key", ["lapwing_version", "format"])
-def test_a_newer_file_says_so(key: str, tmp_path: Path) -> None:
-    value: Any = "99.1.0" if key == "lapwing_version" else 2
-    message = refusal(tmp_path, edited("lapwing.json", lambda h: h.update({key: value})))
-    assert f"newer than this one ({lapwing.__version__}): update lapwing" in message
-
-
 @pytest.mark.parametrize("version", ["0.0.9", "0.1.0.dev3", "0.1.0+local.99"])
 def test_an_older_file_is_loaded(version: str, tmp_path: Path) -> None:
-    (tmp_path / "m").write_bytes(
-        edited("lapwing.json", lambda h: h.update(lapwing_version=version))
-    )
+    (tmp_path / "m").write_bytes(header(lapwing_version=version))
     assert hasattr(load_model(tmp_path / "m").pipeline, "predict")
 
 
@@ -686,37 +723,11 @@ def test_another_scikit_learn_warns_once(tmp_path: Path) -> None:
     assert len(caught) == 1
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda header: header.clear(),
-        lambda header: header.update(info=3),
-        lambda header: header.update(sklearn_version=None),
-        lambda header: header.update(lapwing_version=None),
-        lambda header: header.update(format="1"),
-    ],
-)
-def test_a_damaged_description_is_told(change: Callable[[Any], object], tmp_path: Path) -> None:
-    assert "damaged" in refusal(tmp_path, edited("lapwing.json", change))
-
-
-def test_a_damaged_report_is_told(tmp_path: Path) -> None:
-    def add(members: dict[str, bytes]) -> None:
-        members["report.json"] = b'{"kind": "none"}'
-
-    assert "damaged" in refusal(tmp_path, rewritten(add))
-
-
-@pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.95, 0.999])
-def test_a_cut_file_is_told(part: float, tmp_path: Path) -> None:
-    assert "cut or damaged" in refusal(tmp_path, sound()[: int(len(sound()) * part)])
-
-
 def test_claims_of_more_than_there_is_memory_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def bomb(members: dict[str, bytes]) -> None:
-        members["schema.json"] = b" " * 2**24 + members["schema.json"]
+    def bomb(known: dict[str, bytes]) -> None:
+        known["schema.json"] = b" " * 2**24 + known["schema.json"]
 
     content = rewritten(bomb, zipfile.ZIP_DEFLATED)
     assert "its array" in refusal(tmp_path, content)  # packed arrays are refused whatever they are
@@ -726,43 +737,18 @@ def test_claims_of_more_than_there_is_memory_are_refused(
     (tmp_path / "m").write_bytes(sound())
     load_model(tmp_path / "m")
 
-    def inner(members: dict[str, bytes]) -> None:
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, data=np.zeros(2**24))
-        (name,) = (n for n in members if n.endswith(".npz"))
-        members[name] = buffer.getvalue()
+    zeros = packed(np.savez_compressed, data=np.zeros(2**24))
+    inner = members(lambda name, old: zeros if name.endswith(".npz") else old)
+    assert "are available" in refusal(tmp_path, inner)
 
-    assert "are available" in refusal(tmp_path, rewritten(inner))
-
-    def renamed(members: dict[str, bytes]) -> None:
-        inner(members)
-        (name,) = (n for n in members if n.endswith(".npz"))
+    def renamed(known: dict[str, bytes]) -> None:
+        (name,) = (n for n in known if n.endswith(".npz"))
         other = name.replace(".npz", ".npy")
-        members[other] = members.pop(name)
-        members["schema.json"] = members["schema.json"].replace(name.encode(), other.encode())
+        del known[name]
+        known[other] = zeros
+        known["schema.json"] = known["schema.json"].replace(name.encode(), other.encode())
 
     assert "are available" in refusal(tmp_path, rewritten(renamed))
-
-
-def test_an_array_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
-    def grow(members: dict[str, bytes]) -> None:
-        name = next(n for n in members if n.endswith(".npy") and b"(40, 3)" in members[n])
-        members[name] = members[name].replace(b"(40, 3), }    ", b"(40, 3000000)}")
-
-    assert "cut or damaged" in refusal(tmp_path, rewritten(grow))
-
-
-def test_indices_that_lead_out_of_a_sparse_matrix_are_refused(tmp_path: Path) -> None:
-    def mislead(members: dict[str, bytes]) -> None:
-        (name,) = (n for n in members if n.endswith(".npz"))
-        with np.load(io.BytesIO(members[name])) as archive:
-            arrays = dict(archive)
-        arrays["indices"][0] = 2**30
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)
-        members[name] = buffer.getvalue()
-
-    assert "damaged" in refusal(tmp_path, rewritten(mislead))
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -773,13 +759,6 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     ):
         archive.writestr("schema.json", "{}")
     assert "two files of one name" in refusal(tmp_path, buffer.getvalue())
-
-
-def test_a_deep_tree_is_refused(tmp_path: Path) -> None:
-    def nest(members: dict[str, bytes]) -> None:
-        members["schema.json"] = b"[" * 200_000 + b"]" * 200_000
-
-    assert "damaged" in refusal(tmp_path, rewritten(nest))
 
 
 def load_or_refuse(content: bytes) -> Any:
