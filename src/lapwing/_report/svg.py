@@ -238,10 +238,10 @@ def draw_map(
     *,
     strength: Sequence[int],
     labeled: Sequence[bool],
+    tips: Sequence[Tooltip | None],
     ringed: Sequence[bool] = (),
     names: Sequence[str] = (),
     shaded: bool = False,
-    tips: Sequence[Tooltip | None] = (),
     title: str,
     text: str,
 ) -> str:
@@ -257,14 +257,16 @@ def draw_map(
         Class of each point, or its shade.
     strength : sequence of int
         2 full, 1 pale, 0 hollow.
-    labeled, ringed : sequence of bool
-        Points drawn as stars, and points in a ring.
+    labeled : sequence of bool
+        Points drawn as stars.
+    tips : sequence of Tooltip or None
+        Tooltips of the points; points without one are combined in few paths.
+    ringed : sequence of bool
+        Points with a tooltip that are in a ring.
     names : sequence of str
         Class names, written at the median of each class.
     shaded : bool
         Whether groups are shades of a number instead of classes.
-    tips : sequence of Tooltip or None
-        Tooltips of the points; points without one are combined in few paths.
     title, text : str
         Text alternative for screen readers.
     """
@@ -274,33 +276,23 @@ def draw_map(
     body = [f'<rect class="ground" x="1" y="1" width="{MAP_WIDTH - 2}" height="{height - 2}"/>']
     bins: dict[tuple[bool, int, int], list[str]] = {}
     single: list[tuple[tuple[bool, int, int], str]] = []
-    rings = ""
     for i, k in enumerate(groups):
-        if k < 0:
-            continue
         at = f"M{x[i]:g} {y[i]:g}"
         key = (bool(labeled[i]), strength[i], k)
         shape = 0 if shaded else sign_of(k)[1]
         mark = at + (_STAR if labeled[i] else _shape(shape, (3.6, 3.4, 3.6)[strength[i]]))
-        ring = f"{at}{_shape(0, 6)}" if ringed and ringed[i] else ""
-        tip = tips[i] if tips else None
-        if tip is not None:
-            circle = f'<path class="ring" d="{ring}"/>' if ring else ""
-            marks = f'<path d="{mark}"/>{circle}'
-            single.append((key, strip.wrap(tip, f"pt {_look(key, shaded)}", marks)))
-        else:
+        tip = tips[i]
+        if tip is None:
             bins.setdefault(key, []).append(mark)
-            rings += ring
+            continue
+        ring = f'<path class="ring" d="{at}{_shape(0, 6)}"/>' if ringed and ringed[i] else ""
+        marks = f'<path d="{mark}"/>{ring}'
+        single.append((key, strip.wrap(tip, f"pt {_look(key, shaded)}", marks)))
     body += [
         f'<path class="{_look(k, shaded)}" d="{"".join(m)}"/>' for k, m in sorted(bins.items())
     ]
     body += [group for _, group in sorted(single, key=lambda entry: entry[0])]
-    if rings:
-        body.append(f'<path class="ring" d="{rings}"/>')
-    body += _names(x, y, groups, labeled, names, height)
-    if not tips:
-        return _picture(ident, MAP_WIDTH, height, title, text, body, "map")
-    body.append(strip.hint())
+    body += [*_names(x, y, groups, names, height), strip.hint()]
     tall = height + TIP_HEIGHT
     return _picture(ident, MAP_WIDTH, tall, title, text, body, "map tips", "group")
 
@@ -315,7 +307,6 @@ def _names(
     x: list[float],
     y: list[float],
     groups: Sequence[int],
-    labeled: Sequence[bool],
     names: Sequence[str],
     height: int,
 ) -> list[str]:
