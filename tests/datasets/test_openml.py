@@ -25,7 +25,7 @@ def answer_of(known: OpenMLSet) -> Bunch:
     rest = np.arange(known.n_samples - train.size) % 10
     rng = np.random.default_rng(0)
     return Bunch(
-        data=rng.integers(*known.value_range, size=known.shape, dtype=np.int64, endpoint=True),
+        data=rng.integers(*known.value_range, size=known.shape, dtype=np.int16, endpoint=True),
         target=(np.concatenate([train, rest]) + known.first_label).astype(str).astype(object),
     )
 
