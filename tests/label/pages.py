@@ -35,10 +35,23 @@ def problem(n: int = 60) -> Problem:
     return Problem(X, [CLASSES[g] for g in group])
 
 
+def first(name: str, k: int = 0) -> int:
+    """The k-th row of a class of the problem."""
+    return [row for row, one in enumerate(problem().truth) if one == name][k]
+
+
+def one_of_each(found: Session) -> None:
+    """Label a row of each class, and wait for the model."""
+    for name in CLASSES:
+        found.give([first(name)], name)
+    assert found.wait()
+
+
 def material(X: Any, **options: Any) -> Material:
-    n = X.shape[0]
-    nothing = np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
-    table = table_of(X, X, *nothing, "", None, "t.csv")
+    y = np.full(X.shape[0], "", dtype=object)
+    for row, label in options.pop("labels", {}).items():
+        y[row] = label
+    table = table_of(X, X, y, y != "", "", None, "t.csv")
     return Material(table, X, options.pop("estimator", LapERLSClassifier()), **options)
 
 
@@ -47,10 +60,13 @@ def journal_of(folder: Path, rows: Material) -> Journal:
 
 
 @contextmanager
-def session(X: Any, folder: Path | None = None, **options: Any) -> Iterator[Session]:
-    """A session that has no more to do; its journal is in a folder."""
+def session(
+    X: Any, folder: Path | None = None, *, neighbor_map: bool = False, **options: Any
+) -> Iterator[Session]:
+    """A session that has learnt its labels; its journal is in a folder."""
     rows = material(X, **options)
-    found = Session(rows, None if folder is None else journal_of(folder, rows))
+    journal = None if folder is None else journal_of(folder, rows)
+    found = Session(rows, journal, neighbor_map=neighbor_map)
     try:
         assert found.wait()
         yield found

@@ -16,7 +16,7 @@ from lapwing._label.server import read_target
 from lapwing._label.session import Session
 from lapwing._label.state import Checks, check_places, looks_done, mixed
 from lapwing.model_selection.stopping import exact_error, rows_needed
-from tests.label.pages import CLASSES, Browser, journal_of, material, problem, session
+from tests.label.pages import CLASSES, Browser, problem, session
 
 X, TRUTH = problem()
 
@@ -29,11 +29,9 @@ def answer(found: Session, n: int) -> list[int]:
     """Answer the first row of the queue, so many times."""
     rows = []
     for _ in range(n):
-        assert found.wait()
         assert found.rest()
         rows.append(found.state()["suggestions"][0])
         found.give([rows[-1]], TRUTH[rows[-1]])
-    assert found.wait()
     assert found.rest()
     return rows
 
@@ -92,14 +90,10 @@ def test_the_error_comes_from_the_check_rows_alone(tmp_path: Path) -> None:
             n_wrong += history.classes[model.transduction_[row]] != TRUTH[row]
         assert evidence["n_wrong"] == n_wrong
         drawn = found._state.checks.rows
-    rows = material(X, check_every=2)
-    again = Session(rows, journal_of(tmp_path, rows))
-    try:
+    with session(X, tmp_path, check_every=2) as again:
         assert again._state.checks.rows == drawn
         assert [b.checked for b in again.history.batches] == [b.checked for b in history.batches]
         assert again.history.n_asked == 12
-    finally:
-        again.close()
 
 
 def test_a_step_says_what_was_drawn_only_after_the_answer() -> None:
@@ -134,7 +128,6 @@ def test_labels_say_how_their_rows_were_chosen(tmp_path: Path) -> None:
 def test_labels_of_the_table_count_only_if_they_were_drawn_at_random() -> None:
     with session(X, classes=CLASSES) as found:
         found.give([0, 1, 2, 3, 4, 5], TRUTH[0])
-        assert found.wait()
         assert found.rest()
         assert found.state()["evidence"] is None
 

@@ -36,7 +36,6 @@ def test_classes_and_kinds_are_those_of_each_row() -> None:
             found.give([row for row in range(20) if TRUTH[row] == name], name)
         wrong = next(row for row in range(20) if TRUTH[row] == "u")
         found.give([wrong], "v")
-        assert found.wait()
         assert found.rest()
         found.state()
         found.mark([3, 30, 31], "flagged")

@@ -10,9 +10,8 @@ import pytest
 
 from lapwing._label import session as session_module
 from lapwing._label.mapping import MapJob
-from lapwing._label.session import Event, Session
 from lapwing._label.words import RequestError
-from tests.label.pages import material, problem, session
+from tests.label.pages import problem, session
 
 X, TRUTH = problem()
 
@@ -37,17 +36,12 @@ class Instant:
 
 def test_the_page_hears_of_the_map_and_shows_it_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "MapJob", Instant)
-    events: list[Event] = []
-    found = Session(material(X), None, neighbor_map=True)
-    try:
-        found.listen(events.append)
+    with session(X, neighbor_map=True) as found:
         assert found.rest()
         kinds = [kind["key"] for kind in found.state()["maps"]]
         assert kinds == ["neighbours", "components", "graph"]
         places = np.frombuffer(found.map("neighbours"), "<f4", 120, offset=4 * 61)
         np.testing.assert_array_equal(places.reshape(2, 60).T, Instant.places)
-    finally:
-        found.close()
 
 
 def test_without_it_there_are_the_others() -> None:
@@ -61,14 +55,11 @@ def test_without_it_there_are_the_others() -> None:
 def test_a_process_of_its_own_makes_it() -> None:
     """Each group is a small component, and equal rows have one place."""
     doubled = np.vstack([X, X[:5]])
-    found = Session(material(doubled), None, neighbor_map=True)
-    try:
+    with session(doubled, neighbor_map=True) as found:
         assert found.rest()
         places = np.frombuffer(found.map("neighbours"), "<f4", 130, offset=4 * 66).reshape(2, 65)
         np.testing.assert_array_equal(places[:, 60:], places[:, :5])
         assert len(np.unique(places, axis=1).T) == 60
-    finally:
-        found.close()
 
 
 def test_a_process_that_fails_leaves_the_page_without(monkeypatch: pytest.MonkeyPatch) -> None:

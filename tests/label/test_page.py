@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,15 @@ class Tab:
     def says(self, words: str) -> None:
         self.until(lambda: words in self.status)
 
+    def shows(self, what: str, n: int) -> None:
+        """Wait until so many elements are there."""
+        self.until(lambda: self.page.locator(what).count() == n)
+
+    def lasso(self, n: int) -> None:
+        """Select the rows of the left half, of which there are so many."""
+        self.drag(*LEFT)
+        self.until(lambda: self.selected() == n)
+
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
@@ -143,12 +153,28 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield context
 
 
+Serve = Callable[..., Any]
+OpenTab = Callable[..., Tab]
+
+
 @pytest.fixture
-def open_tab(context: Any) -> Iterator[Callable[..., Tab]]:
+def serve() -> Iterator[Serve]:
+    """Servers of rows to label, closed after the tabs."""
+    with ExitStack() as opened:
+
+        def serve_it(*data: Any, **options: Any) -> Any:
+            options = {"journal": None, "classes": ["left", "right"], **options}
+            return opened.enter_context(lapwing.label(*data, browser=False, **options))
+
+        yield serve_it
+
+
+@pytest.fixture
+def open_tab(context: Any, serve: Serve) -> Iterator[OpenTab]:
     opened: list[Tab] = []
 
-    def open_it(server: Any, width: int = 1280, scheme: str = "light") -> Tab:
-        opened.append(Tab(context, server.url, width, scheme))
+    def open_it(server: Any, width: int = 1280, scheme: str = "light", before: str = "") -> Tab:
+        opened.append(Tab(context, server.url, width, scheme, before))
         return opened[-1]
 
     yield open_it
@@ -160,13 +186,15 @@ def open_tab(context: Any) -> Iterator[Callable[..., Tab]]:
 
 
 @pytest.fixture
-def server() -> Iterator[Any]:
+def server(serve: Serve) -> Any:
     """120 rows, of which nobody has labelled one, in two heaps."""
     texts = [f"<b>row</b> {i} & " + "more words " * 40 for i in range(120)]
-    with lapwing.label(
-        blobs(120), classes=["left", "right"], texts=texts, journal=None, browser=False
-    ) as opened:
-        yield opened
+    return serve(blobs(120), texts=texts)
+
+
+@pytest.fixture
+def tab(server: Any, open_tab: OpenTab) -> Tab:
+    return open_tab(server)
 
 
 def side_of(tab: Tab) -> str:
@@ -174,13 +202,11 @@ def side_of(tab: Tab) -> str:
     return "1" if int(tab.page.inner_text("#card .which b")) % 2 == 0 else "2"
 
 
-def test_label_by_lasso_take_back_and_reload(server: Any, open_tab: Callable[..., Tab]) -> None:
-    tab = open_tab(server)
+def test_label_by_lasso_take_back_and_reload(server: Any, tab: Tab) -> None:
     assert tab.given() == {"left": 0, "right": 0}
     tab.press("1")
     tab.says("Select rows first")
-    tab.drag(*LEFT)
-    tab.until(lambda: tab.selected() == 60)
+    tab.lasso(60)
     tab.press("1")
     tab.says("Saved: 60 rows are left")
     labels = server.labels()
@@ -209,10 +235,8 @@ def test_label_by_lasso_take_back_and_reload(server: Any, open_tab: Callable[...
     tab.until(lambda: tab.given() == {"left": 60, "right": 0})
 
 
-def test_a_class_is_renamed_and_called_as_before(server: Any, open_tab: Callable[..., Tab]) -> None:
-    tab = open_tab(server)
-    tab.drag(*LEFT)
-    tab.until(lambda: tab.selected() == 60)
+def test_a_class_is_renamed_and_called_as_before(server: Any, tab: Tab) -> None:
+    tab.lasso(60)
     tab.press("1")
     tab.says("Saved: 60 rows are left")
     pen = tab.page.get_by_role("button", name="Rename left", exact=True)
@@ -243,45 +267,34 @@ def test_a_class_is_renamed_and_called_as_before(server: Any, open_tab: Callable
     tab.until(lambda: tab.given() == {"left": 60, "right": 0})
 
 
-def test_a_click_and_the_focus_outlast_what_is_new_of_the_classes(
-    server: Any, open_tab: Callable[..., Tab]
-) -> None:
-    tab = open_tab(server)
-    tab.drag(*LEFT)
-    tab.until(lambda: tab.selected() == 60)
+def test_a_click_and_the_focus_outlast_changes(tab: Tab) -> None:
+    focused = "document.activeElement.getAttribute('aria-label')"
+    tab.lasso(60)
     pen = tab.page.get_by_role("button", name="Rename left", exact=True)
     pen.hover()
     tab.page.mouse.down()
     tab.press("1")
     tab.says("Saved: 60 rows are left")
     tab.until(lambda: tab.given()["left"] == 60)
-    assert tab.ask("document.activeElement.getAttribute('aria-label')") == "Rename left"
+    assert tab.ask(focused) == "Rename left"
     tab.page.mouse.up()
     tab.until(lambda: tab.page.inner_text("#rename-title") == "Rename “left”")
-
-
-def test_a_click_and_the_focus_outlast_new_steps(server: Any, open_tab: Callable[..., Tab]) -> None:
-    tab = open_tab(server)
-    tab.drag(*LEFT)
-    tab.until(lambda: tab.selected() == 60)
-    tab.press("1")
-    tab.says("Saved: 60 rows are left")
+    tab.press("Escape")
     first = tab.page.locator("#steps li").last
     first.get_by_role("button").hover()
     tab.page.mouse.down()
-    said = tab.ask("document.activeElement.getAttribute('aria-label')")
+    said = tab.ask(focused)
     assert said.startswith("Take back: 60 rows: left")
     tab.press("2")
     tab.says("Saved: 60 rows are right")
-    tab.until(lambda: tab.page.locator("#steps li").count() == 2)
-    assert tab.ask("document.activeElement.getAttribute('aria-label')") == said
+    tab.shows("#steps li", 2)
+    assert tab.ask(focused) == said
     first.get_by_role("button").hover()  # the new step has moved it down
     tab.page.mouse.up()
-    tab.until(lambda: tab.page.locator("#steps li.taken-back").count() == 1)
+    tab.shows("#steps li.taken-back", 1)
 
 
-def test_box_shift_alt_and_click(server: Any, open_tab: Callable[..., Tab]) -> None:
-    tab = open_tab(server)
+def test_box_shift_alt_and_click(tab: Tab) -> None:
     tab.press("b")
     tab.drag((0.01, 0.01), (0.49, 0.99))
     tab.until(lambda: tab.selected() == 60)
@@ -294,7 +307,7 @@ def test_box_shift_alt_and_click(server: Any, open_tab: Callable[..., Tab]) -> N
     tab.page.keyboard.up("Alt")
     tab.until(lambda: tab.selected() == 60)
     # A click on a ring takes its point, one beside all points takes none.
-    tab.until(lambda: tab.page.locator(".ring").count() == 5)
+    tab.shows(".ring", 5)
     ring = tab.page.locator(".ring").first.bounding_box()
     middle = (ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2)
     tab.page.mouse.click(*middle)
@@ -310,9 +323,8 @@ def test_box_shift_alt_and_click(server: Any, open_tab: Callable[..., Tab]) -> N
     assert tab.selected() == 0
 
 
-def test_all_by_keyboard(server: Any, open_tab: Callable[..., Tab]) -> None:
-    tab = open_tab(server)
-    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+def test_all_by_keyboard(server: Any, tab: Tab) -> None:
+    tab.shows("#queue [role=option]", 5)
     server.session.rest()
     # The suggestions: each key shows the next row, each digit labels it and goes on.
     tab.press("n")
@@ -328,7 +340,7 @@ def test_all_by_keyboard(server: Any, open_tab: Callable[..., Tab]) -> None:
     assert len(given) == 4
     assert all(labels[row] == ("left" if row % 2 == 0 else "right") for row in given)
     # The model's class for all that the queue holds, and back.
-    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+    tab.shows("#queue [role=option]", 5)
     tab.press("a")
     tab.until(lambda: tab.selected() == 5)
     tab.press("Enter")
@@ -365,16 +377,14 @@ def test_all_by_keyboard(server: Any, open_tab: Callable[..., Tab]) -> None:
     assert tab.given()["odd one"] == 0
 
 
-def test_tab_reaches_everything_and_everything_has_a_name(
-    server: Any, open_tab: Callable[..., Tab]
-) -> None:
+def test_tab_reaches_everything_and_everything_has_a_name(server: Any, open_tab: OpenTab) -> None:
     server.session.give([0, 2], "left")
     server.session.give([1, 3], "right")
     server.session.rest()
     tab = open_tab(server)
-    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+    tab.shows("#queue [role=option]", 5)
     tab.drag(*LEFT)
-    tab.until(lambda: tab.page.locator("#table tbody tr").count() == 25)
+    tab.shows("#table tbody tr", 25)
     assert tab.ask(UNNAMED) == []
     seen: list[str] = []
     for _ in range(100):
@@ -426,97 +436,87 @@ EDGES = """() => { const light = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => v
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_other_eyes_and_hands(scheme: str, open_tab: Callable[..., Tab]) -> None:
+def test_other_eyes_and_hands(scheme: str, serve: Serve, open_tab: OpenTab) -> None:
     texts = [f"Row {row} " + "many words " * 300 for row in range(60)]
-    with lapwing.label(
-        blobs(60), classes=["כלב", "right"], texts=texts, journal=None, browser=False
-    ) as server:
-        tab = open_tab(server, scheme=scheme)
-        assert min(tab.ask(EDGES)) >= 3
-        tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
-        tab.press("n")
-        tab.until(lambda: "Row " in tab.page.inner_text("#spoken"))
-        first = tab.page.inner_text("#spoken")
-        tab.press("1")
-        tab.until(lambda: tab.page.inner_text("#spoken") != first)
-        server.session.give([4, 6], "כלב")
-        server.session.give([1, 3, 5], "right")
-        assert server.session.rest()
-        tab.until(lambda: tab.page.locator("#queue .says").count() == 5)
-        for found in (MISNAMED, UNSCROLLED, OUTSIDE):
-            assert tab.ask(found) == []
-        # Names that are written from the right stay apart from the numbers beside them.
-        assert tab.ask("() => [...document.querySelectorAll('bdi')].length") >= 7
-        tab.press("Control+z")
-        tab.says("Taken back: 3 rows")
-        menu = tab.page.locator("#exports")
-        for close in ("Escape", ""):
-            menu.locator("summary").click()
-            assert menu.get_attribute("open") is not None
-            if close:
-                tab.press(close)
-            else:
-                tab.page.locator("#source").click()
-            assert menu.get_attribute("open") is None
-        tab.page.close()
+    server = serve(blobs(60), classes=["כלב", "right"], texts=texts)
+    tab = open_tab(server, scheme=scheme)
+    assert min(tab.ask(EDGES)) >= 3
+    tab.shows("#queue [role=option]", 5)
+    tab.press("n")
+    tab.until(lambda: "Row " in tab.page.inner_text("#spoken"))
+    first = tab.page.inner_text("#spoken")
+    tab.press("1")
+    tab.until(lambda: tab.page.inner_text("#spoken") != first)
+    server.session.give([4, 6], "כלב")
+    server.session.give([1, 3, 5], "right")
+    assert server.session.rest()
+    tab.shows("#queue .says", 5)
+    for found in (MISNAMED, UNSCROLLED, OUTSIDE):
+        assert tab.ask(found) == []
+    # Names that are written from the right stay apart from the numbers beside them.
+    assert tab.ask("() => [...document.querySelectorAll('bdi')].length") >= 7
+    tab.press("Control+z")
+    tab.says("Taken back: 3 rows")
+    menu = tab.page.locator("#exports")
+    for close in ("Escape", ""):
+        menu.locator("summary").click()
+        assert menu.get_attribute("open") is not None
+        if close:
+            tab.press(close)
+        else:
+            tab.page.locator("#source").click()
+        assert menu.get_attribute("open") is None
 
 
-def test_the_neighbour_map_comes_by_itself_and_the_choice_is_kept(
-    server: Any, open_tab: Callable[..., Tab]
-) -> None:
-    tab = open_tab(server)
+def test_the_neighbour_map_comes_by_itself_and_the_choice_is_kept(server: Any, tab: Tab) -> None:
     shown = "() => document.querySelector('#which-map').value"
     assert tab.ask(shown) == "components"
     server.session._take_map(blobs(120)[:, ::-1])
     tab.until(lambda: tab.ask(shown) == "neighbours")
     tab.page.select_option("#which-map", "components")
     tab.page.reload()
-    tab.until(lambda: tab.page.locator("#which-map option").count() == 3)
+    tab.shows("#which-map option", 3)
     assert tab.ask(shown) == "components"
 
 
-def test_axe_finds_nothing_to_mend(open_tab: Callable[..., Tab]) -> None:
+def test_axe_finds_nothing_to_mend(serve: Serve, open_tab: OpenTab) -> None:
     """Before and after labels, with a dialog, with found rows, in the dark and on a phone."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     texts = [f"Row {row} " + "many words " * 60 for row in range(60)]
-    with lapwing.label(
-        blobs(60), classes=["left", "right"], texts=texts, journal=None, browser=False
-    ) as server:
-        tab = open_tab(server)
+    server = serve(blobs(60), texts=texts)
+    tab = open_tab(server)
 
-        def check() -> None:
-            found = axe.run(tab.page).response["violations"]
-            assert [(one["id"], len(one["nodes"])) for one in found] == []
+    def check() -> None:
+        found = axe.run(tab.page).response["violations"]
+        assert [(one["id"], len(one["nodes"])) for one in found] == []
 
-        tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
-        check()
-        server.session.give([0, 2, 4], "left")
-        server.session.give([1, 3, 5], "right")
-        assert server.session.rest()
-        tab.until(lambda: tab.page.locator("#queue .says").count() == 5)
-        tab.press("n")
-        tab.until(lambda: tab.page.locator("#card .candidates li").count() == 2)
-        check()
-        tab.press("?")
-        tab.until(lambda: tab.page.locator("#keys").is_visible())
-        check()
-        tab.press("Escape")
-        tab.page.select_option("#find-state", "doubtful")
-        tab.page.click("#find button")
-        tab.until(lambda: tab.selected() != 1)
-        check()
-        tab.page.emulate_media(color_scheme="dark")
-        check()
-        tab.page.set_viewport_size({"width": 390, "height": 844})
-        check()
-        tab.page.close()
+    tab.shows("#queue [role=option]", 5)
+    check()
+    server.session.give([0, 2, 4], "left")
+    server.session.give([1, 3, 5], "right")
+    assert server.session.rest()
+    tab.shows("#queue .says", 5)
+    tab.press("n")
+    tab.shows("#card .candidates li", 2)
+    check()
+    tab.press("?")
+    tab.until(lambda: tab.page.locator("#keys").is_visible())
+    check()
+    tab.press("Escape")
+    tab.page.select_option("#find-state", "doubtful")
+    tab.page.click("#find button")
+    tab.until(lambda: tab.selected() != 1)
+    check()
+    tab.page.emulate_media(color_scheme="dark")
+    check()
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    check()
 
 
-def test_two_tabs_show_the_same(server: Any, open_tab: Callable[..., Tab]) -> None:
+def test_two_tabs_show_the_same(server: Any, open_tab: OpenTab) -> None:
     first, second = open_tab(server), open_tab(server)
     first.page.bring_to_front()
-    first.drag(*LEFT)
-    first.until(lambda: first.selected() == 60)
+    first.lasso(60)
     first.press("2")
     first.says("Saved")
     second.until(lambda: second.given() == {"left": 0, "right": 60})
@@ -529,14 +529,14 @@ def test_two_tabs_show_the_same(server: Any, open_tab: Callable[..., Tab]) -> No
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_narrow_page_fits(scheme: str, server: Any, open_tab: Callable[..., Tab]) -> None:
+def test_a_narrow_page_fits(scheme: str, server: Any, open_tab: OpenTab) -> None:
     server.session.give([0, 2], "a" * 120)
     server.session.give([1, 3], "right")
     server.session.wait()
     tab = open_tab(server, 400, scheme)
-    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+    tab.shows("#queue [role=option]", 5)
     tab.drag(*LEFT)
-    tab.until(lambda: tab.page.locator("#table tbody tr").count() == 25)
+    tab.shows("#table tbody tr", 25)
     assert tab.ask("document.documentElement.scrollWidth") == 400
     tab.press("n")
     tab.until(lambda: tab.selected() == 1)
@@ -548,140 +548,128 @@ def test_a_narrow_page_fits(scheme: str, server: Any, open_tab: Callable[..., Ta
     assert point_graph == {"light": "rgb(250, 249, 246)", "dark": "rgb(20, 24, 27)"}[scheme]
 
 
-def test_many_classes_are_typed(open_tab: Callable[..., Tab]) -> None:
+def test_many_classes_are_typed(serve: Serve, open_tab: OpenTab) -> None:
     names = [f"kind {k}" for k in range(13)]
-    with lapwing.label(blobs(60), classes=names, journal=None, browser=False) as server:
-        tab = open_tab(server)
-        signs = tab.page.locator("#classes .sign")
-        looks = {
-            (sign.get_attribute("class"), sign.locator("path").get_attribute("d"))
-            for sign in signs.all()
-        }
-        assert len(looks) == 13
-        tab.drag(*LEFT)
-        tab.until(lambda: tab.selected() == 30)
-        # An empty box gives nothing; the first letters of several classes take the arrows.
-        tab.press("c", "Enter")
-        assert tab.page.get_attribute("#class-name", "aria-expanded") == "true"
-        tab.page.keyboard.type("KIND 1")
-        found = tab.page.locator("#class-found li").all_inner_texts()
-        assert found == ["kind 1", "kind 10", "kind 11", "kind 12", "New class “KIND 1”"]
-        tab.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
-        tab.says("Saved: 30 rows are kind 12")
-        # What the server refuses is said in its words, and nothing is saved.
-        tab.press("c")
-        tab.page.keyboard.type("nan")
-        tab.press("Enter")
-        tab.says('means "no label" in tables')
-        assert tab.page.get_attribute("#status", "data-mood") == "bad"
-        assert set(server.labels()) == {None, "kind 12"}
-        # The browser notes each answer that is no success.
-        assert len(tab.complaints) == 1
-        assert "400 (Bad Request)" in tab.complaints.pop()
-        tab.page.close()
+    server = serve(blobs(60), classes=names)
+    tab = open_tab(server)
+    signs = tab.page.locator("#classes .sign")
+    looks = {
+        (sign.get_attribute("class"), sign.locator("path").get_attribute("d"))
+        for sign in signs.all()
+    }
+    assert len(looks) == 13
+    tab.lasso(30)
+    # An empty box gives nothing; the first letters of several classes take the arrows.
+    tab.press("c", "Enter")
+    assert tab.page.get_attribute("#class-name", "aria-expanded") == "true"
+    tab.page.keyboard.type("KIND 1")
+    found = tab.page.locator("#class-found li").all_inner_texts()
+    assert found == ["kind 1", "kind 10", "kind 11", "kind 12", "New class “KIND 1”"]
+    tab.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
+    tab.says("Saved: 30 rows are kind 12")
+    # What the server refuses is said in its words, and nothing is saved.
+    tab.press("c")
+    tab.page.keyboard.type("nan")
+    tab.press("Enter")
+    tab.says('means "no label" in tables')
+    assert tab.page.get_attribute("#status", "data-mood") == "bad"
+    assert set(server.labels()) == {None, "kind 12"}
+    # The browser notes each answer that is no success.
+    assert len(tab.complaints) == 1
+    assert "400 (Bad Request)" in tab.complaints.pop()
 
 
-def test_words_are_searched_and_marked(open_tab: Callable[..., Tab]) -> None:
+def test_words_are_searched_and_marked(serve: Serve, open_tab: OpenTab) -> None:
     texts = [f"{('Cats & dogs', '<b>cars</b> on roads')[k % 2]} {k}" for k in range(40)]
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2)
     model = make_pipeline(vectorizer, LapSVC("linear", gamma_A=0.01))
-    with lapwing.label(texts, model=model, journal=None, browser=False) as server:
-        tab = open_tab(server)
-        tab.press("s")
-        tab.page.keyboard.type("DOGS 3")
-        tab.press("Enter")
-        tab.until(lambda: tab.selected() == 5)
-        tab.press("s")
-        tab.page.keyboard.type("x")
-        tab.press("Enter")
-        tab.says("No row fits")
-        tab.press("Escape")
-        server.session.give([0], "pets")
-        server.session.give([1], "traffic")
-        assert server.session.wait()
-        tab.until(lambda: tab.drawn[0] == 2)
-        for words, marked in (("dogs 10", ["Cats & dogs"]), ("cars 11", ["cars", "on roads"])):
-            tab.page.fill("#search", words)
-            tab.page.press("#search", "Enter")
-            tab.until(lambda: tab.selected() == 1)
-            marks = tab.page.locator(".card mark")
-            tab.until(partial(lambda some, all_of: some.all_inner_texts() == all_of, marks, marked))
-        assert tab.page.locator(".card .text").inner_text() == "<b>cars</b> on roads 11"
-        tab.page.close()
+    server = serve(texts, model=model, classes=())
+    tab = open_tab(server)
+    tab.press("s")
+    tab.page.keyboard.type("DOGS 3")
+    tab.press("Enter")
+    tab.until(lambda: tab.selected() == 5)
+    tab.press("s")
+    tab.page.keyboard.type("x")
+    tab.press("Enter")
+    tab.says("No row fits")
+    tab.press("Escape")
+    server.session.give([0], "pets")
+    server.session.give([1], "traffic")
+    assert server.session.wait()
+    tab.until(lambda: tab.drawn[0] == 2)
+    for words, marked in (("dogs 10", ["Cats & dogs"]), ("cars 11", ["cars", "on roads"])):
+        tab.page.fill("#search", words)
+        tab.page.press("#search", "Enter")
+        tab.until(lambda: tab.selected() == 1)
+        marks = tab.page.locator(".card mark")
+        tab.until(partial(lambda some, all_of: some.all_inner_texts() == all_of, marks, marked))
+    assert tab.page.locator(".card .text").inner_text() == "<b>cars</b> on roads 11"
 
 
-def test_without_webgl_the_lists_are_enough(server: Any, context: Any) -> None:
+def test_without_webgl_the_lists_are_enough(server: Any, open_tab: OpenTab) -> None:
     refuse = (
         "HTMLCanvasElement.prototype.getContext = new Proxy("
         "HTMLCanvasElement.prototype.getContext,"
         " { apply: (f, e, a) => a[0].startsWith('webgl') ? null : Reflect.apply(f, e, a) });"
     )
-    tab = Tab(context, server.url, before=refuse)
+    tab = open_tab(server, before=refuse)
     assert "The queue and the table are enough" in tab.page.inner_text("#map-note")
-    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+    tab.shows("#queue [role=option]", 5)
     tab.press("a", "2")
     tab.says("Saved: 5 rows are right")
-    assert tab.complaints == []
-    tab.page.close()
 
 
-def test_pictures_colours_and_print(open_tab: Callable[..., Tab]) -> None:
+def test_pictures_colours_and_print(serve: Serve, open_tab: OpenTab) -> None:
     images = np.random.default_rng(0).integers(0, 255, size=(60, 8, 8))
     y = [None] * 60
     y[:4] = ["left", "right", "left", "right"]
-    with lapwing.label(
-        blobs(60), y, images=images, random_labels=True, journal=None, browser=False
-    ) as server:
-        server.session.rest()
-        tab = open_tab(server)
-        tab.press("n")
-        tab.until(lambda: tab.page.locator("#queue img").count() == 5)
-        tab.until(lambda: tab.ask("document.querySelector('#card img')?.naturalWidth") == 8)
-        row = tab.page.inner_text("#card .which b")
-        assert tab.page.get_attribute("#card img", "alt") == f"Picture of row {row}"
-        # The error is estimated, and both curves are told to those who do not see them.
-        server.session.give([4], "left")
-        curves = tab.page.locator("#progress svg")
-        tab.until(lambda: curves.count() == 2)
-        assert "Volumes: left" in curves.nth(1).get_attribute("aria-label")
-        # Each way of colouring draws another picture.
-        pictures = set()
-        for way in ("confidence", "given", "prediction"):
-            tab.press("t")
-            assert tab.page.input_value("#colouring") == way
-            pictures.add(tab.page.locator("#map").screenshot())
-        assert len(pictures) == 3
-        # On paper there are the map, the classes and the curves, and nothing to press.
-        tab.ask("() => { dispatchEvent(new Event('beforeprint')); }")
-        tab.page.emulate_media(media="print")
-        tab.until(lambda: tab.ask("document.getElementById('map-print').naturalWidth") > 300)
-        assert tab.page.is_visible("#map-print")
-        assert tab.page.is_visible("#progress svg >> nth=0")
-        shown = tab.page.locator("button:visible").all()
-        assert {button.get_attribute("aria-keyshortcuts") for button in shown} == {"1", "2"}
-        tab.page.close()
+    server = serve(blobs(60), y, images=images, random_labels=True)
+    server.session.rest()
+    tab = open_tab(server)
+    tab.press("n")
+    tab.shows("#queue img", 5)
+    tab.until(lambda: tab.ask("document.querySelector('#card img')?.naturalWidth") == 8)
+    row = tab.page.inner_text("#card .which b")
+    assert tab.page.get_attribute("#card img", "alt") == f"Picture of row {row}"
+    # The error is estimated, and both curves are told to those who do not see them.
+    server.session.give([4], "left")
+    curves = tab.page.locator("#progress svg")
+    tab.until(lambda: curves.count() == 2)
+    assert "Volumes: left" in curves.nth(1).get_attribute("aria-label")
+    # Each way of colouring draws another picture.
+    pictures = set()
+    for way in ("confidence", "given", "prediction"):
+        tab.press("t")
+        assert tab.page.input_value("#colouring") == way
+        pictures.add(tab.page.locator("#map").screenshot())
+    assert len(pictures) == 3
+    # On paper there are the map, the classes and the curves, and nothing to press.
+    tab.ask("() => { dispatchEvent(new Event('beforeprint')); }")
+    tab.page.emulate_media(media="print")
+    tab.until(lambda: tab.ask("document.getElementById('map-print').naturalWidth") > 300)
+    assert tab.page.is_visible("#map-print")
+    assert tab.page.is_visible("#progress svg >> nth=0")
+    shown = tab.page.locator("button:visible").all()
+    assert {button.get_attribute("aria-keyshortcuts") for button in shown} == {"1", "2"}
 
 
-def test_a_hundred_thousand_points(open_tab: Callable[..., Tab]) -> None:
+def test_a_hundred_thousand_points(serve: Serve, open_tab: OpenTab) -> None:
     n = 100_000
     # As small a model as there is: what is tested is the page.
     model = lapwing.LapERLSClassifier(
         n_eigenvectors=3, space=lapwing.Landmarks(20), graph=lapwing.KNNGraph(3)
     )
-    with lapwing.label(
-        blobs(n), model=model, classes=["left", "right"], journal=None, browser=False
-    ) as server:
-        tab = open_tab(server)
-        assert "100,000 rows" in tab.page.inner_text("#map-legend")
-        tab.drag(*LEFT)
-        tab.until(lambda: tab.selected() == n // 2)
-        tab.press("1")
-        tab.says("Saved: 50,000 rows are left")
-        tab.until(lambda: tab.given()["left"] == n // 2)
-        assert sum(name is not None for name in server.labels()) == n // 2
-        tab.press("Backspace")
-        tab.says("Taken back: 50,000 rows")
-        tab.page.close()
+    server = serve(blobs(n), model=model)
+    tab = open_tab(server)
+    assert "100,000 rows" in tab.page.inner_text("#map-legend")
+    tab.lasso(n // 2)
+    tab.press("1")
+    tab.says("Saved: 50,000 rows are left")
+    tab.until(lambda: tab.given()["left"] == n // 2)
+    assert sum(name is not None for name in server.labels()) == n // 2
+    tab.press("Backspace")
+    tab.says("Taken back: 50,000 rows")
 
 
 ALONE = """
@@ -701,8 +689,7 @@ def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
     try:
         assert process.stdout is not None
         tab = Tab(context, process.stdout.readline().strip())
-        tab.drag(*LEFT)
-        tab.until(lambda: tab.selected() == 30)
+        tab.lasso(30)
         tab.press("c")
         tab.page.keyboard.type("left")
         tab.press("Enter")
@@ -726,9 +713,8 @@ def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
         tab.page.close()
 
 
-def test_fast_keys_on_a_slow_server(server: Any, open_tab: Callable[..., Tab]) -> None:
-    tab = open_tab(server)
-    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+def test_fast_keys_on_a_slow_server(server: Any, tab: Tab) -> None:
+    tab.shows("#queue [role=option]", 5)
 
     def slow(seconds: float, call: Callable[..., Any]) -> Callable[..., Any]:
         def called(*arguments: Any, **options: Any) -> Any:
@@ -742,7 +728,7 @@ def test_fast_keys_on_a_slow_server(server: Any, open_tab: Callable[..., Tab]) -
         setattr(server.session, name, slow(3.0, getattr(server.session, name)))
     server.session.give = slow(0.3, server.session.give)
     tab.press("n")
-    tab.until(lambda: tab.page.locator("#card[data-row], #card [data-row]").count() == 1)
+    tab.shows("#card[data-row], #card [data-row]", 1)
     keys = "121121221211222112121221"  # more than are kept ahead
     for key in keys:
         tab.press(key)
@@ -766,9 +752,9 @@ def test_a_key_is_kept_while_the_server_is_dead(tmp_path: Path, context: Any) ->
     with opened() as server:
         url = server.url
         tab = Tab(context, url)
-        tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+        tab.shows("#queue [role=option]", 5)
         tab.press("n")
-        tab.until(lambda: tab.page.locator("#card .which b").count() == 1)
+        tab.shows("#card .which b", 1)
     tab.until(lambda: tab.page.is_visible("#lost"))
     row = int(tab.page.inner_text("#card .which b"))
     tab.press("1")
@@ -786,19 +772,17 @@ def test_a_key_is_kept_while_the_server_is_dead(tmp_path: Path, context: Any) ->
         tab.page.close()
 
 
-def test_a_class_that_is_called_like_a_key_has_that_key(open_tab: Callable[..., Tab]) -> None:
+def test_a_class_that_is_called_like_a_key_has_that_key(serve: Serve, open_tab: OpenTab) -> None:
     classes = ["other", *range(10)]
-    with lapwing.label(blobs(40), classes=classes, journal=None, browser=False) as server:
-        tab = open_tab(server)
-        tab.drag(*LEFT)
-        tab.until(lambda: tab.selected() == 20)
-        tab.press("3")
-        tab.says("Saved: 20 rows are 3")
-        tab.press("0")
-        tab.says("Saved: 20 rows are 0")
-        keys = tab.page.locator("#classes kbd").all_inner_texts()
-        assert keys == ["", *"0123456789"]
-        tab.page.close()
+    server = serve(blobs(40), classes=classes)
+    tab = open_tab(server)
+    tab.lasso(20)
+    tab.press("3")
+    tab.says("Saved: 20 rows are 3")
+    tab.press("0")
+    tab.says("Saved: 20 rows are 0")
+    keys = tab.page.locator("#classes kbd").all_inner_texts()
+    assert keys == ["", *"0123456789"]
 
 
 BROKEN = """() => [...document.querySelectorAll('#table td:not(.text)')]
@@ -808,19 +792,19 @@ BROKEN = """() => [...document.querySelectorAll('#table td:not(.text)')]
 
 
 def test_numbers_are_whole_and_nothing_is_awaited_when_all_is_labelled(
-    open_tab: Callable[..., Tab],
+    serve: Serve,
+    open_tab: OpenTab,
 ) -> None:
     X = np.random.default_rng(0).normal(size=(40, 12))
     y = ["up" if first > 0 else "down" for first in X[:, 0]]
     texts = ["many words " * 20] * 40
-    with lapwing.label(X, y, texts=texts, journal=None, browser=False) as server:
-        tab = open_tab(server)
-        tab.until(lambda: "Every row has a label" in tab.page.inner_text("#progress"))
-        tab.drag((0.01, 0.01), (0.99, 0.01), (0.99, 0.99), (0.01, 0.99))
-        tab.until(lambda: tab.page.locator("#table tbody tr").count() > 20)
-        assert tab.page.locator("#table td").count() > 20 * 12
-        assert tab.ask(BROKEN) == []
-        tab.page.close()
+    server = serve(X, y, texts=texts, classes=())
+    tab = open_tab(server)
+    tab.until(lambda: "Every row has a label" in tab.page.inner_text("#progress"))
+    tab.drag((0.01, 0.01), (0.99, 0.01), (0.99, 0.99), (0.01, 0.99))
+    tab.until(lambda: tab.page.locator("#table tbody tr").count() > 20)
+    assert tab.page.locator("#table td").count() > 20 * 12
+    assert tab.ask(BROKEN) == []
 
 
 # The row beside its keys
@@ -833,41 +817,39 @@ SHOWN = """() => { const parts = ['#card .which', '#card .candidates', '#card .t
 
 
 def test_row_and_keys_are_on_the_screen_and_rows_are_found_by_what_was_done(
-    open_tab: Callable[..., Tab],
+    serve: Serve,
+    open_tab: OpenTab,
 ) -> None:
     names = [f"class {k}" for k in range(10)]
     labels = [names[i] if i < 10 else None for i in range(120)]
     texts = [f"row {i} " + "more words " * 80 for i in range(120)]
-    with lapwing.label(
-        blobs(120), labels, classes=names, texts=texts, journal=None, browser=False
-    ) as opened:
-        tab = open_tab(opened)
-        tab.press("n")
-        tab.until(lambda: tab.page.locator("#card .candidates li").count() == 3)
-        for width, height in ((1440, 900), (1024, 768), (390, 844)):
-            tab.page.set_viewport_size({"width": width, "height": height})
-            tab.ask("scrollTo(0, 0)")
-            assert tab.ask(SHOWN) == 0, width
-        tab.page.set_viewport_size({"width": 1280, "height": 900})
-        # Flagged, and found by that.
-        row = tab.page.inner_text("#card .which b")
-        tab.press("g")
-        tab.says("1 row flagged")
-        tab.press("Escape")
-        tab.page.select_option("#find-state", "flagged")
-        tab.page.click("#find button")
-        tab.until(lambda: tab.page.locator("#card .which b").all_inner_texts() == [row])
-        # Merged, and deleted.
-        tab.page.locator("#classes .pen").nth(9).click()
-        tab.page.fill("#new-name", "class 0")
-        tab.until(lambda: "Merge with" in tab.page.inner_text("#do-rename"))
-        tab.press("Enter")
-        tab.says("“class 9” is “class 0” now")
-        tab.until(lambda: tab.given() == {name: 1 + (name == "class 0") for name in names[:9]})
-        tab.page.locator("#classes .pen").nth(8).click()
-        tab.page.click("#delete-class")
-        tab.says("“class 8” is deleted")
-        tab.until(lambda: "class 8" not in tab.given())
-        tab.press("Backspace", "Backspace")
-        tab.until(lambda: tab.given() == dict.fromkeys(names, 1))
-        tab.page.close()  # before the server ends
+    opened = serve(blobs(120), labels, classes=names, texts=texts)
+    tab = open_tab(opened)
+    tab.press("n")
+    tab.shows("#card .candidates li", 3)
+    for width, height in ((1440, 900), (1024, 768), (390, 844)):
+        tab.page.set_viewport_size({"width": width, "height": height})
+        tab.ask("scrollTo(0, 0)")
+        assert tab.ask(SHOWN) == 0, width
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
+    # Flagged, and found by that.
+    row = tab.page.inner_text("#card .which b")
+    tab.press("g")
+    tab.says("1 row flagged")
+    tab.press("Escape")
+    tab.page.select_option("#find-state", "flagged")
+    tab.page.click("#find button")
+    tab.until(lambda: tab.page.locator("#card .which b").all_inner_texts() == [row])
+    # Merged, and deleted.
+    tab.page.locator("#classes .pen").nth(9).click()
+    tab.page.fill("#new-name", "class 0")
+    tab.until(lambda: "Merge with" in tab.page.inner_text("#do-rename"))
+    tab.press("Enter")
+    tab.says("“class 9” is “class 0” now")
+    tab.until(lambda: tab.given() == {name: 1 + (name == "class 0") for name in names[:9]})
+    tab.page.locator("#classes .pen").nth(8).click()
+    tab.page.click("#delete-class")
+    tab.says("“class 8” is deleted")
+    tab.until(lambda: "class 8" not in tab.given())
+    tab.press("Backspace", "Backspace")
+    tab.until(lambda: tab.given() == dict.fromkeys(names, 1))

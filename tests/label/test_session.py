@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,17 @@ from lapwing._label.material import MOST_SHOWN, even_sample
 from lapwing._label.session import Event, Session
 from lapwing._label.words import RequestError
 from lapwing._report.text import percent
-from tests.label.pages import CLASSES, journal_of, material, problem, session
+from tests.label.pages import (
+    CLASSES,
+    first,
+    journal_of,
+    material,
+    one_of_each,
+    problem,
+    session,
+)
 
 X, TRUTH = problem()
-
-
-def first(name: str, k: int = 0) -> int:
-    """The k-th row of a class."""
-    return [row for row, one in enumerate(TRUTH) if one == name][k]
 
 
 def test_it_begins_without_any_label() -> None:
@@ -71,9 +73,7 @@ def test_the_answers_are_those_of_a_fit_to_the_same_labels(estimator: Any) -> No
 
 def test_answers_stay_as_they_were_while_the_model_learns_on() -> None:
     with session(X) as found:
-        for name in CLASSES:
-            found.give([first(name)], name)
-        assert found.wait()
+        one_of_each(found)
         answers = found.answers
         assert answers is not None
         none, everything = np.empty(0, dtype=np.intp), np.arange(60)
@@ -103,15 +103,21 @@ def test_one_class_has_no_answer_and_losing_one_loses_it() -> None:
         assert min(predicted["u"], predicted["w"]) >= 20
 
 
-def test_the_graph_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows with each graph that is made."""
+    found: list[int] = []
     prepare = LapERLSClassifier._prepare
 
     def counted(self: Any, *arguments: Any) -> Any:
-        made.append(1)
+        found.append(1)
         return prepare(self, *arguments)
 
     monkeypatch.setattr(LapERLSClassifier, "_prepare", counted)
+    return found
+
+
+def test_the_graph_is_made_once(made: list[int]) -> None:
     with session(X) as found:
         for name in CLASSES:
             found.give([first(name)], name)
@@ -124,45 +130,27 @@ def test_the_graph_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.ManyClassesWarning")
 @pytest.mark.parametrize("known", [False, True])
-def test_many_classes_are_learnt_as_a_fit_does(
-    known: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-    prepare = LapERLSClassifier._prepare
-
-    def counted(self: Any, *arguments: Any) -> Any:
-        made.append(1)
-        return prepare(self, *arguments)
-
+def test_many_classes_are_learnt_as_a_fit_does(known: bool, made: list[int]) -> None:
     many = problem(200).X
     names = [f"c{k}" for k in range(30)]
-    with monkeypatch.context() as patched:
-        patched.setattr(LapERLSClassifier, "_prepare", counted)
-        with session(many, classes=tuple(names) if known else ()) as found:
-            for k, name in enumerate(names):
-                found.give([k], name)
-                assert found.wait()
-            assert found.answers is not None
-            predicted = [found.history.classes[code] for code in found.answers.codes]
+    with session(many, classes=tuple(names) if known else ()) as found:
+        for k, name in enumerate(names):
+            found.give([k], name)
+            assert found.wait()
+        assert found.answers is not None
+        predicted = [found.history.classes[code] for code in found.answers.codes]
     assert len(made) == (1 if known else 2), "once more when there are more than 25 classes"
     expected = LapERLSClassifier(n_eigenvectors=100).fit(many, names + [None] * 170)
     assert predicted == expected.transduction_.tolist()
 
 
 def test_labels_that_the_table_has_count() -> None:
-    given = np.full(60, "", dtype=object)
-    given[[first("u"), first("v")]] = ["u", "v"]
-    rows = material(X)
-    table = rows.table.__class__(**{**vars(rows.table), "y": given, "labeled": given != ""})
-    found = Session(rows.__class__(**{**vars(rows), "table": table, "classes": ("w",)}), None)
-    try:
-        assert found.wait()
+    given = {first("u"): "u", first("v"): "v"}
+    with session(X, labels=given, classes=("w",)) as found:
         assert found.history.classes == ("w", "u", "v")
         assert found.state()["given"] == {"w": 0, "u": 1, "v": 1}
         assert found.state()["model"]["fitted"]
         assert not found.state()["can_undo"]
-    finally:
-        found.close()
 
 
 def test_what_the_model_says_can_be_taken_for_a_selection() -> None:
@@ -172,9 +160,7 @@ def test_what_the_model_says_can_be_taken_for_a_selection() -> None:
         ) as no:
             found.take([1])
         assert no.value.status == 409
-        for name in CLASSES:
-            found.give([first(name)], name)
-        assert found.wait()
+        one_of_each(found)
         rows = [first(name, 2) for name in CLASSES]
         learnt = found.colours()[1]
         receipt = found.take(rows, learnt)
@@ -189,9 +175,7 @@ def test_what_the_model_says_can_be_taken_for_a_selection() -> None:
 
 def test_rows_that_have_a_label_keep_it_from_the_model() -> None:
     with session(X) as found:
-        for name in CLASSES:
-            found.give([first(name)], name)
-        assert found.wait()
+        one_of_each(found)
         odd, free = first(CLASSES[0], 1), first(CLASSES[-1], 2)
         found.give([odd], CLASSES[1])  # against what all neighbours say
         assert found.wait()
@@ -203,9 +187,7 @@ def test_rows_that_have_a_label_keep_it_from_the_model() -> None:
 
 def test_colours_are_of_the_rows_that_are_shown() -> None:
     with session(X) as found:
-        for name in CLASSES:
-            found.give([first(name)], name)
-        assert found.wait()
+        one_of_each(found)
         version, learnt, content = found.colours()
     assert (version, learnt) == (3, 3)
     assert np.frombuffer(content, "<i4", 1) == 60
@@ -223,9 +205,7 @@ def test_suggestions_follow_the_labels_and_what_was_skipped() -> None:
         rows = found.suggest(3)
         assert found.suggest(3, rows[:1]) != rows
         assert rows[0] not in found.suggest(50, rows[:1])
-        for name in CLASSES:
-            found.give([first(name)], name)
-        assert found.wait()
+        one_of_each(found)
         rows = found.suggest(4)
         assert len(set(rows)) == 4
         assert not {first(name) for name in CLASSES} & set(rows)
@@ -239,11 +219,9 @@ def test_suggestions_follow_the_labels_and_what_was_skipped() -> None:
 def test_the_estimate_and_its_curve_come_by_themselves_and_are_kept(tmp_path: Path) -> None:
     with session(X, tmp_path, check_every=1) as found:
         for _ in range(9):
-            assert found.wait()
             assert found.rest()
             row = found.state()["suggestions"][0]
             found.give([row], TRUTH[row])
-        assert found.wait()
         assert found.rest()
         state = found.state()
         evidence, (*_, point) = state["evidence"], state["curve"]
@@ -263,7 +241,6 @@ def test_a_label_that_the_others_contradict_is_doubted() -> None:
         for name in CLASSES:
             found.give([first(name, k) for k in range(5)], name)
         found.give([first("u", 7)], "v")
-        assert found.wait()
         assert found.rest()
         doubt = {
             "row": first("u", 7),
@@ -429,26 +406,18 @@ def test_a_table_may_have_the_new_name_by_now(tmp_path: Path) -> None:
     with session(X, tmp_path) as found:
         found.give([0, 1], "u")
         found.rename_class("u", "new")
-    rows = material(X)
-    y = np.array(["new", "new", "v", *[""] * 57], dtype=object)
-    rows = replace(rows, table=replace(rows.table, y=y, labeled=y != ""))
-    found = Session(rows, journal_of(tmp_path, rows))
-    assert found.labels()[:4].tolist() == ["new", "new", "v", ""]
-    assert sorted(found.history.classes) == ["new", "v"]
-    found.close()
+    with session(X, tmp_path, labels={0: "new", 1: "new", 2: "v"}) as found:
+        assert found.labels()[:4].tolist() == ["new", "new", "v", ""]
+        assert sorted(found.history.classes) == ["new", "v"]
 
 
 def test_classes_that_have_swapped_their_names_keep_their_rows(tmp_path: Path) -> None:
-    rows = material(X)
-    y = np.array(["u", "v", *[""] * 58], dtype=object)
-    rows = replace(rows, table=replace(rows.table, y=y, labeled=y != ""))
     for _ in range(2):
-        found = Session(rows, journal_of(tmp_path, rows))
-        if not found.version:
-            for pair in (("u", "t"), ("v", "u"), ("t", "v")):
-                found.rename_class(*pair)
-        assert found.labels()[:3].tolist() == ["v", "u", ""]
-        found.close()
+        with session(X, tmp_path, labels={0: "u", 1: "v"}) as found:
+            if not found.version:
+                for pair in (("u", "t"), ("v", "u"), ("t", "v")):
+                    found.rename_class(*pair)
+            assert found.labels()[:3].tolist() == ["v", "u", ""]
 
 
 def test_names_that_classes_cannot_get(tmp_path: Path) -> None:
@@ -682,10 +651,7 @@ def test_what_the_model_cannot_know_is_said_in_the_words_of_the_table() -> None:
 
 
 def test_where_every_row_has_a_label_there_is_no_error_to_estimate() -> None:
-    with session(X) as found:
-        for name in CLASSES:
-            found.give([row for row in range(60) if TRUTH[row] == name], name)
-        assert found.wait()
+    with session(X, labels=dict(enumerate(TRUTH))) as found:
         assert found.rest()
         state = found.state()
         assert (state["evidence"], state["suggestions"], state["warnings"]) == (None, [], [])
@@ -695,9 +661,7 @@ def test_listeners_hear_of_every_part() -> None:
     with session(X) as found:
         heard: list[Event] = []
         end = found.listen(heard.append)
-        for name in CLASSES:
-            found.give([first(name)], name)
-        assert found.wait()
+        one_of_each(found)
         assert found.rest()
         assert [event.version for event in heard if event.part == "labels"] == [1, 2, 3]
         for part in ("model", "advice"):
