@@ -86,7 +86,7 @@ def test_augmented_losses_are_the_minimum_that_they_say(loss: Loss) -> None:
     n = 60
     y, f, c = rng.choice([-1.0, 1.0], n), 2 * rng.standard_normal(n), rng.uniform(0.1, 3, n)
     slopes = rng.standard_normal(n)
-    made = AugmentedLoss(loss, c, slopes, 0.7)
+    made = AugmentedLoss(c, slopes, 0.7, loss)
     z = np.linspace(-15, 15, 60_001)[:, None]
     psi = 2 * c * loss.value(y, z) + slopes * (f - z) + 0.35 * (f - z) ** 2
     np.testing.assert_allclose(2 * made.value(y, f), psi.min(axis=0), atol=1e-6)
@@ -106,7 +106,7 @@ def test_the_hinge_has_a_formula_that_is_the_same() -> None:
     n = 100
     y, f, c = rng.choice([-1.0, 1.0], n), 2 * rng.standard_normal(n), rng.uniform(0.1, 3, n)
     slopes = -y * rng.uniform(0, c)
-    general, special = AugmentedLoss(Hinge(), c, slopes, 0.7), augmented(Hinge(), y, c, slopes, 0.7)
+    general, special = AugmentedLoss(c, slopes, 0.7, Hinge()), augmented(Hinge(), y, c, slopes, 0.7)
     assert isinstance(special, ShiftedHinge)
     for method in ("value", "derivative", "curvature", "updated"):
         np.testing.assert_allclose(
@@ -117,9 +117,9 @@ def test_the_hinge_has_a_formula_that_is_the_same() -> None:
         """May be anything: its class is not the hinge's."""
 
     assert isinstance(augmented(Changed(), y, c, slopes, 0.7), AugmentedLoss)
-    moved = general.moved(2 * slopes, 3.0)
-    assert (moved.penalty, moved.loss) == (3.0, Hinge())
-    np.testing.assert_array_equal(moved.multipliers, 2 * slopes)
+    after = general.next_round(2 * slopes, left=1.0, before=1.0, stiffest=10.0)
+    assert (after.penalty, after.loss) == (5 * 0.7, Hinge())
+    np.testing.assert_array_equal(after.multipliers, 2 * slopes)
 
 
 def test_the_slope_at_the_optimum_is_a_fixed_point() -> None:
@@ -127,7 +127,7 @@ def test_the_slope_at_the_optimum_is_a_fixed_point() -> None:
     f, y = np.array([0.2, 1.0, 2.0]), np.ones(3)
     slopes = np.array([-1.0, -0.3, 0.0])  # in the subdifferential at f, also on the kink
     for penalty in (1e-2, 1.0, 1e3):
-        made = AugmentedLoss(Hinge(), np.ones(3), slopes, penalty)
+        made = AugmentedLoss(np.ones(3), slopes, penalty, Hinge())
         np.testing.assert_allclose(made.updated(y, f), slopes, atol=1e-12)
         np.testing.assert_allclose(made.value(y, f), Hinge().value(y, f), atol=1e-12)
 

@@ -26,7 +26,7 @@ from lapwing.exceptions import (
     SuggestedLabelsWarning,
     UnlabeledComponentWarning,
 )
-from lapwing.graphs import Laplacian
+from lapwing.graphs import Eigenpairs, Laplacian
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.shares import Contradiction
 
@@ -195,25 +195,35 @@ def warn_two_answers(in_doubt: float) -> None:
         )
 
 
-def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
-    """Warn that virtual labels are 0 on components without an eigenvector."""
-    warn(
-        f"The graph has {n_components} connected components and n_eigenvectors={n_eigenvectors} "
-        "span only the largest of them: virtual labels are 0 on the others, even at labelled "
-        f"points. Use n_eigenvectors={n_components + n_eigenvectors} or None, or connect the "
-        "graph with more neighbours.",
-        UnlabeledComponentWarning,
-    )
+def warn_few_eigenvectors(pairs: Eigenpairs, n_columns: int) -> None:
+    """Warn if eigenvectors cannot separate all classes, or omit components of the graph.
 
+    Each component has its own eigenvector of eigenvalue 0: with fewer eigenvectors virtual labels
+    are 0 on some of them.
 
-def warn_fewer_eigenvectors_than_classes(n_eigenvectors: int, n_classes: int) -> None:
-    """Warn that there are fewer eigenvectors than classes."""
-    warn(
-        f"n_eigenvectors={n_eigenvectors} is less than the number of classes, {n_classes}: virtual "
-        "labels cannot separate all of them, not even at labelled points. Use "
-        f"n_eigenvectors='auto', or at least {2 * n_classes}.",
-        FewEigenvectorsWarning,
-    )
+    Parameters
+    ----------
+    pairs : Eigenpairs
+        Those that span the virtual labels.
+    n_columns : int
+        Number of columns of the targets.
+    """
+    n, k = pairs.vectors.shape
+    if k < min(n_columns, n):
+        warn(
+            f"n_eigenvectors={k} is less than the number of classes, {n_columns}: virtual labels "
+            "cannot separate all of them, not even at labelled points. Use n_eigenvectors='auto', "
+            f"or at least {2 * n_columns}.",
+            FewEigenvectorsWarning,
+        )
+    if k < pairs.n_components:
+        warn(
+            f"The graph has {pairs.n_components} connected components and n_eigenvectors={k} span "
+            "only the largest of them: virtual labels are 0 on the others, even at labelled "
+            f"points. Use n_eigenvectors={pairs.n_components + k} or None, or connect the graph "
+            "with more neighbours.",
+            UnlabeledComponentWarning,
+        )
 
 
 def drowned(mu: float, norm: float, weight: float) -> bool:

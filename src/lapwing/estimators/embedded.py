@@ -216,12 +216,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         k = self._n_eigenvectors(laplacian.n_points, n_columns)
         if k is None:
             return None
-        if self.n_eigenvectors != "auto" and k < min(n_columns, laplacian.n_points):
-            diagnostics.warn_fewer_eigenvectors_than_classes(k, n_columns)
         pairs = self._smallest(laplacian, k, tick)
-        # Each component has its own eigenvector of eigenvalue 0: fewer omit some components.
-        if pairs.n_components > k:
-            diagnostics.warn_few_eigenvectors(pairs.n_components, k)
+        diagnostics.warn_few_eigenvectors(pairs, n_columns)
         return pairs
 
     def _smallest(self, laplacian: Laplacian, k: int, tick: Tick) -> Eigenpairs:
@@ -255,15 +251,15 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         if kernel is None:
             input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
-        if not kernel.surely_positive_definite:
-            # Only a sample is checked: with landmarks the whole matrix is never formed.
-            input_checks.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         recipe = self.space
         if isinstance(recipe, str):
             recipe = None if self._takes_full_kernel(problem) else Landmarks()
             _LOG.info("space=%r: %d points", recipe, problem.n_points)
-        if recipe is None:
+        if recipe is None:  # the matrix is checked when it is formed
             return FullKernelSpace.computed(kernel, problem.X, problem.rows)
+        if not kernel.surely_positive_definite:
+            # Only a sample is checked: with landmarks the whole matrix is never formed.
+            input_checks.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         return make_space(recipe, kernel, problem.X)
 
     def _forecast(self, problem: Problem) -> None:
@@ -376,8 +372,11 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         _LOG.info("the kernel side as %s: %s", plan.solver, plan.reason)
         if plan.stored:
             objective = objective.with_space(objective.space.stored())
-        if plan.solver == "matrix":
-            self._check_matrix(objective.space)
+        space = objective.space
+        kernel = space.kernel if isinstance(space, FullKernelSpace) else None
+        if kernel is not None and not (kernel.surely_positive_definite or kernel.precomputed):
+            matrix = f"The matrix of kernel={self.kernel!r}"
+            input_checks.check_kernel_matrix(space.gram(), matrix)
         return PreparedSolver(method, objective, method.form(objective))
 
     def _solved(
@@ -422,13 +421,6 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         whole = pairs is None or pairs.n_components <= len(pairs.values)
         free = bool(self.fit_intercept) and not prepared.laplacian.normalized and whole
         return free and self._regression
-
-    def _check_matrix(self, space: Space) -> None:
-        """Raise ValueError if the whole kernel matrix is not positive semi-definite."""
-        kernel = space.kernel if isinstance(space, FullKernelSpace) else None
-        if kernel is not None and not kernel.surely_positive_definite and not kernel.precomputed:
-            matrix = f"The matrix of kernel={self.kernel!r}"
-            input_checks.check_kernel_matrix(space.gram(), matrix)
 
     def _checked(
         self, objective: EmbeddedObjective, result: EmbeddedResult, prepared: EmbeddedPrepared

@@ -183,11 +183,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
     def _diagnose(self, prepared: EmbeddedPathPrepared, solution: PathSolution) -> None:
         pairs = solution.prepared.eigenpairs
         assert pairs is not None
-        (n, k), n_columns = pairs.vectors.shape, prepared.problem.targets.shape[1]
-        if k < min(n_columns, n):
-            diagnostics.warn_fewer_eigenvectors_than_classes(k, n_columns)
-        if k < pairs.n_components:
-            diagnostics.warn_few_eigenvectors(pairs.n_components, k)
+        diagnostics.warn_few_eigenvectors(pairs, prepared.problem.targets.shape[1])
         super()._diagnose(prepared, solution)
 
 

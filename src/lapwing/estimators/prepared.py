@@ -424,6 +424,15 @@ def read_points(X: PointsLike, *, in_blocks: Callable[[Rows], bool], name: str) 
     return PointsInMemory(all_of(rows), header_of(rows))
 
 
+def refuse_missing_y(estimator: BaseEstimator, y: ArrayLike | None) -> None:
+    """Raise ValueError if y is None."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Mark "
+            "unlabelled points in y."
+        )
+
+
 def check_one_entry_a_row(X: PointsLike, y: ArrayLike, *, regression: bool) -> None:
     """Raise ValueError unless y has an entry for every row of X, labelled or not."""
     with reading_features(X):

@@ -59,6 +59,7 @@ from lapwing.estimators.prepared import (
     check_one_entry_a_row,
     check_rows,
     read_points,
+    refuse_missing_y,
 )
 from lapwing.graphs import (
     AffinityGraph,
@@ -320,11 +321,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
 
     def _begin(self, X: PointsLike, y: ArrayLike) -> tuple[Any, Targets]:
         """Read and check the points and targets of a fit."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Mark "
-                "unlabelled points in y."
-            )
+        refuse_missing_y(self, y)
         input_checks.warn_row_order(X, y)
         X = self._read_points(X, reset=True)
         check_one_entry_a_row(X, y, regression=self._regression)

@@ -32,6 +32,7 @@ _STIFFER = 5.0  # factor of the penalty after a slow round
 _BESIDE = 16 * np.finfo(np.float64).eps  # of a break: distance at which its two sides are distinct
 
 
+@dataclass(frozen=True, eq=False)
 class Augmented(Loss):
     """The function psi of the module docstring, halved, including the weights.
 
@@ -57,10 +58,6 @@ class Augmented(Loss):
     def derivative(self, y: Array, f: Array) -> Array:
         return self.updated(y, f) / 2
 
-    @abstractmethod
-    def moved(self, multipliers: Array, penalty: float) -> Self:
-        """Replace multipliers and penalty."""
-
     def next_round(self, multipliers: Array, left: float, before: float, stiffest: float) -> Self:
         """Create the loss of the next round, with a larger penalty after a slow round.
 
@@ -73,7 +70,8 @@ class Augmented(Loss):
             Largest penalty.
         """
         stiffer = left > SLOW * before and self.penalty < stiffest
-        return self.moved(multipliers, self.penalty * (_STIFFER if stiffer else 1.0))
+        penalty = self.penalty * (_STIFFER if stiffer else 1.0)
+        return replace(self, multipliers=multipliers, penalty=penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +83,6 @@ class ShiftedHinge(Augmented):
     """
 
     signs: Array
-    weights: Array
-    multipliers: Array
-    penalty: float
     _duals: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -100,9 +95,6 @@ class ShiftedHinge(Augmented):
 
     def updated(self, y: Array, f: Array) -> Array:
         return np.asarray(-y * self._dual(y, f))
-
-    def moved(self, multipliers: Array, penalty: float) -> Self:
-        return replace(self, multipliers=multipliers, penalty=penalty)
 
     def value(self, y: Array, f: Array) -> Array:
         return self.value_and_derivative(y, f)[0]
@@ -123,9 +115,6 @@ class AugmentedLoss(Augmented):
     """Augmented form of any convex loss, by its proximal points."""
 
     loss: Loss
-    weights: Array
-    multipliers: Array
-    penalty: float
 
     def nearest(self, y: Array, f: Array) -> tuple[Array, Array]:
         """Compute z and its derivative with respect to f."""
@@ -135,9 +124,6 @@ class AugmentedLoss(Augmented):
     def updated(self, y: Array, f: Array) -> Array:
         z, _ = self.nearest(y, f)
         return np.asarray(self.multipliers + self.penalty * (f - z))
-
-    def moved(self, multipliers: Array, penalty: float) -> Self:
-        return replace(self, multipliers=multipliers, penalty=penalty)
 
     def value(self, y: Array, f: Array) -> Array:
         z, _ = self.nearest(y, f)
@@ -170,8 +156,8 @@ def augmented(
     Augmented
     """
     if type(loss) is Hinge:
-        return ShiftedHinge(targets, weights, multipliers, penalty)
-    return AugmentedLoss(loss, weights, multipliers, penalty)
+        return ShiftedHinge(weights, multipliers, penalty, targets)
+    return AugmentedLoss(weights, multipliers, penalty, loss)
 
 
 def proximal_point(loss: Loss, y: Array, v: Array, step: Array | float) -> tuple[Array, Array]:

@@ -381,6 +381,16 @@ def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
     return np.asarray((1 - sizes) / guessing(n_classes, sizes))
 
 
+def sample_caveats(n_used: int, n_samples: int) -> list[str]:
+    """Return the caveat of evidence from some of the rows, if it is."""
+    if n_used == n_samples:
+        return []
+    return [
+        f"The evidence is of {n_used} of the {n_samples} rows, with all labelled ones among them. "
+        "On all rows methods that join neighbours do better."
+    ]
+
+
 def message_of(error: Exception) -> str:
     """Return the first line of an error, with its type unless it is a clear error of ours."""
     # scikit-learn's errors go on for lines with advice.

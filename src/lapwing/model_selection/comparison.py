@@ -49,6 +49,7 @@ from lapwing.model_selection.candidates import (
     message_of,
     quick_candidates,
     refuse_if_all_failed,
+    sample_caveats,
     warn_of_failures,
     with_sizes,
 )
@@ -772,12 +773,7 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
             f"{refused.name} would be at {100 * refused.error:.0f} %, and is not chosen as it "
             f"{refused.objection}. If that may be right, use it, or give the classes' sizes."
         )
-    if setting.n_used < setting.n_samples:
-        found.append(
-            f"The evidence is of {setting.n_used} of the {setting.n_samples} rows, with all "
-            "labelled ones among them. On all rows methods that join neighbours do better."
-        )
-    return tuple(found)
+    return (*found, *sample_caveats(setting.n_used, setting.n_samples))
 
 
 def _best_refused(table: Sequence[Evidence]) -> Evidence | None:

@@ -32,7 +32,7 @@ from lapwing.estimators.multioutput import (
     of_each_target,
     split_targets,
 )
-from lapwing.estimators.prepared import Progress, Shown, Stages
+from lapwing.estimators.prepared import Progress, Shown, Stages, refuse_missing_y
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.estimators.template import is_fitted_name
 from lapwing.estimators.updates import Updatable
@@ -72,11 +72,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         """
         for name in [name for name in vars(self) if is_fitted_name(name)]:
             delattr(self, name)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Mark "
-                "unlabelled points in y."
-            )
+        refuse_missing_y(self, y)
         warn_row_order(X, y)
         X = rows_else(X)
         if is_rows(X):

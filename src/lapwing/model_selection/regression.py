@@ -20,7 +20,7 @@ from lapwing._rows import PointsLike
 from lapwing.estimators.lapsvm import LapRLSRegressor
 from lapwing.estimators.path import PathEstimator, standard_error
 from lapwing.estimators.prepared import SILENT
-from lapwing.model_selection.candidates import LABELS_ALONE, Candidate
+from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, sample_caveats
 from lapwing.model_selection.evidence import PROBABILITY
 from lapwing.model_selection.relevance_scaler import optimism_of
 from lapwing.model_selection.reproducibility import start
@@ -249,13 +249,8 @@ def regression_caveats(
     table: Sequence[RegressionEvidence], setting: RegressionSetting
 ) -> tuple[str, ...]:
     """Return caveats of the estimates, a sentence or two each."""
-    found = [
+    return (
         f"The estimate comes from {table[0].n_left_out} targets, each left out in turn. It is of "
-        "rows like those with a target."
-    ]
-    if setting.n_used < setting.n_samples:
-        found.append(
-            f"The evidence is of {setting.n_used} of the {setting.n_samples} rows, with all "
-            "labelled ones among them. On all rows methods that join neighbours do better."
-        )
-    return tuple(found)
+        "rows like those with a target.",
+        *sample_caveats(setting.n_used, setting.n_samples),
+    )

@@ -22,13 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.linalg import column_dot
+from lapwing.linalg import FREE, column_dot
 from lapwing.losses.base import Loss
 from lapwing.spaces.base import QuadraticSystem, Smoothness, Space
-
-# Relative intrinsic norm of a constant below which it counts as 0, and the bias is free (errata
-# L3).
-_FREE_CONSTANT = 1e-12
 
 
 class State(NamedTuple):
@@ -202,7 +198,7 @@ class Objective:
     @property
     def sees_constants(self) -> bool:
         """Whether the intrinsic norm of a constant is not 0, so that a bias is regularised."""
-        return self.constant_energy > _FREE_CONSTANT
+        return self.constant_energy > FREE
 
     @property
     def free_bias(self) -> bool:

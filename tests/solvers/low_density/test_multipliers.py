@@ -329,7 +329,7 @@ def test_the_shifted_hinge_is_the_maximum_that_it_says():
     rng = np.random.default_rng(0)
     c, beta, y = rng.uniform(0.5, 2, 50), rng.uniform(0, 0.5, 50), rng.choice([-1.0, 1.0], 50)
     f, rho = rng.uniform(-3, 3, 50), 0.7
-    loss = ShiftedHinge(y, c, -y * beta, rho)
+    loss = ShiftedHinge(c, -y * beta, rho, y)
     b = np.linspace(0, 1, 20_001)[:, None] * c
     brute = (b * (1 - y * f) - (b - beta) ** 2 / (2 * rho)).max(axis=0)
     np.testing.assert_allclose(loss.objective_scale * loss.value(y, f), brute, atol=1e-7)

@@ -103,7 +103,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     shape = objective.targets.shape
     weights = np.broadcast_to(objective.weights[:, None], shape)
     first = _penalty(objective)
-    loss = AugmentedLoss(objective.loss, weights, np.zeros(shape), first)
+    loss = AugmentedLoss(weights, np.zeros(shape), first, objective.loss)
     inner, _ = in_coordinates(objective)
     state = inner.zero()
     best = _Certified(objective.zero(), np.inf)
