@@ -882,7 +882,7 @@ def test_not_converged(estimator: Any) -> None:
 @pytest.mark.parametrize("estimator", [LapSVC(loss="hinge"), LapSVR(epsilon=0.01)], ids=repr)
 def test_libsvm_not_converged(monkeypatch: pytest.MonkeyPatch, estimator: Any) -> None:
     monkeypatch.setattr(kinks, "_MAX_STEPS", 1)
-    monkeypatch.setattr(kinks, "_ROUNDS", 1)  # the method of multipliers goes on after libsvm
+    monkeypatch.setattr(kinks, "ROUNDS", 1)  # the method of multipliers goes on after libsvm
     caught = told(lambda: estimator.fit(X, labels(type(estimator))))
     texts = [str(w.message) for w in caught if w.category is ConvergenceWarning]
     assert len(texts) == 1

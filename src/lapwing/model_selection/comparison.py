@@ -677,7 +677,7 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
         if chosen.n_left_out < FEW_LEFT_OUT:
             return (
                 "These labels are too few to say whether anything here follows the classes. Label "
-                f"more rows. Until then, {_lower(use)}"
+                f"more rows. Until then, use {chosen.name}."
             )
         return (
             "Nothing here follows the classes: label more rows, or use other features. The best is "
@@ -794,7 +794,3 @@ def _probability_better(row: Evidence, other: Evidence) -> float:
 
 def _missed(row: Evidence) -> str:
     return f"{round(row.left_out_error * row.n_left_out)} of {row.n_left_out}"
-
-
-def _lower(text: str) -> str:
-    return text[0].lower() + text[1:]

@@ -261,7 +261,8 @@ def landmark_map(kernel: Kernel, X: PointData, landmarks: Matrix) -> MappedSpace
     )
     K = kernel.gram(landmarks)
     F, pivots = pivoted_cholesky(K.astype(np.float64), _rounding(np.diagonal(K)))
-    lift, basis = _inverse_transpose(F[pivots]), landmarks[pivots]
+    lower, basis = F[pivots], landmarks[pivots]
+    lift = sla.solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
     return MappedSpace(KernelFeatures(kernel, X, basis, lift), lift, _expansion(kernel, basis))
 
 
@@ -317,13 +318,6 @@ def _factored(K: Array, tol: float) -> tuple[Array, Array]:
         if np.diagonal(F).min(initial=np.inf) ** 2 > tol:
             return F, np.arange(len(F))
     return pivoted_cholesky(K, tol)
-
-
-def _inverse_transpose(lower: Array) -> Array:
-    """Compute A = F^-T of a lower triangular F."""
-    return np.asarray(
-        sla.solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
-    )
 
 
 def _rounding(diagonal: Array) -> float:

@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from lapwing._arrays import Array
-from lapwing.losses.augmented import AugmentedLoss
+from lapwing.losses.augmented import ROUNDS, AugmentedLoss
 from lapwing.losses.labeled import EpsilonInsensitive
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Status
@@ -35,14 +35,17 @@ from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, 
 from lapwing.spaces import LinearSpace
 from lapwing.spaces.systems import Lift, kernel_coordinates
 
-_ROUNDS = 60  # of the multipliers; a column that needs more has not converged
-_STEPS = 100  # Newton steps in a round
-_LARGEST_PENALTY = 1e8  # relative to the first
-_MAX_STALLED = 5  # rounds without a smaller gap, which is then rounding error
+# Limits that fits of 60 points do not reach: 10 Newton steps in a round, a penalty of 1e4 times the
+# first and two rounds without a smaller gap, which is then rounding error, give the same scores.
+_STEPS = 100
+_LARGEST_PENALTY = 1e8
+_MAX_STALLED = 5
 
 _C = 0.5  # bound of the dual variables for weight 1, as losses are halved
 _EDGE = 1e-6  # distance from the bound, relative to it, within which coefficients are at the bound
-_MAX_STEPS = 10**7  # of libsvm, which need not terminate
+# Of libsvm, which need not terminate: with 10**4 two of 24 fits of 60 points stop far from the
+# optimum.
+_MAX_STEPS = 10**7
 
 
 class _Certified(NamedTuple):
@@ -108,7 +111,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     state = inner.zero()
     best = _Certified(objective.zero(), np.inf)
     before, stalled = np.inf, 0
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         smooth = replace(inner, loss=loss, weights=np.ones(len(weights)))
         state = newton(smooth, ManifoldSettings(start=state, max_iter=_STEPS)).state
         scores = objective.labeled(state.values)
@@ -264,6 +267,7 @@ def _polished(
     exact = fixed.copy()
     exact[free] = solution[:n_free]
     same_sign = dual.kink_at_zero or (exact * beta >= 0).all()
+    # A coefficient at its bound may exceed it by the rounding errors of the system.
     if not (same_sign and (np.abs(exact) <= bound * (1 + 1e-9)).all()):
         return []
     return [(exact, float(solution[n_free]) if objective.fit_intercept else 0.0)]

@@ -77,7 +77,7 @@ def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manif
             # A score that is at a break up to rounding may flip for ever (errata L15), so steps
             # without a decrease end the iteration too. One such step is not enough: values lose
             # their digits before slopes do.
-            lower = new_value < value[open_columns] * (1 - 1e-15)
+            lower = new_value < value[open_columns] * (1 - _ROUNDING)
             idle[open_columns] = np.where(lower, 0, idle[open_columns] + 1)
             value[open_columns] = new_value
         state = _replace_columns(state, open_columns, after)
