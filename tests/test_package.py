@@ -24,7 +24,7 @@ import lapwing
 from lapwing._host.modules import require
 from lapwing.graphs import GRAPHS
 from lapwing.losses import LOSSES, UNLABELED_LOSSES
-from lapwing.spaces import SPACES
+from lapwing.spaces.recipes import SPACES
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

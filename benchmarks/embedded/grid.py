@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from lapwing.graphs import Eigenpairs
 from lapwing.kernels import Kernel, scale_gamma
-from lapwing.spaces import Landmarks, Space
+from lapwing.spaces.base import Space
+from lapwing.spaces.recipes import Landmarks
 
 Array = NDArray[Any]
 

@@ -19,7 +19,8 @@ from benchmarks.shared.data import Data, load_coil20, load_mnist, load_pcmac, lo
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import draw_covering
 from lapwing.kernels import make_kernel
-from lapwing.spaces import LinearSpace, full_map
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import full_map
 
 N_PARTITIONS = 10
 N_GAUSSIAN = 500  # number of points, and of dimensions

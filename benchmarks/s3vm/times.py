@@ -33,7 +33,8 @@ from lapwing.datasets import mask_labels
 from lapwing.exceptions import LapwingWarning
 from lapwing.kernels import make_kernel
 from lapwing.objectives.low_density import Function
-from lapwing.spaces import LinearSpace, landmark_map
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import landmark_map
 
 REPEATS = 10
 LABELED = {"gaussian2c": 25, "usps(8,0)": 22, "text": 48}

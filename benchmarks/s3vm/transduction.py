@@ -29,7 +29,8 @@ from benchmarks.shared.tables import Table
 from lapwing import KNNGraph
 from lapwing.graphs import Laplacian
 from lapwing.kernels import make_kernel
-from lapwing.spaces import LinearSpace, deformed, full_map
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import deformed, full_map
 
 N_SPLITS = 10
 SLOW_SPLITS = 1

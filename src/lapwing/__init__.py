@@ -22,7 +22,7 @@ from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGrap
 from lapwing.kernels import Kernel
 from lapwing.model_selection.few_label import FewLabelClassifier, FewLabelRegressor
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
-from lapwing.spaces import Landmarks, Linear
+from lapwing.spaces.recipes import Landmarks, Linear
 
 if _TYPE_CHECKING:
     from lapwing._app.labelling import label

@@ -31,7 +31,7 @@ from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.embedded import tube
 from lapwing.solvers.graph.registry import share_arrays
-from lapwing.spaces import FullKernelSpace
+from lapwing.spaces.full import FullKernelSpace
 
 
 @pytest.fixture(autouse=True)

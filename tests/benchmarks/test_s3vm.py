@@ -54,7 +54,7 @@ from benchmarks.s3vm.transduction import (
     shown,
 )
 from benchmarks.shared.data import Data
-from lapwing.spaces import LinearSpace
+from lapwing.spaces.linear import LinearSpace
 from tests.helpers.data import around_corners, two_clouds
 
 

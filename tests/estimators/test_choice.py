@@ -17,7 +17,9 @@ from lapwing.kernels import make_kernel
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
-from lapwing.spaces import FullKernelSpace, LinearSpace, landmark_map
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import landmark_map
 from tests.helpers.answers import scores
 from tests.helpers.data import labeled_clusters
 from tests.helpers.problems import DenseTerm

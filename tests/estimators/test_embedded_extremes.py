@@ -46,7 +46,8 @@ from lapwing.solvers.embedded.systems import (
     graph_least_squares,
 )
 from lapwing.solvers.ridge import FunctionRegression
-from lapwing.spaces import FullKernelSpace, LinearSpace
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.linear import LinearSpace
 from tests.helpers.data import first_labels, labeled_clusters
 from tests.helpers.embedded import least_squares
 from tests.helpers.problems import DenseTerm

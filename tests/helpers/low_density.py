@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from lapwing.losses import GaussianBump, Hinge, Loss, SymmetricHinge, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
-from lapwing.spaces import LinearSpace
+from lapwing.spaces.linear import LinearSpace
 
 # Parameters of S3VC with which a fit takes a quarter of the time of the default: one descent on a
 # loss without a kink. For tests to which the method is no matter.

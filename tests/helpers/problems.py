@@ -20,7 +20,9 @@ import scipy.sparse as sp
 
 from lapwing.losses import LOSSES, EpsilonInsensitive, Kind, Loss, SquaredHinge, TargetKind
 from lapwing.objectives.manifold import Objective, State
-from lapwing.spaces import FullKernelSpace, LinearSpace, Space
+from lapwing.spaces.base import Space
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.linear import LinearSpace
 
 # One example of every loss in the registry; a new one also needs its formulas, in `FORMULAS`.
 ALL_LOSSES: tuple[Loss, ...] = tuple(

@@ -14,7 +14,10 @@ import scipy.sparse as sp
 
 from lapwing._rows import ArrayRows
 from lapwing.kernels import make_kernel
-from lapwing.spaces import FullKernelSpace, LinearSpace, Space, deformed, full_map, landmark_map
+from lapwing.spaces.base import Space
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import deformed, full_map, landmark_map
 from tests.helpers.problems import GRAPHS, affinity, laplacian, rbf
 
 N, N_NEW = 14, 5

@@ -29,11 +29,14 @@ from lapwing import S3VC, KNNGraph, LapSVC
 from lapwing.losses import LOSSES, UNLABELED_LOSSES, Hinge, Kind, Loss, SquaredHinge, TargetKind
 from lapwing.losses import as_loss as as_labeled
 from lapwing.losses.registry import loss_names
-from lapwing.solvers import Status, dual, newton, pcg
+from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.methods import METHODS, Method, scheduled
 from lapwing.solvers.manifold import dual as reduced
 from lapwing.solvers.manifold import kinks
-from lapwing.spaces import FullKernelSpace
+from lapwing.solvers.manifold.dual import dual
+from lapwing.solvers.manifold.newton import newton
+from lapwing.solvers.manifold.pcg import pcg
+from lapwing.spaces.full import FullKernelSpace
 from tests.helpers.outside import (
     CauchyBump,
     Logistic,

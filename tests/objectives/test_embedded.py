@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lapwing.objectives.embedded import EmbeddedObjective, Units, graph_side, spectral_side
-from lapwing.spaces import LinearSpace
+from lapwing.spaces.linear import LinearSpace
 from tests.helpers.problems import DenseTerm, affinity, laplacian
 from tests.helpers.spaces import random
 

@@ -14,7 +14,8 @@ from lapwing.losses import UNLABELED_LOSSES, GaussianBump, SymmetricHinge
 from lapwing.losses.labeled import Hinge, SquaredHinge
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
-from lapwing.spaces import LinearSpace, MappedSpace, full_map
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import MappedSpace, full_map
 from tests.helpers.data import gaussian_points
 from tests.helpers.low_density import make_tiny, translated, value_of
 from tests.helpers.members import check_examples

@@ -9,7 +9,7 @@ import pytest
 
 from lapwing.losses import EpsilonInsensitive, Hinge, Squared, SquaredHinge
 from lapwing.objectives.manifold import Objective
-from lapwing.spaces import FullKernelSpace
+from lapwing.spaces.full import FullKernelSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
     GRAPHS,

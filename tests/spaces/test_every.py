@@ -12,8 +12,10 @@ import pytest
 
 from lapwing import _arrays
 from lapwing.kernels import Kernel
-from lapwing.spaces import KernelExpansion, LinearFunction, Space, function_from, mapped
+from lapwing.spaces import mapped
+from lapwing.spaces.base import Space
 from lapwing.spaces.block_operator import Sums
+from lapwing.spaces.functions import KernelExpansion, LinearFunction, function_from
 from lapwing.spaces.systems import FactoredSystem
 from tests.helpers.problems import GRAPHS, sweep
 from tests.helpers.spaces import MAKERS, Known, N, applied, penalty, point_weights, random

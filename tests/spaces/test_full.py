@@ -11,8 +11,7 @@ import scipy.sparse as sp
 
 from lapwing._host.threads import share
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.spaces import FullKernelSpace
-from lapwing.spaces.full import ComputedKernel
+from lapwing.spaces.full import ComputedKernel, FullKernelSpace
 from tests.helpers.problems import rbf
 from tests.helpers.spaces import GAMMA, N, points, random
 

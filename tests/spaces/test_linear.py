@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing._arrays import is_sparse
-from lapwing.spaces import LinearSpace
+from lapwing.spaces.linear import LinearSpace
 from tests.helpers.spaces import points, random
 
 

@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.spaces import (
-    KernelExpansion,
-    Landmarks,
-    LinearSpace,
-    MappedSpace,
-    deformed,
-    full_map,
-    landmark_map,
-)
-from lapwing.spaces.mapped import KernelFeatures
+from lapwing.spaces.functions import KernelExpansion
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import KernelFeatures, MappedSpace, deformed, full_map, landmark_map
+from lapwing.spaces.recipes import Landmarks
 from tests.helpers.problems import rbf
 from tests.helpers.spaces import GAMMA, N, points, random
 

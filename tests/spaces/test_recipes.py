@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.kernels import make_kernel
-from lapwing.spaces import Landmarks, Linear, LinearSpace, check_space, make_space
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.recipes import Landmarks, Linear, check_space, make_space
 from tests.helpers.problems import rbf
 from tests.helpers.spaces import GAMMA, points, random
 

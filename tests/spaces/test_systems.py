@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from lapwing._rows import ArrayRows
-from lapwing.spaces import FullKernelSpace, LinearSpace, systems
+from lapwing.spaces import systems
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.systems import FactoredSystem
 from tests.helpers.problems import GRAPHS, affinity, laplacian, rbf
 from tests.helpers.spaces import MAKERS, N, applied, penalty, point_weights, random

@@ -48,7 +48,7 @@ from lapwing.estimators import (
 )
 from lapwing.graphs import AnchorGraph, KNNGraph
 from lapwing.model_selection.few_label import FewLabelClassifier
-from lapwing.spaces import Landmarks
+from lapwing.spaces.recipes import Landmarks
 
 AUTO = "auto"
 

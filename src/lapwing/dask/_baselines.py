@@ -32,7 +32,7 @@ from lapwing.graphs.eigenfunctions import (
     rotation_along,
 )
 from lapwing.graphs.order_statistics import quantiles
-from lapwing.spaces import EigenfunctionSum
+from lapwing.spaces.functions import EigenfunctionSum
 
 
 class AnchorEngine(ClassifierOnCluster, AnchorGraphClassifier):

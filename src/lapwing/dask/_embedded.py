@@ -33,9 +33,10 @@ from lapwing.kernels import Kernel
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
 from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, FeatureSystem
-from lapwing.spaces import FittedFunction, Landmarks
 from lapwing.spaces.block_operator import Sums
+from lapwing.spaces.functions import FittedFunction
 from lapwing.spaces.mapped import KernelFeatures, MappedSpace, landmark_map
+from lapwing.spaces.recipes import Landmarks
 
 _POINTS_PER_MEAN = 50
 

@@ -28,8 +28,9 @@ from lapwing.objectives.low_density import (
     mean_ranks,
 )
 from lapwing.solvers.low_density.machines import ClassObservations
-from lapwing.spaces import LinearFunction, LinearSpace, Space
-from lapwing.spaces.base import Restriction
+from lapwing.spaces.base import Restriction, Space
+from lapwing.spaces.functions import LinearFunction
+from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import same_coordinates
 
 _METHODS = ("gradient", "quasi-newton")

@@ -33,19 +33,16 @@ from lapwing.solvers.graph.linear import jeffreys_prior
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.registry import PARTITIONS, in_order, partition_bytes
 from lapwing.solvers.ridge import FunctionRegression
-from lapwing.spaces import (
+from lapwing.spaces.base import Space
+from lapwing.spaces.functions import (
     FittedFunction,
     KernelExpansion,
-    Landmarks,
-    Linear,
     LinearFunction,
-    LinearSpace,
     NeighborhoodFunction,
-    Space,
-    full_map,
-    make_space,
 )
-from lapwing.spaces.recipes import SpaceRecipe
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import full_map
+from lapwing.spaces.recipes import Landmarks, Linear, SpaceRecipe, make_space
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000

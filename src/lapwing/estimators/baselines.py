@@ -30,7 +30,7 @@ from lapwing.solvers.penalized import (
     normalize_masses,
     penalized_least_squares,
 )
-from lapwing.spaces import AnchorFunction, EigenfunctionSum, evaluate
+from lapwing.spaces.functions import AnchorFunction, EigenfunctionSum, evaluate
 
 AnchorPrepared: TypeAlias = Prepared[Anchors, AnchorLaplacian]
 

@@ -27,7 +27,7 @@ from lapwing.solvers.manifold.pcg import (
     relative_change,
 )
 from lapwing.solvers.manifold.settings import StoppingRule
-from lapwing.spaces import FullKernelSpace
+from lapwing.spaces.full import FullKernelSpace
 
 _LOG = logging.getLogger("lapwing")
 

@@ -64,16 +64,11 @@ from lapwing.solvers.embedded.systems import (
 )
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.solvers.ridge import FunctionRegression
-from lapwing.spaces import (
-    FittedFunction,
-    FullKernelSpace,
-    KernelExpansion,
-    Landmarks,
-    Linear,
-    LinearSpace,
-    Space,
-    make_space,
-)
+from lapwing.spaces.base import Space
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.functions import FittedFunction, KernelExpansion
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.recipes import Landmarks, Linear, make_space
 
 EmbeddedPrepared: TypeAlias = Prepared[Space, Laplacian]
 

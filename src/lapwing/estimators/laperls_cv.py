@@ -34,8 +34,8 @@ from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian, smallest_eigenpai
 from lapwing.problem import Problem
 from lapwing.solvers.embedded.path import SpectralPath
 from lapwing.solvers.ridge import Observations
-from lapwing.spaces import FullKernelSpace, Space
-from lapwing.spaces.full import ComputedKernel
+from lapwing.spaces.base import Space
+from lapwing.spaces.full import ComputedKernel, FullKernelSpace
 from lapwing.spaces.recipes import SpaceRecipe
 
 

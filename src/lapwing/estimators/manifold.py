@@ -50,19 +50,23 @@ from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
-from lapwing.solvers import Status, dual, newton, pcg
-from lapwing.solvers.base import Covariance, Posterior
+from lapwing.solvers.base import Covariance, Posterior, Status
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
-from lapwing.solvers.manifold.dual import solve_reduced
+from lapwing.solvers.manifold.dual import dual, solve_reduced
 from lapwing.solvers.manifold.leave_one_out import (
     left_out_values,
     one_step_values,
     ridge_left_out_solutions,
 )
+from lapwing.solvers.manifold.newton import newton
+from lapwing.solvers.manifold.pcg import pcg
 from lapwing.solvers.manifold.posterior import covariance, posterior
 from lapwing.solvers.manifold.registry import SOLVERS
 from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, StoppingRule
-from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
+from lapwing.spaces.base import Space
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.functions import FittedFunction
+from lapwing.spaces.linear import LinearSpace
 
 # Memory bandwidth of an ordinary machine, in bytes per second. It is not measured at run time:
 # under load the measurement would vary more than machines do.

@@ -34,7 +34,7 @@ from lapwing.problem import Problem
 from lapwing.solvers.manifold.path import DeformedPath, factor_of, n_ratios
 from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.solvers.ridge import Observations
-from lapwing.spaces import Space
+from lapwing.spaces.base import Space
 
 ManifoldPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[RecipeGraph, ...] | None]
 

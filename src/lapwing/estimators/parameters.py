@@ -27,8 +27,7 @@ from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
 from lapwing.solvers.low_density.methods import Method
-from lapwing.spaces import check_space
-from lapwing.spaces.recipes import SpaceRecipe
+from lapwing.spaces.recipes import SpaceRecipe, check_space
 
 
 def _registered(names: Callable[[], Iterable[str]], kind: type, shown: str) -> Rule:

@@ -36,7 +36,7 @@ from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
-from lapwing.spaces import Space
+from lapwing.spaces.base import Space
 
 
 class KernelWidth(NamedTuple):

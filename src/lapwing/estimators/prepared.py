@@ -24,7 +24,7 @@ from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
 from lapwing.problem import Problem, check_weights
 from lapwing.solvers.base import Covariance, Posterior
-from lapwing.spaces import FittedFunction
+from lapwing.spaces.functions import FittedFunction
 
 # Files up to this size, about that of a block, are read into memory once.
 _SMALL_BYTES = 2**26

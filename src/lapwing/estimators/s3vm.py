@@ -43,7 +43,7 @@ from lapwing.kernels import Kernel, make_kernel
 from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import as_loss, as_unlabeled_loss
 from lapwing.problem import Problem, check_weight_sizes
-from lapwing.solvers import Settings, Status
+from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density.machines import (
     BalanceConstraint,
     ClassObservations,
@@ -54,22 +54,12 @@ from lapwing.solvers.low_density.machines import (
 )
 from lapwing.solvers.low_density.methods import Method, as_method, check_losses
 from lapwing.solvers.low_density.shares import Contradiction
-from lapwing.spaces import (
-    FittedFunction,
-    FullKernelSpace,
-    KernelExpansion,
-    Linear,
-    LinearFunction,
-    LinearSpace,
-    MappedSpace,
-    Space,
-    VotedFunction,
-    check_space,
-    deformed,
-    full_map,
-    make_space,
-)
-from lapwing.spaces.recipes import SpaceRecipe
+from lapwing.spaces.base import Space
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction, VotedFunction
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import MappedSpace, deformed, full_map
+from lapwing.spaces.recipes import Linear, SpaceRecipe, check_space, make_space
 
 _SINGLE_PRECISION = 5e-3
 _HELD_BYTES = 2**30  # limit on the kernel matrix with pairs, or a quarter of the memory if less

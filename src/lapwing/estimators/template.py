@@ -72,7 +72,13 @@ from lapwing.graphs import (
 from lapwing.graphs.base import check_magnitude
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
-from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, evaluate, function_from
+from lapwing.spaces.functions import (
+    FittedFunction,
+    KernelExpansion,
+    LinearFunction,
+    evaluate,
+    function_from,
+)
 
 _FEW_ROWS = 100  # one thread is faster than waiting for several
 _CHECKED_POINTS = 200  # labelled points at which the function is checked for being constant

@@ -27,7 +27,7 @@ from lapwing.estimators import (
 )
 from lapwing.graphs.registry import default_metric
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
-from lapwing.spaces import Landmarks
+from lapwing.spaces.recipes import Landmarks
 
 LABELS_ALONE = "labels alone"
 CLUSTERS = "classes are clusters"

@@ -30,7 +30,7 @@ from lapwing.onnx_export.steps import (
     apply_step,
     text_columns,
 )
-from lapwing.spaces import (
+from lapwing.spaces.functions import (
     KernelExpansion,
     LinearFunction,
     NeighborhoodFunction,

@@ -18,7 +18,7 @@ from lapwing.solvers.embedded.systems import (
     MatrixSide,
     left_out_values,
 )
-from lapwing.spaces import LinearSpace
+from lapwing.spaces.linear import LinearSpace
 from tests.helpers.problems import affinity, laplacian
 
 N, M, R = 40, 6, 9

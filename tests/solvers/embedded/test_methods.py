@@ -25,7 +25,9 @@ from lapwing.solvers.embedded.systems import (
     in_units,
 )
 from lapwing.solvers.ridge import FunctionRegression
-from lapwing.spaces import FullKernelSpace, LinearSpace, full_map, landmark_map
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import full_map, landmark_map
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
 from tests.helpers.spaces import random
 

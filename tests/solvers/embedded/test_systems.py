@@ -33,8 +33,9 @@ from lapwing.solvers.embedded.systems import (
     in_units,
 )
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
-from lapwing.spaces import LinearSpace, landmark_map
 from lapwing.spaces.block_operator import Sums
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import landmark_map
 from tests.helpers.embedded import least_squares
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
 

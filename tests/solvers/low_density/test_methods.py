@@ -28,7 +28,7 @@ from lapwing.solvers.low_density.methods import (
     local_minimum,
     minimize_low_density,
 )
-from lapwing.spaces import LinearSpace
+from lapwing.spaces.linear import LinearSpace
 from tests.helpers.low_density import global_optimum, make_tiny, value_of
 from tests.solvers.low_density.test_multipliers import violation
 

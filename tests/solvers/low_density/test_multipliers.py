@@ -17,7 +17,8 @@ from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensit
 from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density.cccp import minimize
 from lapwing.solvers.low_density.lbfgs import descend, projected_gradient, reference
-from lapwing.spaces import LinearSpace, full_map
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import full_map
 from tests.helpers.data import two_clouds
 from tests.helpers.low_density import make_tiny, value_of
 from tests.helpers.problems import rbf

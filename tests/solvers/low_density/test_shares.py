@@ -14,7 +14,7 @@ from lapwing.objectives import low_density
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
 from lapwing.solvers.low_density import shares
 from lapwing.solvers.low_density.shares import contradiction
-from lapwing.spaces import LinearSpace
+from lapwing.spaces.linear import LinearSpace
 
 
 def column(

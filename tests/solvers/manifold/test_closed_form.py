@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective
-from lapwing.solvers import Status
+from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.dual import reduced_solver, solve_reduced
 from lapwing.solvers.manifold.newton import closed_form, newton
 from lapwing.solvers.manifold.settings import ManifoldSettings

@@ -10,9 +10,13 @@ import pytest
 
 from lapwing.losses.labeled import Squared, SquaredHinge
 from lapwing.objectives.manifold import Objective
-from lapwing.solvers import Status, dual, newton, pcg
+from lapwing.solvers.base import Status
+from lapwing.solvers.manifold.dual import dual
+from lapwing.solvers.manifold.newton import newton
+from lapwing.solvers.manifold.pcg import pcg
 from lapwing.solvers.manifold.settings import ManifoldSettings
-from lapwing.spaces import FullKernelSpace, LinearSpace
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.linear import LinearSpace
 from tests.helpers.problems import (
     DenseTerm,
     affinity,

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Loss, Squared, SquaredHinge
-from lapwing.solvers import dual
 from lapwing.solvers.manifold import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
-from lapwing.solvers.manifold.dual import solve_reduced
+from lapwing.solvers.manifold.dual import dual, solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
 from lapwing.solvers.manifold.settings import ManifoldSettings
 from tests.helpers.outside import Logistic, RoundedHinge

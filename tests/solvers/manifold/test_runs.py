@@ -12,16 +12,19 @@ import pytest
 from lapwing.classes.decoding import predict_codes
 from lapwing.losses.labeled import Hinge, Squared, SquaredHinge
 from lapwing.objectives.manifold import State
-from lapwing.solvers import Status, dual, newton, pcg
+from lapwing.solvers.base import Status
+from lapwing.solvers.manifold.dual import dual
+from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import (
     MixedRule,
     StabilityRule,
     ValidationRule,
     check_interval,
+    pcg,
     relative_change,
 )
 from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldSettings
-from lapwing.spaces import FullKernelSpace
+from lapwing.spaces.full import FullKernelSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
     DIFFERENTIABLE_LOSSES,

@@ -17,10 +17,14 @@ from sklearn.svm import SVC, SVR, LinearSVC
 
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
 from lapwing.objectives.manifold import Objective
-from lapwing.solvers import Status, dual, newton, pcg
+from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.deformed import DeformedKernel
+from lapwing.solvers.manifold.dual import dual
+from lapwing.solvers.manifold.newton import newton
+from lapwing.solvers.manifold.pcg import pcg
 from lapwing.solvers.manifold.settings import ManifoldSettings
-from lapwing.spaces import FullKernelSpace, LinearSpace
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.linear import LinearSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
     DIFFERENTIABLE_LOSSES,

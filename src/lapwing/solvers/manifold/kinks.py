@@ -32,7 +32,7 @@ from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, exact_result
-from lapwing.spaces import LinearSpace
+from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.systems import Lift, kernel_coordinates
 
 # Limits that fits of 60 points do not reach: 10 Newton steps in a round, a penalty of 1e4 times the
