@@ -295,6 +295,19 @@ def last_step(estimator: BaseEstimator) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
+def before_last(estimator: BaseEstimator, X: PointsLike) -> Any:
+    """Transform points by the fitted steps of a pipeline before its last one."""
+    several = isinstance(estimator, Pipeline) and len(estimator) > 1
+    return estimator[:-1].transform(X) if several else X
+
+
+def with_last(estimator: BaseEstimator, last: BaseEstimator) -> Any:
+    """Replace the estimator at the end of a pipeline, or the estimator itself."""
+    if not isinstance(estimator, Pipeline):
+        return last
+    return Pipeline([*estimator.steps[:-1], (estimator.steps[-1][0], last)])
+
+
 class Chooser:
     """Base of estimators that choose another estimator by the labels and fit it.
 

@@ -39,6 +39,7 @@ from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     Chooser,
+    before_last,
     default_candidates,
     last_step,
     warn_of_failures,
@@ -486,7 +487,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         check_is_fitted(self)
         if not return_std:
             return super().predict(X)
-        last, points = self._last_step(X)
+        last = last_step(self.best_estimator_)
         if not isinstance(last, GaussianRegressor):
             raise ValueError(
                 f"The selected {type(last).__name__} is not the mean of a Gaussian process and "
@@ -498,15 +499,8 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
                 "FewLabelRegressor(updatable=True). A model that was loaded or copied has to be "
                 "fitted again."
             )
-        values, std = last.predict(points, return_std=True)
+        values, std = last.predict(before_last(self.best_estimator_, X), return_std=True)
         return values, std * optimism_of(getattr(self.best_estimator_, "steps", ()))
-
-    def _last_step(self, X: PointsLike) -> tuple[Any, Any]:
-        """Return the last step of the selected estimator, and the points transformed for it."""
-        check_is_fitted(self)
-        best = self.best_estimator_
-        last = last_step(best)
-        return last, X if last is best or len(best) == 1 else best[:-1].transform(X)
 
     @of_each_target
     def predict_interval(self, X: PointsLike, coverage: float = 0.9) -> Array:
@@ -534,5 +528,5 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         LapRLSRegressor.predict_interval : Definition of the intervals.
         """
         check_is_fitted(self)
-        last, points = self._last_step(X)
-        return np.asarray(last.predict_interval(points, coverage))
+        best = self.best_estimator_
+        return np.asarray(last_step(best).predict_interval(before_last(best, X), coverage))

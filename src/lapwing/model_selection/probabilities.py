@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,7 +31,7 @@ from lapwing.estimators.path import FIVE_PER_CENT
 from lapwing.estimators.prepared import removable, without
 from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import FewLabelsWarning
-from lapwing.model_selection.candidates import chosen_by, last_step
+from lapwing.model_selection.candidates import before_last, chosen_by, last_step, with_last
 from lapwing.model_selection.reproducibility import Trial, start
 
 # Nodes of the average over the sharpness: probabilities differ by at most 0.001 from those with
@@ -101,11 +100,9 @@ def calibrate(
     """
     last = last_step(model)
     if (chosen := chosen_by(last)) is not None:
-        if isinstance(model, Pipeline) and len(model.steps) > 1:
-            X = model[:-1].transform(X)
         best = calibrate(
             chosen,
-            X,
+            before_last(model, X),
             y,
             sample_weight=sample_weight,
             max_left_out=max_left_out,
@@ -114,7 +111,7 @@ def calibrate(
         twin = copy(last)
         twin.best_estimator_ = best
         twin.transduction_proba_ = last_step(best).transduction_proba_
-        return _in_place_of_last(model, twin)
+        return with_last(model, twin)
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(
             f"{type(last).__name__} cannot be calibrated here. Give a classifier of lapwing, or a "
@@ -138,13 +135,7 @@ def calibrate(
                 "class."
             )
         _sharpen(twin, found)
-    return _in_place_of_last(model, twin)
-
-
-def _in_place_of_last(model: BaseEstimator, twin: BaseEstimator) -> Any:
-    if not isinstance(model, Pipeline):
-        return twin
-    return Pipeline([*model.steps[:-1], (model.steps[-1][0], twin)])
+    return with_last(model, twin)
 
 
 def _check_data_of_the_fit(

@@ -20,7 +20,12 @@ from lapwing._rows import PointsLike
 from lapwing.estimators.lapsvm import LapRLSRegressor
 from lapwing.estimators.path import PathEstimator, standard_error
 from lapwing.estimators.prepared import SILENT
-from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, sample_caveats
+from lapwing.model_selection.candidates import (
+    LABELS_ALONE,
+    Candidate,
+    sample_caveats,
+    with_last,
+)
 from lapwing.model_selection.evidence import PROBABILITY
 from lapwing.model_selection.relevance_scaler import optimism_of
 from lapwing.model_selection.reproducibility import start
@@ -149,14 +154,9 @@ def try_out_regression(
     # Only the dual solver has the leave-one-out values that intervals need.
     if isinstance(last, LapRLSRegressor) and (last.kernel, last.solver) == ("linear", "auto"):
         last.set_params(solver="dual")
-    estimator = candidate.estimator
-    if isinstance(estimator, Pipeline):
-        estimator = Pipeline([*clone(estimator).steps[:-1], (estimator.steps[-1][0], last)])
-    else:
-        estimator = last
     return RegressionEvidence(
         name=candidate.name,
-        estimator=estimator,
+        estimator=with_last(clone(candidate.estimator), last),
         assumption=candidate.assumption if last._wants_graph() else LABELS_ALONE,
         error=math.sqrt(squares),
         error_interval=(math.sqrt(low), math.sqrt(high)),

@@ -425,10 +425,8 @@ class PredictiveCheck:
 
     def _mean_of_classes(self, changes: Array, codes: Array) -> Array:
         """Return the mean change over the classes, of the draws that leave rows to compare."""
-        each = mean_of_classes(changes, codes, len(self.trial.classes))
-        there = ~np.isnan(each)
-        count = there.sum(axis=1)
-        return np.asarray(np.where(there, each, 0.0).sum(axis=1)[count > 0] / count[count > 0])
+        found = _mean(mean_of_classes(changes, codes, len(self.trial.classes)), axis=1)
+        return found[~np.isnan(found)]
 
 
 def fit_predictive_check(
