@@ -35,7 +35,9 @@ _LARGEST_PENALTY, _MAX_STALLED = 1e6, 3
 # Least tolerance of a round over `tol`: its error enters the multipliers. With 1 there are 1470
 # iterations.
 _LEAST_TOL = 0.1
-_ROUND_TOL = 0.1  # tolerance of a round over the present violation of the constraints
+# Tolerance of a round over the present violation of the constraints; with 0.01 there are 1193
+# iterations, and with 0.5 there are 1287.
+_ROUND_TOL = 0.1
 
 
 def labeled_by(

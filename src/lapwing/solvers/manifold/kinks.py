@@ -42,7 +42,9 @@ _LARGEST_PENALTY = 1e8
 _MAX_STALLED = 5
 
 _C = 0.5  # bound of the dual variables for weight 1, as losses are halved
-_EDGE = 1e-6  # distance from the bound, relative to it, within which coefficients are at the bound
+# Distance from the bound, relative to it, within which coefficients are at the bound: values from
+# 1e-12 to 1e-4 give the same solutions of 32 fits of 60 points.
+_EDGE = 1e-6
 # Of libsvm, which need not terminate: with 10**4 two of 24 fits of 60 points stop far from the
 # optimum.
 _MAX_STEPS = 10**7

@@ -181,12 +181,22 @@ def _inverse_diagonal(T: Array, d: Array, *, bias: bool) -> Array:
     return np.where(diagonal > 0, diagonal, np.nan)
 
 
-_SLOPE_TOL = 1e-10  # relative: by rounding, a score at a break may be on either piece
-_MAX_ROUNDS = 20  # as full steps may cycle
-_MAX_CHANGES = 64  # observations that change pieces; with more, a new fit is as fast
-_SIZE_RATIO = 4  # largest ratio of the sizes of systems that are padded and solved together
+# What other values change was measured with 60 and 200 labels, two columns and the squared hinge.
+
+# Relative: by rounding, a score at a break may be on either piece. Scores are equal from 1e-14 to
+# 1e-8.
+_SLOPE_TOL = 1e-10
+# As full steps may cycle; of 1840 scores 49 do not settle in 3 rounds, 4 in 5 and none in 20.
+_MAX_ROUNDS = 20
+# Observations that change pieces; with more, a new fit is as fast. 16 are enough for all but one.
+_MAX_CHANGES = 64
+# Largest ratio of the sizes of systems that are padded and solved together. Without groups by size,
+# up to 400 labels take 1.0 to 1.4 times as long.
+_SIZE_RATIO = 4
 _BLOCK_BYTES = 2**22  # of the transforms of columns processed together
-_TILE_BYTES = 2**19  # of the scores processed together
+_TILE_BYTES = (
+    2**19
+)  # of the scores processed together; 2**16 takes 1.5 times as long, 2**23 as long
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,13 @@ from lapwing.solvers.base import Result, Status
 from lapwing.solvers.manifold.line_search import exact_line_search
 from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldResult, ManifoldSettings
 
-# A column has converged if its recomputed gradient is within this factor of the limit.
+# A column has converged if its recomputed gradient is within this factor of the limit. Of 16 fits
+# of 60 points 10 converge with 1 and 2, and 11 with 10.
 _DRIFT = 2.0
-_NOISE = 4.0  # gradients within this factor of their expected rounding error are noise
+# Gradients within this factor of their expected rounding error are noise. With a kernel matrix of
+# rank 2, steps along noise end at relative gradients of up to 20 with 0 and 1, and at 2e-4 with 4
+# and 64.
+_NOISE = 4.0
 
 
 def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
