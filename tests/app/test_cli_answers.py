@@ -36,7 +36,7 @@ def test_the_loop_closes_round_by_round(options: str) -> None:
     command = said[at + 1].strip()
     assert command.startswith("lapwing fit t.csv next.csv ")
     assert command.endswith(" --predictions p.csv --next next-2.csv")
-    code, again, err = run(command.removeprefix("lapwing "))
+    code, again, err = run(command)
     assert (code, err.count("\n")) == (0, 1)
     assert err.startswith("warning: 10 of the 14 labels are of rows that were suggested. ")
     assert again.startswith("t.csv: 40 rows, 14 with a label\n")

@@ -272,12 +272,6 @@ def test_wrong_matrices_and_labels() -> None:
         refused(run(f"fit {words}"), told)
 
 
-def test_a_class_seen_once_among_others_is_told() -> None:
-    write_rows("t.csv", "x,y", [(i * 3 % 7, "aabbbc    "[i]) for i in range(10)])
-    with pytest.warns(LapwingWarning, match=r"only one row has the label 'c' \(row 6\)"):
-        read_table("t.csv", "y")
-
-
 # --- what predict and report say of wrong input ---------------------------------------------------
 
 

@@ -20,6 +20,9 @@ from lapwing.exceptions import LapwingWarning
 from tests.helpers.commandline import done, found, run
 
 FIT = "--label kind --id flower --truth truth"
+# Small grids.
+GRIDS = dict.fromkeys(("lapsvc-cv", "laprls-cv", "laprls-regressor-cv"), "--set gammas=1")
+GRIDS |= {"laperls-cv": "--set mus=1000 --set lams=100"}
 
 
 @pytest.mark.parametrize("method", COMMAND_METHODS)
@@ -34,7 +37,8 @@ def test_from_a_table_to_a_report(flowers: pl.DataFrame, method: str) -> None:
     if chosen.no_onnx:
         del names["onnx"]
     places = " ".join(f"--{what} {name}" for what, name in names.items())
-    answer = run(f"fit t.csv {FIT} {places} --method {method} --json")
+    grid = GRIDS.get(method, "")
+    answer = run(f"fit t.csv {FIT} {places} --method {method} {grid} --json")
     # What chooses its graph may choose one in which a part holds no label, and says so.
     assert answer.err == "" or "-cv" in method
     told = found(answer)

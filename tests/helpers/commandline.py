@@ -24,10 +24,10 @@ class Answer(NamedTuple):
 def run(*words: object, **environment: str) -> Answer:
     """Run the command, with these variables added to the environment.
 
-    The first of the words may be several, quoted as in a shell.
+    The first of the words may be several, quoted as in a shell: a whole command as it is shown.
     """
-    first, rest = words[:1], words[1:]
-    arguments = [*(part for text in first for part in shlex.split(str(text))), *map(str, rest)]
+    first = shlex.split(str(words[0])) if words else []
+    arguments = [*first[first[:1] == ["lapwing"] :], *map(str, words[1:])]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     with patch.multiple(sys, stdout=out, stderr=err), patch.dict(os.environ, environment):
         try:

@@ -1,4 +1,4 @@
-"""Reading tables in tests: options as keywords, and everything as it stands unless told."""
+"""Reading tables in tests: options as keywords."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from typing import Any
 
 from lapwing._tables import tables
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.tables import Table
+from lapwing._tables.tables import Fitted, Table
+
+
+def read(path: Any, **options: Any) -> Table:
+    """Read a table whose labels are in the column `y`."""
+    return tables.read_table(path, ReadOptions(**{"label": "y"} | options))
+
+
+def fitted(table: Table, impute: str = "median") -> Fitted:
+    """Return what a model file says of the table."""
+    return Fitted.from_info({**table.describe(), "impute": impute})
 
 
 def read_strictly(path: Any, label: str | None = None, **options: Any) -> Table:

@@ -11,8 +11,9 @@ import scipy.io
 import scipy.sparse as sp
 
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.tables import Fitted, Table, read_points, read_table
+from lapwing._tables.tables import Fitted, read_points, read_table
 from lapwing.exceptions import LapwingWarning
+from tests.helpers.reading import fitted
 
 MARKED = ReadOptions(unlabeled=("-1",))
 
@@ -20,10 +21,6 @@ MARKED = ReadOptions(unlabeled=("-1",))
 def write(path: Path, rows: list[str]) -> Path:
     path.write_text("\n".join(rows) + "\n")
     return path
-
-
-def fitted(table: Table) -> Fitted:
-    return Fitted.from_info({**table.describe(), "impute": "none"})
 
 
 FROM_ZERO = ["1 0:1 2:5", "2 1:3 2:4", "-1 0:2 1:7", "-1 2:9"]

@@ -18,9 +18,10 @@ import pytest
 
 from lapwing._tables.assembly import summary_lines
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.tables import Fitted, Table, read_points, read_table
+from lapwing._tables.tables import Table, read_points, read_table
 from lapwing.exceptions import LapwingWarning
 from tests.helpers.customers import HEADER, LABEL, TRUTH, N, write_csv, write_ods, write_xlsx
+from tests.helpers.reading import fitted, read
 
 BOM = b"\xef\xbb\xbf"
 WRITERS: dict[str, Callable[[Path], Path]] = {
@@ -45,10 +46,6 @@ def written(folder: Path, name: str) -> Path:
     return WRITERS[name](folder / name)
 
 
-def read(path: Path, label: str = "y", **options: Any) -> Table:
-    return read_table(path, ReadOptions(label=label, **options))
-
-
 def rows(cells: str, end: str = "\n", n: int = 30) -> str:
     """Lines of a table; {a}, {b}, {c} are digits that repeat, {i} counts, {y} has nine labels."""
     values = (
@@ -56,11 +53,6 @@ def rows(cells: str, end: str = "\n", n: int = 30) -> str:
         for i in range(n)
     )
     return "".join(cells.format(**one) + end for one in values)
-
-
-def fitted(table: Table, impute: str = "median") -> Fitted:
-    """What a model file says of the table."""
-    return Fitted.from_info({**table.describe(), "impute": impute})
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -219,11 +211,11 @@ def test_columns_that_were_left_out_may_be_missing_later(tmp_path: Path, plain: 
 def test_a_column_can_be_insisted_on(tmp_path: Path) -> None:
     path = written(tmp_path, "utf8.csv")
     for options in ({"keep": ("Land", "Kunden-Nr,Fax")}, {"features": ("Land,Kunden-Nr", "Fax")}):
-        table = read(path, LABEL, drop=(TEXT,), **options)
+        table = read(path, label=LABEL, drop=(TEXT,), **options)
         kinds = dict(zip(table.feature_names, table.kinds, strict=True))
         assert (kinds["Land"], kinds["Kunden-Nr"]) == ("categorical", "numeric")
         assert "Fax" in kinds
-    table = read(path, LABEL, keep=("Name",))  # "Anna Müller-1": words that rows share
+    table = read(path, label=LABEL, keep=("Name",))  # "Anna Müller-1": words that rows share
     assert dict(zip(table.feature_names, table.kinds, strict=True))["Name"] == "text"
     with pytest.raises(ValueError, match="--keep is of no use with --strict"):
         ReadOptions(keep=("a",), strict=True)
@@ -308,7 +300,7 @@ def test_a_column_without_a_name(tmp_path: Path) -> None:
     assert words(table)["column 4"] == "no row has a value"
     assert read(path, id="", drop=("column 4",)).ids[:2].tolist() == ["0", "1"]
     path = written(tmp_path, "utf8.csv")
-    assert "Betrag (2)" not in read(path, LABEL, drop=("Betrag (2)", TEXT)).feature_names
+    assert "Betrag (2)" not in read(path, label=LABEL, drop=("Betrag (2)", TEXT)).feature_names
 
 
 @pytest.mark.parametrize("separator", [",", ";"])
@@ -463,7 +455,7 @@ def test_damaged_spreadsheets(tmp_path: Path, suffix: str) -> None:
         read(write(tmp_path / f"t.{suffix}", b"PK\x03\x04 nonsense"))
     content = written(tmp_path, "book.ods" if suffix == "ods" else "book.xlsx").read_bytes()
     with pytest.raises(ValueError, match="is not a readable spreadsheet"):
-        read(write(tmp_path / f"t.{suffix}", content[: len(content) // 2]), LABEL)
+        read(write(tmp_path / f"t.{suffix}", content[: len(content) // 2]), label=LABEL)
 
 
 def test_archives_that_unpack_to_more_than_the_memory(

@@ -12,7 +12,8 @@ import pytest
 import xlsxwriter
 
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.tables import Fitted, Table, read_points, read_table
+from lapwing._tables.tables import read_points
+from tests.helpers.reading import fitted, read
 
 N = 30
 
@@ -29,10 +30,6 @@ def _fill(sheet: Any, rows: Sequence[Sequence[Any]], first: int = 0) -> None:
         for j, value in enumerate(row):
             if value is not None:
                 sheet.write(i, j, value)
-
-
-def read(path: Path, **options: Any) -> Table:
-    return read_table(path, ReadOptions(**{"label": "y", **options}))
 
 
 def german(value: float) -> str:
@@ -60,8 +57,7 @@ def test_numbers_of_the_format_are_certain(tmp_path: Path, decimal: str, suffix:
     np.testing.assert_array_equal(table.X[[isinstance(x, float) for x in typed], 0], known)
     np.testing.assert_allclose(table.X[:, 1], [float(t.replace(",", ".")) for t in texts])
     # New rows are read in the same way.
-    fitted = Fitted.from_info({**table.describe(), "impute": "median"})
-    again = read_points(path, fitted, ReadOptions(decimal=decimal))
+    again = read_points(path, fitted(table), ReadOptions(decimal=decimal))
     np.testing.assert_array_equal(again.X, table.X)
 
 

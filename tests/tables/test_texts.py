@@ -14,9 +14,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.encoders import FreeTextReading, describe_reading, reading_from
 from lapwing._tables.inference import ReadingDefaults, Unusable, infer_leniently, infer_strictly
-from lapwing._tables.options import ReadOptions
 from lapwing._tables.preprocessing import _SMALL_BLOCK, _largest_singular_value, preprocess
-from lapwing._tables.tables import Fitted, Table, read_points, read_table
+from lapwing._tables.tables import Fitted, read_points
+from tests.helpers.reading import fitted, read
 
 WORDS = ["cat", "dog", "house", "tree", "river", "stone", "cloud", "road", "train", "bridge"]
 
@@ -44,10 +44,6 @@ def mixed(path: Path, n: int = 40) -> Path:
         more=sentences(n, 2, 9),
         y=[("u", "v")[k] if k < 2 else "" for k in range(n)],
     )
-
-
-def read(path: Path, **options: Any) -> Table:
-    return read_table(path, ReadOptions(label="y", **options))
 
 
 # --- which columns are ----------------------------------------------------------------------------
@@ -211,12 +207,11 @@ def test_a_text_without_shared_words_is_refused(tmp_path: Path, words: str) -> N
 
 def test_new_rows_are_read_as_text(tmp_path: Path) -> None:
     table = read(mixed(tmp_path / "t.csv"))
-    fitted = Fitted.from_info(table.describe())
     fewer = write(tmp_path / "n.csv", price=[1, 2], kind="ab", note=["12", ""], more=["cat", "x"])
-    new = read_points(fewer, fitted)
+    new = read_points(fewer, fitted(table))
     assert new.kinds == table.kinds
     assert new.X["note"].to_list() == ["12", ""]
-    assert fitted.column_readings == table.readings
+    assert fitted(table).column_readings == table.readings
     alone = Fitted(table.feature_names, table.kinds)
     assert [one.feature for one in alone.column_readings] == list(table.kinds)
 

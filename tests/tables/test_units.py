@@ -19,7 +19,8 @@ from lapwing._tables.cells import (
 from lapwing._tables.encoders import NumberReading
 from lapwing._tables.inference import ReadingDefaults, Unusable, infer_leniently
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.tables import Fitted, Table, read_points, read_table
+from lapwing._tables.tables import Table, read_points, read_table
+from tests.helpers.reading import fitted
 from tests.tables.test_spreadsheets import write as write_sheet
 
 VALUES = [round(50 + 1.37 * i, 2) for i in range(30)]
@@ -72,8 +73,7 @@ def test_one_unit_a_column_is_dropped(tmp_path: Path, unit: str, mark: str) -> N
     table = read(tmp_path, "sample_id", *(f"{x} {unit}".replace(".", mark, 1) for x in VALUES))
     np.testing.assert_array_equal(table.X[:, 0], VALUES)
     assert f"in {unit}" in table.notes[0].words
-    fitted = Fitted.from_info({**table.describe(), "impute": "median"})
-    assert read_points(tmp_path / "t.csv", fitted).X.tolist() == table.X.tolist()
+    assert read_points(tmp_path / "t.csv", fitted(table)).X.tolist() == table.X.tolist()
 
 
 def test_whole_numbers_with_a_unit_do_not_name_the_rows(tmp_path: Path) -> None:
@@ -133,8 +133,7 @@ def test_a_row_of_units_below_the_names(
     place = "row 1" if suffix == "csv" else "row 2 of the sheet"
     known = [unit for unit in units if unit not in ("", "-", "score")]
     assert table.remarks == (f"{place} holds units: {', '.join(known)}",)
-    fitted = Fitted.from_info({**table.describe(), "impute": "none"})
-    np.testing.assert_array_equal(read_points(path, fitted).X, table.X)
+    np.testing.assert_array_equal(read_points(path, fitted(table, "none")).X, table.X)
 
 
 def test_a_row_of_values_is_no_row_of_units(tmp_path: Path) -> None:
