@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from benchmarks.shared.points import images
 from lapwing.dask._plan import Plan, count_of_blocks
-from lapwing.graphs.ann import count_of_lists
 
 N_FEATURES, N_CLASSES = 64, 10
 CHUNK = 50_000
@@ -103,11 +102,7 @@ def plan(kind: str, n: int, n_workers: int) -> Plan:
         # Classes touch. They are longer in some directions than a cube of twelve dimensions, so
         # the twentieth eigenvalue is lower: measured for 10^5.
         eigenvalue = 0.027 * (n / 1e5) ** (-2 / 12)
-        of_images = {"dimensions": 12, "joined": True, "eigenvalue": eigenvalue, "read": 36}
-        return Plan(n, N_FEATURES, n_workers, **of_images)
+        return Plan(n, N_FEATURES, n_workers, dimensions=12, joined=True, eigenvalue=eigenvalue)
     whole = N_CLASSES % count_of_blocks(n, 4 * N_FEATURES, n_workers) == 0  # classes in a block
     dimensions = 0.0 if whole else {"sheets": 3.0, "blobs": 64.0}[kind]
-    if kind == "blobs":  # nearly all lists of a ball are read: measured for 10^5
-        read = int(0.9 * count_of_lists(n) / N_CLASSES)
-        return Plan(n, N_FEATURES, n_workers, dimensions=dimensions, read=read)
     return Plan(n, N_FEATURES, n_workers, dimensions=dimensions)

@@ -13,8 +13,9 @@ from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, _Products, whole_matrix
 from lapwing.dask._neighbors import (
     _answered,
+    _asked_blocks,
+    _count_queries,
     _filled,
-    _nearest_lists,
     _Queries,
     _queries_to,
     knn_edges,
@@ -31,6 +32,7 @@ from lapwing.dask._placement import (
 from lapwing.dask._session import Session
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
+from lapwing.graphs.ann import ListPlaces
 from lapwing.graphs.chebyshev import Filter
 from tests.cluster.conftest import array, distributed
 
@@ -146,17 +148,15 @@ def in_lists(n: int, n_lists: int) -> tuple[Layout, PlacedRows]:
     lists = Lists(X[:n_lists], np.zeros(4), 1.0)
     owned = np.arange(n_lists)
     layout = Layout(lists, owned, np.ones(n_lists, dtype=np.int64), owned % 2, owned)
-    return layout, PlacedRows(X, np.arange(n), lists.nearest(X, 1)[:, 0])
+    return layout, PlacedRows(X, np.arange(n), lists.places().nearest(X, 1)[:, 0])
 
 
 @pytest.mark.parametrize("kind", ["codes", "bytes", "points"])
 def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
     layout, placed = in_lists(1200, 20)
     index = _filled(placed, layout, kind, 0)
-    asked = _Queries(
-        np.arange(50), placed.points[:50], layout.lists.nearest(placed.points[:50], 20)
-    )
-    found = _answered(placed, 0, index, layout, asked, None, 0, 6, 12)
+    asked = _Queries(np.arange(50), placed.points[:50])
+    found = _answered(placed, 0, index, layout, asked, 20, 0, 6, 12)
     assert found.lengths.dtype == np.float32
     assert found.indices.dtype == np.int32
     exact = np.linalg.norm(placed.points[:50, None] - placed.points, axis=2)
@@ -167,23 +167,36 @@ def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
     assert not (found.indices == np.arange(50)[:, None]).any()
 
 
-def test_rows_ask_the_blocks_of_their_lists() -> None:
+def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     layout, placed = in_lists(60, 6)
-    near = _nearest_lists(placed, layout, 3)
-    assert near is not None
+    near = layout.lists.places().nearest(placed.points, 3)
     near[0] = [0, 2, -1]  # where groups of lists hold no more
+    monkeypatch.setattr(ListPlaces, "nearest", lambda self, points, n_lists: near[: len(points)])
+    asked = _asked_blocks(placed, layout, 3, 2)
+    assert asked.shape == (60, 1)
     for to in (0, 1):
-        asked = _queries_to(placed, near, layout, to)
+        queries = _queries_to(placed, asked, to)
         expected = [i for i in range(60) if any(j % 2 == to for j in near[i] if j >= 0)]
-        np.testing.assert_array_equal(asked.rows, expected)
-        np.testing.assert_array_equal(asked.points, placed.points[asked.rows])
-    assert 0 not in _queries_to(placed, near, layout, 1).rows
+        np.testing.assert_array_equal(queries.rows, expected)
+        np.testing.assert_array_equal(queries.points, placed.points[queries.rows])
+        assert _count_queries(asked, 2)[to] == len(expected)
+    assert 0 not in _queries_to(placed, asked, 1).rows
     own = placed.lists % 2 == 1  # type: ignore[operator]
     other = PlacedRows(placed.points[own], placed.origins[own], placed.lists[own])  # type: ignore[index]
     index = _filled(other, layout, "points", 0)
-    alone = _Queries(np.arange(1), placed.points[:1], near[:1])
-    found = _answered(other, 0, index, layout, alone, None, 60, 3, 0)
+    alone = _Queries(np.arange(1), placed.points[:1])
+    found = _answered(other, 0, index, layout, alone, 3, 60, 3, 0)
     assert (found.indices == -1).all()  # none of its lists is there
+
+
+def test_bits_hold_the_blocks_of_a_row() -> None:
+    placed = PlacedRows(np.zeros((2, 1)), np.arange(2), None)
+    asked = _asked_blocks(placed, None, 0, 11)  # an exact search asks all
+    assert asked.shape == (2, 2)
+    np.testing.assert_array_equal(_count_queries(asked, 11), np.full(11, 2))
+    asked[0] = np.packbits(np.arange(11) == 9)
+    np.testing.assert_array_equal(_queries_to(placed, asked, 9).rows, [0, 1])
+    np.testing.assert_array_equal(_queries_to(placed, asked, 10).rows, [1])
 
 
 def test_blocks_go_in_waves_of_a_thread_each(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,23 +128,27 @@ class _Index:
     local: Array | None
     n: int
 
-    def candidates(self, asked: _Queries, rows: slice, m: int, layout: Layout | None) -> Array:
-        """Find candidates (b, m) for the neighbours of some of the asked points; -1 for none."""
-        m = min(m, self.n)
-        if self.local is None or layout is None:
-            with config_context(working_memory=_WORKING_MEMORY):
-                moved = asked.points[rows] - self.origin
-                return np.asarray(self.index.kneighbors(moved, m, return_distance=False))
-        assert asked.lists is not None
-        lists = np.append(self.local, -1)[asked.lists[rows]].astype(np.int64)  # index -1: none
+    def exact(self, points: Array, m: int) -> Array:
+        """Find the nearest points (b, m), or fewer columns."""
+        with config_context(working_memory=_WORKING_MEMORY):
+            shifted = points - self.origin
+            nearest = self.index.kneighbors(shifted, min(m, self.n), return_distance=False)
+        return np.asarray(nearest)
+
+    def in_lists(self, scaled: Array, lists: Array, m: int) -> Array:
+        """Find the nearest points (b, m), or fewer columns, in some of all lists (b, n_read).
+
+        -1 for no list, or no point.
+        """
+        assert self.local is not None
+        lists = np.append(self.local, -1)[lists].astype(np.int64)  # index -1: none
         # Own lists first, and at most as many columns as there are lists, as faiss requires. All
         # tasks of a search set the same number, as threads share the index.
         width = min(lists.shape[1], self.index.nlist)
         lists = np.take_along_axis(lists, np.argsort(lists < 0, axis=1, kind="stable"), 1)
         lists = np.ascontiguousarray(lists[:, :width])
         self.index.nprobe = width
-        points = layout.lists.scaled(asked.points[rows])
-        return np.asarray(self.index.search_preassigned(points, m, lists, None)[1])
+        return np.asarray(self.index.search_preassigned(scaled, min(m, self.n), lists, None)[1])
 
 
 class _Queries(NamedTuple):
@@ -152,7 +156,6 @@ class _Queries(NamedTuple):
 
     rows: Array  # of their block
     points: Array
-    lists: Array | None  # (b, n_read), the nearest first; -1 for none
 
 
 class _Candidates(NamedTuple):
@@ -204,10 +207,8 @@ class _Search:
         placed, n_blocks = self.placement.rows, len(self.placement.rows.parts)
         session, layout = placed.session, self.placement.layout
         starts = placed.starts[:-1].tolist()
-        near = placed.map(_nearest_lists, layout, self.n_read)
-        counts = np.array(
-            near.collect(_count_queries, PerPart(list(placed.sizes)), layout, n_blocks)
-        )
+        asked = placed.map(_asked_blocks, layout, self.n_read, n_blocks)
+        counts = np.array(asked.collect(_count_queries, n_blocks))
         parts: list[Any] = [None] * n_blocks
         for wave in session.waves(n_blocks):
             answers: dict[int, list[Any]] = {i: [] for i in wave}
@@ -215,11 +216,10 @@ class _Search:
                 pairs = [(i, (i + shift) % n_blocks) for i in wave]
                 pairs = [(i, j) for i, j in pairs if counts[i, j]]
                 rows = PerPart([placed.parts[i] for i, _ in pairs])
-                lists = PerPart([near.parts[i] for i, _ in pairs])
                 if shift:  # of its own rows a block needs no copy
+                    blocks = PerPart([asked.parts[i] for i, _ in pairs])
                     to = PerPart([j for _, j in pairs])
-                    rows = PerPart(session.each(_queries_to, len(pairs), rows, lists, layout, to))
-                    lists = PerPart([None] * len(pairs))
+                    rows = PerPart(session.each(_queries_to, len(pairs), rows, blocks, to))
                 found = session.each(
                     _answered,
                     len(pairs),
@@ -228,7 +228,7 @@ class _Search:
                     PerPart([self.indexes.parts[j] for _, j in pairs]),
                     layout,
                     rows,
-                    lists,
+                    self.n_read,
                     PerPart([starts[i] for i, _ in pairs]),
                     self.width,
                     self.more,
@@ -392,35 +392,43 @@ def _found(
     more: int,
 ) -> Array:
     """Return the lengths from the sample to the nearest points of a block found by the search."""
-    asked = _Queries(sample, points, layout.lists.nearest(points, n_read))
-    found = _answered(placed, start, index, layout, asked, None, 0, k + 1 + SPARE, more)
+    asked = _Queries(sample, points)
+    found = _answered(placed, start, index, layout, asked, n_read, 0, k + 1 + SPARE, more)
     return np.sort(found.lengths, axis=1)
 
 
-def _nearest_lists(placed: PlacedRows, layout: Layout | None, n_read: int) -> Array | None:
-    return None if layout is None else layout.lists.nearest(placed.points, n_read)
+def _asked_blocks(placed: PlacedRows, layout: Layout | None, n_read: int, n_blocks: int) -> Array:
+    """Return the mask (b, n_blocks) of the blocks in which each row is searched, as bits.
+
+    The lists are found again by the search, as hundreds of them take more memory than a row.
+    """
+    b = len(placed.points)
+    if layout is None:
+        return np.packbits(np.ones((b, n_blocks), dtype=bool), axis=1)
+    owned = np.zeros((len(layout.first) + 1, n_blocks), dtype=bool)  # the last for missing lists
+    owned[np.repeat(np.arange(len(layout.parts)), layout.parts), layout.owner] = True
+    asked = np.empty((b, -(-n_blocks // 8)), dtype=np.uint8)
+    places = layout.lists.places()
+    for rows in row_blocks(b, n_read * (n_blocks + 8), DIFFERENCE_BYTES):
+        near = places.nearest(layout.lists.scaled(placed.points[rows]), n_read)
+        asked[rows] = np.packbits(owned[near].any(axis=1), axis=1)
+    return asked
 
 
-def _count_queries(near: Array | None, b: int, layout: Layout | None, n_blocks: int) -> Array:
-    """Count the rows of a block whose neighbours are searched in each block."""
-    if layout is None or near is None:
-        return np.full(n_blocks, b)
-    return np.array([np.count_nonzero(_are_near(near, layout, j)) for j in range(n_blocks)])
+def _asking(asked: Array, block: int) -> Array:
+    """Return the rows that are searched in a block."""
+    return np.flatnonzero(asked[:, block // 8] & (128 >> block % 8))
 
 
-def _are_near(near: Array, layout: Layout, block: int) -> Array:
-    """Return the mask of the rows that have a list of a block among their nearest."""
-    held = np.zeros(len(layout.first) + 1, dtype=bool)  # the last entry is for missing lists
-    held[np.repeat(np.arange(len(layout.parts)), layout.parts)[layout.owner == block]] = True
-    return np.asarray(held[near].any(axis=1))
+def _count_queries(asked: Array, n_blocks: int) -> Array:
+    """Count the rows that are searched in each block."""
+    return np.array([len(_asking(asked, j)) for j in range(n_blocks)])
 
 
-def _queries_to(placed: PlacedRows, near: Array | None, layout: Layout | None, to: int) -> _Queries:
+def _queries_to(placed: PlacedRows, asked: Array, to: int) -> _Queries:
     """Return the rows of a block whose neighbours are searched in another block."""
-    if layout is None or near is None:
-        return _Queries(np.arange(len(placed.points)), placed.points, None)
-    rows = np.flatnonzero(_are_near(near, layout, to))
-    return _Queries(rows, placed.points[rows], near[rows])
+    rows = _asking(asked, to)
+    return _Queries(rows, placed.points[rows])
 
 
 def _answered(
@@ -429,26 +437,29 @@ def _answered(
     index: _Index,
     layout: Layout | None,
     asked: _Queries | PlacedRows,
-    near: Array | None,
+    n_read: int,
     asked_start: int,
     width: int,
     more: int,
 ) -> _Candidates:
-    """Find the nearest points of a block for some points, with exact lengths.
-
-    For rows of the same block `asked` is all of its rows, and `near` their nearest lists.
-    """
+    """Find the nearest points of a block for some points, or all of a block, by exact lengths."""
     if isinstance(asked, PlacedRows):
-        asked = _Queries(np.arange(len(asked.points)), asked.points, near)
+        asked = _Queries(np.arange(len(asked.points)), asked.points)
     b, m = len(asked.rows), min(width, max(index.n, 1))
     short = start + index.n <= np.iinfo(np.int32).max
     indices = np.full((b, m), -1, dtype=np.int32 if short else np.int64)
     lengths = np.full((b, m), np.inf, dtype=placed.points.dtype)
     if index.n:
         bytes_ = 8 * (width + more) * placed.points.shape[1]
+        places = None if layout is None else layout.lists.places()
         for rows in row_blocks(b, bytes_, DIFFERENCE_BYTES):
-            ends = index.candidates(asked, rows, width + more, layout)
-            found = _lengths(asked.points[rows], placed.points, ends)
+            points = asked.points[rows]
+            if layout is None or places is None:
+                ends = index.exact(points, width + more)
+            else:
+                scaled = layout.lists.scaled(points)
+                ends = index.in_lists(scaled, places.nearest(scaled, n_read), width + more)
+            found = _lengths(points, placed.points, ends)
             ends = np.where(ends >= 0, ends + start, -1)
             # By index instead of distance 0, because duplicates of a point are its neighbours.
             own = ends == asked_start + asked.rows[rows][:, None]

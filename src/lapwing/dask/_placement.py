@@ -69,19 +69,9 @@ class Lists:
         more = self.centers.shape[1] - some.shape[1]
         return np.pad(some, ((0, 0), (0, more))) if more else some
 
-    def nearest(self, points: Array, n_lists: int) -> Array:
-        """Find the nearest lists of points approximately: integers (b, n_lists), the nearest first.
-
-        Centres are grouped, and only those of the nearest groups are compared; -1 if these are
-        fewer. The integers are short, as hundreds of lists are read in many dimensions.
-        """
-        faiss = load_faiss(PURPOSE)
-        places = ListPlaces.of(faiss, self.centers, 0)
-        short = len(self.centers) <= np.iinfo(np.int16).max
-        found = np.empty((len(points), n_lists), dtype=np.int16 if short else np.int32)
-        for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
-            found[rows] = places.nearest(self.scaled(points[rows]), n_lists)
-        return found
+    def places(self) -> ListPlaces:
+        """Group the centres, to find the nearest lists of `scaled` points approximately."""
+        return ListPlaces.of(load_faiss(PURPOSE), self.centers, 0)
 
     def search(self, points: Array, n_lists: int) -> tuple[Array, Array]:
         """Find the nearest centres of points exactly: squared distances, and indices."""
@@ -283,7 +273,10 @@ def _trained(pieces: list[Array], origin: Array, scale: float, n_lists: int, see
 
 
 def _nearest(block: Array, trained: _Trained) -> Array:
-    return trained.lists.nearest(block, 1)[:, 0]
+    places, found = trained.lists.places(), np.empty(len(block), dtype=np.int32)
+    for rows in row_blocks(len(block), 8 * block.shape[1], DIFFERENCE_BYTES):
+        found[rows] = places.nearest(trained.lists.scaled(block[rows]), 1)[:, 0]
+    return found
 
 
 def _counts(numbers: Array, n_lists: int) -> Array:

@@ -87,8 +87,6 @@ class Plan:
         Whether edges join the clusters, so that the graph has one component.
     eigenvalue : float or None
         The r-th smallest eigenvalue of the Laplacian; None for an estimate.
-    read : int
-        Lists read for each row: 4 for sheets and a recall of 0.995.
     """
 
     n: int
@@ -103,7 +101,6 @@ class Plan:
     clusters: int = 10
     joined: bool = False
     eigenvalue: float | None = None
-    read: int = 4
 
     @property
     def blocks(self) -> int:
@@ -199,8 +196,8 @@ class Plan:
             self._stage(
                 "search",
                 tasks=20 * g + 3 * pairs,
-                moved=asked * n * (point + 2 * self.read + candidates),
-                row=2 * point + 12 + lists + 2 * self.read + edges,
+                moved=asked * n * (point + candidates),
+                row=2 * point + 12 + lists + edges,
                 block=candidates + 2 * edges,
                 fixed=4 * DIFFERENCE_BYTES,
             ),
