@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from lapwing import LapERLSClassifier
 from lapwing.graphs.laplacian import near_order
 from lapwing.solvers.graph import registry as registry_module
-from lapwing.solvers.graph.registry import PARTITIONS, in_order, order_bytes
+from lapwing.solvers.graph.registry import PARTITIONS, in_order, order_bytes, partition_bytes
 from tests.helpers.volumes import blob_problem
 
 
@@ -108,3 +109,12 @@ def test_points_of_hubs_stay_where_they_are() -> None:
     hub, joined = sp.csr_array(W + W.T), sp.csr_array(ring + ring.T)
     assert_array_equal(near_order(hub), np.arange(n))
     assert (near_order(joined) != np.arange(n)).any()
+
+
+def test_the_flow_takes_no_more_memory_than_is_forecast() -> None:
+    problem, _ = blob_problem((50,) * 16, gap=30.0, exact=True, dtype=np.float32)
+    tracemalloc.start()
+    PARTITIONS["flow"].solve(problem)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= partition_bytes(problem)

@@ -230,10 +230,10 @@ def _freed(problem: VolumeProblem) -> Result[Array, float]:
         Its state is the class of each point.
     """
     reach, spent = reach_of(problem)
-    start = problem.whole(first_codes(problem, reach))
+    start = first_codes(problem, reach)
     del reach
-    scales, tried = scales_of_contrast(problem, start, _CONTRASTS)
-    reached = descend(problem, start, scales)
+    scales, tried = scales_of_contrast(problem, problem.whole(start), _CONTRASTS)
+    reached = descend(problem, problem.whole(start), scales)
     codes = _codes_of(problem, reached.state)
     return replace(reached, state=codes, n_iter=spent + tried + reached.n_iter)
 

@@ -18,7 +18,7 @@ from lapwing.solvers.graph.partition import Partition, n_side_by_side
 _CACHED = 250_000  # entries of the shares: fewer fit into the cache in any order
 
 # Arrays of size n c in memory at once: for one job, and for each further job in a thread. Measured
-# with one thread: 10 for known volumes and 16 for unknown ones.
+# with one thread: 12 for known volumes and 16 for unknown ones.
 _ALONE, _BESIDE = 14, 6
 # Partitions that are compared, and the maximum number of jobs in threads.
 _KNOWN, _UNKNOWN = (2, 2), (4, 3)
