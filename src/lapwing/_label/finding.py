@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ class Wish(NamedTuple):
     by : {'given', 'predicted', 'either'}
         Whether `label` is the given or the predicted class.
     state : str
-        One of `STATES`, or empty.
+        One of `View.states`, or empty.
     """
 
     words: str = ""
@@ -59,33 +59,20 @@ class View:
     answers: Answers | None
     lists: Mapping[str, Collection[int]]
 
-    def listed(self, name: str) -> NDArray[np.bool_]:
-        """Return the mask of the rows of a list."""
-        mask = np.zeros(len(self.history.codes), dtype=bool)
-        mask[list(self.lists.get(name, ()))] = True
-        return mask
-
-    @property
-    def labeled(self) -> NDArray[np.bool_]:
-        return np.asarray(self.history.codes != NO_CODE)
-
-    @property
-    def sure(self) -> NDArray[np.bool_]:
-        if self.answers is None:
-            return np.zeros(len(self.history.codes), dtype=bool)
-        return np.asarray(self.answers.confidence >= _SURE)
-
-
-STATES: dict[str, Callable[[View], NDArray[np.bool_]]] = {
-    "labelled": lambda view: view.labeled,
-    "unlabelled": lambda view: ~view.labeled,
-    "sure": lambda view: ~view.labeled & view.sure,
-    "doubtful": lambda view: ~view.labeled & ~view.sure,
-    "suggested": lambda view: view.listed("suggested"),
-    "doubted": lambda view: view.listed("doubted"),
-    "flagged": lambda view: view.listed("flagged"),
-    "skipped": lambda view: view.listed("skipped"),
-}
+    def states(self) -> dict[str, NDArray[np.bool_]]:
+        """Return the masks of the kinds of rows and of the lists, by name."""
+        n = len(self.history.codes)
+        labeled = self.history.codes != NO_CODE
+        sure = np.zeros(n, dtype=bool)
+        if self.answers is not None:
+            sure = self.answers.confidence >= _SURE
+        found = {
+            "labelled": labeled,
+            "unlabelled": ~labeled,
+            "sure": ~labeled & sure,
+            "doubtful": ~labeled & ~sure,
+        }
+        return found | {name: np.isin(np.arange(n), [*rows]) for name, rows in self.lists.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +100,10 @@ class Finder:
             raise RequestError("Type some words, or choose a class or a kind of rows.")
         mask = np.ones(len(view.history.codes), dtype=bool)
         if wish.state:
-            if wish.state not in STATES:
-                raise RequestError(f"There are no {wish.state[:40]!r} rows: {', '.join(STATES)}.")
-            mask &= STATES[wish.state](view)
+            states = view.states()
+            if wish.state not in states:
+                raise RequestError(f"There are no {wish.state[:40]!r} rows: {', '.join(states)}.")
+            mask &= states[wish.state]
         if wish.label is not None:
             mask &= self._of_class(wish, view)
         for word in wish.words.casefold().split():

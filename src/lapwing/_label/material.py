@@ -188,18 +188,6 @@ class MapKind(NamedTuple):
     title: str
 
 
-def kinds_of_map(own: tuple[str, ...], *, neighbours: bool = False) -> tuple[MapKind, ...]:
-    """Return the maps of a table, given names of its own coordinates, the best map first."""
-    found = [MapKind("own", f"{own[0]} and {own[1]}")] if own else []
-    if neighbours:
-        found.append(MapKind("neighbours", "Neighbour map"))
-    return (
-        *found,
-        MapKind("components", "Principal components"),
-        MapKind("graph", "Eigenvectors of the graph"),
-    )
-
-
 def even_sample(n: int) -> NDArray[np.intp]:
     """Return the rows to draw, in order: all, or a uniform random sample."""
     if n <= MOST_SHOWN:
@@ -248,9 +236,16 @@ class Maps:
 
     @property
     def kinds(self) -> tuple[MapKind, ...]:
-        """Return the available maps."""
-        own = () if self._material.table.layout is None else self._material.layout_names
-        return kinds_of_map(own, neighbours=self._neighbours is not None)
+        """Return the available maps, the best first."""
+        found = {
+            "components": "Principal components",
+            "graph": "Eigenvectors of the graph",
+        }
+        if self._neighbours is not None:
+            found = {"neighbours": "Neighbour map"} | found
+        if self._material.table.layout is not None:
+            found = {"own": " and ".join(self._material.layout_names)} | found
+        return tuple(MapKind(*kind) for kind in found.items())
 
     def take(self, neighbours: NDArray[Any]) -> None:
         """Set the neighbour map of all rows."""
