@@ -53,3 +53,35 @@ def chromium(profile: Path) -> Iterator[Any]:
         )
         yield context
         context.close()
+
+
+PATIENCE = 60.0  # seconds; a busy machine draws by its processor
+# The browser's own words on drawing without a graphics card.
+HARMLESS = ("GL Driver Message", "software rendering")
+
+
+class View:
+    """A page that is open, with all that the browser complained of or asked for."""
+
+    def __init__(
+        self, context: Any, url: str, width: int = 1280, *, before: str = "", **media: str
+    ) -> None:
+        self.url = url
+        self.page = context.new_page()
+        self.page.set_default_timeout(1000 * PATIENCE)
+        self.page.add_init_script(before)
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self._complain(message.text))
+        self.page.on("pageerror", lambda error: self._complain(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(**media)
+        self.page.goto(url, wait_until="load")
+
+    def _complain(self, words: str) -> None:
+        if not any(part in words for part in HARMLESS):
+            self.complaints.append(words)
+
+    def ask(self, code: str) -> Any:
+        return self.page.evaluate(code)

@@ -137,5 +137,11 @@ class Browser:
         assert found.status == 200, found.content
         return found.json
 
+    def refused(self, status: int, method: str, address: str, *rest: Any, **headers: Any) -> str:
+        """Ask what is refused with a status, and return the message."""
+        found = self.ask(method, address, *rest, **headers)
+        assert found.status == status, found.content
+        return found.error
+
     def post(self, address: str, message: Any) -> Answer:
         return self.ask("POST", address, json.dumps(message).encode())

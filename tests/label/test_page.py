@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 
 import lapwing
 from lapwing import LapSVC
-from tests.helpers.browser import CHROMIUM, CONTRASTS, chromium
+from tests.helpers.browser import CHROMIUM, CONTRASTS, PATIENCE, View, chromium
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("starlette", reason="starlette is not installed")
@@ -32,10 +32,6 @@ pytestmark = [
     pytest.mark.slow,  # a browser draws by the processor here
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
 ]
-
-PATIENCE = 60.0  # seconds; a busy machine draws by its processor
-# The browser's own words on drawing without a graphics card.
-HARMLESS = ("GL Driver Message", "software rendering")
 
 UNNAMED = """() => [...document.querySelectorAll(
     'button, input, select, a, [tabindex="0"], [role=option]')]
@@ -48,33 +44,15 @@ FOCUSED = """() => { const e = document.activeElement;
   return e.id || e.closest('[id]')?.id || e.tagName; }"""
 
 
-class Tab:
-    """A page that is open, with all that the browser complained of or asked for."""
+class Tab(View):
+    """A page to label on."""
 
     def __init__(
         self, context: Any, url: str, width: int = 1280, scheme: str = "light", before: str = ""
     ) -> None:
-        self.page = context.new_page()
-        self.page.set_default_timeout(1000 * PATIENCE)
-        self.page.add_init_script(before)
-        self.url = url
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self._complain(message.text))
-        self.page.on("pageerror", lambda error: self._complain(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.set_viewport_size({"width": width, "height": 900})
-        self.page.emulate_media(color_scheme=scheme)
-        self.page.goto(url)
+        super().__init__(context, url, width, before=before, color_scheme=scheme)
         self.until(lambda: before or self.ask("document.documentElement.dataset.drawn"))
         self.until(lambda: "Opening" not in self.status)
-
-    def _complain(self, words: str) -> None:
-        if not any(part in words for part in HARMLESS):
-            self.complaints.append(words)
-
-    def ask(self, code: str) -> Any:
-        return self.page.evaluate(code)
 
     def until(self, met: Callable[[], Any]) -> Any:
         """Wait until something is so; the page's policy forbids Playwright's wait_for_function."""

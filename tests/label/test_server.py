@@ -30,6 +30,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 X, TRUTH = problem()
+BATCH = b'{"rows":[1],"label":"u"}'
 IMAGES = (np.arange(60)[:, None, None] + np.zeros((60, 2, 3))).astype(np.uint8)
 
 
@@ -108,9 +109,8 @@ def test_labels_come_back_as_they_were_given(browser: Browser, server: LabelServ
     assert csv.content == b"index,label,chosen\n4,7,\n5,7,\n"
     assert csv.headers["content-disposition"] == 'attachment; filename="labels.csv"'
     assert browser.ask("GET", "api/export/labels.txt").content == b"\n" * 4 + b"7\n7\n" + b"\n" * 54
-    answer = browser.ask("GET", "api/export/predictions.csv")
-    assert answer.status == 409
-    assert answer.error.startswith("the page holds only one class, '7'; two are needed.")
+    told = browser.refused(409, "GET", "api/export/predictions.csv")
+    assert told.startswith("the page holds only one class, '7'; two are needed.")
 
 
 @pytest.mark.parametrize("path", ["/", "/x/", "/{wrong}/", "/{short}/", "/{token}", "/{token}x/"])
@@ -120,9 +120,8 @@ def test_without_the_token_there_is_nothing(refusing: Browser, path: str, addres
     path = path.format(token=token, wrong="A" * len(token), short=token[:-1])
     if path == f"/{token}" and address:
         path += "%00/"
-    answer = refusing.ask("GET", address, path=path)
-    assert answer.status == 404
-    assert answer.error == "There is nothing here. Open the address that lapwing label shows."
+    told = refusing.refused(404, "GET", address, path=path)
+    assert told == "There is nothing here. Open the address that lapwing label shows."
 
 
 def test_every_server_has_a_token_of_its_own(refusing: Browser) -> None:
@@ -160,33 +159,25 @@ def test_this_machine_has_these_names(refusing: Browser, host: str) -> None:
 )  # fmt: skip
 def test_requests_of_other_pages_are_refused(refusing: Browser, origin: str) -> None:
     origin = origin.format(port=refusing.port)
-    for method, address, body in (
-        ("GET", "api/state", None),
-        ("POST", "api/batch", b'{"rows":[1],"label":"u"}'),
-    ):
-        answer = refusing.ask(method, address, body, Origin=origin)
-        assert answer.status == 403
-        assert answer.error == "Another page has sent this request. Only the page itself may."
+    for method, address, body in (("GET", "api/state", None), ("POST", "api/batch", BATCH)):
+        told = refusing.refused(403, method, address, body, Origin=origin)
+        assert told == "Another page has sent this request. Only the page itself may."
     assert refusing.get("api/state")["version"] == 0
 
 
 def test_only_a_link_may_come_from_elsewhere(refusing: Browser) -> None:
     strange = {"Origin": None, "Sec_Fetch_Site": "cross-site"}
-    assert refusing.ask("GET", "api/state", **strange).status == 403
-    assert refusing.ask("GET", "api/image/1", **strange, Sec_Fetch_Mode="no-cors").status == 403
-    # A notebook's link to the page: 404 as long as the page itself is not built.
-    assert refusing.ask("GET", "", **strange, Sec_Fetch_Mode="navigate").status in (200, 404)
-    body = b'{"rows":[1],"label":"u"}'
-    answer = refusing.ask("POST", "api/batch", body, **strange, Sec_Fetch_Mode="navigate")
-    assert answer.status == 403
+    refusing.refused(403, "GET", "api/state", **strange)
+    refusing.refused(403, "GET", "api/image/1", **strange, Sec_Fetch_Mode="no-cors")
+    # A notebook's link to the page.
+    assert refusing.ask("GET", "", **strange, Sec_Fetch_Mode="navigate").status == 200
+    refusing.refused(403, "POST", "api/batch", BATCH, **strange, Sec_Fetch_Mode="navigate")
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
 def test_what_forms_can_send_is_refused(refusing: Browser, kind: str | None) -> None:
-    body = b'{"rows":[1],"label":"u"}'
-    answer = refusing.ask("POST", "api/batch", body, Content_Type=kind, Origin=None)
-    assert answer.status == 415
-    assert answer.error.startswith("The message must be JSON")
+    told = refusing.refused(415, "POST", "api/batch", BATCH, Content_Type=kind, Origin=None)
+    assert told.startswith("The message must be JSON")
 
 
 def test_no_page_elsewhere_is_ever_invited(refusing: Browser) -> None:
@@ -258,9 +249,7 @@ def test_every_answer_has_the_headers_of_safety(refusing: Browser) -> None:
 def test_malformed_messages_are_told_what_is_wrong(
     refusing: Browser, address: str, body: bytes, told: str
 ) -> None:
-    answer = refusing.ask("POST", address, body)
-    assert answer.status == 400
-    assert told in answer.error
+    assert told in refusing.refused(400, "POST", address, body)
     assert refusing.get("api/state")["version"] == 0
 
 
@@ -291,19 +280,16 @@ def test_malformed_messages_are_told_what_is_wrong(
 def test_addresses_that_make_no_sense_are_refused(
     refusing: Browser, address: str, status: int
 ) -> None:
-    answer = refusing.ask("GET", address)
-    assert answer.status == status
-    assert answer.error.endswith(".")
+    assert refusing.refused(status, "GET", address).endswith(".")
 
 
 def test_a_huge_message_is_refused(refusing: Browser) -> None:
-    told = "The message is too long. Select fewer rows at once."
-    answer = refusing.ask("POST", "api/batch", b" " * (9 * 2**20))
-    assert (answer.status, answer.error) == (413, told)
+    told = refusing.refused(413, "POST", "api/batch", b" " * (9 * 2**20))
+    assert told == "The message is too long. Select fewer rows at once."
     # 200,000 rows are not huge; here there are only too many.
     body = json.dumps({"rows": list(range(200_000)), "label": "u"}).encode()
-    answer = refusing.ask("POST", "api/batch", body)
-    assert answer.error == "There are more rows in the message than in the table."
+    told = refusing.refused(400, "POST", "api/batch", body)
+    assert told == "There are more rows in the message than in the table."
 
 
 def raw(browser: Browser, content: bytes) -> bytes:
@@ -427,11 +413,8 @@ def test_a_flood_does_not_end_it(browser: Browser, server: LabelServer) -> None:
 
 def test_there_are_only_so_many_streams(refusing: Browser) -> None:
     streams = [Stream(refusing) for _ in range(24)]
-    answer = refusing.ask("GET", "api/events")
-    assert (answer.status, answer.error) == (
-        429,
-        "The page is open too often. Close some of its tabs.",
-    )
+    told = refusing.refused(429, "GET", "api/events")
+    assert told == "The page is open too often. Close some of its tabs."
     for stream in streams:
         stream.close()
     assert refusing.get("api/state")["version"] == 0
@@ -509,8 +492,7 @@ def test_a_defect_is_told_and_does_not_end_it(
 
     with monkeypatch.context() as patched:
         patched.setattr(type(server.session), "state", lambda self: fail())
-        answer = browser.ask("GET", "api/state")
-    assert answer.status == 500
-    assert answer.error.startswith("Unexpected ZeroDivisionError. This is a defect of lapwing")
-    assert "secret" not in answer.error
+        told = browser.refused(500, "GET", "api/state")
+    assert told.startswith("Unexpected ZeroDivisionError. This is a defect of lapwing")
+    assert "secret" not in told
     assert browser.get("api/state")["version"] == 0

@@ -12,7 +12,7 @@ import pytest
 
 from lapwing import LapRLSClassifier
 from lapwing._report.page import collect, render
-from tests.helpers.browser import CHROMIUM, CONTRASTS, chromium
+from tests.helpers.browser import CHROMIUM, CONTRASTS, View, chromium
 from tests.helpers.report_cases import asked, curve, hostile, moons, outcome
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -82,31 +82,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield context
 
 
-class View:
-    """A page that is open, with all that the browser complained of or asked for."""
-
-    def __init__(self, browser: Any, path: Path, width: int, **media: str) -> None:
-        self.page = browser.new_page()
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("requestfailed", lambda request: self.complaints.append(request.url))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.set_viewport_size({"width": width, "height": 900})
-        self.page.emulate_media(**media)
-        self.page.goto(path.as_uri(), wait_until="load")
-
-    def ask(self, code: str) -> Any:
-        return self.page.evaluate(code)
-
-
 @pytest.fixture
 def open_page(browser: Any, folder: Path) -> Iterator[Any]:
     opened: list[View] = []
 
     def open_it(name: str, width: int = 1280, **media: str) -> View:
-        opened.append(View(browser, folder / f"{name}.html", width, **media))
+        opened.append(View(browser, (folder / f"{name}.html").as_uri(), width, **media))
         return opened[-1]
 
     yield open_it
