@@ -15,8 +15,9 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from lapwing._host.modules import require
 
@@ -30,23 +31,7 @@ class JournalError(ValueError):
     """The journal cannot be used, or a record could not be written."""
 
 
-class RawFile(Protocol):
-    """File operations of a journal: those of ``open(path, "r+b", buffering=0)``."""
-
-    def read(self) -> bytes: ...
-
-    def write(self, data: bytes, /) -> int | None: ...
-
-    def seek(self, offset: int, /) -> int: ...
-
-    def truncate(self, size: int, /) -> int: ...
-
-    def fileno(self) -> int: ...
-
-    def close(self) -> None: ...
-
-
-def _open(path: Path) -> RawFile:
+def _open(path: Path) -> FileIO:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     return open(descriptor, "r+b", buffering=0)
 
@@ -86,7 +71,7 @@ class Journal:
         subject: Record,
         name: str,
         *,
-        opener: Callable[[Path], RawFile] = _open,
+        opener: Callable[[Path], FileIO] = _open,
     ) -> None:
         filelock = require("filelock", extra="label", purpose="The page to label on")
         self.path = path
