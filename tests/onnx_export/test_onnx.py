@@ -129,18 +129,6 @@ def test_kernels_agree(kernel: str, y: Any) -> None:
     check(model, points.transform(NEW))
 
 
-@pytest.mark.parametrize(
-    "model",
-    [LapRLSClassifierCV(), LapSVCCV(), LapERLSClassifierCV(), LapRLSRegressorCV()],
-    ids=lambda model: type(model).__name__,
-)
-def test_paths_agree(model: Any) -> None:
-    points = StandardScaler().fit(X)
-    small = clone(model).set_params(gammas=["scale"], graphs=[KNNGraph(5)])
-    small.fit(points.transform(X), THREE if is_classifier(model) else NUMBERS)
-    check(small, points.transform(NEW))
-
-
 def test_translations_are_of_kernels() -> None:
     assert len(TRANSLATED_KERNELS) >= 6
     assert TRANSLATED_KERNELS.keys() <= KERNELS.keys()
@@ -161,12 +149,33 @@ def test_a_kernel_without_translation_is_refused(monkeypatch: pytest.MonkeyPatch
         to_onnx(model)
 
 
-@pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier, LapRLSRegressor, LapSVR])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_estimators_agree(estimator: Any, fit_intercept: bool) -> None:
-    y = Y if is_classifier(estimator()) else NUMBERS
-    check(make_pipeline(StandardScaler(), estimator(fit_intercept=fit_intercept)).fit(X, y), NEW)
-    check(estimator(fit_intercept=fit_intercept, gamma_I=0.01).fit(X, y), NEW)
+SHORT: dict[str, Any] = {"gammas": ["scale"], "graphs": [KNNGraph(5)]}
+SCALED = make_pipeline(StandardScaler(), LapSVC())
+MODELS = [
+    LapSVC(fit_intercept=False),
+    LapRLSClassifier(),
+    LapRLSRegressor(fit_intercept=False),
+    LapSVR(),
+    LapESVC(),
+    LapESVR(),
+    LapRLSClassifierCV(**SHORT),
+    LapSVCCV(**SHORT),
+    LapERLSClassifierCV(**SHORT),
+    LapRLSRegressorCV(**SHORT),
+    # Of what chooses, the chosen one is exported.
+    FewLabelClassifier([Candidate("scaled", SCALED, "classes are connected sheets")]),
+    GridSearchCV(SCALED, {"lapsvc__gamma_I": [0.1, 1.0]}, cv=LabeledStratifiedKFold(3)),
+]
+
+
+@pytest.mark.parametrize("three", [False, True])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_estimators_agree(model: Any, three: bool) -> None:
+    y = (THREE if three else Y) if is_classifier(model) else NUMBERS
+    check(make_pipeline(StandardScaler(), clone(model)).fit(X, y), NEW)
+    if "fit_intercept" in model.get_params(deep=False) and hasattr(model, "gamma_I"):
+        other = {"fit_intercept": not model.fit_intercept, "gamma_I": 0.01}
+        check(clone(model).set_params(**other).fit(X, y), NEW)
 
 
 FOUR = np.where(LABELED & (X[:, 0] > 102), 3, THREE)
@@ -201,12 +210,6 @@ def test_low_density_separation_agrees(options: Any, y: Any, multi_class: str) -
         pairs = model[-1]._function().pairs(model[0].transform(NEW))
         assert (np.abs(pairs) > 1).any()  # some votes are cut off
         assert (np.abs(values) <= 1).all()
-
-
-@pytest.mark.parametrize("estimator", [LapESVC, LapESVR])
-def test_embedded_regression_agrees(estimator: Any) -> None:
-    y = THREE if is_classifier(estimator()) else NUMBERS
-    check(make_pipeline(StandardScaler(), estimator()).fit(X, y), NEW)
 
 
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
@@ -357,28 +360,6 @@ def test_an_input_type_is_double_or_float(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"input_type='float16' must be 'double' or 'float'\."):
         save_onnx(LapSVC().fit(X, Y), tmp_path / "m.onnx", input_type="float16")  # type: ignore[arg-type]
     assert not (tmp_path / "m.onnx").exists()
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        FewLabelClassifier([Candidate("graph", LapSVC(), "classes are connected sheets")]),
-        make_pipeline(
-            StandardScaler(),
-            FewLabelClassifier(
-                [Candidate("scaled", make_pipeline(StandardScaler(), LapSVC()), "")]
-            ),
-        ),
-        GridSearchCV(
-            make_pipeline(StandardScaler(), LapSVC()),
-            {"lapsvc__gamma_I": [0.1, 1.0]},
-            cv=LabeledStratifiedKFold(3),
-        ),
-    ],
-    ids=["chooser", "steps before a chooser and in it", "search"],
-)
-def test_of_what_chooses_the_chosen_one_is_exported(model: Any) -> None:
-    check(model.fit(X, Y), NEW)
 
 
 def test_the_file_is_checked_and_the_same_every_time(tmp_path: Path) -> None:

@@ -67,6 +67,12 @@ def boundaries(axes: Axes) -> list[Points]:
     ]
 
 
+def legend_of(axes: Axes) -> list[str]:
+    legend = axes.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
 def ground_at(axes: Axes, x: float, y: float) -> Points:
     image = np.asarray(axes.images[0].get_array())
     left, right, bottom, top = axes.images[0].get_extent()
@@ -124,13 +130,7 @@ def test_labelled_and_unlabelled_points_are_told_apart(
     np.testing.assert_array_equal(unlabelled, X[3:])
     np.testing.assert_array_equal(first, X[:2])
     np.testing.assert_array_equal(second, X[2:3])
-    legend = axes.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "unlabelled",
-        f"labelled {labels[0]}",
-        f"labelled {labels[1]}",
-    ]
+    assert legend_of(axes) == ["unlabelled", *(f"labelled {label}" for label in labels)]
 
 
 def test_without_labels_all_points_are_unlabelled(X: Points) -> None:
@@ -176,13 +176,7 @@ def test_predictions_by_colour_star_ring_and_name(X: Points) -> None:
     np.testing.assert_array_equal(np.vstack([star_u, star_v]), X[[0, 39]])
     np.testing.assert_array_equal(rings, X[[5, 30]])
     assert [text.get_text() for text in axes.texts] == ["u", "v"]
-    legend = axes.get_legend()
-    assert legend is not None
-    assert [t.get_text() for t in legend.get_texts()] == [
-        "predicted class, by colour",
-        "label given",
-        "wrong",
-    ]
+    assert legend_of(axes) == ["predicted class, by colour", "label given", "wrong"]
 
 
 def test_less_certain_points_are_fainter_and_smaller(X: Points) -> None:
