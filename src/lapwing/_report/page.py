@@ -57,7 +57,7 @@ from lapwing._report.words import class_words, words_of
 from lapwing._tables.tables import Table
 from lapwing.graphs import KNNGraph
 from lapwing.plotting.drawing import word_of
-from lapwing.plotting.path import Path as ErrorPath
+from lapwing.plotting.path import PathDisplay
 
 _DRAWN = 3000  # largest number of rows on the map; from more rows a sample is drawn
 _LISTED = 10  # rows in each list
@@ -576,7 +576,7 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
     if not results:  # some class, or the whole table, has a single label, which cannot be left out
         nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None, "usual": True}
         return nothing | {"chosen": chosen, "names": list(chosen)}
-    path = ErrorPath.of(estimator)
+    path = PathDisplay._of(estimator)
     errors = results["left_out_squared_error"]
     missed = results.get("left_out_error")
     likelihood = results.get("log_likelihood")  # by which regressions choose

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -33,56 +33,6 @@ _MEASURES = {
 _LAST = ("gamma", "graph")  # parameters of kernel and graph, which come after the objective's
 _SHORT = 8  # letters of a horizontal tick label
 _WRITTEN = 100  # cells with written errors
-
-
-@dataclass(frozen=True, eq=False)
-class Path:
-    """Errors of the settings of a fit over one or two of its parameters.
-
-    Attributes
-    ----------
-    parameters : tuple of str
-        Names of the parameters.
-    values : tuple of lists
-        Their values, in their order along the axes.
-    errors : ndarray of shape (n_values,) or (n_first, n_second)
-        Smallest error of the settings with these values; NaN if none has a solution.
-    best : tuple of int
-        Indices of the chosen setting.
-    """
-
-    parameters: tuple[str, ...]
-    values: tuple[list[Any], ...]
-    errors: NDArray[Any]
-    best: tuple[int, ...]
-
-    @classmethod
-    def of(
-        cls,
-        model: Any,
-        parameters: Sequence[str] | None = None,
-        measure: str = "left_out_squared_error",
-    ) -> Self:
-        """Collect the errors of a fitted estimator; see `PathDisplay.from_estimator`."""
-        results = _results(model)
-        if measure not in results or measure not in _MEASURES:
-            known = [name for name in _MEASURES if name in results]
-            raise ValueError(f"measure={measure!r} is not one of {', '.join(known)}.")
-        chosen = _chosen(results, parameters)
-        columns = [[params[name] for params in results["params"]] for name in chosen]
-        values = tuple(_distinct(column) for column in columns)
-        errors = np.full([len(axis) for axis in values], np.inf)
-        found = np.nan_to_num(np.asarray(results[measure], dtype=float), nan=np.inf)
-        places = [
-            [_place(axis, value) for value in column]
-            for axis, column in zip(values, columns, strict=True)
-        ]
-        np.minimum.at(errors, tuple(places), found)
-        best = tuple(
-            _place(axis, model.best_params_[name])
-            for axis, name in zip(values, chosen, strict=True)
-        )
-        return cls(chosen, values, np.where(np.isinf(errors), np.nan, errors), best)
 
 
 @parameters
@@ -186,15 +136,39 @@ class PathDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        path = Path.of(last_step(estimator), parameters, measure)
-        display = cls(
-            parameters=path.parameters,
-            values=path.values,
-            errors=path.errors,
-            best=path.best,
+        display = cls._of(last_step(estimator), parameters, measure)
+        return display.plot(ax, title=title, colorbar=colorbar)
+
+    @classmethod
+    def _of(
+        cls,
+        model: Any,
+        parameters: Sequence[str] | None = None,
+        measure: str = "left_out_squared_error",
+    ) -> Self:
+        """Collect the errors of a fitted estimator without drawing them, as the report does."""
+        results = _results(model)
+        if measure not in results or measure not in _MEASURES:
+            known = [name for name in _MEASURES if name in results]
+            raise ValueError(f"measure={measure!r} is not one of {', '.join(known)}.")
+        chosen = _chosen(results, parameters)
+        columns = [[params[name] for params in results["params"]] for name in chosen]
+        values = tuple(_distinct(column) for column in columns)
+        errors = np.full([len(axis) for axis in values], np.inf)
+        found = np.nan_to_num(np.asarray(results[measure], dtype=float), nan=np.inf)
+        pairs = list(zip(values, columns, strict=True))
+        places = tuple([_place(axis, value) for value in column] for axis, column in pairs)
+        np.minimum.at(errors, places, found)
+        return cls(
+            parameters=chosen,
+            values=values,
+            errors=np.where(np.isinf(errors), np.nan, errors),
+            best=tuple(
+                _place(axis, model.best_params_[name])
+                for axis, name in zip(values, chosen, strict=True)
+            ),
             measure=measure,
         )
-        return display.plot(ax, title=title, colorbar=colorbar)
 
     def plot(
         self, ax: Axes | None = None, *, title: str | None = None, colorbar: bool = True
