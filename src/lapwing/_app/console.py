@@ -89,7 +89,7 @@ class StageLine(StatusLine):
 
 def describe_labelling(session: Session, request: LabelRequest) -> str:
     """Describe the labelling page after it has been opened."""
-    n = int(np.count_nonzero(session.history.codes >= 0))
+    n = session.history.n_labeled
     given = plural(n, "label") if n else "no label yet"
     unnamed = ""
     if request.label is None and not n:
@@ -108,7 +108,7 @@ def describe_labels(session: Any, request: LabelRequest) -> str:
     """Describe what was labelled when the page is closed."""
     history = session.history
     in_table = (history.codes >= 0) & (history.codes == history.base)
-    given = int(np.count_nonzero(history.codes >= 0) - in_table.sum())
+    given = int(history.n_labeled - in_table.sum())
     table = f", and {plural(int(in_table.sum()), 'label')} in the table" if in_table.any() else ""
     return (
         f"{plural(given, 'label')} in {request.journal_path}{table}, of "

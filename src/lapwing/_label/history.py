@@ -121,6 +121,11 @@ class History:
         return frozenset(range(len(self.classes))) - used - (there - self.dropped)
 
     @property
+    def n_labeled(self) -> int:
+        """Number of labelled rows."""
+        return int(np.count_nonzero(self.codes >= 0))
+
+    @property
     def n_asked(self) -> int:
         """Number of labelled rows of the queue, without those that were undone."""
         return sum(b.asked for b in self.batches if b.number not in self.taken_back)

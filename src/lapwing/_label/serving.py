@@ -155,7 +155,7 @@ class LabelServer:
         self.close()
 
     def __repr__(self) -> str:
-        n = int(np.count_nonzero(self.session.history.codes >= 0))
+        n = self.session.history.n_labeled
         return f"<LabelServer at {self.url}: {n} of {self.session.material.n} rows have a label>"
 
 

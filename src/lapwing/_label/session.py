@@ -492,7 +492,7 @@ class Session:
     def _keep_point(self, learnt: State, answers: Answers, estimate: Estimate | None) -> None:
         """Add a point to the curve, and write it to the journal if possible."""
         n_classes = len(learnt.history.classes)
-        n_labels = int(np.count_nonzero(learnt.history.codes >= 0))
+        n_labels = learnt.history.n_labeled
         with self._lock:
             classes = self.history.classes[:n_classes]  # by their present names
             measured = _UNKNOWN if estimate is None else vars(estimate)

@@ -25,7 +25,7 @@ def state_of(state: State, learnt: ModelSnapshot, material: Material) -> dict[st
     """Return the labels and the model, which has learnt these or earlier labels, for the page."""
     history, answers, advice = state.history, learnt.answers, learnt.advice
     classes, estimate = history.classes, advice.estimate
-    n_labeled = int(np.count_nonzero(history.codes >= 0))
+    n_labeled = history.n_labeled
     return {
         "version": state.version,
         "source": material.table.source,
