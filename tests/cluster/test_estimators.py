@@ -1,4 +1,4 @@
-"""Estimators for clusters take what those for points in memory take, and leave it there."""
+"""Estimators for clusters: parameters, labels, errors, and how little comes to the client."""
 
 from __future__ import annotations
 
