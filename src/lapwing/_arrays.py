@@ -65,6 +65,7 @@ RandomSource: TypeAlias = int | np.random.RandomState | None
 """Values of ``random_state=`` in scikit-learn."""
 
 BLOCK_BYTES = 2**26  # 64 MB, the default memory for a block in a loop over rows
+DISK_BLOCK_BYTES = 2**24  # for a block of rows on disk, as several arrays of its size are made
 
 
 def is_sparse(X: object) -> TypeIs[SparseMatrix]:

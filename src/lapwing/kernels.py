@@ -21,14 +21,20 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from lapwing._arrays import BLOCK_BYTES, Array, Matrix, is_sparse, times_power_of_2
+from lapwing._arrays import (
+    BLOCK_BYTES,
+    DISK_BLOCK_BYTES,
+    Array,
+    Matrix,
+    is_sparse,
+    times_power_of_2,
+)
 from lapwing._host.memory import require_memory
 from lapwing._rows import PointData, blocks_of, is_rows
 from lapwing.linalg import center_of, column_variances, shifted
 
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 
-_READ_BYTES = 2**24  # of kernel values with points of a file
 # Values of gamma by name, times one over the total variance of the points. Regression functions are
 # smoother than classes, for which 'scale' is suitable. On diabetes, friedman1 to 3 and the swiss
 # roll with 20, 40 and 80 targets, the mean error of LapRLSRegressor relative to the best supervised
@@ -398,8 +404,7 @@ class Kernel:
         block : ndarray of shape (n_rows, m)
             Kernel values of these rows.
         """
-        # Blocks of rows on disk are smaller, as there are several other arrays in memory.
-        budget = _READ_BYTES if is_rows(X) else BLOCK_BYTES
+        budget = DISK_BLOCK_BYTES if is_rows(X) else BLOCK_BYTES
         blocks = blocks_of(X, Z.shape[0] * X.dtype.itemsize, budget)
         if callable(self.name):
             for rows, points in blocks:

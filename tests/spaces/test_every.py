@@ -31,7 +31,8 @@ def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("spaces.full", "spaces.systems"):
         monkeypatch.setattr(f"lapwing.{module}.row_blocks", few)
     monkeypatch.setattr("lapwing.spaces.systems.BLOCK_BYTES", 3 * 8 * N)
-    for name in ("kernels.BLOCK_BYTES", "kernels._READ_BYTES", "spaces.block_operator._READ_BYTES"):
+    limits = ("kernels.BLOCK_BYTES", "kernels.DISK_BLOCK_BYTES")
+    for name in (*limits, "spaces.block_operator.DISK_BLOCK_BYTES"):
         monkeypatch.setattr(f"lapwing.{name}", 3 * 8 * N)
 
 

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import Array, Matrix
+from lapwing._arrays import DISK_BLOCK_BYTES, Array, Matrix
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, blocks_of
 from lapwing.linalg import summed, summed_gram
 from lapwing.spaces.base import Design, Space
-
-_READ_BYTES = 2**24  # of a block in float64
 
 # Limit of the rounding error of a sum of kernel values, relative to the identity that is added to
 # it. Above it the rows are lifted first, as small directions would be lost.
@@ -94,7 +92,7 @@ class RowFeatures(BlockOperator):
         return self._computed()
 
     def _computed(self) -> Iterator[tuple[slice, Array]]:
-        return blocks_of(self.X, 8 * self.shape[1], _READ_BYTES)
+        return blocks_of(self.X, 8 * self.shape[1], DISK_BLOCK_BYTES)
 
     @property
     def _called(self) -> tuple[str, str]:

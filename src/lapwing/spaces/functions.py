@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from lapwing._arrays import Array
+from lapwing._arrays import DISK_BLOCK_BYTES, Array
 from lapwing._rows import PointData, blocks_of, is_rows
 from lapwing.classes.decoding import class_pairs, votes
 from lapwing.kernels import Kernel
@@ -21,7 +21,6 @@ from lapwing.kernels import Kernel
 # Rounding error, relative to the sum of the absolute terms, due to the order of summation and the
 # eigensolver. The scores for np.eye differ by 1e-12.
 _SETTLED = 1e-10
-_READ_BYTES = 2**24  # of points whose values are computed at a time
 
 
 class FittedFunction(Protocol):
@@ -54,7 +53,7 @@ def evaluate(function: Callable[[Any], Array], X: PointData) -> Array:
     if not is_rows(X):
         return function(X)
     values: Array | None = None
-    for rows, points in blocks_of(X, budget=_READ_BYTES):
+    for rows, points in blocks_of(X, budget=DISK_BLOCK_BYTES):
         if not np.isfinite(points).all():
             i, j = np.argwhere(~np.isfinite(points))[0]
             raise ValueError(
