@@ -99,9 +99,6 @@ def test_value_and_gradient(loss, unlabeled_loss, bias):
         value, of_w, of_b = objective.value_and_gradient(at)
         assert value == objective.value(at)
         assert value == pytest.approx(written_out(objective, Z, w, b), rel=1e-13)
-        again_w, again_b = objective.gradient(at)
-        np.testing.assert_array_equal(again_w, of_w)
-        assert again_b == of_b
         h = 1e-6
         steps = [(h * e, 0.0) for e in np.eye(4)] + [(np.zeros(4), h)]
         numeric = [
@@ -292,9 +289,8 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(translated(more)[:8], X - X[[2, 3, 4, 5, 5, 6, 7]].mean(axis=0))
     at = Function(w, 0.0)
     assert weighted.value(at) == pytest.approx(more.objective().value(at), rel=1e-13)
-    np.testing.assert_allclose(
-        weighted.gradient(at)[0], more.objective().gradient(at)[0], atol=1e-12
-    )
+    of_weighted, of_more = (one.value_and_gradient(at)[1] for one in (weighted, more.objective()))
+    np.testing.assert_allclose(of_weighted, of_more, atol=1e-12)
 
 
 def test_mapped_features_may_be_anything_dense():

@@ -24,12 +24,11 @@ def test_penalized_least_squares_is_that_of_the_stacked_problem() -> None:
     R = rng.normal(size=(3, 5))
     stacked = np.vstack([F * np.sqrt(w)[:, None], R])
     target = np.vstack([Y * np.sqrt(w)[:, None], np.zeros((3, 2))])
-    expected, rest, rank, _ = np.linalg.lstsq(stacked, target)
+    expected, rest, *_ = np.linalg.lstsq(stacked, target)
     for design in (F, sp.csr_array(F)):
         fit = penalized_least_squares(design, Y, w, R.T @ R)
         assert_allclose(fit.coef, expected, atol=1e-10)
         assert_allclose(fit.objective, rest, rtol=1e-10)
-        assert fit.rank == rank == 5
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -39,7 +38,6 @@ def test_a_singular_system_has_the_solution_of_least_norm(seed: int) -> None:
     R = rng.normal(size=(2, 8))
     fit = penalized_least_squares(F, Y, np.ones(4), R.T @ R)
     expected = np.linalg.pinv(F.T @ F + R.T @ R, rcond=1e-10) @ F.T @ Y
-    assert fit.rank == 6
     assert_allclose(fit.coef, expected, atol=1e-8)
 
 
@@ -49,7 +47,6 @@ def test_a_pivot_of_rounding_is_no_pivot() -> None:
     fit = penalized_least_squares(
         np.ones((1, 2)), np.ones((1, 1)), np.ones(1), np.diag([0, 2 * eps])
     )
-    assert fit.rank == 1
     assert_allclose(fit.coef, 0.5)
 
 

@@ -246,12 +246,8 @@ class LowDensityObjective:
         fit = self.loss.value(self.targets, f[self.index])
         return self._sum(function.coef, fit, self.unlabeled_loss.value(f[self.unlabeled]))
 
-    def gradient(self, function: Function) -> tuple[Array, float]:
-        """Compute dJ/dw (r,) and dJ/db (subgradients at kinks)."""
-        return self.value_and_gradient(function)[1:]
-
     def value_and_gradient(self, function: Function) -> tuple[float, Array, float]:
-        """Compute J and its gradient from one evaluation of f."""
+        """Compute J, dJ/dw (r,) and dJ/db (subgradients at kinks) from one evaluation of f."""
         f = self.values(function)
         fit, slopes = self.loss.value_and_derivative(self.targets, f[self.index])
         density, pushes = self.unlabeled_loss.value_and_derivative(f[self.unlabeled])

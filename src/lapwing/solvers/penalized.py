@@ -35,15 +35,12 @@ class LeastSquares:
     coef : ndarray of shape (m, c), float64
     objective : ndarray of shape (c,)
         Minimum of each column.
-    rank : int
-        Numerical rank of the system; m unless it is singular.
     inverse : callable (m, k) -> (m, k)
         Inverse of the system, on its range.
     """
 
     coef: Array
     objective: Array
-    rank: int
     inverse: Callable[[Array], Array]
 
 
@@ -69,11 +66,11 @@ def penalized_least_squares(
     gram = weighted.T @ design
     system = penalty + (gram.toarray() if is_sparse(gram) else gram)
     system = (system + system.T) / 2
-    inverse, rank = _inverse_of(system)
+    inverse = _inverse_of(system)
     coef = inverse(np.asarray(weighted.T @ targets, dtype=np.float64))
     residual = targets - design @ coef
     objective = weights @ residual**2 + np.einsum("mc,mc->c", coef, penalty @ coef)
-    return LeastSquares(coef, np.asarray(objective), rank, inverse)
+    return LeastSquares(coef, np.asarray(objective), inverse)
 
 
 def left_out_values(fit: LeastSquares, design: Matrix, targets: Array, weights: Array) -> Array:
@@ -103,14 +100,14 @@ def left_out_values(fit: LeastSquares, design: Matrix, targets: Array, weights: 
     return values
 
 
-def _inverse_of(H: Array) -> tuple[Callable[[Array], Array], int]:
-    """Invert H by Cholesky, or on its range if it is numerically singular; also return the rank.
+def _inverse_of(H: Array) -> Callable[[Array], Array]:
+    """Invert H by Cholesky, or on its range if it is numerically singular.
 
     Cholesky's factorisation of a singular H may succeed with pivots that are rounding errors, so
     the reciprocal condition number is checked. (LDL' and QR do not give the minimum norm.)
     """
-    m = len(H)
-    eps = float(np.finfo(H.dtype).eps)
+    # Relative, ten times the tolerance of `numpy.linalg.matrix_rank`.
+    rounding = 10 * len(H) * float(np.finfo(H.dtype).eps)
     try:
         factor, lower = sla.cho_factor(H, lower=True, check_finite=False)
     except sla.LinAlgError:
@@ -118,12 +115,12 @@ def _inverse_of(H: Array) -> tuple[Callable[[Array], Array], int]:
     else:
         norm = float(np.abs(H).sum(axis=0).max())
         rcond, _ = sla.lapack.dpocon(factor, norm, uplo="L")
-        if rcond > 10 * m * eps:
-            return lambda B: np.asarray(sla.cho_solve((factor, lower), B, check_finite=False)), m
+        if rcond > rounding:
+            return lambda B: np.asarray(sla.cho_solve((factor, lower), B, check_finite=False))
     values, vectors = sla.eigh(H, check_finite=False)
-    keep = values > 10 * m * eps * values[-1]
+    keep = values > rounding * values[-1]
     vectors, values = vectors[:, keep], values[keep]
-    return lambda B: np.asarray(vectors @ ((vectors.T @ B) / values[:, None])), len(values)
+    return lambda B: np.asarray(vectors @ ((vectors.T @ B) / values[:, None]))
 
 
 @dataclass(frozen=True, eq=False)
