@@ -50,7 +50,9 @@ _SHARPNESS = 60.0
 # Tolerance of all rounds but the last. With 1e-2 the error on text (ten classes, 4 labels each) is
 # 2 percentage points higher.
 _ROUGH = 1e-3
-_NEGLIGIBLE = 0.2  # weight below which a point is left out of a pair
+# Weight below which a point is left out of a pair. On 200 digits in six classes, four labels each
+# and three draws, 0.05 and 0.4 give the same error in 0.8 to 0.9 times the time.
+_NEGLIGIBLE = 0.2
 # Entries of the features of a pair above which pairs are fitted in threads. With fewer, waiting for
 # the interpreter lock dominates (2 cores: pairs of 400 points take 8 % longer, pairs of 600 points
 # 10 % less).
