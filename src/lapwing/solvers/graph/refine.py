@@ -190,7 +190,7 @@ def _cuts(
     """Return the cut of the initial partition, and the smaller cuts on a path from `begun`."""
     if before is None:
         return cuts
-    first, c = _cut(problem, before), problem.n_classes
+    first, c = problem.graph.cut(before), problem.n_classes
     shown, wanted = (np.bincount(codes, problem.sizes, c) for codes in (before, begun))
     if np.array_equal(shown, wanted):
         return (first, *(cut for cut in cuts if cut < first))
@@ -199,7 +199,7 @@ def _cuts(
 
 def _walked(problem: VolumeProblem, codes: Array, steps: tuple[int, ...]) -> Path:
     """Refine a partition by walks."""
-    return _descended(problem, Path(codes, (_cut(problem, codes),)), steps)
+    return _descended(problem, Path(codes, (problem.graph.cut(codes),)), steps)
 
 
 def _descended(problem: VolumeProblem, path: Path, steps: tuple[int, ...]) -> Path:
@@ -210,7 +210,7 @@ def _descended(problem: VolumeProblem, path: Path, steps: tuple[int, ...]) -> Pa
             smooth = diffused(problem, path.codes, number)
             following, offsets = _shared(problem, smooth, path.offsets, weights)
             path = replace(path, n_iter=path.n_iter + number, offsets=offsets)
-            cut = _cut(problem, following)
+            cut = problem.graph.cut(following)
             if not cut < path.cuts[-1]:
                 break
             changed = problem.differing(following, path.codes)
@@ -269,7 +269,7 @@ def _split_pair(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Pa
     first, later = STEPS[_SHORT : _SHORT + 1], STEPS[_SHORT + 1 :]
     splits = side_by_side(part, [partial(_walked, part, start, first) for start in starts])
     spent += sum(each.n_iter for each in splits)
-    others = path.cuts[-1] - _cut(part, present)  # edges that a split of the pair does not change
+    others = path.cuts[-1] - part.graph.cut(present)  # which a split of the pair does not change
     permitted = _label_check(problem, path)
 
     def placed(each: Path) -> Array:
@@ -283,7 +283,7 @@ def _split_pair(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Pa
             sharp = _descended(part, replace(each, n_iter=0), later)
             spent += sharp.n_iter
             codes = placed(sharp)
-            cut = _cut(problem, codes)
+            cut = problem.graph.cut(codes)
             if cut < path.cuts[-1] and permitted(codes, cut):
                 path = path.to(codes, cut)
             break
@@ -460,7 +460,3 @@ def _enforce_labels_and_codes(smooth: Array, codes: Array, problem: VolumeProble
     smooth[problem.index] = 0
     smooth[problem.index, problem.codes] = 1
     return enforce_codes(smooth, codes)
-
-
-def _cut(problem: VolumeProblem, codes: Array) -> float:
-    return problem.graph.cut(codes)
