@@ -138,6 +138,7 @@ def test_a_fit_is_forecast_for_all_its_classes(
     table: Any = SimpleNamespace(
         X=X, y=y, labeled=y < n_classes, numeric=regression, features=features
     )
+    table.n_labeled = int(table.labeled.sum())
     sizes: list[FitSize] = []
 
     def note(size: FitSize) -> Forecast:

@@ -176,7 +176,7 @@ def choose(
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
     """Compare the usual methods on a table."""
     start = time.perf_counter()
-    warn_suggested_labels(table.n_suggested, int(np.count_nonzero(table.labeled)))
+    warn_suggested_labels(table.n_suggested, table.n_labeled)
     before = points_of(table, request, progress)
     with label_warnings_ignored():  # as in a fit
         if table.numeric:
@@ -248,9 +248,7 @@ def size_of(table: Table, points: Any = None) -> FitSize:
     if n_words:
         p, stored = p + MAX_WORDS, int(n_words * n)
     columns = 1 if table.numeric else n_columns(len(np.unique(table.y[table.labeled])))
-    return FitSize(
-        *(n, p, columns, int(table.labeled.sum())), n_stored=stored, in_blocks=is_rows(table.X)
-    )
+    return FitSize(*(n, p, columns, table.n_labeled), n_stored=stored, in_blocks=is_rows(table.X))
 
 
 def _words_a_row(table: Table) -> float:
@@ -277,7 +275,7 @@ def _path_for(table: Table) -> str:
     """Return the default method that chooses its own parameters."""
     if table.numeric:
         return "laprls-regressor-cv"
-    return "laprls-cv" if table.labeled.size <= _PATH_ROWS else "laperls-cv"
+    return "laprls-cv" if table.n <= _PATH_ROWS else "laperls-cv"
 
 
 def _refuse_settings_of_classes(table: Table, request: LearningRequest) -> None:
@@ -304,7 +302,7 @@ def _regression_choice(
     table: Table, request: LearningRequest, points: Any, progress: Stages
 ) -> MethodChoice:
     """Choose a method for numbers; the default method if there is a single target."""
-    if int(table.labeled.sum()) < _FEWEST_TARGETS:
+    if table.n_labeled < _FEWEST_TARGETS:
         chosen = _named("laprls-regressor", {}, table, request, points)
         words = "Too few targets to compare methods by leaving them out"
         return replace(chosen, choice=Choice(words=words))

@@ -247,8 +247,8 @@ def _add_counts(text: _Text, counts: Mapping[str, int] | None) -> None:
 def describe_suggestion(suggested: Suggestion) -> str:
     """Describe the suggested rows, and the commands that follow."""
     text, table, request = _Text(), suggested.table, suggested.request
-    labels = int(np.count_nonzero(table.labeled))
-    rows = plural(table.labeled.size, "row")
+    labels = table.n_labeled
+    rows = plural(table.n, "row")
     text.line(f"{table.source}: {rows}, {count(labels) if labels else 'none'} with a label")
     n = len(suggested.rows)
     them = "the row" if n == 1 else f"the {count(n)} rows"
@@ -296,8 +296,8 @@ def describe_answered(answered: Answered, request: PredictRequest) -> str:
 
 
 def _size_of(table: Table) -> str:
-    labels = count(int(np.count_nonzero(table.labeled)))
-    return f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label"
+    labels = count(table.n_labeled)
+    return f"{table.source}: {plural(table.n, 'row')}, {labels} with a label"
 
 
 def describe_comparison(compared: Compared) -> str:

@@ -150,13 +150,13 @@ def fit(
         As the estimator raises.
     """
     start = time.perf_counter()
-    warn_suggested_labels(table.n_suggested, int(np.count_nonzero(table.labeled)))
+    warn_suggested_labels(table.n_suggested, table.n_labeled)
     before = points_of(table, request, progress)
     chosen = choose(table, request, before.points, progress)
     before = chosen.scaled(before, table)
     estimator, method = chosen.estimator, chosen.method
     request.check_method(method, estimator.get_params(deep=False))
-    n_rows, in_blocks = table.labeled.size, is_rows(table.X)
+    n_rows, in_blocks = table.n, is_rows(table.X)
     asks = request.next_rows is not None
     if asks:
         keep_graph(estimator, n_rows)

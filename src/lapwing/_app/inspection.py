@@ -19,7 +19,7 @@ from lapwing._app.reading import load_encoder
 from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
-from lapwing._tables.assembly import encode, summary_lines
+from lapwing._tables.assembly import describe_notes, encode, summary_lines
 from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.checks import (
     check_ids,
@@ -102,10 +102,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "text": features.named(TEXT),
         "encoded": encoded,
         "encoding": sample.encoding,
-        "columns": [
-            {"column": note.column, "used": note.used, "what": note.words}
-            for note in features.notes
-        ],
+        "columns": describe_notes(features.notes),
         "summary": summary_lines(features.notes, raw.remarks),
         "errors": [*features.errors, *sample.errors],
         "missing": {name: count for name, (count, _) in missing_cells(features).items()},

@@ -96,7 +96,7 @@ def suggest(
         chosen = choose(table, request, before.points, progress)
         before = chosen.scaled(before, table)
         name, estimator = chosen.name, chosen.estimator
-        keep_graph(estimator, table.labeled.size)
+        keep_graph(estimator, table.n)
         fit_estimator(estimator, before.points, table.y, request, callbacks)
         rows = rows_to_label_next(estimator, before.points, request.n_rows)
         by = chosen_by(estimator)

@@ -18,6 +18,7 @@ from lapwing._report.findings import describe_comparison
 from lapwing._report.page import render, render_comparison
 from lapwing._report.record import ReportData
 from lapwing._report.rows import row_cells, row_columns
+from lapwing._tables.assembly import describe_notes
 from lapwing._tables.cells import as_text, numbers_if_plain
 from lapwing._tables.columns import SUGGESTED, typed_columns
 from lapwing._tables.predictions import (
@@ -69,22 +70,16 @@ def save_fit(outcome: Outcome, figures: ReportData | None, path: Path) -> None:
 def summary(outcome: Outcome, figures: ReportData | None = None) -> dict[str, Any]:
     """Summarise a fit, for `lapwing fit --json`; see `write_outputs`."""
     table = outcome.table
-    found: dict[str, Any] = {
-        "source": table.source,
-        "method": outcome.method.name,
-        "parameters": outcome.parameters,
-        "rows": int(table.labeled.size),
-        "labeled": int(np.count_nonzero(table.labeled)),
-        "features": list(table.feature_names),
-        "columns": [
-            {"column": note.column, "used": note.used, "what": note.words} for note in table.notes
-        ],
-        "remarks": list(table.remarks),
-        "scaling": outcome.scaling,
-        "seed": outcome.request.seed,
-        "solver": outcome.method.solver,
-        "seconds": round(outcome.seconds, 3),
-    }
+    found = _facts(
+        outcome,
+        method=outcome.method.name,
+        parameters=outcome.parameters,
+        rows=table.n,
+        labeled=table.n_labeled,
+        features=list(table.feature_names),
+        columns=describe_notes(table.notes),
+        solver=outcome.method.solver,
+    )
     if not outcome.fitted_by.regression:
         found["predicted"] = class_counts(outcome.predictions)
         found["trust"] = None if outcome.trust is None else outcome.trust.to_dict()
@@ -109,19 +104,15 @@ def summary(outcome: Outcome, figures: ReportData | None = None) -> dict[str, An
 
 def suggestion_summary(suggested: Suggestion) -> dict[str, Any]:
     """Summarise suggested rows, for `lapwing suggest --json`."""
-    table, request = suggested.table, suggested.request
-    return {
-        "source": table.source,
-        "method": suggested.name,
-        "rows": int(table.labeled.size),
-        "labeled": int(np.count_nonzero(table.labeled)),
-        "suggested": [str(name) for name in table.ids[suggested.rows].tolist()],
-        "chosen_by": suggested.chosen_by,
-        "remarks": list(table.remarks),
-        "scaling": suggested.scaling,
-        "seed": request.seed,
-        "seconds": round(suggested.seconds, 3),
-    }
+    table = suggested.table
+    return _facts(
+        suggested,
+        method=suggested.name,
+        rows=table.n,
+        labeled=table.n_labeled,
+        suggested=[str(name) for name in table.ids[suggested.rows].tolist()],
+        chosen_by=suggested.chosen_by,
+    )
 
 
 def comparison_summary(compared: Compared) -> dict[str, Any]:
@@ -132,14 +123,18 @@ def comparison_summary(compared: Compared) -> dict[str, Any]:
         {**row, "seconds": round(tried.seconds, 3), "command": command}
         for row, tried, command in rows
     ]
+    return _facts(compared, **found | {"methods": methods})
+
+
+def _facts(done: Outcome | Suggestion | Compared, **own: Any) -> dict[str, Any]:
+    """Return the facts of a result for JSON: those of all verbs, around `own`."""
     return {
-        "source": compared.table.source,
-        **found,
-        "methods": methods,
-        "remarks": list(compared.table.remarks),
-        "scaling": compared.scaling,
-        "seed": compared.request.seed,
-        "seconds": round(compared.seconds, 3),
+        "source": done.table.source,
+        **own,
+        "remarks": list(done.table.remarks),
+        "scaling": done.scaling,
+        "seed": done.request.seed,
+        "seconds": round(done.seconds, 3),
     }
 
 
@@ -210,8 +205,8 @@ def _describe(outcome: Outcome) -> dict[str, Any]:
         "classes": None if classes is None else classes.tolist(),
         "regression": regression,
         "seed": outcome.request.seed,
-        "n_rows": int(table.labeled.size),
-        "n_labeled": int(np.count_nonzero(table.labeled)),
+        "n_rows": table.n,
+        "n_labeled": table.n_labeled,
         "scaling": outcome.scaling,
         "impute": outcome.impute,
         "encoder": None if outcome.encoding is None else asdict(outcome.encoding),

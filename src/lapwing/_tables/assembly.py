@@ -66,21 +66,10 @@ def encode(raw: RawTable, selection: Selection, where: str, like: object = None)
     inferred = [infer(name, cells, is_text=name in texts) for name, cells in raw.cells.items()]
     readings, left_out, errors = _choose_columns(inferred, insisted, where, raw.places)
     readings, unencoded = _encoded(readings, selection, where)
-    errors += unencoded
-    features = _assemble(raw, readings, left_out, errors, where, like, strict=selection.strict)
-    if selection.strict:
-        return features
-    words = missing_words(strict=False)
-    doubts = {
-        reading.column: doubt_of(reading, raw.cells[reading.column].without(words))
-        for reading in readings
-    }
-    notes = [
-        replace(note, words=f"{note.words}; {doubts[note.column]}", plain=False)
-        if doubts.get(note.column)
-        else note
-        for note in features.notes
-    ]
+    read = _read_columns(raw, readings, strict=selection.strict)
+    notes = [_note(one, raw.places, strict=selection.strict) for one in read]
+    notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
+    features = _assemble(raw, read, [*errors, *unencoded], where, like)
     return replace(features, decimal=defaults.decimal, notes=tuple(notes))
 
 
@@ -149,7 +138,8 @@ def encode_again(
             "here it has decimal points as well as points that may be either. Say which with "
             "--decimal . or --decimal ,."
         )
-    return _assemble(raw, readings, [], errors, where, like, strict=options.strict)
+    read = _read_columns(raw, readings, strict=options.strict)
+    return _assemble(raw, read, errors, where, like)
 
 
 def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
@@ -199,24 +189,18 @@ class _Read:
     bad: BadCells | None
 
 
-def _assemble(
-    raw: RawTable,
-    readings: Sequence[Reading],
-    left_out: Sequence[Unusable],
-    errors: Sequence[str],
-    where: str,
-    like: object,
-    *,
-    strict: bool,
-) -> Features:
+def _read_columns(raw: RawTable, readings: Sequence[Reading], *, strict: bool) -> list[_Read]:
     words = missing_words(strict)
-    done = []
-    for reading in readings:
-        cells = raw.cells[reading.column].without(words)
-        features, bad = reading.read(cells)
-        done.append(_Read(reading, cells, features, bad))
-    pairs = [pair for one in done for pair in zip(one.reading.names, one.features, strict=True)]
-    kinds = [one.reading.feature for one in done for _ in one.features]
+    cells = [raw.cells[reading.column].without(words) for reading in readings]
+    return [_Read(one, own, *one.read(own)) for one, own in zip(readings, cells, strict=True)]
+
+
+def _assemble(
+    raw: RawTable, read: Sequence[_Read], errors: Sequence[str], where: str, like: object
+) -> Features:
+    """Join the features of all columns."""
+    pairs = [pair for one in read for pair in zip(one.reading.names, one.features, strict=True)]
+    kinds = [one.reading.feature for one in read for _ in one.features]
     twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
     if twice:  # "since (days)" may be a column of the file as well
         errors = [*errors, f"{where}: {quoted(twice)} names two features; rename the column."]
@@ -225,12 +209,8 @@ def _assemble(
         _points(raw, dict(pairs), like),
         tuple(name for name, _ in pairs),
         tuple(kinds),
-        tuple(readings),
-        notes=(
-            *(_note(one, raw.places) for one in done),
-            *(ColumnNote(one.column, False, one.reason) for one in left_out),
-        ),
-        bad={one.reading.column: one.bad for one in done if one.bad is not None},
+        tuple(one.reading for one in read),
+        bad={one.reading.column: one.bad for one in read if one.bad is not None},
         errors=tuple(errors),
     )
 
@@ -243,7 +223,7 @@ def _points(raw: RawTable, columns: Mapping[str, NDArray[Any]], like: object) ->
     return side_by_side(columns, raw.n, like)
 
 
-def _note(one: _Read, places: NDArray[np.int64] | None) -> ColumnNote:
+def _note(one: _Read, places: NDArray[np.int64] | None, *, strict: bool) -> ColumnNote:
     reading = one.reading
     if isinstance(reading, NumberReading) and not one.cells.texts.size:
         reading = NumberReading(reading.column)  # no text, hence no decimal mark
@@ -257,8 +237,15 @@ def _note(one: _Read, places: NDArray[np.int64] | None) -> ColumnNote:
             f"{one.bad.count} {what} something else ({shorten(one.bad.value)!r} in "
             f"{name_row(one.bad.row, places)}) and counted as missing"
         )
+    if not strict and (doubt := doubt_of(one.reading, one.cells)):
+        words.append(doubt)
     plain = len(words) == 1 and reading == NumberReading(reading.column)
     return ColumnNote(one.reading.column, True, "; ".join(words), plain)
+
+
+def describe_notes(notes: Sequence[ColumnNote]) -> list[dict[str, Any]]:
+    """Describe the treatment of each column for JSON."""
+    return [{"column": one.column, "used": one.used, "what": one.words} for one in notes]
 
 
 def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[str]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.cells import kind_of_unit, plain_number, read_amount
-from lapwing._tables.coding import folded
 from lapwing._tables.columns import RawTable
 from lapwing._tables.encoders import (
     CATEGORICAL,
@@ -28,6 +27,8 @@ from lapwing._tables.words import name_row, shorten, text_error
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
     MANY_NUMBERS,
+    dominates,
+    folded,
     look_like_quantities,
     near_miss,
     nought_among_signs,
@@ -57,10 +58,9 @@ class LabelAdvice:
     with_method: Callable[[str], str] = "add --method {}.".format
 
 
-# A class in such a large fraction of the rows, besides so few unlabelled rows, may be a marker.
-_DOMINANT = 0.8
-_FEW = 0.1
-_SENTENCES = 5  # labels; fewer may be long class names
+# Labels; fewer may be long class names. An estimator only warns of texts that seldom repeat, and
+# from 20 on, because it has no other column of labels to offer.
+_SENTENCES = 5
 
 
 def feature_errors(
@@ -277,7 +277,7 @@ def warn_of_markers(
     names, rows = [str(value) for value in values.tolist()], counts.tolist()
     ranked = dict(zip(names, rows, strict=True))
     words, certain = ([], False) if meant else words_in_most_rows(ranked, y.size)
-    if not words and counts.max() > _DOMINANT * y.size and (~labeled).sum() < _FEW * y.size:
+    if not words and dominates(counts, int((~labeled).sum())):
         words = [names[int(counts.argmax())]]
     if not words:
         if labeled.all():

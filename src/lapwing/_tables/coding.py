@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from lapwing._tables.cells import gather_evidence, plain_number, read_amount
 from lapwing._tables.columns import TextColumn
 from lapwing._tables.words import NO_LABEL, name_row
 from lapwing._words import listed
-from lapwing.classes.label_checks import words_for_none
+from lapwing.classes.label_checks import folded, words_for_none
 from lapwing.exceptions import LapwingWarning
 
 # Notations of a number by programs. 007 and 1_0 are names.
@@ -278,12 +277,6 @@ def _number(text: str) -> float | None:
 def _amount(text: str, decimal: str) -> float | None:
     amount = read_amount(text, decimal)
     return plain_number(text) if amount is None else amount.value
-
-
-def folded(name: str) -> str:
-    """Normalise capitals, blanks and leading zeros of a label."""
-    plain = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-    return plain.lstrip("0") or "0"
 
 
 def _warn_of_doubles(classes: list[str], where: str) -> None:

@@ -218,6 +218,16 @@ class Table:
     n_suggested: int = 0
 
     @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.labeled.size)
+
+    @property
+    def n_labeled(self) -> int:
+        """Number of labelled rows."""
+        return int(np.count_nonzero(self.labeled))
+
+    @property
     def features(self) -> Features:
         """Features only."""
         return Features(self.X, self.feature_names, self.kinds, self.readings)

@@ -20,6 +20,7 @@ with the mode and four with the average.
 from __future__ import annotations
 
 import re
+import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -167,9 +168,8 @@ def label_warning(
             f"{classes.tolist()[0]!r}, and each counts as a class. If they are names of rows or "
             "free text, give the column of the classes."
         )
-    n = n_unlabeled + int(counts.sum())
-    if counts.max() > _DOMINANT * n and n_unlabeled < _FEW_UNLABELED * n:
-        label = classes.tolist()[counts.argmax()]
+    if dominates(counts, n_unlabeled):
+        n, label = n_unlabeled + int(counts.sum()), classes.tolist()[counts.argmax()]
         return UnlabeledMarkerWarning(
             f"Only {n_unlabeled} of {n} rows are unlabelled (by {_names(found)}), and "
             f"{counts.max()} rows are of class {label!r}. {_if_no_label(label, len(counts))}"
@@ -282,21 +282,29 @@ def near_miss(labels: Sequence[str], counts: Sequence[int]) -> tuple[str, str] |
     return None
 
 
+def dominates(counts: Array, n_unlabeled: int) -> bool:
+    """Return whether a class has most rows and few are unlabelled: it may be a second marker."""
+    n = n_unlabeled + counts.sum()
+    return bool(counts.max() > _DOMINANT * n and n_unlabeled < _FEW_UNLABELED * n)
+
+
 def new_spelling(classes: Array, before: Array) -> LapwingWarning | None:
-    """Return a warning about a class that differs from an earlier one in case and blanks only."""
+    """Return a warning about a class that differs from an earlier one in its spelling only."""
     known = set(before.tolist())
-    spelt = {_spelling(label): label for label in known if isinstance(label, str)}
+    spelt = {folded(label): label for label in known if isinstance(label, str)}
     for label in classes.tolist():
-        if label not in known and isinstance(label, str) and _spelling(label) in spelt:
+        if label not in known and isinstance(label, str) and folded(label) in spelt:
             return SimilarLabelsWarning(
-                f"The label {label!r} is new and similar to {spelt[_spelling(label)]!r}; both "
+                f"The label {label!r} is new and similar to {spelt[folded(label)]!r}; both "
                 "count as classes. If it is a typing error, add the right label to the same rows."
             )
     return None
 
 
-def _spelling(text: str) -> str:
-    return " ".join(text.casefold().split())
+def folded(label: str) -> str:
+    """Normalise capitals, blanks and leading zeros of a label."""
+    plain = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+    return plain.lstrip("0") or "0"
 
 
 def _almost_equal(one: str, other: str) -> bool:
@@ -329,7 +337,7 @@ def _marker_hint(classes: Array, counts: Array, marker: object) -> str:
             f"rows of a second class. {_META}"
         )
     label = labels[counts.argmax()]
-    if counts.max() > _DOMINANT * counts.sum():
+    if dominates(counts, 0):
         hint = f"Most rows are of class {label!r}. {_if_no_label(label, len(labels))}"
         return f"{hint} {_META}" if labels == list(range(len(labels))) else hint
     if kind_of(label) == "number" and -1 in labels:
