@@ -23,7 +23,7 @@ from lapwing import (
 )
 from lapwing._app import choosing, effort, forecast
 from lapwing._app import requests as fit_requests
-from lapwing._app.effort import EffortLimits, EffortPlan, Rounds
+from lapwing._app.effort import EffortLimits, EffortPlan
 from lapwing._app.fitting import LEVELS
 from lapwing._app.forecast import FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
@@ -32,6 +32,7 @@ from lapwing._app.settings import make_estimator, parse_settings, settings_of
 from lapwing._report.text import number
 from lapwing.graphs import KNNGraph, default_graph
 from lapwing.model_selection import Candidate, compare, comparison, default_candidates, sure_rows
+from lapwing.model_selection.evidence import Effort
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run
 
@@ -359,13 +360,13 @@ def test_tune_holds_them_too() -> None:
 
 def test_fewer_rounds_and_then_fewer_methods_where_time_is_short() -> None:
     small = effort.affordable(FitSize(300, 10, 1, 10), EffortLimits())
-    assert small == EffortPlan(2000, Rounds(5, 16), Rounds(5, 16))
+    assert small == EffortPlan(2000, Effort(5, 16), Effort(5, 16))
     large = effort.affordable(FitSize(100_000, 10, 1, 30), EffortLimits())
     assert 500 <= large.rows < 2000
-    assert large.clusters == Rounds(2, 16)
+    assert large.clusters == Effort(2, 16)
     six = effort.affordable(FitSize(5000, 20_000, 6, 60, n_stored=400_000), EffortLimits())
-    assert six.clusters == Rounds(2, 6)  # with the usual evidence it would take twice the budget
-    assert six.volumes == Rounds(5, 16)
+    assert six.clusters == Effort(2, 6)  # with the usual evidence it would take twice the budget
+    assert six.volumes == Effort(5, 16)
     for n_classes in (30, 100):
         many = effort.affordable(FitSize(2000, 60, n_classes, 3 * n_classes), EffortLimits())
         assert many.clusters is None
@@ -384,9 +385,9 @@ def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
     assert unlimited.seconds > limited.seconds
 
 
-@pytest.mark.parametrize("clusters", [Rounds(1, 2), None])
+@pytest.mark.parametrize("clusters", [Effort(1, 2), None])
 def test_a_candidate_is_tried_with_the_rounds_of_the_plan(
-    monkeypatch: pytest.MonkeyPatch, clusters: Rounds | None
+    monkeypatch: pytest.MonkeyPatch, clusters: Effort | None
 ) -> None:
     monkeypatch.setattr(choosing, "affordable", lambda *_: EffortPlan(2000, clusters, None))
     two_candidates(monkeypatch, LapSVC(), S3VC())

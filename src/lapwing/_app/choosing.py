@@ -158,7 +158,7 @@ def choose(
         for one in candidates:
             rounds = plan.clusters if one.assumption == CLUSTERS else plan.volumes
             if one not in kept and rounds is not None:
-                efforts[one.name] = evidence.Effort(*rounds, 0)
+                efforts[one.name] = rounds
         untried = tuple(o.name for o in candidates if o not in kept and o.name not in efforts)
         candidates = tuple(one for one in candidates if one.name not in untried)
     with warnings.catch_warnings():
@@ -292,7 +292,7 @@ def _regression(
     table: Table, points: Any, max_samples: int, seed: int, progress: Stages
 ) -> Comparison:
     """Compare methods for numbers."""
-    asked = CompareSettings(None, evidence.Effort(1, 0, 0), max_samples, "auto", seed)
+    asked = CompareSettings(None, evidence.Effort(1, 0), max_samples, "auto", seed)
     found = compared_regressions(points, table.y, None, asked, progress)
     warn_of_failures(found.failed, stacklevel=2)
     return found
@@ -341,7 +341,7 @@ def _compare_settings(
             one.estimator.set_params(random_state=seed)
     return CompareSettings(
         candidates,
-        evidence.Effort(effort.n_draws, effort.max_left_out, 0),
+        evidence.Effort(effort.n_draws, effort.max_left_out),
         effort.max_samples,
         table.unlabeled,
         seed,

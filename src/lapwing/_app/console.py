@@ -22,7 +22,6 @@ from rich.table import Table as Grid
 from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
-from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.predicting import Answered
 from lapwing._app.requests import LabelRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
@@ -38,10 +37,8 @@ from lapwing._report.findings import (
 )
 from lapwing._report.findings import describe_comparison as describe_rows
 from lapwing._report.record import ReportData
-from lapwing._report.rows import ClassRows
 from lapwing._report.text import count, number, percent, plural
 from lapwing._tables.assembly import summary_lines
-from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.estimators.prepared import Tick
 
@@ -268,29 +265,17 @@ def describe_suggestion(suggested: Suggestion) -> str:
     return str(text)
 
 
-def describe_predictions(
-    rows: Predictions, info: Mapping[str, Any], request: PredictRequest
-) -> str:
-    """Describe predictions for new rows; `info` is that of the model."""
-    text = _Text()
-    n = rows.label.size
-    text.line(f"{request.source}: {plural(n, 'row')}")
-    if rows.classes is not None:
-        found = ClassRows.read(rows, np.full(n, "")).volumes() | {"trust": info.get("trust")}
-        _add_classes(text, found)
-        text.line(sure_words(found))
-        note = COMMAND_METHODS[info["method"]].margin_note
-        if note:
-            text.line(note)
-    text.line(f"Predictions are in {request.predictions}")
-    return str(text)
-
-
-def describe_answered(answered: Answered, request: PredictRequest) -> str:
-    """Describe predictions for rows that were read in batches."""
+def describe_predictions(answered: Answered, request: PredictRequest) -> str:
+    """Describe predictions for new rows."""
     text = _Text()
     text.line(f"{request.source}: {plural(answered.n_rows, 'row')}")
-    _add_counts(text, answered.counts)
+    if answered.volumes is None:
+        _add_counts(text, answered.counts)
+    else:
+        _add_classes(text, answered.volumes)
+        text.line(sure_words(answered.volumes))
+    if answered.note:
+        text.line(answered.note)
     text.line(f"Predictions are in {request.predictions}")
     return str(text)
 

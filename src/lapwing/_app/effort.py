@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from lapwing._app.forecast import (
     FitSize,
@@ -14,7 +14,7 @@ from lapwing._app.forecast import (
     forecast_low_density,
     forecast_manifold,
 )
-from lapwing.model_selection import evidence
+from lapwing.model_selection.evidence import Effort
 
 # Seconds, for methods that are fitted repeatedly. BalancedGraphClassifier has a larger budget: with
 # ten or thirty classes it helps most, and no faster method replaces it. From about sixty classes on
@@ -47,13 +47,6 @@ class EffortLimits:
     max_samples: int = 2000
 
 
-class Rounds(NamedTuple):
-    """Numbers of draws and left-out labels of a method that is fitted again for each."""
-
-    n_draws: int
-    max_left_out: int
-
-
 @dataclass(frozen=True)
 class EffortPlan:
     """Amount of evidence that a comparison can afford.
@@ -62,13 +55,13 @@ class EffortPlan:
     ----------
     rows : int
         Largest number of rows.
-    clusters, volumes : Rounds or None
+    clusters, volumes : Effort or None
         Evidence for S3VC and BalancedGraphClassifier; None if even the minimum takes too long.
     """
 
     rows: int
-    clusters: Rounds | None
-    volumes: Rounds | None
+    clusters: Effort | None
+    volumes: Effort | None
 
 
 def affordable(size: FitSize, effort: EffortLimits) -> EffortPlan:
@@ -96,13 +89,13 @@ def affordable(size: FitSize, effort: EffortLimits) -> EffortPlan:
 
 def _longest(
     forecast: _Forecaster, budget: float, size: FitSize, effort: EffortLimits, rows: int
-) -> Rounds | None:
+) -> Effort | None:
     """Choose the most evidence of a method within a budget of seconds."""
     few = min(effort.n_draws, _FEW_DRAWS)
     for rounds in (
-        Rounds(effort.n_draws, effort.max_left_out),
-        Rounds(few, effort.max_left_out),
-        Rounds(few, min(effort.max_left_out, _FEW_LEFT_OUT)),
+        Effort(effort.n_draws, effort.max_left_out),
+        Effort(few, effort.max_left_out),
+        Effort(few, min(effort.max_left_out, _FEW_LEFT_OUT)),
     ):
         if _seconds(forecast, size, rows, rounds) <= budget:
             return rounds
@@ -114,11 +107,11 @@ def _forecast_volumes(size: FitSize) -> Forecast:
     return forecast_balanced(size) if size.n_columns > 1 else Forecast(0, 0.0, "")
 
 
-def _seconds(forecast: _Forecaster, size: FitSize, rows: int, rounds: Rounds) -> float:
+def _seconds(forecast: _Forecaster, size: FitSize, rows: int, rounds: Effort) -> float:
     # A round leaves out one label of each class.
     n_classes = max(2, size.n_columns)
     n_rounds = -(-min(rounds.max_left_out, size.n_labels) // n_classes)
-    n_draws = evidence.Effort(*rounds, 0).of_refits(n_classes).n_draws
+    n_draws = rounds.of_refits(n_classes).n_draws
     return (1 + n_draws + n_rounds) * forecast(_used(size, rows)).seconds
 
 
@@ -142,7 +135,7 @@ def forecast_comparison(
         Sum of the times; largest memory.
     """
     effort = EffortLimits() if effort is None else effort
-    full = Rounds(effort.n_draws, effort.max_left_out)
+    full = Effort(effort.n_draws, effort.max_left_out)
     plan = affordable(size, effort) if limited else EffortPlan(effort.max_samples, full, full)
     used = _used(size, plan.rows)
     tried = [forecast_manifold(used), forecast_embedded_squared(used)]

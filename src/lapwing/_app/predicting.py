@@ -6,13 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from lapwing._app.fitting import predict_rows, with_probabilities
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.reading import embedder_beside, load_encoder
 from lapwing._app.requests import PredictRequest
-from lapwing._app.workflow import beside_columns
+from lapwing._app.workflow import beside_columns, class_counts
 from lapwing._host.warn import warn
+from lapwing._report.rows import ClassRows
 from lapwing._rows.parquet import height_of
 from lapwing._tables.encoders import NUMERIC, EncodedReading, Encoding
 from lapwing._tables.options import ReadOptions
@@ -148,10 +152,26 @@ class Answered:
     n_rows : int
     counts : dict of str to int, or None
         Rows of each class; None for numbers.
+    volumes : dict or None
+        Figures of the classes, for rows that were not read in batches.
+    note : str
+        Why margins are a poor measure of certainty; empty if they are a good one.
     """
 
     n_rows: int
     counts: dict[str, int] | None
+    volumes: dict[str, Any] | None = None
+    note: str = ""
+
+    @classmethod
+    def of(cls, rows: Predictions, model: Model) -> Answered:
+        """Count the predictions of a model."""
+        n, counts = rows.label.size, class_counts(rows)
+        if counts is None:
+            return cls(n, None)
+        volumes = ClassRows.read(rows, np.full(n, "")).volumes()
+        note = COMMAND_METHODS[model.info["method"]].margin_note
+        return cls(n, counts, volumes | {"trust": model.info.get("trust")}, note)
 
 
 def in_batches(request: PredictRequest) -> bool:

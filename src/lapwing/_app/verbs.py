@@ -32,6 +32,7 @@ from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
 from lapwing._app.options import (
     PANELS,
+    LabeledRequest,
     Request,
     TableRequest,
     flag_of,
@@ -54,6 +55,7 @@ from lapwing._host.modules import require
 from lapwing._report.page import collect
 from lapwing._rows import is_rows
 from lapwing._tables.predictions import print_predictions, write_predictions
+from lapwing._tables.tables import Table
 from lapwing._version import __version__
 
 R = TypeVar("R", bound=Request)
@@ -213,11 +215,16 @@ def fit(request: FitRequest) -> None:
     fit_table(request)
 
 
-def fit_table(request: FitRequest) -> None:
-    """Fit, write the files, and print the summary."""
+def read_table(request: LabeledRequest) -> Table:
+    """Read the table of a verb, once it is known that its files can be written."""
     request.check_outputs()
     with StageLine(f"Reading {request.source}", request.quiet):
-        table = reading.read(request)
+        return reading.read(request)
+
+
+def fit_table(request: FitRequest) -> None:
+    """Fit, write the files, and print the summary."""
+    table = read_table(request)
     with StageLine(name_stage(request), request.quiet, forecast_seconds(table, request)) as stage:
         outcome = fitting.fit(table, request, callbacks=stage.callbacks, progress=stage)
     figures = None
@@ -236,7 +243,7 @@ def conclude(
     request: TableRequest,
     summary: Callable[[], dict[str, Any]],
     description: Callable[[], str],
-    write: Callable[[], None] = lambda: None,
+    write: Callable[[], None],
 ) -> None:
     """Write the files of a verb, and print its summary: as JSON, as text, or not if quiet."""
     text = ""  # before the files, so that an error here leaves none
@@ -269,9 +276,7 @@ def compare(request: CompareRequest) -> None:
     Each method is evaluated by its errors on labels that are left out, and by how much its answers
     change with the labels. No model is written; the output ends with the command that fits it.
     """
-    request.check_outputs()
-    with StageLine(f"Reading {request.source}", request.quiet):
-        table = reading.read(request)
+    table = read_table(request)
     with StageLine(
         "Comparing methods", request.quiet, choosing.warn_if_long(table, request)
     ) as stage:
@@ -295,9 +300,7 @@ def suggest(request: SuggestRequest) -> None:
     to reduce the uncertainty of all other rows most. The label column may be empty; without labels
     of two classes, the rows are spread over the table.
     """
-    request.check_outputs()
-    with StageLine(f"Reading {request.source}", request.quiet):
-        table = reading.read(request)
+    table = read_table(request)
     decided = request.decided(numeric=table.numeric)
     with StageLine(name_stage(decided), request.quiet, forecast_seconds(table, decided)) as stage:
         found = suggesting.suggest(table, request, callbacks=stage.callbacks, progress=stage)
@@ -321,8 +324,7 @@ def label(request: LabelRequest) -> None:
     Nobody else on the network can open the page. Every label is saved immediately, next to the
     table. Press Ctrl-C to end; the same command continues where you stopped.
     """
-    with StageLine(f"Reading {request.source}", request.quiet):
-        table = reading.read(request)
+    table = read_table(request)
     with StageLine("Making points", request.quiet) as stage:
         server = labelling.start(table, request, stage)
     with server:
@@ -352,37 +354,36 @@ def predict(request: PredictRequest) -> None:
         with StageLine("Predicting", request.quiet):
             answered = predicting.predict_in_batches(loaded, request)
         if request.predictions is not None:
-            conclude(
-                request,
-                lambda: _predicted(request, answered.n_rows, answered.counts),
-                lambda: console.describe_answered(answered, request),
-            )
+            _conclude_predictions(request, answered)
         return
     with StageLine(f"Reading {request.source}", request.quiet):
         table = predicting.read_for(loaded, request)
     with StageLine("Predicting", request.quiet) as stage:
         rows = predicting.answer(loaded, table, request, stage)
         rows = workflow.beside_columns(rows, table, request.predictions)
-    notation: dict[str, Any] = {
-        "dialect": table.dialect,
-        "all_probabilities": request.probabilities,
-    }
-    path = request.predictions
+    path, every = request.predictions, request.probabilities
     if path is None:
-        print_predictions(rows, sys.stdout, **notation)
+        print_predictions(rows, sys.stdout, dialect=table.dialect, all_probabilities=every)
         return
-    conclude(
+    _conclude_predictions(
         request,
-        lambda: _predicted(request, int(rows.label.size), workflow.class_counts(rows)),
-        lambda: console.describe_predictions(rows, loaded.info, request),
-        lambda: write_predictions(rows, path, **notation),
+        predicting.Answered.of(rows, loaded),
+        lambda: write_predictions(rows, path, dialect=table.dialect, all_probabilities=every),
     )
 
 
-def _predicted(
-    request: PredictRequest, n_rows: int, predicted: dict[str, int] | None
-) -> dict[str, Any]:
-    return {"source": request.source, "rows": n_rows, "predicted": predicted}
+def _conclude_predictions(
+    request: PredictRequest,
+    answered: predicting.Answered,
+    write: Callable[[], None] = lambda: None,
+) -> None:
+    counts = {"rows": answered.n_rows, "predicted": answered.counts}
+    conclude(
+        request,
+        lambda: {"source": request.source, **counts},
+        lambda: console.describe_predictions(answered, request),
+        write,
+    )
 
 
 @verb(ReportRequest, epilog="Example: [bold]lapwing report m.lapwing --out report.html[/]")

@@ -52,7 +52,7 @@ class Effort(NamedTuple):
 
     n_draws: int
     max_left_out: int
-    seed: int
+    seed: int = 0
 
     def of_refits(self, n_classes: int) -> Effort:
         """Return the effort of a candidate for which every draw costs a whole fit.
