@@ -62,17 +62,12 @@ def reading_features(X: object) -> Iterator[None]:
         For objects that are neither numbers nor strings.
     """
     refuse_masked(X, "X", _MASK_CURE)
-    if isinstance(X, np.ndarray):
-        if X.dtype.kind in "mM":
-            raise _times_error([])
-    elif hasattr(X, "collect") and not hasattr(X, "to_numpy"):
-        # Not collected here, as a search or a comparison would compute the query for each fit.
-        raise ValueError(
-            f"X is a {type(X).__name__}, a query that has no values yet. Give X.collect()."
-        )
-    elif hasattr(X, "columns") and hasattr(X, "dtypes"):
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise _times_error([])
+    refuse_query(X)
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
         names = [str(name) for name in X.columns]
-        _refuse_repeated(names)
+        refuse_repeated(names)
         times = [
             name
             for name, dtype in zip(names, X.dtypes, strict=True)
@@ -260,7 +255,19 @@ def _times_error(names: list[str]) -> ValueError:
     )
 
 
-def _refuse_repeated(names: list[str]) -> None:
+def refuse_query(X: object) -> None:
+    """Raise ValueError for a query of polars.
+
+    It is not computed, as a search or a comparison would compute it for each fit.
+    """
+    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        raise ValueError(
+            f"X is a {type(X).__name__}, a query that has no values yet. Give X.collect()."
+        )
+
+
+def refuse_repeated(names: list[str]) -> None:
+    """Raise ValueError for columns with the same name."""
     if len(set(names)) < len(names):
         double, count = Counter(names).most_common(1)[0]
         raise ValueError(

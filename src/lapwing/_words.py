@@ -1,8 +1,9 @@
-"""Names in messages, and blanks around texts."""
+"""Names in messages, similar names, and blanks around texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 # Characters that `str.strip` removes, and invisible ones that web pages and converters insert.
 BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace()) + (
@@ -19,6 +20,13 @@ def listed(words: Sequence[str], most: int, *, between: str = ", ") -> str:
 def quoted(names: Sequence[object], most: int = 8) -> str:
     """Join the `repr` of the first names, with the number of the others."""
     return listed([repr(name) for name in names], most)
+
+
+def guess(name: str, names: Iterable[str], n: int = 3, words: str = "Did you mean {}?") -> str:
+    """Ask for the names most similar to `name`, best first, ignoring case; empty if none is."""
+    folded = {other.casefold(): other for other in names}
+    close = get_close_matches(name.casefold(), folded, n=n, cutoff=0.5)
+    return words.format(" or ".join(repr(folded[other]) for other in close)) if close else ""
 
 
 def visible(text: str) -> str:

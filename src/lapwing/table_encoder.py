@@ -18,7 +18,7 @@ from lapwing._parameters import parameters
 from lapwing._rows import PointData, PointsLike
 from lapwing._tables.assembly import encode, encode_again
 from lapwing._tables.checks import feature_errors, warn_of_bad_cells
-from lapwing._tables.columns import RawTable, Selection, nearest, tidy_names
+from lapwing._tables.columns import RawTable, Selection, tidy_names
 from lapwing._tables.embedding import Embedder, find_encoder
 from lapwing._tables.encoders import EncodedReading, Features, describe_reading, reading_from
 from lapwing._tables.frames import cells_of_frame
@@ -32,7 +32,7 @@ from lapwing._tables.preprocessing import (
     warn_of_new_values,
 )
 from lapwing._tables.words import join_messages
-from lapwing._words import quoted
+from lapwing._words import guess, quoted
 
 
 @parameters
@@ -241,9 +241,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         readings = [reading_from(one) for one in self.columns_]
         missing = [one.column for one in readings if one.column not in cells]
         if missing:
-            close = nearest(missing[0], cells)
-            guess = f" Is it {' or '.join(map(repr, close))} here?" if close else ""
-            raise ValueError(f"X has no column {quoted(missing)}, which the fit had.{guess}")
+            here = guess(missing[0], cells, words=" Is it {} here?")
+            raise ValueError(f"X has no column {quoted(missing)}, which the fit had.{here}")
         used = {one.column: cells[one.column] for one in readings}
         n = next((column.numbers.size for column in cells.values()), 0)
         read = encode_again(RawTable(n, used), readings, ReadOptions(), "X", X)
@@ -331,9 +330,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise ValueError(f"{parameter}={given!r}: give a list, [{given!r}].")
             lost = [name for name in given if name not in names]
             if lost:
-                close = " or ".join(map(repr, nearest(str(lost[0]), names)))
-                hint = f" Did you mean {close}?" if close else f" It has {quoted(names)}."
-                raise ValueError(f"{parameter}={[*given]}: X has no column {lost[0]!r}.{hint}")
+                hint = guess(str(lost[0]), names) or f"It has {quoted(names)}."
+                raise ValueError(f"{parameter}={[*given]}: X has no column {lost[0]!r}. {hint}")
 
 
 def _refuse(features: Features, *, missing: bool, new: bool) -> None:

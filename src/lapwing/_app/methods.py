@@ -27,7 +27,7 @@ from lapwing._app.forecast import (
     forecast_manifold_path,
 )
 from lapwing._report.record import Cures, MethodFacts
-from lapwing._tables.columns import nearest
+from lapwing._words import guess
 from lapwing.estimators import (
     S3VC,
     AnchorGraphClassifier,
@@ -362,6 +362,5 @@ def find_method(name: str) -> tuple[str, CommandMethod]:
     if name.casefold() in folded:
         key = folded[name.casefold()]
         return key, METHODS[key]
-    close = nearest(name, METHODS, n=2)
-    guess = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-    raise ValueError(f"--method {name!r} must be one of {', '.join(METHODS)}.{guess}")
+    hint = guess(name, METHODS, 2, " Did you mean {}?")
+    raise ValueError(f"--method {name!r} must be one of {', '.join(METHODS)}.{hint}")

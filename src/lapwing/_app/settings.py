@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lapwing._app.methods import CommandMethod
-from lapwing._tables.columns import nearest
+from lapwing._words import guess
 
 # Parameters that other options set, or that a single fit does not use.
 _ELSEWHERE = {
@@ -83,9 +83,9 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
         if name in _ELSEWHERE:
             raise ValueError(f"--set {name} is not available: {_ELSEWHERE[name]}.")
         if name not in names:
-            close = nearest(name, names, n=1) or nearest(name.rpartition(".")[2], names, n=1)
-            guess = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(names)}."
-            raise ValueError(f"--set {name}: {method.name} has no parameter {name!r}. {guess}")
+            close = guess(name, names, 1) or guess(name.rpartition(".")[2], names, 1)
+            hint = close or f"It has {', '.join(names)}."
+            raise ValueError(f"--set {name}: {method.name} has no parameter {name!r}. {hint}")
         if name in settings:
             raise ValueError(f"--set {name} is given twice; give it once.")
         settings[name] = _parse(name, value.strip(), defaults[name])

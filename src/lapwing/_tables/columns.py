@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from lapwing._tables.cells import (
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
 from lapwing._tables.words import join_messages, without_guard
-from lapwing._words import quoted
+from lapwing._words import guess, quoted
 
 
 @dataclass(frozen=True)
@@ -522,11 +521,11 @@ class Selection(ReadOptions):
         expected = self.expected or {}
         missing = [name for name in expected if name not in place]
         if missing:
-            close = nearest(missing[0], [name for name in place if name not in expected])
-            guess = f" Is it {' or '.join(map(repr, close))} here?" if close else ""
+            others = [name for name in place if name not in expected]
+            here = guess(missing[0], others, words=" Is it {} here?")
             raise ValueError(
                 f"{where} has no column {quoted(missing)}, which is needed "
-                f"(features: {quoted(list(expected))}).{guess} Rename or add the column."
+                f"(features: {quoted(list(expected))}).{here} Rename or add the column."
             )
         known = {*expected, *self.optional, *self.others, self.label, self.id}
         known |= set(split_names(self.drop, list(place)))
@@ -537,13 +536,6 @@ class Selection(ReadOptions):
                 "all files the same columns, or leave it out with --drop."
             )
         return tuple(place[name] for name in expected), tuple(unknown)
-
-
-def nearest(name: str, names: Iterable[str], n: int = 3) -> list[str]:
-    """Return the names most similar to `name`, best first, ignoring case."""
-    folded = {other.casefold(): other for other in names}
-    close = get_close_matches(name.casefold(), folded, n=n, cutoff=0.5)
-    return [folded[other] for other in close]
 
 
 def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list[str], list[str]]:
@@ -591,8 +583,7 @@ def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:
             f"{message} The names of the columns would be {quoted(names)}, which look like values: "
             "write a line with the names above them."
         )
-    close = " or ".join(map(repr, nearest(name, names)))
-    return f"{message} Did you mean {close}?" if close else f"{message} It has {quoted(names)}."
+    return f"{message} {guess(name, names) or f'It has {quoted(names)}.'}"
 
 
 def _look_like_values(names: Sequence[str]) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
+from lapwing._features import refuse_query, refuse_repeated
 from lapwing._host.modules import require
 from lapwing._tables.cells import (
     Cells,
@@ -45,18 +46,13 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
         If it is not a table, or two columns have the same name.
     """
     library = type(X).__module__.partition(".")[0]
-    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
-        raise ValueError(
-            f"X is a {type(X).__name__}, a query that has no values yet. Give X.collect()."
-        )
+    refuse_query(X)
     if library == "polars" and hasattr(X, "columns"):
         pl = require("polars", extra="cli", purpose="a polars DataFrame")
         return {name: cells_of_series(X[name], pl) for name in X.columns}
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         names = [str(name) for name in X.columns]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"X has two columns with the name {twice!r}. Rename one.")
+        refuse_repeated(names)
         return {name: _cells_of_pandas(X.iloc[:, j]) for j, name in enumerate(names)}
     if is_sparse(X):
         raise ValueError("X is a sparse matrix, of numbers alone: it needs no TableEncoder.")
