@@ -189,8 +189,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 decimal=self.decimal,
                 dates=self.dates,
             )
-            features = encode(RawTable(n, used), Selection.of(options), "X", X)
-            _refuse(features, missing=self.impute != "none", new=False)
+            raw = RawTable(n, used, source="X")
+            features = encode(raw, Selection.of(options), X)
+            _refuse(features, raw, missing=self.impute != "none", new=False)
             # New rows may have missing numbers in columns without any here.
             impute = "median" if self.impute == "auto" else self.impute
             features = features if encoder is None else Embedder(encoder).embed(features)
@@ -245,13 +246,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"X has no column {quoted(missing)}, which the fit had.{here}")
         used = {one.column: cells[one.column] for one in readings}
         n = next((column.numbers.size for column in cells.values()), 0)
-        read = encode_again(RawTable(n, used), readings, ReadOptions(), "X", X)
+        raw = RawTable(n, used, source="X")
+        read = encode_again(raw, readings, ReadOptions(), X)
         try:
-            _refuse(read, missing=self._impute != "none", new=True)
+            _refuse(read, raw, missing=self._impute != "none", new=True)
             features = self._encoded(read)
         except (ValueError, ImportError) as error:
             raise _in_python_of(error) from error.__cause__
-        warn_of_bad_cells(read, "X")
+        warn_of_bad_cells(read, raw)
         if self.steps_ is None:
             return features.X
         if "columns" in self.steps_.named_steps:
@@ -334,11 +336,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise ValueError(f"{parameter}={[*given]}: X has no column {lost[0]!r}. {hint}")
 
 
-def _refuse(features: Features, *, missing: bool, new: bool) -> None:
+def _refuse(features: Features, raw: RawTable, *, missing: bool, new: bool) -> None:
     """Raise the errors of features, if there are any."""
-    found = feature_errors(features, "X", missing=missing, new=new)
+    found = feature_errors(features, raw, missing=missing, new=new)
     if found:
-        raise ValueError(join_messages("X", found))
+        raise ValueError(join_messages(raw.source, found))
 
 
 def _in_python_of(error: ValueError | ImportError) -> ValueError | ImportError:

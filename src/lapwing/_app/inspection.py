@@ -84,7 +84,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     encoder = load_encoder(request)
     selection = Selection.of(request.read_options)
     raw = _read(request, selection)
-    features = encode(raw, selection, raw.source)
+    features = encode(raw, selection)
     likely = _suggest_label(raw.cells) if raw.labels is None else None
     labels = None if raw.labels is None else raw.labels.texts
     given = labels
@@ -127,7 +127,7 @@ def _read(request: InfoRequest, selection: Selection) -> RawTable:
     if request.labels_file is not None:
         labels, marker = read_labels(request.labels_file, raw.n)
         raw = replace(raw, labels=labels, default_marker=marker)
-    check_ids(raw, request.source, request.id)
+    check_ids(raw, request.id)
     if raw.labels is not None:
         raw = complete_labels(raw, request.read_options)
         assert raw.labels is not None

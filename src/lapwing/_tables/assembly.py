@@ -42,7 +42,7 @@ from lapwing._tables.words import name_row, shorten, text_error
 from lapwing._words import quoted
 
 
-def encode(raw: RawTable, selection: Selection, where: str, like: object = None) -> Features:
+def encode(raw: RawTable, selection: Selection, like: object = None) -> Features:
     """Infer the type of each column and encode it; columns of a matrix are used unchanged.
 
     Parameters
@@ -51,8 +51,6 @@ def encode(raw: RawTable, selection: Selection, where: str, like: object = None)
         Table of all files.
     selection : Selection
         Columns chosen by the user.
-    where : str
-        Names of the files, for messages.
     like : object, default=None
         Data frame of the library to use; None means polars.
     """
@@ -64,12 +62,12 @@ def encode(raw: RawTable, selection: Selection, where: str, like: object = None)
     infer: Callable[..., Reading | Unusable] = partial(infer_leniently, defaults=defaults)
     infer = infer_strictly if selection.strict else infer
     inferred = [infer(name, cells, is_text=name in texts) for name, cells in raw.cells.items()]
-    readings, left_out, errors = _choose_columns(inferred, insisted, where, raw.places)
-    readings, unencoded = _encoded(readings, selection, where)
+    readings, left_out, errors = _choose_columns(inferred, insisted, raw)
+    readings, unencoded = _encoded(readings, selection, raw.source)
     read = _read_columns(raw, readings, strict=selection.strict)
     notes = [_note(one, raw.places, strict=selection.strict) for one in read]
     notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
-    features = _assemble(raw, read, [*errors, *unencoded], where, like)
+    features = _assemble(raw, read, [*errors, *unencoded], like)
     return replace(features, decimal=defaults.decimal, notes=tuple(notes))
 
 
@@ -112,7 +110,6 @@ def encode_again(
     raw: RawTable,
     readings: Sequence[Reading],
     options: ReadOptions,
-    where: str,
     like: object = None,
 ) -> Features:
     """Encode new rows as in the fit; see `encode`."""
@@ -134,12 +131,12 @@ def encode_again(
     errors = []
     if mixed:
         errors.append(
-            f"{where}: {quoted(mixed)} was read with decimal commas when the model was fitted, and "
-            "here it has decimal points as well as points that may be either. Say which with "
-            "--decimal . or --decimal ,."
+            f"{raw.source}: {quoted(mixed)} was read with decimal commas when the model was "
+            "fitted, and here it has decimal points as well as points that may be either. Say "
+            "which with --decimal . or --decimal ,."
         )
     read = _read_columns(raw, readings, strict=options.strict)
-    return _assemble(raw, read, errors, where, like)
+    return _assemble(raw, read, errors, like)
 
 
 def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
@@ -152,8 +149,7 @@ def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
 def _choose_columns(
     inferred: Sequence[Reading | Unusable],
     insisted: frozenset[str],
-    where: str,
-    places: NDArray[np.int64] | None,
+    raw: RawTable,
 ) -> tuple[list[Reading], list[Unusable], list[str]]:
     """Divide columns into those used, those left out, and errors for columns the user requires."""
     readings: list[Reading] = []
@@ -163,7 +159,7 @@ def _choose_columns(
         if not isinstance(one, Unusable):
             readings.append(one)
         elif one.bad is not None:
-            input_errors.append(text_error(one.column, one.bad, where, places))
+            input_errors.append(text_error(one.column, one.bad, raw.source, raw.places))
         elif one.column not in insisted and not one.refused:
             left_out.append(one)
         elif one.forced is not None and one.column in insisted:
@@ -174,7 +170,7 @@ def _choose_columns(
             if one.refused:
                 cure = f"{one.refused}, or {drop}"
             input_errors.append(
-                f"{where}: column {one.column!r} cannot be used: {one.reason}. {cure}."
+                f"{raw.source}: column {one.column!r} cannot be used: {one.reason}. {cure}."
             )
     return readings, left_out, input_errors
 
@@ -196,14 +192,14 @@ def _read_columns(raw: RawTable, readings: Sequence[Reading], *, strict: bool) -
 
 
 def _assemble(
-    raw: RawTable, read: Sequence[_Read], errors: Sequence[str], where: str, like: object
+    raw: RawTable, read: Sequence[_Read], errors: Sequence[str], like: object
 ) -> Features:
     """Join the features of all columns."""
     pairs = [pair for one in read for pair in zip(one.reading.names, one.features, strict=True)]
     kinds = [one.reading.feature for one in read for _ in one.features]
     twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
     if twice:  # "since (days)" may be a column of the file as well
-        errors = [*errors, f"{where}: {quoted(twice)} names two features; rename the column."]
+        errors = [*errors, f"{raw.source}: {quoted(twice)} names two features; rename the column."]
         pairs, kinds = [], []
     return Features(
         _points(raw, dict(pairs), like),

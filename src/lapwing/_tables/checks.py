@@ -65,8 +65,7 @@ _SENTENCES = 5
 
 def feature_errors(
     features: Features,
-    where: str,
-    places: NDArray[np.int64] | None = None,
+    raw: RawTable,
     *,
     missing: bool,
     new: bool,
@@ -76,10 +75,8 @@ def feature_errors(
     Parameters
     ----------
     features : Features
-    where : str
-        The files, for messages.
-    places : ndarray of int of shape (n,), default=None
-        Row numbers in a spreadsheet.
+    raw : RawTable
+        The table of the features; its source and places are named in messages.
     missing : bool
         Whether features may be missing, because they are imputed.
     new : bool
@@ -95,7 +92,7 @@ def feature_errors(
     ValueError
         If there are no rows.
     """
-    n = features.X.shape[0]
+    where, places, n = raw.source, raw.places, features.X.shape[0]
     if n == 0:
         raise ValueError(f"{where} has no rows.")
     found = list(features.errors)
@@ -184,16 +181,14 @@ def _cell_errors(
     return [f"{where}: {what} in {names}; the first is in {name_row(first, places)}. {cure}."]
 
 
-def warn_of_bad_cells(
-    features: Features, where: str, places: NDArray[np.int64] | None = None
-) -> None:
+def warn_of_bad_cells(features: Features, raw: RawTable) -> None:
     """Warn about cells of new rows that do not have the type of their column."""
     for name, bad in features.bad.items():
-        message = text_error(name, bad, where, places).partition(". Correct")[0]
+        message = text_error(name, bad, raw.source, raw.places).partition(". Correct")[0]
         warn(f"{message}; counted as missing.", LapwingWarning)
 
 
-def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
+def check_ids(raw: RawTable, id_column: str | None) -> NDArray[Any]:
     """Return unique ids of the rows."""
     if raw.ids is None:
         return np.arange(1, raw.n + 1)
@@ -202,16 +197,16 @@ def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
     if blank.any():
         n, row = int(counts[blank].sum()), int(first[blank].min())
         raise ValueError(
-            f"{where}: id column {id_column!r} is empty in {n} row{'s' * (n > 1)}, first in "
+            f"{raw.source}: id column {id_column!r} is empty in {n} row{'s' * (n > 1)}, first in "
             f"{name_row(row, raw.places)}. Fill in an id that no other row has, or leave "
             "--id out: rows are then known by their numbers."
         )
     if values.size < raw.ids.size:
         repeated = int(np.argmax(counts > 1))
         raise ValueError(
-            f"{where}: id column {id_column!r} does not tell rows apart: {values[repeated]!r} is "
-            f"in {counts[repeated]} rows, first in {name_row(first[repeated], raw.places)}. Give "
-            "every row its own id."
+            f"{raw.source}: id column {id_column!r} does not tell rows apart: {values[repeated]!r} "
+            f"is in {counts[repeated]} rows, first in {name_row(first[repeated], raw.places)}. "
+            "Give every row its own id."
         )
     return raw.ids
 

@@ -257,9 +257,9 @@ class RawTable:
 
 
 def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
-    """Concatenate tables with the same columns."""
+    """Concatenate tables with the same columns, with the name `where`."""
     if len(parts) == 1:
-        return parts[0]
+        return replace(parts[0], source=where)
     matrix: Any = None
     if all(part.is_matrix for part in parts):
         blocks = [part.matrix for part in parts]
@@ -282,6 +282,7 @@ def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
         remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
         ignored=tuple(dict.fromkeys(name for part in parts for name in part.ignored)),
         decimal=decimals.pop() if len(decimals) == 1 else "",
+        source=where,
     )
 
 

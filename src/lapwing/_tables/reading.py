@@ -55,9 +55,10 @@ def read_alike(paths: Sequence[Path], selection: Selection) -> RawTable:
         sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
         _check_whole(sources, selection)
         if all(source.suffix in SVMLIGHT for source in sources):
-            return read_svmlight(sources, selection)
-        later = replace(selection, skip_lines=None)
-        parts = [_read_one(s, later if k else selection) for k, s in enumerate(sources)]
+            parts = [read_svmlight(sources, selection)]
+        else:
+            later = replace(selection, skip_lines=None)
+            parts = [_read_one(s, later if k else selection) for k, s in enumerate(sources)]
     return join_tables(parts, name_of(paths))
 
 
@@ -98,9 +99,7 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
             named.append(path)
     if not sheets and not first.is_matrix and first.labels is None:
         selection.resolve(_columns_of(first, selection), str(sources[0]))  # for the error message
-    name = name_of(named)
-    joined = join_tables(tables, name)
-    raw = replace(joined, source=name, keys=keys)
+    raw = replace(join_tables(tables, name_of(named)), keys=keys)
     answers = tuple(locate(part, one, raw, selection.id) for one, part in sheets)
     return replace(raw, answers=answers)
 

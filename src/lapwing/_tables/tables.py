@@ -287,16 +287,16 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     selection = Selection.of(options, label=label)
     raw = read_raw(paths, selection)
     name = raw.source
-    features = encode(raw, selection, name)
+    features = encode(raw, selection)
     originals = _originals(raw, features)
     # Without cells, which would keep a second matrix in memory.
     raw = replace(raw, cells={}, matrix=None, decimal=features.decimal)
     raw, where = _with_labels(raw, options.labels_file)
     found = InputErrors(name)
-    found.messages += feature_errors(features, name, raw.places, missing=options.missing, new=False)
+    found.messages += feature_errors(features, raw, missing=options.missing, new=False)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():
-        ids = check_ids(raw, name, options.id)
+        ids = check_ids(raw, options.id)
     what = where if label is None else f"{where}: label column {label!r}"
     coded: CodedLabels | None = None
     with found.gather():
@@ -471,7 +471,6 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         If there are columns unknown to the model, or cells without the type of their column.
     """
     paths = _as_paths(path)
-    where = name_of(paths)
     options = replace(ReadOptions() if options is None else options, strict=fitted.strict)
     readings = fitted.column_readings
     selection = Selection.of(
@@ -483,19 +482,20 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         svmlight_base=fitted.svmlight_base,
     )
     raw = read_alike(paths, selection)
-    features = encode_again(raw, readings, options, where)
+    where = raw.source
+    features = encode_again(raw, readings, options)
     if raw.ignored:
         warn(
             f"{where}: the model does not know the column {quoted(raw.ignored)}; not used.",
             LapwingWarning,
         )
     found = InputErrors(where)
-    found.messages += feature_errors(features, where, raw.places, missing=fitted.missing, new=True)
+    found.messages += feature_errors(features, raw, missing=fitted.missing, new=True)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():
-        ids = check_ids(raw, where, options.id or fitted.usual_id)
+        ids = check_ids(raw, options.id or fitted.usual_id)
     found.raise_all()
-    warn_of_bad_cells(features, where, raw.places)
+    warn_of_bad_cells(features, raw)
     return Table(
         features.X,
         features.names,
