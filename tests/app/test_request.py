@@ -126,7 +126,7 @@ def test_every_field_is_an_option_of_its_verb() -> None:
     kinds |= {"predict": PredictRequest, "compare": CompareRequest, "tune": TuneRequest}
     kinds |= {"label": LabelRequest, "report": ReportRequest, "demo": DemoRequest}
     # `info` has no progress to be quiet about; `label` prints no summary.
-    without = {"info": {"quiet"}, "label": {"as_json"}}
+    without = {"info": {"quiet"}, "label": {"as_json", "truth"}}
     commands = typer.main.get_command(app).commands
     for verb, kind in kinds.items():
         found = {p.name: p for p in commands[verb].params if p.name != "help"}

@@ -292,6 +292,8 @@ class LabeledRequest(TableRequest):
         Column with the labels. An empty cell means that the row has no label.
     labels_file : Path or None
         File with the labels, if they are not in a column: one label per line, or an .npy array.
+    truth : str or None
+        Column with the true answers. No method learns from it, and fit counts the errors.
     features : tuple of str
         Columns to use, separated by commas. May be repeated. Default: all other columns.
     drop : tuple of str
@@ -328,6 +330,7 @@ class LabeledRequest(TableRequest):
 
     label: str | None = option(None, panel=TABLE, leads=True)
     labels_file: Path | None = option(None, panel=TABLE, flag="--labels", leads=True)
+    truth: str | None = option(None, panel=TABLE)
     features: tuple[str, ...] = option((), panel=TABLE)
     drop: tuple[str, ...] = option((), panel=TABLE)
     keep: tuple[str, ...] = option((), panel=TABLE)

@@ -78,8 +78,6 @@ class FitRequest(LearningRequest, AnswersRequest):
 
     Attributes
     ----------
-    truth : str or None
-        Column with the true answers, to count errors. The method does not learn from it.
     layout : tuple of str
         Column for the report's map. Give it twice, for x and y. Default: principal
         components.
@@ -100,7 +98,6 @@ class FitRequest(LearningRequest, AnswersRequest):
 
     verb = "fit"
 
-    truth: str | None = option(None, panel=TABLE)
     layout: tuple[str, ...] = option((), panel=TABLE, flag="--map")
     cluster: str | None = option(None, panel=LEARN, metavar="ADDRESS")
     workers: int | None = option(None, panel=LEARN, limits=(1, None))
