@@ -164,7 +164,7 @@ def test_features_by_name(home: Path) -> None:
     path = home / "t.csv"
     table = read_table(path, "kind", id="flower", features=["pw,sl", "site"])
     assert table.feature_names == ("pw", "sl", "site")
-    assert table.kinds == ("numeric", "numeric", "categorical")
+    assert table.features.kinds == ("numeric", "numeric", "categorical")
     table = read_table(path, "kind", drop=["flower, truth", "site"])
     assert table.feature_names == ("sl", "sw", "pl", "pw")
     for names, told in (
@@ -319,6 +319,14 @@ def test_model_files_that_are_none(home: Path) -> None:
 
 
 # --- info -----------------------------------------------------------------------------------------
+
+
+def test_the_truth_is_no_feature_of_other_verbs() -> None:
+    told = found(run(f"info home/t.csv {OPTIONS} --json"))
+    assert [one["column"] for one in told["columns"]] == ["sl", "sw", "pl", "pw", "site"]
+    assert "--truth truth" in told["command"]
+    assert "--truth truth" in done(run(f"suggest home/t.csv {OPTIONS} --out next.csv"))
+    assert "truth" not in pl.read_csv("next.csv").columns
 
 
 def test_info_tells_what_a_fit_would_stumble_over(flowers: pl.DataFrame) -> None:

@@ -19,6 +19,7 @@ from lapwing._app.fitting import Outcome, origin_of, trust_rows
 from lapwing._app.methods import find_method
 from lapwing._app.requests import FitRequest
 from lapwing._report.record import FittedTwin
+from lapwing._tables.encoders import Features
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.problem import distinct_rows
@@ -49,7 +50,7 @@ def outcome(
     labeled = ~np.isnan(y) if unlabeled != unlabeled else y != unlabeled
     ids = np.arange(1, len(y) + 1) if ids is None else np.asarray(ids)
     names = tuple(names or (f"x{j}" for j in range(X.shape[1])))
-    rows = Table(X, names, ids, y, labeled, unlabeled, **table)
+    rows = Table(Features(X, names), ids, y, labeled, unlabeled, **table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scaler = StandardScaler(with_mean=isinstance(X, np.ndarray)).fit(X)

@@ -57,6 +57,7 @@ from lapwing._report.record import FittedTwin, Hints, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, row_columns
 from lapwing._report.svg import choose_rows, place
 from lapwing._tables.cells import cells_of_texts
+from lapwing._tables.encoders import Features
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.model_selection import leave_one_out, sure_rows
@@ -1210,7 +1211,8 @@ def test_columns_tell_by_goodman_and_kruskals_tau() -> None:
             "note": ["some text"] * 300,
         }
     )
-    table = Table(frame, tuple(frame.columns), codes, codes, codes >= 0, -1, kinds=kinds)
+    features = Features(frame, tuple(frame.columns), kinds)
+    table = Table(features, codes, codes, codes >= 0, -1)
     columns = ColumnParts.of(table)
     assert columns.names == ["size", "team", "noise", "name"]
     told = dict(zip(columns.names, columns.association(codes), strict=True))
@@ -1228,7 +1230,7 @@ def test_columns_tell_by_goodman_and_kruskals_tau() -> None:
     assert not columns.association(codes, among=[1]).any()
     # Texts that a pipeline in Python makes points of.
     texts = np.array([[f"red {k}"] for k in range(300)])
-    alone = ColumnParts.of(replace(table, X=texts, feature_names=("x0",), kinds=()))
+    alone = ColumnParts.of(replace(table, features=Features(texts, ("x0",))))
     assert alone.association(codes).tolist() == [0.0]
 
 

@@ -274,7 +274,7 @@ def test_vectors_are_a_block_beside_the_others(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("\n".join(lines))
     table = read_table(path, ReadOptions(label="y", encoder="f"))
-    assert table.kinds == ("numeric", "categorical", "encoded")
+    assert table.features.kinds == ("numeric", "categorical", "encoded")
     assert table.features.legible == ["note"]
     features = embedder(letters).embed(table.features)
     assert features.names == ("price", "kind", "note [1]", "note [2]", "note [3]")

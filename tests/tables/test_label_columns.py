@@ -175,11 +175,13 @@ def test_an_underscore_makes_no_number(tmp_path: Path) -> None:
         read(tmp_path, ["1_0", "2", "", "2"], regression=True)
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "1_0,a\n2_0,b\n1_0,\n2_0,\n")
-    assert read_table(path, ReadOptions(label="y")).kinds == ("categorical",)
+    assert read_table(path, ReadOptions(label="y")).features.kinds == ("categorical",)
     pl.DataFrame({"x": ["1_0", "2_0"] * 2, "y": ["a", "b", None, None]}).write_parquet(
         tmp_path / "t.parquet"
     )
-    assert read_table(tmp_path / "t.parquet", ReadOptions(label="y")).kinds == ("categorical",)
+    assert read_table(tmp_path / "t.parquet", ReadOptions(label="y")).features.kinds == (
+        "categorical",
+    )
 
 
 def test_whole_numbers_that_seldom_occur_twice_are_told_of_methods_for_numbers(

@@ -61,7 +61,7 @@ def write(path: Path, text: str | bytes) -> Path:
 
 
 def words(table: Table) -> dict[str, str]:
-    return {note.column: note.words for note in table.notes}
+    return {note.column: note.words for note in table.features.notes}
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_customers_table_is_read_at_the_first_attempt(plain: Table) -> None:
 
 
 def test_one_summary_says_what_was_done_to_each_column_and_why(plain: Table) -> None:
-    assert summary_lines(plain.notes, plain.remarks) == [
+    assert summary_lines(plain.features.notes, plain.remarks) == [
         "Names that occur twice were numbered: 'Betrag (2)'.",
         "Columns: 7 used, 6 left out.",
         "  used 'Kunde seit': dates (day.month.year), as days since 2015-01-11, day of the week",
@@ -106,7 +106,7 @@ def test_one_summary_says_what_was_done_to_each_column_and_why(plain: Table) -> 
 
 def test_a_table_that_is_used_as_it_stands_needs_no_summary(tmp_path: Path) -> None:
     table = read(write(tmp_path / "t.csv", "x,z,y\n" + rows("{a}.5,{b},{y}")))
-    assert summary_lines(table.notes, table.remarks) == []
+    assert summary_lines(table.features.notes, table.remarks) == []
     assert table.X.shape == (30, 2)
 
 
@@ -212,11 +212,11 @@ def test_a_column_can_be_insisted_on(tmp_path: Path) -> None:
     path = written(tmp_path, "utf8.csv")
     for options in ({"keep": ("Land", "Kunden-Nr,Fax")}, {"features": ("Land,Kunden-Nr", "Fax")}):
         table = read(path, label=LABEL, drop=(TEXT,), **options)
-        kinds = dict(zip(table.feature_names, table.kinds, strict=True))
+        kinds = dict(zip(table.feature_names, table.features.kinds, strict=True))
         assert (kinds["Land"], kinds["Kunden-Nr"]) == ("categorical", "numeric")
         assert "Fax" in kinds
     table = read(path, label=LABEL, keep=("Name",))  # "Anna Müller-1": words that rows share
-    assert dict(zip(table.feature_names, table.kinds, strict=True))["Name"] == "text"
+    assert dict(zip(table.feature_names, table.features.kinds, strict=True))["Name"] == "text"
     with pytest.raises(ValueError, match="--keep is of no use with --strict"):
         ReadOptions(keep=("a",), strict=True)
 
@@ -502,4 +502,4 @@ def test_several_files_of_several_formats_are_one_table(tmp_path: Path, plain: T
     second = write(tmp_path / "b.csv", lines[0] + b"".join(lines[50:]))
     table = read_table([first, second], READ)
     assert table.X.equals(plain.X)
-    assert table.readings == plain.readings
+    assert table.features.readings == plain.features.readings

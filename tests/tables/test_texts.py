@@ -110,9 +110,9 @@ def test_readings_are_kept_as_json() -> None:
 def test_missing_texts_are_empty(tmp_path: Path) -> None:
     notes = ["" if k % 4 == 0 else s for k, s in enumerate(sentences(40))]
     table = read(write(tmp_path / "t.csv", a=range(3, 83, 2), note=notes, y=["u", "v"] + [""] * 38))
-    assert table.kinds == ("numeric", "text")
+    assert table.features.kinds == ("numeric", "text")
     assert table.X["note"].to_list() == notes
-    assert "free text, by its words; 10 missing" in [note.words for note in table.notes]
+    assert "free text, by its words; 10 missing" in [note.words for note in table.features.notes]
 
 
 # --- the points -----------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def test_missing_texts_are_empty(tmp_path: Path) -> None:
 
 def test_blocks_are_those_of_scikit_learn_with_one_largest_singular_value(tmp_path: Path) -> None:
     table = read(mixed(tmp_path / "t.csv"))
-    assert table.kinds == ("numeric", "categorical", "text", "text")
+    assert table.features.kinds == ("numeric", "categorical", "text", "text")
     found = preprocess(table.features, "auto", "auto")
     assert sp.issparse(found.points)
     X = table.X
@@ -209,11 +209,11 @@ def test_new_rows_are_read_as_text(tmp_path: Path) -> None:
     table = read(mixed(tmp_path / "t.csv"))
     fewer = write(tmp_path / "n.csv", price=[1, 2], kind="ab", note=["12", ""], more=["cat", "x"])
     new = read_points(fewer, fitted(table))
-    assert new.kinds == table.kinds
+    assert new.features.kinds == table.features.kinds
     assert new.X["note"].to_list() == ["12", ""]
-    assert fitted(table).column_readings == table.readings
-    alone = Fitted(table.feature_names, table.kinds)
-    assert [one.feature for one in alone.column_readings] == list(table.kinds)
+    assert fitted(table).column_readings == table.features.readings
+    alone = Fitted(table.feature_names, table.features.kinds)
+    assert [one.feature for one in alone.column_readings] == list(table.features.kinds)
 
 
 def test_roles_do_not_clash(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_roles_do_not_clash(tmp_path: Path) -> None:
         read(path, text=("nothing",))
     with pytest.raises(ValueError, match="the --text column 'y' has another role already"):
         read(path, text=("y",))
-    assert read(path, text=("kind,note",)).kinds == ("numeric", "text", "text", "text")
+    assert read(path, text=("kind,note",)).features.kinds == ("numeric", "text", "text", "text")
 
 
 def test_sentences_are_no_classes(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_one_unit_a_column_is_dropped(tmp_path: Path, unit: str, mark: str) -> N
     unit = unit.split()[0]
     table = read(tmp_path, "sample_id", *(f"{x} {unit}".replace(".", mark, 1) for x in VALUES))
     np.testing.assert_array_equal(table.X[:, 0], VALUES)
-    assert f"in {unit}" in table.notes[0].words
+    assert f"in {unit}" in table.features.notes[0].words
     assert read_points(tmp_path / "t.csv", fitted(table)).X.tolist() == table.X.tolist()
 
 

@@ -174,7 +174,7 @@ def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
     text.line(f"{outcome.fitted_by.name}, {columns}, {outcome.seconds:.1f} s. {scaling}.")
     if figures is None:
         text.line("The features stayed in their files and were read in blocks.")
-    text.lines(summary_lines(table.notes, table.remarks))
+    text.lines(summary_lines(table.features.notes, table.remarks))
     written = outcome.request.written
     for what, path in written.items():
         text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
@@ -256,7 +256,7 @@ def describe_suggestion(suggested: Suggestion) -> str:
     elif request.automatic:
         text.line(f"By the predictions of {suggested.name}, chosen as by lapwing fit")
     text.line(f"{_capitalized(suggested.scaling)}.")
-    text.lines(summary_lines(table.notes, table.remarks))
+    text.lines(summary_lines(table.features.notes, table.remarks))
     assert table.keys is not None
     text.line(f"Fill in its column {table.keys.label!r}, save it, and ask for more rows:")
     text.line(f"  {request.next_command}")
@@ -299,7 +299,7 @@ def describe_comparison(compared: Compared) -> str:
     text.line()
     scaling = _capitalized(compared.scaling)
     text.line(f"{plural(len(rows), 'method')} in {compared.seconds:.1f} s. {scaling}.")
-    text.lines(summary_lines(table.notes, table.remarks))
+    text.lines(summary_lines(table.features.notes, table.remarks))
     if compared.request.out is not None:
         text.line(f"Table: {compared.request.out}")
     return str(text)

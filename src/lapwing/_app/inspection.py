@@ -127,9 +127,9 @@ def _read(request: InfoRequest, selection: Selection) -> RawTable:
     if request.labels_file is not None:
         labels, marker = read_labels(request.labels_file, raw.n)
         raw = replace(raw, labels=labels, default_marker=marker)
-    check_ids(raw, request.id)
+    ids = check_ids(raw, request.id)
     if raw.labels is not None:
-        raw = complete_labels(raw, request.read_options)
+        raw = complete_labels(raw, request.read_options, ids)
         assert raw.labels is not None
         texts = raw.labels.texts
         warn_of_quantities(texts[texts != ""], f"{request.source}: the label column")

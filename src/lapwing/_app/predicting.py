@@ -69,7 +69,7 @@ def _fitted_of(model: Model, request: PredictRequest) -> Fitted:
 
 def _read(model: Model, fitted: Fitted, paths: Sequence[Path], options: ReadOptions) -> Table:
     table = read_points(paths, fitted, options)
-    if not set(table.kinds) <= {NUMERIC}:
+    if not set(table.features.kinds) <= {NUMERIC}:
         warn_of_new_values(model.pipeline.named_steps["columns"], table.X, table.source)
     return table
 
@@ -134,7 +134,7 @@ def _encoded(
             f"--encoder {now.name} gives vectors of {now.width} numbers, and {request.model} was "
             f"fitted to {known.width}. Name the encoder of the fit, {known.name}."
         )
-    return replace(table, X=features.X)
+    return replace(table, features=features)
 
 
 def _encoding_of(model: Model) -> Encoding | None:

@@ -15,7 +15,7 @@ from lapwing._app.requests import FitRequest, PredictRequest, advice_of
 from lapwing._host.modules import require
 from lapwing._rows import ParquetRows, is_rows, moments_of
 from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_beside
-from lapwing._tables.encoders import NUMERIC
+from lapwing._tables.encoders import NUMERIC, Features
 from lapwing._tables.preprocessing import (
     Preprocessed,
     check_weights,
@@ -99,11 +99,7 @@ def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
     table = read_table(request.data, options, advice=advice_of(request))
     return replace(
         table,
-        X=rows,
-        feature_names=tuple(rows.columns),
-        kinds=(NUMERIC,) * len(rows.columns),
-        readings=(),
-        notes=(),
+        features=Features(rows, tuple(rows.columns), (NUMERIC,) * len(rows.columns)),
         dropped=request.drop,
     )
 

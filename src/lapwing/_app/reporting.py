@@ -16,6 +16,7 @@ from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._report.page import Report, collect
 from lapwing._report.record import Choice, FitRecord, Hints, Origin
+from lapwing._tables.encoders import Features
 from lapwing._tables.tables import Table
 from lapwing.classes.labels import read_targets
 from lapwing.classes.markers import read_column, unlabeled_among
@@ -229,15 +230,8 @@ def table_of(
     names = [f"x{j}" for j in range(rows.shape[1])] if columns is None else columns
     named = np.empty(n, dtype=object)
     named[:] = list(ids)
-    return Table(
-        rows,
-        tuple(map(str, names)),
-        named,
-        y,
-        labeled,
-        marker,
-        source=title,
-    )
+    features = Features(rows, tuple(map(str, names)))
+    return Table(features, named, y, labeled, marker, source=title)
 
 
 def _check_labeled(labeled: NDArray[np.bool_], own: NDArray[np.bool_]) -> None:

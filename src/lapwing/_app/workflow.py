@@ -77,7 +77,7 @@ def summary(outcome: Outcome, figures: ReportData | None = None) -> dict[str, An
         rows=table.n,
         labeled=table.n_labeled,
         features=list(table.feature_names),
-        columns=describe_notes(table.notes),
+        columns=describe_notes(table.features.notes),
         solver=outcome.method.solver,
     )
     if not outcome.fitted_by.regression:

@@ -56,7 +56,7 @@ class ColumnParts:
             rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
         names: list[str] = []
         values, parts = [], []
-        kinds = table.kinds or (NUMERIC,) * d
+        kinds = table.features.kinds or (NUMERIC,) * d
         block = table.X[rows] if isinstance(table.X, np.ndarray) else None
         for place, (name, kind) in enumerate(zip(table.feature_names, kinds, strict=True)):
             if is_sparse(table.X) or kind not in (NUMERIC, CATEGORICAL):

@@ -43,7 +43,6 @@ from lapwing._tables.encoders import (
     ENCODED,
     NUMERIC,
     TEXT,
-    ColumnNote,
     EncodedReading,
     Features,
     FreeTextReading,
@@ -140,11 +139,9 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray, CSR array or polars.DataFrame of shape (n, p)
+    features : Features
         Features for a pipeline: numbers (float64, or float32 if all of the file are), sparse if the
         file is, or a data frame if some features are text.
-    feature_names : tuple of str
-        Names of the p columns.
     ids : ndarray of shape (n,)
         Names of the rows: the id column as text, or the numbers 1 to n.
     y : ndarray of shape (n,)
@@ -155,8 +152,6 @@ class Table:
     unlabeled : int, str or float
         Marker in `y`: an integer below all labels, the empty string, or NaN; to be passed to the
         estimator.
-    kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
-        Kinds of the p columns; empty means that all are numeric.
     truth : ndarray of shape (n,) or None
         True labels, coded like `y`, for the report only.
     layout : ndarray of shape (n, 2) or None
@@ -167,10 +162,6 @@ class Table:
         Names of the columns.
     dropped : tuple of str
         Columns that are not used.
-    readings : tuple of Reading
-        Encodings of the columns; empty for a matrix.
-    notes : tuple of ColumnNote
-        Notes on the treatment of each column.
     remarks : tuple of str
         Remarks about the file as a whole.
     svmlight_base : int or None
@@ -191,13 +182,11 @@ class Table:
         Number of labels of suggested rows, as far as known from the files.
     """
 
-    X: Any
-    feature_names: tuple[str, ...]
+    features: Features
     ids: NDArray[Any]
     y: NDArray[Any]
     labeled: NDArray[np.bool_]
     unlabeled: int | str | float
-    kinds: tuple[str, ...] = ()
     truth: NDArray[Any] | None = None
     layout: NDArray[Any] | None = None
     source: str = ""
@@ -205,8 +194,6 @@ class Table:
     id_name: str | None = None
     truth_name: str | None = None
     dropped: tuple[str, ...] = ()
-    readings: tuple[Reading, ...] = ()
-    notes: tuple[ColumnNote, ...] = ()
     remarks: tuple[str, ...] = ()
     svmlight_base: int | None = None
     strict: bool = False
@@ -228,9 +215,14 @@ class Table:
         return int(np.count_nonzero(self.labeled))
 
     @property
-    def features(self) -> Features:
-        """Features only."""
-        return Features(self.X, self.feature_names, self.kinds, self.readings)
+    def X(self) -> Any:  # noqa: N802 - the name of the features everywhere
+        """Features, an ndarray, CSR array or data frame of shape (n, p)."""
+        return self.features.X
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the p features."""
+        return self.features.names
 
     @property
     def numeric(self) -> bool:
@@ -241,12 +233,12 @@ class Table:
         """Return the columns of the table as JSON for the model file; see `Fitted.from_info`."""
         return {
             "feature_names": list(self.feature_names),
-            "kinds": list(self.kinds),
+            "kinds": list(self.features.kinds),
             "label_column": self.label_name,
             "id_column": self.id_name,
             "truth_column": self.truth_name,
             "dropped": list(self.dropped),
-            "readings": [describe_reading(reading) for reading in self.readings],
+            "readings": [describe_reading(reading) for reading in self.features.readings],
             "svmlight_base": self.svmlight_base,
             "strict": self.strict,
         }
@@ -294,52 +286,43 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     raw, where = _with_labels(raw, options.labels_file)
     found = InputErrors(name)
     found.messages += feature_errors(features, raw, missing=options.missing, new=False)
-    ids: NDArray[Any] = np.empty(0)
+    ids = np.arange(1, raw.n + 1)
     with found.gather():
         ids = check_ids(raw, options.id)
     what = where if label is None else f"{where}: label column {label!r}"
     coded: CodedLabels | None = None
+    undecided = options.regression is None
+    if undecided:
+        options = replace(options, regression=_are_numbers(raw, options))
     with found.gather():
-        undecided = options.regression is None
-        if undecided:
-            options = replace(options, regression=_are_numbers(raw, options))
-        raw = complete_labels(raw, options, ids if ids.size else None)
-        if not options.regression and raw.labels is not None:
-            known = raw.labels.texts
-            refuse_free_text(known[known != ""], what)
-        coded = _code(raw, options, what)
-        if undecided and not options.regression and raw.labels is not None:
-            refuse_quantities(raw.labels.texts[coded.labeled], what, advice)
+        raw = complete_labels(raw, options, ids)
+        coded = _code(raw, options, what, advice if undecided else None)
     found.raise_all()
     assert coded is not None
     warn_of_counts(features)
     _warn_of_odd_labels(coded, options, what, _hint(raw, options), advice)
     return Table(
-        features.X,
-        features.names,
+        features,
         ids,
         coded.y,
         coded.labeled,
         coded.unlabeled,
-        features.kinds,
-        _truth(raw, coded, options, where),
-        _layout(raw, options.layout, where),
-        name,
-        label,
-        options.id,
-        options.truth,
-        (*raw.left_out, *(note.column for note in features.notes if not note.used)),
-        features.readings,
-        features.notes,
-        raw.remarks,
-        raw.svmlight_base,
-        options.strict,
-        originals,
-        raw.dialect,
-        raw.keys,
-        {name: raw.others[name].texts for name in options.shown},
-        raw.others if options.whole else None,
-        raw.n_suggested,
+        truth=_truth(raw, coded, options, where),
+        layout=_layout(raw, options.layout, where),
+        source=name,
+        label_name=label,
+        id_name=options.id,
+        truth_name=options.truth,
+        dropped=(*raw.left_out, *(note.column for note in features.notes if not note.used)),
+        remarks=raw.remarks,
+        svmlight_base=raw.svmlight_base,
+        strict=options.strict,
+        originals=originals,
+        dialect=raw.dialect,
+        keys=raw.keys,
+        shown={name: raw.others[name].texts for name in options.shown},
+        whole=raw.others if options.whole else None,
+        n_suggested=raw.n_suggested,
     )
 
 
@@ -411,7 +394,10 @@ def _hint(raw: RawTable, options: ReadOptions) -> str:
     return " or ".join(["blank", *(repr(one) for one in markers if one)])
 
 
-def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
+def _code(
+    raw: RawTable, options: ReadOptions, what: str, advice: LabelAdvice | None
+) -> CodedLabels:
+    """Code labels; those that may be numbers or classes are an error if there is `advice`."""
     assert raw.labels is not None
     hint = _hint(raw, options)
     if options.regression:
@@ -424,7 +410,12 @@ def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
             places=raw.places if options.labels_file is None else None,
             incomplete=options.incomplete,
         )
-    return code_labels(raw.labels.texts, where=what, hint=hint, incomplete=options.incomplete)
+    texts = raw.labels.texts
+    refuse_free_text(texts[texts != ""], what)
+    coded = code_labels(texts, where=what, hint=hint, incomplete=options.incomplete)
+    if advice is not None:
+        refuse_quantities(texts[coded.labeled], what, advice)
+    return coded
 
 
 def _truth(
@@ -491,31 +482,26 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         )
     found = InputErrors(where)
     found.messages += feature_errors(features, raw, missing=fitted.missing, new=True)
-    ids: NDArray[Any] = np.empty(0)
+    ids = np.arange(1, raw.n + 1)
     with found.gather():
         ids = check_ids(raw, options.id or fitted.usual_id)
     found.raise_all()
     warn_of_bad_cells(features, raw)
     return Table(
-        features.X,
-        features.names,
+        features,
         ids,
         np.full(raw.n, "", dtype=object),
         np.zeros(raw.n, dtype=bool),
         "",
-        features.kinds,
         source=where,
         id_name=options.id,
-        readings=features.readings,
         remarks=raw.remarks,
         dialect=raw.dialect,
         whole=raw.others if options.whole else None,
     )
 
 
-def complete_labels(
-    raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = None
-) -> RawTable:
+def complete_labels(raw: RawTable, options: ReadOptions, ids: NDArray[Any]) -> RawTable:
     """Replace markers of "no label" by blanks, and merge the labels of files of answers.
 
     Parameters
@@ -523,8 +509,8 @@ def complete_labels(
     raw : RawTable
         Table with labels.
     options : ReadOptions
-    ids : ndarray of shape (n,), default=None
-        Names of the rows, for messages; None means their numbers.
+    ids : ndarray of shape (n,)
+        Names of the rows, for messages.
 
     Raises
     ------
@@ -545,7 +531,6 @@ def complete_labels(
             "otherwise?",
             LapwingWarning,
         )
-    ids = np.arange(1, raw.n + 1) if ids is None else ids
     labels, remarks = fill_in(raw.labels, raw.answers, blank, ids, raw.keys.label)
     given = [one.suggested & (blank(one.labels.texts) != "") for one in raw.answers]
     return replace(
