@@ -413,7 +413,8 @@ def test_compare_prints_the_table_and_the_command(monkeypatch: pytest.MonkeyPatc
     done(run(commands[0]))
     assert any(command.endswith(" --set gamma_I=0") for command in commands)
     # A long comparison is announced.
-    monkeypatch.setattr(forecast, "SPEED", (1e4, 1e4))
+    monkeypatch.setattr(forecast, "SPEED", 1e4)
+    monkeypatch.setattr(forecast, "TRAFFIC", 1e4)
     err = run(f"compare {LABELS}").err
     assert err.startswith("warning: Comparing methods on t.csv will take about ")
 

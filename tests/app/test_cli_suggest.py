@@ -59,7 +59,7 @@ def names(path: str) -> list[str]:
 def test_the_rows_are_those_of_the_estimator(method: str) -> None:
     rows, _ = table(n_labels=2)
     told = found(run(f"{SUGGEST} -k 4 --out n.csv --method {method} --json"))
-    estimator = COMMAND_METHODS[method].make().set_params(updatable=True)
+    estimator = COMMAND_METHODS[method].estimator().set_params(updatable=True)
     expected = estimator.fit(*arrays(rows)).suggest(4)
     assert told["suggested"] == [f"r{i}" for i in expected] == names("n.csv")
     assert told["chosen_by"] == "graph and answers"

@@ -67,20 +67,6 @@ def test_wrong_options(options: str, message: str) -> None:
     refused(run(f"demo {options}"), message)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"labels_per_class": 0}, "labels_per_class must be from 1 to 100, got 0"),
-        ({"labels_per_class": 101}, "got 101"),
-        ({"n_draws": 0}, "n_draws must be 1 or more"),
-        ({"seed": -1}, "seed must be 0 or more"),
-    ],
-)
-def test_wrong_parameters(options: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        demo.run_demo(**options)
-
-
 @pytest.mark.usefixtures("few_digits")
 def test_the_demonstration_is_honest() -> None:
     result = demo.run_demo(labels_per_class=2, n_draws=3, seed=1)

@@ -36,7 +36,8 @@ from lapwing.spaces.full import FullKernelSpace
 
 @pytest.fixture(autouse=True)
 def _speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast, "SPEED", (1e10, 1e10))
+    monkeypatch.setattr(forecast, "SPEED", 1e10)
+    monkeypatch.setattr(forecast, "TRAFFIC", 1e10)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
 
 
@@ -71,7 +72,7 @@ def test_the_forecast_names_the_solver_that_a_fit_takes(method: str) -> None:
     X, y = make_blobs(60, 3, centers=3, random_state=0)
     known = np.arange(60) % 6 == 0
     y = np.where(known, X[:, 0], np.nan) if chosen.regression else np.where(known, y, -1)
-    estimator = chosen.make().fit(X, y)
+    estimator = chosen.estimator().fit(X, y)
     told = chosen.forecast(FitSize(60, 3, 1 if chosen.regression else 3, int(known.sum())))
     assert told.solver == (chosen.solver or estimator.solver_)
 
@@ -114,7 +115,8 @@ def test_forecasts_of_embedded_regression_turn_where_the_estimator_does(
 def test_the_forecast_of_columns_is_the_rule_that_the_estimators_warn_by(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(forecast, "SPEED", (4e10, 1e10))
+    monkeypatch.setattr(forecast, "SPEED", 4e10)
+    monkeypatch.setattr(forecast, "TRAFFIC", 1e10)
     forecast_of = COMMAND_METHODS["lapesvc"].forecast
     for n, m in ((1200, 1200), (70_000, 1000)):
         few, many = (forecast_of(FitSize(n, 10, columns)).seconds for columns in (10, 300))

@@ -89,18 +89,7 @@ def run_demo(labels_per_class: int = 3, n_draws: int = 5, seed: int = 0) -> Demo
     -------
     DemoResult
         Errors on the unlabelled points, and times.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
     """
-    if not 1 <= labels_per_class <= 100:
-        raise ValueError(f"labels_per_class must be from 1 to 100, got {labels_per_class}.")
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be 1 or more, got {n_draws}.")
-    if seed < 0:
-        raise ValueError(f"seed must be 0 or more, got {seed}.")
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(seed)
     draws = [_draw_labels(y, labels_per_class, rng) for _ in range(n_draws)]

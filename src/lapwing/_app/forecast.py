@@ -41,7 +41,7 @@ _BLOCKS = 200e6  # bytes of row blocks and searches, whatever the number of poin
 
 # Operations per second of matrix products, and bytes per second of matrix-vector products, on an
 # ordinary machine. They are constants so that a table gives the same predictions on all machines.
-SPEED = 5e10, 4e10
+SPEED, TRAFFIC = 5e10, 4e10
 
 
 @dataclass(frozen=True)
@@ -124,21 +124,20 @@ def forecast_manifold(size: FitSize, *, kinks: bool = False) -> Forecast:
         Kernel and neighbours are n^2 d operations each, a factorisation n^3; the kernel matrix is
         held once for conjugate gradient and three times, in float64, for a factorisation.
     """
-    speed, bandwidth = SPEED
     n = size.n
     choice = choose_for_kernel_matrix(n, size.n_labels)
     if size.n_labels >= n:  # stopping needs predictions of unlabelled points
         choice = choice._replace(stopping=None)
     solver = "dual" if kinks else choice.shown
-    kernel = 2.0 * n * n * (size.width + 20) / speed
+    kernel = 2.0 * n * n * (size.width + 20) / SPEED
     if solver == "dual":
-        solve = 4.0 * n**3 / speed
+        solve = 4.0 * n**3 / SPEED
     else:
         settling = choice.stopping is not None
-        solve = gradient_traffic(n, size.n_columns, size.itemsize, settling=settling) / bandwidth
+        solve = gradient_traffic(n, size.n_columns, size.itemsize, settling=settling) / TRAFFIC
     memory = 3 * 8 * n * n if solver == "dual" else size.itemsize * n * n
     # Predictions for all rows compute the kernel again, in blocks.
-    seconds = 0.05 + 2 * kernel + _neighbors(size) / speed + solve
+    seconds = 0.05 + 2 * kernel + _neighbors(size) / SPEED + solve
     return Forecast(memory, seconds, solver)
 
 
@@ -156,10 +155,9 @@ def forecast_manifold_path(size: FitSize) -> Forecast:
         One fit by a factorisation, and half a factorisation for each width, graph and ratio of the
         weights; four n x n matrices in float64.
     """
-    speed, _ = SPEED
     n = size.n
     one = forecast_manifold(size, kinks=True)
-    return Forecast(int(4.2 * 8 * n * n), one.seconds + _PATH_FACTORS * n**3 / 3 / speed, "dual")
+    return Forecast(int(4.2 * 8 * n * n), one.seconds + _PATH_FACTORS * n**3 / 3 / SPEED, "dual")
 
 
 def forecast_low_density(size: FitSize) -> Forecast:
@@ -179,15 +177,14 @@ def forecast_low_density(size: FitSize) -> Forecast:
         with the seconds by which the estimator announces long fits; memory contains the kernel
         matrix of all points and one pair for each thread.
     """
-    speed, traffic = SPEED
     n, c = size.n, size.n_columns
-    one = 2.0 * n * n * (size.width + 20) / speed  # the kernel matrix, or predictions
+    one = 2.0 * n * n * (size.width + 20) / SPEED  # the kernel matrix, or predictions
     if pairs_of_classes("auto", c):
         pair = (2.0 * n / c) ** 2 * (size.itemsize + 16)
         seconds = 0.05 + 2 * one + seconds_of_pairs(n, c)
         return Forecast(int(size.itemsize * n * n + available_threads() * pair), seconds, "lbfgs")
-    steps = _LBFGS_STEPS * (_STEP + 2 * size.itemsize * n * n / traffic)
-    seconds = 0.05 + 2 * one + n**3 / speed + c * steps
+    steps = _LBFGS_STEPS * (_STEP + 2 * size.itemsize * n * n / TRAFFIC)
+    seconds = 0.05 + 2 * one + n**3 / SPEED + c * steps
     return Forecast(int(n * n * (size.itemsize + 16)), seconds, "lbfgs")
 
 
@@ -205,11 +202,10 @@ def forecast_embedded_squared(size: FitSize) -> Forecast:
         Four n x n matrices and one factorisation for all columns up to the number of points from
         which landmarks are the default; row blocks and sums beyond.
     """
-    speed, _ = SPEED
     n = size.n
     if n <= matrix_points(Squared()) and not size.in_blocks:
-        return Forecast(int(4.2 * 8 * n * n), _graph_side(size) + 2.0 * n**3 / speed, "cholesky")
-    solve = 4.0 * n * _LANDMARKS**2 / speed
+        return Forecast(int(4.2 * 8 * n * n), _graph_side(size) + 2.0 * n**3 / SPEED, "cholesky")
+    solve = 4.0 * n * _LANDMARKS**2 / SPEED
     per_point = 5500.0
     if size.in_blocks:
         # The larger of graph and iterated eigenvectors, and of codes and neighbours before.
@@ -254,11 +250,10 @@ def forecast_embedded_tube(size: FitSize) -> Forecast:
         the estimators announce long fits; threads share the machine's speed, and each holds
         matrices of its own.
     """
-    speed, _ = SPEED
     n, c = size.n, size.n_columns
     full = n <= matrix_points(EpsilonInsensitive())
     m, rank = n if full else _LANDMARKS, min(n, eigenvectors_wanted(c))
-    seconds = _graph_side(size) + seconds_of_columns(n, m, rank, c, speed=speed)
+    seconds = _graph_side(size) + seconds_of_columns(n, m, rank, c, speed=SPEED)
     matrix = 8.0 * n * n
     held = (1.2 + 3 * column_threads(c, 3 * matrix)) * matrix if full else 40.0 * _LANDMARKS * n
     return Forecast(int(held), seconds, "interior point")
@@ -266,8 +261,7 @@ def forecast_embedded_tube(size: FitSize) -> Forecast:
 
 def _graph_side(size: FitSize) -> float:
     """Return the seconds of the neighbours and of the graph's eigenpairs."""
-    speed, _ = SPEED
-    return 0.02 + (_neighbors(size) + 6e6 * size.n) / speed
+    return 0.02 + (_neighbors(size) + 6e6 * size.n) / SPEED
 
 
 def _labels_and_answers(size: FitSize) -> float:
@@ -289,7 +283,6 @@ def forecast_anchors(size: FitSize) -> Forecast:
         Ten rounds of k-means on up to 50 points per anchor, the distances of all points to the
         anchors, and a system of the anchors. Anchors are dense even if the points are sparse.
     """
-    speed, _ = SPEED
     n, p = size.n, size.n_features
     m = min(n, int(np.clip(n // 10, 20, 1000)))
     drawn = min(n, 50 * m)
@@ -299,7 +292,7 @@ def forecast_anchors(size: FitSize) -> Forecast:
     if size.in_blocks:
         points = max(_BLOCKS + 120.0 * n, n * _labels_and_answers(size))
     memory = dense_anchors + points + 24 * m * m + min(64e6, 8.0 * n * m)
-    return Forecast(int(memory), 0.02 + operations / speed, "least squares")
+    return Forecast(int(memory), 0.02 + operations / SPEED, "least squares")
 
 
 def forecast_balanced(size: FitSize) -> Forecast:
@@ -316,7 +309,6 @@ def forecast_balanced(size: FitSize) -> Forecast:
         The neighbours, about 1800 sparse products with a column for each class if volumes are not
         known (two thirds of them if known), and a regression on the landmarks.
     """
-    speed, _ = SPEED
     n, c = size.n, max(2, size.n_columns)
     m = min(n, _BALANCED_LANDMARKS)
     # About 40 operations per entry: sparse products are memory-bound and take half of the time.
@@ -326,7 +318,7 @@ def forecast_balanced(size: FitSize) -> Forecast:
     blocks = min(_BLOCKS, 16.0 * n * n)
     shares = size.itemsize * share_arrays(n, c, exact=False) * n * c
     memory = blocks + shares + 8.0 * n * (60 + 2 * size.width) + 24.0 * m * m
-    seconds = 0.1 + _BALANCED_CLASS * c + operations / speed
+    seconds = 0.1 + _BALANCED_CLASS * c + operations / SPEED
     return Forecast(int(memory), seconds, "flow")
 
 
@@ -343,7 +335,6 @@ def forecast_eigenfunctions(size: FitSize) -> Forecast:
     Forecast
         Principal directions, and a histogram along each one.
     """
-    speed, _ = SPEED
     n, p = size.n, size.n_features
     q, narrow = min(64, n, p), min(p, _COVARIANCE_FEATURES)
     operations = 8.0 * n * size.width * narrow + 4.0 * narrow**3 + 3000.0 * n * q
@@ -351,7 +342,7 @@ def forecast_eigenfunctions(size: FitSize) -> Forecast:
     if size.in_blocks:
         memory = max(_BLOCKS + 80.0 * n, n * _labels_and_answers(size))
         memory += 8.0 * (narrow * narrow + 2 * p * q)
-    return Forecast(int(memory), 0.02 + operations / speed, "least squares")
+    return Forecast(int(memory), 0.02 + operations / SPEED, "least squares")
 
 
 def round_time(seconds: float) -> str:

@@ -131,10 +131,6 @@ class CommandMethod:
         """Name of the class."""
         return self.estimator.__name__
 
-    def make(self) -> Any:
-        """Make an estimator with default parameters."""
-        return self.estimator()
-
     def facts(self, name: str, fitted: Any) -> MethodFacts:
         """Describe a fitted estimator that has a name on the command line."""
         return MethodFacts(

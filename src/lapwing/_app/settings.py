@@ -41,7 +41,7 @@ def setting_names(method: CommandMethod) -> tuple[str, ...]:
 
 
 def _defaults(method: CommandMethod) -> Iterator[tuple[str, Any]]:
-    yield from method.make().get_params(deep=False).items()
+    yield from method.estimator().get_params(deep=False).items()
     for part, make in method.parts.items():
         for name, value in make().get_params(deep=False).items():
             yield f"{part}.{name}", value
@@ -116,7 +116,7 @@ def make_estimator(
     estimator
         Not fitted.
     """
-    estimator = method.make()
+    estimator = method.estimator()
     names = estimator.get_params(deep=False)
     default_graph = known.pop("graph", None)
     own = {name: value for name, value in settings.items() if "." not in name}
@@ -154,7 +154,7 @@ def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tupl
         express it.
     """
     words: list[str] = []
-    usual = method.make().get_params(deep=False)
+    usual = method.estimator().get_params(deep=False)
     for name, value in estimator.get_params(deep=False).items():
         if repr(value) == repr(usual[name]) or name in ("unlabeled", "random_state"):
             continue
