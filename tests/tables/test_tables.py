@@ -358,3 +358,9 @@ def test_parquet_needs_an_extra_and_csv_none(
     with pytest.raises(ImportError, match=r"t\.parquet needs 'polars'.*\[cli\]"):
         read_table(write(tmp_path / "t.parquet", b"PAR1"), "y")
     assert read_table(csv, "kind", id="name").X.shape == (3, 2)
+
+
+def test_a_dropped_column_without_a_name_gives_no_ids(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ",a,y\n7,1,p\n7,3,q\n8,2,\n")
+    table = read_table(path, "y", drop=[""])
+    assert (table.ids.tolist(), table.dropped) == ([1, 2, 3], ("",))

@@ -429,40 +429,19 @@ class Selection(ReadOptions):
                 f"{where}: the column name {quoted(repeated)} occurs more than once; "
                 "rename the columns so that each has its own name."
             )
-        if self.partial:
-            return self._resolve_partially(names)
-        drop, wanted = split_names(self.drop, names), split_names(self.features, names)
-        roles: dict[str, Sequence[str | None]] = {
-            "--label": [] if self.absent and self.label not in names else [self.label],
-            "--id": [self.id],
-            "--drop": drop,
-            "--features": wanted,
-            "--keep": split_names(self.keep, names),
-            "--truth": [self.truth],
-            "--map": self.layout,
-            "--text": split_names(self.text, names),
-            "--image": (*self.shown, self.picture),
-        }
-        lost = [
-            _not_found(name, option, names, where)
-            for option, all_chosen in roles.items()
-            for name in all_chosen
-            if name is not None and name not in names
-        ]
-        if lost:
-            raise ValueError(join_messages(where, lost))
-        self._check_roles(drop, wanted, where)
-        place = {name: j for j, name in enumerate(names)}
-        named = tuple(place[name] for name in self.others)
-        others = tuple(range(len(names))) if self.whole else named
-        label = None if self.label is None else place.get(self.label)
-        row_id = place.get(self.usual_id or "") if self.id is None else place[self.id]
+        if not self.partial:
+            self._check_chosen(names, where)
+        place: dict[str | None, int] = {name: j for j, name in enumerate(names)}
+        label, row_id = place.get(self.label), place.get(self._id)
+        named = [place[name] for name in self.others if name in place]
+        others = tuple(range(len(names)) if self.whole else named)
         if self.expected is not None:
-            features, ignored = self._resolve_expected(place, where)
+            found, ignored = self._find_expected(names, where)
+            features = tuple(place[name] for name in found)
             return ColumnRoles(label, row_id, features, others, ignored)
-        taken = {self.label, self.id, *drop, *self.others}
-        chosen_names = wanted or [name for name in names if name not in taken]
-        features = tuple(place[name] for name in chosen_names)
+        taken = {self.label, self.id, *split_names(self.drop, names), *self.others}
+        chosen = split_names(self.features, names) or [n for n in names if n not in taken]
+        features = tuple(place[name] for name in chosen)
         nameless = [j for j in features if not names[j]]
         if nameless:
             # Usually a row index that was saved with the data, which must not be a feature.
@@ -474,6 +453,10 @@ class Selection(ReadOptions):
         left_out = tuple(name for j, name in enumerate(names) if j not in used)
         return ColumnRoles(label, row_id, features, others, (), left_out)
 
+    @property
+    def _id(self) -> str | None:
+        return self.usual_id if self.id is None else self.id
+
     def insisted(self, names: Sequence[str]) -> frozenset[str]:
         """Columns that must be used, regardless of their content."""
         named = {n for c in (self.keep, self.features) for n in split_names(c, names)}
@@ -484,59 +467,59 @@ class Selection(ReadOptions):
         found = {*split_names(self.text, names), self.picture}
         return frozenset(name for name in found if name is not None)
 
-    def _check_roles(self, drop: Sequence[str], wanted: Sequence[str], where: str) -> None:
-        label, truth = self.label, self.truth
-        if label is not None and (label == self.id or label in drop):
-            raise ValueError(f"{where}: the label column {label!r} cannot be --id or --drop.")
-        picture = self.picture
-        chosen = [("--text", name) for name in self.text]
-        for flag, name in [*chosen, *([] if picture is None else [("--image", picture)])]:
-            if name in (label, self.id, truth):
-                raise ValueError(f"{where}: the {flag} column {name!r} has another role already.")
-        if truth is not None and truth in (label, self.id):
-            raise ValueError(f"{where}: the --truth column {truth!r} has another role already.")
-        for name in wanted:
+    def _check_chosen(self, names: Sequence[str], where: str) -> None:
+        """Raise ValueError for chosen columns that do not exist or have two roles."""
+        roles: dict[str, Sequence[str | None]] = {
+            "--label": [] if self.absent and self.label not in names else [self.label],
+            "--id": [self.id],
+            "--drop": split_names(self.drop, names),
+            "--features": split_names(self.features, names),
+            "--keep": split_names(self.keep, names),
+            "--truth": [self.truth],
+            "--map": self.layout,
+            "--text": split_names(self.text, names),
+            "--image": (*self.shown, self.picture),
+        }
+        chosen = [(flag, n) for flag, some in roles.items() for n in some if n is not None]
+        lost = [_not_found(name, flag, names, where) for flag, name in chosen if name not in names]
+        if lost:
+            raise ValueError(join_messages(where, lost))
+        if self.label is not None and self.label in (self.id, *roles["--drop"]):
+            raise ValueError(f"{where}: the label column {self.label!r} cannot be --id or --drop.")
+        taken = (self.label, self.id, self.truth)
+        again = [("--text", name) for name in roles["--text"] if name in taken]
+        again += [("--image", self.picture)] if self.picture and self.picture in taken else []
+        again += [("--truth", self.truth)] if self.truth and self.truth in taken[:2] else []
+        if again:
+            flag, name = again[0]
+            raise ValueError(f"{where}: the {flag} column {name!r} has another role already.")
+        for name in roles["--features"]:
             # The label or the truth as a feature would leak the answer.
-            if name in (label, self.id, truth, *drop):
+            if name in (*taken, *roles["--drop"]):
                 raise ValueError(f"{where}: {name!r} is in --features and has another role.")
 
-    def _resolve_partially(self, names: Sequence[str]) -> ColumnRoles:
-        place = {name: j for j, name in enumerate(names)}
-        row_id = self.usual_id if self.id is None else self.id
-        taken = {self.label, row_id, *self.others}
-        features = [place[name] for name in self.expected or () if name in place]
-        others = [place[name] for name in self.others if name in place]
-        others = list(place.values()) if self.whole else others
-        known = {*(self.expected or ()), *taken}
-        return ColumnRoles(
-            None if self.label is None else place.get(self.label),
-            None if row_id is None else place.get(row_id),
-            tuple(features),
-            tuple(others),
-            tuple(name for name in place if name not in known),
-        )
-
-    def _resolve_expected(
-        self, place: Mapping[str, int], where: str
-    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    def _find_expected(self, names: Sequence[str], where: str) -> tuple[list[str], tuple[str, ...]]:
+        """Return the expected columns, and the names of unknown ones."""
         expected = self.expected or {}
-        missing = [name for name in expected if name not in place]
+        known = {*expected, *self.optional, *self.others, self.label, self._id}
+        known |= set(split_names(self.drop, names))
+        unknown = tuple(name for name in names if name not in known)
+        if self.partial:
+            return [name for name in expected if name in names], unknown
+        missing = [name for name in expected if name not in names]
         if missing:
-            others = [name for name in place if name not in expected]
+            others = [name for name in names if name not in expected]
             here = guess(missing[0], others, words=" Is it {} here?")
             raise ValueError(
                 f"{where} has no column {quoted(missing)}, which is needed "
                 f"(features: {quoted(list(expected))}).{here} Rename or add the column."
             )
-        known = {*expected, *self.optional, *self.others, self.label, self.id}
-        known |= set(split_names(self.drop, list(place)))
-        unknown = [name for name in place if name not in known]
         if unknown and self.same_columns:
             raise ValueError(
                 f"{where} has a column {quoted(unknown)} that the first file does not have. Give "
                 "all files the same columns, or leave it out with --drop."
             )
-        return tuple(place[name] for name in expected), tuple(unknown)
+        return list(expected), unknown
 
 
 def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list[str], list[str]]:
