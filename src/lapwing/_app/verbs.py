@@ -1,5 +1,12 @@
 """The ``lapwing`` command and its verbs: functions of a request, in the order of the help.
 
+1. Request: `options` and `requests` declare the options of a verb as the fields of a frozen value,
+   `verb` makes a command of it.
+2. Table: `reading` reads the files (see `lapwing._tables`), and preprocesses the features.
+3. Result: `fitting`, `choosing` (the method), `suggesting`, `predicting` and `labelling` return a
+   frozen result, `lapwing._report.page.collect` the figures of a fit.
+4. Output: `workflow` writes the files and summarises for JSON, `console` describes in words.
+
 Only `lapwing._app.cli` imports this module, because it needs typer.
 """
 

@@ -1,8 +1,9 @@
 """Tables of users, from files and data frames to what estimators are fitted to.
 
 A table has two types. `RawTable` (`columns`) is the table as read: named columns of cells, each
-number or text as it stands, with labels, ids, other columns and the number of each row in its
-file. `Table` (`tables`) is the table as learnt from: features, coded labels, checked.
+number or text as it stands, with labels and other columns as they are written (`TextColumn`), ids
+and the number of each row in its file. `Table` (`tables`) is the table as learnt from: `Features`
+(`encoders`) and coded labels, checked.
 
 1. Read: `reading` opens each file in its format (`csv`, `excel`, `frames`, `matrices`) and puts the
    files one below the other: `RawTable`.
