@@ -85,7 +85,7 @@ def test_answers_stay_as_they_were_while_the_model_learns_on() -> None:
         assert found.suggest(3) != before[0]
 
 
-def test_one_class_has_no_answer_and_losing_one_loses_it() -> None:
+def test_one_class_has_no_answer_and_losing_one_loses_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with session(X) as found:
         found.give([first("u")], "u")
         assert found.wait()
@@ -93,9 +93,12 @@ def test_one_class_has_no_answer_and_losing_one_loses_it() -> None:
         found.give([first("v")], "v")
         assert found.wait()
         assert found.answers is not None
+        assert found.rest()
+        monkeypatch.setattr(found._model._advising, "offer", lambda value: None)
         found.undo()
         assert found.wait()
         assert found.answers is None
+        assert found._model.learnt.advice.version == -1, "gone with the answers"
         found.give([first("w")], "w")
         assert found.wait()
         predicted = found.state()["predicted"]

@@ -748,6 +748,7 @@ def test_every_point_says_what_it_is(of_moons: ReportData) -> None:
     assert drawn.count('tabindex="-1"') == 110
     worst = data.rows["least"][0]
     assert f"{worst['predicted']}, margin {text.number(worst['margin'])}" in drawn
+    assert drawn.count('<path class="ring"') == data.truth["errors"] > 0
 
 
 def test_the_map_is_thinned_with_a_note_and_keeps_labels(monkeypatch: pytest.MonkeyPatch) -> None:
