@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
-from benchmarks.calibration.measures import PRECISIONS, calibration_error, log_loss, taken_over
+from benchmarks.calibration.measures import PRECISIONS, calibration_error, count_sure_rows, log_loss
 from benchmarks.shared.data import (
     Data,
     load_coil20,
@@ -159,7 +159,7 @@ def _measure(task: Task, arguments: argparse.Namespace) -> Iterator[dict[str, An
             "error": float(np.mean(shares[free].argmax(axis=1) != codes)),
             "calibration": calibration_error(shares[free], codes),
             "log_loss": log_loss(shares[free], codes),
-            "sure": None if model is None else taken_over(model, task.truth),
+            "sure": None if model is None else count_sure_rows(model, task.truth),
         }
 
 

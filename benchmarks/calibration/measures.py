@@ -33,7 +33,7 @@ def calibration_error(shares: NDArray[Any], codes: NDArray[Any], n_bins: int = _
     return float(sum(distances) / len(codes))
 
 
-def taken_over(model: Any, truth: NDArray[Any]) -> dict[str, list[float]]:
+def count_sure_rows(model: Any, truth: NDArray[Any]) -> dict[str, list[float]]:
     """Count, for each precision, rows, confident rows, and correct and expected ones among them."""
     right = model.transduction_ == truth
     found = {}

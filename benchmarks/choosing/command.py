@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.choosing.problems import DRAWINGS, LABELS_A_CLASS, SOURCES
+from benchmarks.choosing.problems import DRAWINGS, LABELS_PER_CLASS, SOURCES
 from benchmarks.choosing.records import Record, gather, of_other_sizes
 from benchmarks.choosing.rules import (
     Outcome,
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 def cells(records: Sequence[Record]) -> list[tuple[int, str, list[int]]]:
     """Return the number of labels per class, the kind of draw, and the indices of such records."""
     found = []
-    for per_class in LABELS_A_CLASS:
+    for per_class in LABELS_PER_CLASS:
         for drawing in DRAWINGS:
             places = [
                 i
@@ -144,7 +144,7 @@ def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
 def estimates(found: Sequence[Outcome]) -> Table:
     """Return the table of estimated and true errors."""
     rows = []
-    for per_class in LABELS_A_CLASS:
+    for per_class in LABELS_PER_CLASS:
         for drawing in (*DRAWINGS, "both"):
             some = [
                 o
@@ -167,7 +167,7 @@ def estimates(found: Sequence[Outcome]) -> Table:
 def against_supervised(found: Sequence[Outcome]) -> Table:
     """Return the table of sets on which the choice is worst compared with supervised learning."""
     rows = []
-    for per_class in LABELS_A_CLASS:
+    for per_class in LABELS_PER_CLASS:
         some = [o for o in found if o.task.per_class == per_class]
         sets = sorted({o.task.source for o in some})
         losses = {

@@ -21,9 +21,9 @@ from benchmarks.shared.data import (
     load_usps,
     load_uspst,
 )
+from lapwing.datasets import mask_labels
 
-UNLABELED = -1
-LABELS_A_CLASS = (1, 3, 10)
+LABELS_PER_CLASS = (1, 3, 10)
 DRAWINGS = ("equal", "random")  # equal numbers of labels per class, or random rows
 
 
@@ -31,7 +31,7 @@ class Source(NamedTuple):
     """Data set, and its origin; constants for it must not be fitted to sets of the same origin."""
 
     load: Callable[[], Data]
-    kin: str
+    origin: str
 
 
 def _grouped(load: Callable[[], Data], first: int) -> Callable[[], Data]:
@@ -102,7 +102,7 @@ def tasks(source: str, n_draws: int, first: int = 0) -> list[Task]:
     return [
         Task(source, per_class, drawing, draw)
         for draw in range(first, first + n_draws)
-        for per_class in LABELS_A_CLASS
+        for per_class in LABELS_PER_CLASS
         for drawing in DRAWINGS
         if not (per_class == 1 and drawing == "random")
     ]
@@ -120,6 +120,4 @@ def draw(data: Data, task: Task, size: int, seed: int) -> Drawn:
         labeled = rng.choice(len(data.y), task.per_class * len(pools), replace=False)
         missing = [pool for pool in pools if not np.isin(pool, labeled).any()]
         labeled = np.concatenate([labeled, *(rng.choice(pool, 1) for pool in missing)])
-    y = np.full(len(data.y), UNLABELED)
-    y[labeled] = data.y[labeled]
-    return Drawn(data, y)
+    return Drawn(data, mask_labels(data.y, labeled_indices=labeled))

@@ -110,11 +110,11 @@ def outcomes(records: Sequence[Record], more: Sequence[Record] = ()) -> list[Out
         Records with other numbers of points, used for the constants only.
     """
     found = []
-    for kin in sorted({SOURCES[record.task.source].kin for record in records}):
-        others = [r for r in (*records, *more) if SOURCES[r.task.source].kin != kin]
+    for origin in sorted({SOURCES[record.task.source].origin for record in records}):
+        others = [r for r in (*records, *more) if SOURCES[r.task.source].origin != origin]
         constants = fitted(others) if others else CONSTANTS
         for record in records:
-            if SOURCES[record.task.source].kin == kin:
+            if SOURCES[record.task.source].origin == origin:
                 row, evidence = ordered(record, constants)[0]
                 found.append(
                     Outcome(
@@ -136,7 +136,7 @@ def _cell(task: Task) -> tuple[str, int, str]:
 def _evidence(row: Row, constants: Constants) -> Evidence:
     n_left_out = np.array(row.n_left_out)
     estimate = estimate_error(
-        _of_what_changes(row),
+        _reproducibility(row),
         np.array(row.n_missed),
         n_left_out,
         constants,
@@ -180,7 +180,7 @@ def _likeliest(rows: Sequence[Row], weights: np.ndarray, start: Constants) -> Co
 
 def _posterior(row: Row, constants: Constants) -> tuple[float, float]:
     return posterior(
-        _of_what_changes(row),
+        _reproducibility(row),
         np.array(row.n_missed),
         np.array(row.n_left_out),
         constants,
@@ -188,7 +188,7 @@ def _posterior(row: Row, constants: Constants) -> tuple[float, float]:
     )
 
 
-def _of_what_changes(row: Row) -> float:
+def _reproducibility(row: Row) -> float:
     """Return the reproducibility for the estimate; NaN for predictions with an objection."""
     return math.nan if row.objection else row.reproducibility
 

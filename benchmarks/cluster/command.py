@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,14 +21,15 @@ from numpy.typing import NDArray
 
 from benchmarks.cluster.data import KINDS, plan, points, points_on_workers
 from benchmarks.cluster.watch import peaks, traffic, watch
-from benchmarks.shared.log import told
-from benchmarks.shared.output import RESULTS, say, write_results
+from benchmarks.shared.measuring import logged
+from benchmarks.shared.options import add_output_options
+from benchmarks.shared.output import say, write_results
 from benchmarks.shared.tables import Table
 from lapwing.dask._plan import Plan
 
 T = TypeVar("T")
 
-LABELS_A_CLASS = 10
+LABELS_PER_CLASS = 10
 METHODS = ("anchors", "eigenfunctions", "landmarks", "s3vc")
 
 
@@ -99,8 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="3GB", help="Memory limit of each worker.")
-    parser.add_argument("--quick", action="store_true", help="Use only 20,000 points.")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    add_output_options(parser, "Use only 20,000 points.")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -117,25 +116,10 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.local:
                 use = replace(use, local=_in_process(_fit_in_memory, method, n, arguments.kind))
             uses.append(use)
-            say("  ".join(_cells(use)))
-    rows = [_cells(use) for use in uses]
-    compared = [row for use in uses if use.planned is not None for row in _beside_plan(use)]
-    header = (
-        "method",
-        "kind",
-        "points",
-        "s",
-        "CPU (s)",
-        "stages",
-        "client (GB)",
-        "worker (GB)",
-        "busiest worker",
-        "moved (GB)",
-        "error (%)",
-        "in memory: CPU (s), error (%)",
-    )
+            say("  ".join(show(use) for show in _COLUMNS.values()))
+    compared = [row for use in uses if use.planned is not None for row in _compare_with_plan(use)]
     title = f"{arguments.workers} workers of {arguments.memory}, one thread each"
-    tables = [Table(title, header, rows)]
+    tables = [Table.of(title, uses, _COLUMNS)]
     if compared:
         of_stages = (
             "kind",
@@ -153,25 +137,25 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _cells(use: Use) -> list[str]:
-    stages = ", ".join(f"{name} {seconds:.1f}" for name, seconds in use.stages.items())
-    return [
-        use.method,
-        use.kind,
-        f"{use.n_points:,d}",
-        f"{use.seconds:.1f}",
-        f"{use.processor_seconds:.1f}",
-        stages,
-        f"{use.client_bytes / 1e9:.2f}",
-        f"{use.worker_bytes / 1e9:.2f}",
-        f"{use.busiest:.0%}",
-        f"{sum(use.moved.values()) / 1e9:.2f}",
-        f"{use.error:.2f}",
-        "-" if use.local is None else f"{use.local[0]:.1f}, {use.local[1]:.2f}",
-    ]
+_COLUMNS: dict[str, Callable[[Use], str]] = {
+    "method": lambda use: use.method,
+    "kind": lambda use: use.kind,
+    "points": lambda use: f"{use.n_points:,d}",
+    "s": lambda use: f"{use.seconds:.1f}",
+    "CPU (s)": lambda use: f"{use.processor_seconds:.1f}",
+    "stages": lambda use: ", ".join(f"{name} {s:.1f}" for name, s in use.stages.items()),
+    "client (GB)": lambda use: f"{use.client_bytes / 1e9:.2f}",
+    "worker (GB)": lambda use: f"{use.worker_bytes / 1e9:.2f}",
+    "busiest worker": lambda use: f"{use.busiest:.0%}",
+    "moved (GB)": lambda use: f"{sum(use.moved.values()) / 1e9:.2f}",
+    "error (%)": lambda use: f"{use.error:.2f}",
+    "in memory: CPU (s), error (%)": lambda use: (
+        "-" if use.local is None else f"{use.local[0]:.1f}, {use.local[1]:.2f}"
+    ),
+}
 
 
-def _beside_plan(use: Use) -> list[list[str]]:
+def _compare_with_plan(use: Use) -> list[list[str]]:
     """Return the table cells of each stage, measured and forecast."""
     assert use.planned is not None
     rows = []
@@ -226,7 +210,7 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
         wait(X)
         rows = _labelled(truth)
         before, spent = client.run(time.process_time), time.process_time()
-        with told("%s: %.1f s") as stages:
+        with logged("%s: %.1f s") as stages:
             start = time.perf_counter()
             model = _estimator(method).fit(X, (rows, truth[rows]))
             seconds = time.perf_counter() - start
@@ -263,7 +247,7 @@ def _planned(kind: str, n: int, n_workers: int) -> dict[str, tuple[float, float]
 def _labelled(truth: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rows of the first points of each class."""
     return np.sort(
-        np.concatenate([np.flatnonzero(truth == c)[:LABELS_A_CLASS] for c in np.unique(truth)])
+        np.concatenate([np.flatnonzero(truth == c)[:LABELS_PER_CLASS] for c in np.unique(truth)])
     )
 
 

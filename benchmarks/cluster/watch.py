@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any, ClassVar
 
 from dask.utils import key_split
 from distributed import WorkerPlugin
+
+from benchmarks.shared.measuring import resident_bytes
 
 _PERIOD = 0.02  # seconds between two samples
 _NAME = "lapwing-watch"
@@ -42,7 +42,7 @@ class Watch(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:
         """Start sampling."""
-        self.first = resident_bytes()
+        self.first = resident_bytes("VmRSS")
         self.peaks: dict[str, int] = defaultdict(int)
         self._worker, self._stop = worker, threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
@@ -55,17 +55,11 @@ class Watch(WorkerPlugin):
 
     def _sample(self) -> None:
         while not self._stop.wait(_PERIOD):
-            size, running = resident_bytes(), []
+            size, running = resident_bytes("VmRSS"), []
             with suppress(RuntimeError):  # the set changes while it is read
                 running = [key_split(task.key) for task in self._worker.state.executing]
             for name in running:
                 self.peaks[name] = max(self.peaks[name], size)
-
-
-def resident_bytes() -> int:
-    """Return the resident size of this process."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def watch(client: Any) -> int:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.output import RESULTS, say, write_results
-from benchmarks.shared.process import resident_bytes, run_alone
+from benchmarks.shared.measuring import resident_bytes, run_alone
+from benchmarks.shared.options import add_output_options
+from benchmarks.shared.output import say, write_results
 from benchmarks.shared.tables import Table
 
-N_FEATURES, N_CLASSES, LABELS_A_CLASS = 64, 4, 25
+N_FEATURES, N_CLASSES, LABELS_PER_CLASS = 64, 4, 25
 QUICK_POINTS = 100_000
 _BLOCK = 100_000
 METHODS = ("eigenfunctions", "anchors", "s3vc", "laprls", "laperls")
@@ -77,8 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="folder of finished stages, which are not repeated",
     )
-    parser.add_argument("--quick", action="store_true", help="100,000 points")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    add_output_options(parser, "100,000 points")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,38 +95,25 @@ def run(arguments: argparse.Namespace) -> int:
         for method in arguments.methods:
             parts = (method, path, int(arguments.limit * 1e9), arguments.memory or "")
             uses.append(DiskUse(**run_alone("benchmarks.disk.command", *map(str, parts))))
-            say("  ".join(_cells(uses[-1])))
+            say("  ".join(show(uses[-1]) for show in _COLUMNS.values()))
     title = (
         f"{n:,d} points x {N_FEATURES} ({size / 1e9:.2f} GB) in {arguments.limit:g} GB of memory"
     )
-    table = Table(title, _HEADER, [_cells(use) for use in uses])
+    table = Table.of(title, uses, _COLUMNS)
     write_results(arguments.output, "disk", [table], {"uses": [asdict(use) for use in uses]})
     return 0
 
 
-_HEADER = (
-    "method",
-    "fit (s)",
-    "CPU (s)",
-    "passes",
-    "predict (s)",
-    "passes (predict)",
-    "peak (GB)",
-    "error (%)",
-)
-
-
-def _cells(use: DiskUse) -> list[str]:
-    return [
-        use.method,
-        f"{use.fit_seconds:.0f}",
-        f"{use.fit_cpu_seconds:.0f}",
-        f"{use.fit_passes:.1f}",
-        f"{use.predict_seconds:.0f}",
-        f"{use.predict_passes:.1f}",
-        f"{use.peak_bytes / 1e9:.2f}",
-        f"{use.error:.2f}",
-    ]
+_COLUMNS: dict[str, Callable[[DiskUse], str]] = {
+    "method": lambda use: use.method,
+    "fit (s)": lambda use: f"{use.fit_seconds:.0f}",
+    "CPU (s)": lambda use: f"{use.fit_cpu_seconds:.0f}",
+    "passes": lambda use: f"{use.fit_passes:.1f}",
+    "predict (s)": lambda use: f"{use.predict_seconds:.0f}",
+    "passes (predict)": lambda use: f"{use.predict_passes:.1f}",
+    "peak (GB)": lambda use: f"{use.peak_bytes / 1e9:.2f}",
+    "error (%)": lambda use: f"{use.error:.2f}",
+}
 
 
 def write_sheets(path: Path, n: int, seed: int = 0) -> None:
@@ -182,7 +170,7 @@ def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
     guard(limit)
     n = int(np.load(path, mmap_mode="r").shape[0])
     y = np.full(n, -1, dtype=np.int8)
-    labeled = np.random.default_rng(1).choice(n // N_CLASSES, LABELS_A_CLASS, replace=False)
+    labeled = np.random.default_rng(1).choice(n // N_CLASSES, LABELS_PER_CLASS, replace=False)
     rows = (labeled[:, None] * N_CLASSES + np.arange(N_CLASSES)).ravel()
     y[rows] = classes_of(rows)
     clock, read, began = [time.perf_counter()], [_bytes_read()], time.process_time()

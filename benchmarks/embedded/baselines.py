@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from benchmarks.embedded.grid import WEIGHT_VALUES, paper_gamma
-from benchmarks.embedded.large import Draw, Ground
 from benchmarks.embedded.library import library_fit
+from benchmarks.embedded.prepared import Draw, Labels, Prepared
 from benchmarks.shared.labels import error_rate
 from lapwing import (
     AffinityGraph,
@@ -23,7 +22,6 @@ from lapwing import (
 )
 from lapwing.datasets import mask_labels
 
-Labels = NDArray[np.int64]
 ANCHORS = (500, 1000, 2000)
 RATIOS = (1e-2, 1e2)  # of gamma_I to gamma_A
 
@@ -34,12 +32,12 @@ def choose_anchors(X: Any, counts: Sequence[int] = ANCHORS) -> dict[int, Any]:
 
 
 def run_baselines(
-    ground: Ground, y: Labels, n_draws: int, anchors: Mapping[int, Any]
+    points: Prepared, y: Labels, n_draws: int, anchors: Mapping[int, Any]
 ) -> tuple[dict[str, list[float]], dict[str, Any]]:
     """Compute errors on the unlabelled points of the first draws, and models of the last draw."""
-    X, found, models = ground.data.X, {}, {}
-    draws = ground.draws[:n_draws]
-    for name, candidates in _candidates(ground, anchors).items():
+    X, found, models = points.data.X, {}, {}
+    draws = points.draws[:n_draws]
+    for name, candidates in _candidates(points, anchors).items():
         fitted = []
         for one in draws:
             marked = mask_labels(y, labeled_indices=one.labeled)
@@ -62,11 +60,11 @@ def _fit(make: Callable[[], Any], X: Any, marked: Labels, one: Draw, name: str) 
 
 
 def _candidates(
-    ground: Ground, chosen: Mapping[int, Any]
+    points: Prepared, chosen: Mapping[int, Any]
 ) -> Mapping[str, Sequence[Callable[[], Any]]]:
     """Return the candidates for validation; few, if each is a fit to all points."""
-    gamma = paper_gamma(ground.data.X)
-    graph = AffinityGraph(ground.affinity)
+    gamma = paper_gamma(points.data.X)
+    graph = AffinityGraph(points.affinity)
 
     def svm(kernel: str, C: float) -> Callable[[], Any]:
         return lambda: SVC(C=C, kernel=kernel, gamma=gamma)
@@ -77,8 +75,8 @@ def _candidates(
     def eigenfunctions(lam: float) -> Callable[[], Any]:
         return lambda: EigenfunctionClassifier(lam=lam)
 
-    def anchors(points: Any) -> Callable[[], Any]:
-        return lambda: AnchorGraphClassifier(AnchorGraph(anchors=points))
+    def anchors(centres: Any) -> Callable[[], Any]:
+        return lambda: AnchorGraphClassifier(AnchorGraph(anchors=centres))
 
     found: dict[str, Sequence[Callable[[], Any]]] = {
         "svm_linear": [svm("linear", C) for C in WEIGHT_VALUES],
@@ -86,8 +84,8 @@ def _candidates(
         "laprls_linear": [linear(ratio) for ratio in RATIOS],
         "eigenfunction": [eigenfunctions(lam) for lam in (10.0, 1000.0)],
     }
-    for count, points in chosen.items():
-        found[f"anchor{count}"] = [anchors(points)]
+    for count, centres in chosen.items():
+        found[f"anchor{count}"] = [anchors(centres)]
     return found
 
 

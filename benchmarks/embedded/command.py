@@ -21,7 +21,6 @@ from benchmarks.embedded.digits import prepare_digits, read_all_label_sets, run_
 from benchmarks.embedded.large import (
     N_LANDMARKS,
     SOURCES,
-    Ground,
     LargeResult,
     Source,
     add_curves,
@@ -29,16 +28,16 @@ from benchmarks.embedded.large import (
     default_recipe,
     draw_rows,
     paper_recipe,
-    prepare_ground,
     run_task,
 )
 from benchmarks.embedded.outside import run_outside, run_sizes
+from benchmarks.embedded.prepared import Prepared, prepare
 from benchmarks.embedded.report import Run, all_tables, check_all
 from benchmarks.embedded.scaling import POINT_SETS, measure_scaling
 from benchmarks.embedded.searches import SEARCH_POINTS, SEARCHES, measure_search
 from benchmarks.embedded.small import SMALL_SETS, run_set
 from benchmarks.shared.data import load_mnist, load_ssl
-from benchmarks.shared.guide import Shelf
+from benchmarks.shared.guide import Datasets
 from benchmarks.shared.options import add_run_options
 from benchmarks.shared.output import say, step, write_results
 
@@ -104,10 +103,10 @@ def run(arguments: argparse.Namespace) -> int:
     sections = arguments.tables or (("small", "moons") if arguments.quick else SECTIONS)
     if arguments.quick:
         say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
-    found, shelf = Run(), Shelf()
+    found, datasets = Run(), Datasets()
     for section in sections:
-        _RUN[section](found, arguments, shelf)
-    shelf.tell()
+        _RUN[section](found, arguments, datasets)
+    datasets.report_missing()
     if found == Run():
         return 1
     raw = {
@@ -136,10 +135,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def small_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def small_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
     """Run Table II and Figure 2."""
     for name in QUICK_SETS if arguments.quick else SMALL_SETS:
-        data = shelf.take(SMALL_SETS[name].title, partial(load_ssl, name))
+        data = datasets.load(SMALL_SETS[name].title, partial(load_ssl, name))
         if data is None:
             continue
         with step(f"Table II: {SMALL_SETS[name].title}"):
@@ -148,44 +147,44 @@ def small_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> No
             found.small.append(run_set(SMALL_SETS[name], data, n_splits, curves=curves))
 
 
-def large_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def large_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
     """Run Tables III and IV, and Figures 3 and 4."""
     for name in arguments.sources:
         source = SOURCES[name]
-        data = shelf.take(", ".join(task.title for task in source.tasks), source.load)
+        data = datasets.load(", ".join(task.title for task in source.tasks), source.load)
         if data is None:
             continue
         draws = [draw_rows(data.y, arguments.seed, number) for number in range(arguments.draws)]
         curves = not arguments.no_figures
         with step(f"{name}: graph, eigenpairs, landmarks of {len(data.y)} points"):
             recipe = paper_recipe(source, data.X, curves=curves, n_landmarks=arguments.landmarks)
-            ground = prepare_ground(data, recipe, draws)
-        results, models = _tasks(source, ground, arguments)
+            points = prepare(data, recipe, draws)
+        results, models = _tasks(source, points, arguments)
         with step(f"{name}: defaults"):
-            preset = prepare_ground(data, default_recipe(data.X), draws)
+            preset = prepare(data, default_recipe(data.X), draws)
             for result in results:
                 add_defaults(result, preset)
         found.large += results
         if name == "usps":
-            _outside(found, ground, preset, models, source, curves=curves)
+            _outside(found, points, preset, models, source, curves=curves)
 
 
 def _tasks(
-    source: Source, ground: Ground, arguments: argparse.Namespace
+    source: Source, points: Prepared, arguments: argparse.Namespace
 ) -> tuple[list[LargeResult], dict[str, Any]]:
     results: list[LargeResult] = []
     models: dict[str, Any] = {}
     with step(f"{source.name}: anchors"):
-        anchors = choose_anchors(ground.data.X, arguments.anchors)
+        anchors = choose_anchors(points.data.X, arguments.anchors)
     for task in source.tasks:
         with step(f"{task.title}: LapERLS and LapESVR"):
-            result = run_task(source, task, ground, checked=task is source.tasks[0])
+            result = run_task(source, task, points, checked=task is source.tasks[0])
         if not arguments.no_figures:
             with step(f"{task.title}: against the number of eigenvectors"):
-                add_curves(result, ground, timed=task is source.tasks[0])
+                add_curves(result, points, timed=task is source.tasks[0])
         with step(f"{task.title}: baselines"):
-            y = task.targets(ground.data.y)
-            rates, models = run_baselines(ground, y, arguments.baseline_draws, anchors)
+            y = task.targets(points.data.y)
+            rates, models = run_baselines(points, y, arguments.baseline_draws, anchors)
             result.errors.update(rates)
         results.append(result)
     return results, models
@@ -193,8 +192,8 @@ def _tasks(
 
 def _outside(
     found: Run,
-    ground: Ground,
-    preset: Ground,
+    points: Prepared,
+    preset: Prepared,
     models: dict[str, Any],
     source: Source,
     *,
@@ -202,62 +201,62 @@ def _outside(
 ) -> None:
     result = found.large[-1]
     fits = {
-        name: (preset if name.endswith("default") else ground, fit)
+        name: (preset if name.endswith("default") else points, fit)
         for name, fit in result.fits.items()
     }
     models = {
         name: models[name] for name in models if name not in ("laprls_linear", "eigenfunction")
     }
     with step("Table IV"):
-        found.outside = run_outside(ground, fits, models)
+        found.outside = run_outside(points, fits, models)
     if curves:
         with step("Figure 4"):
-            found.sizes = run_sizes(ground, result.chosen["laperls f"], source.n_ev, 2)
+            found.sizes = run_sizes(points, result.chosen["laperls f"], source.n_ev, 2)
 
 
-def digits_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def digits_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
     """Run MNIST with ten classes."""
-    data = shelf.take("MNIST, ten classes", load_mnist)
+    data = datasets.load("MNIST, ten classes", load_mnist)
     if data is None:
         return
-    label_sets = shelf.take("MNIST, ten classes", partial(read_all_label_sets, data.y))
+    label_sets = datasets.load("MNIST, ten classes", partial(read_all_label_sets, data.y))
     if label_sets is None:
         return
     with step("MNIST, ten classes: graph, eigenpairs, landmarks"):
-        ground = prepare_digits(data)
+        points = prepare_digits(data)
     with step("MNIST, ten classes"):
-        found.digits = run_digits(ground, label_sets, arguments.label_sets)
+        found.digits = run_digits(points, label_sets, arguments.label_sets)
 
 
-def moons_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def moons_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
     """Run Figure 1."""
     with step("Figure 1"):
         found.moons = figures.run_planes(seed=arguments.seed)
 
 
-def scaling_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def scaling_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
     """Measure time and memory, each in a separate process."""
     for points in arguments.points:
-        if _at_hand(points, shelf):
+        if _available(points, datasets):
             with step(f"scaling, {points}"):
                 found.uses.append(measure_scaling(points))
 
 
-def searches_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def searches_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
     """Measure searches for neighbours, each in a separate process."""
     for points in arguments.search_points:
-        for name in SEARCHES if _at_hand(points, shelf) else ():
+        for name in SEARCHES if _available(points, datasets) else ():
             with step(f"search, {points}, {name}"):
                 found.searches.append((points, measure_search(points, name)))
 
 
-def _at_hand(points: str, shelf: Shelf) -> bool:
+def _available(points: str, datasets: Datasets) -> bool:
     """Return whether the data of points are available to the process that measures."""
     kind = points.split(":")[0]
-    return kind not in DIGITS or shelf.take(f"points of kind {kind}", load_mnist) is not None
+    return kind not in DIGITS or datasets.load(f"points of kind {kind}", load_mnist) is not None
 
 
-_RUN: dict[str, Callable[[Run, argparse.Namespace, Shelf], None]] = {
+_RUN: dict[str, Callable[[Run, argparse.Namespace, Datasets], None]] = {
     "small": small_section,
     "large": large_section,
     "digits": digits_section,

@@ -14,14 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embedded.grid import DEFAULT_N_EV, DEFAULTS, Embedding, squared_fit
-from benchmarks.embedded.large import (
-    N_LANDMARKS,
-    Ground,
-    Recipe,
-    prepare_ground,
-    search_graph,
-)
+from benchmarks.embedded.large import N_LANDMARKS
 from benchmarks.embedded.library import library_fit
+from benchmarks.embedded.prepared import Prepared, Recipe, prepare, search_graph
 from benchmarks.shared.archives import read_label_sets
 from benchmarks.shared.data import Data
 from lapwing import AffinityGraph, Landmarks, LapERLSClassifier
@@ -59,27 +54,27 @@ def read_all_label_sets(y: NDArray[np.int64]) -> LabelSets:
     return {count: read_label_sets(y, count) for count in LABELS}
 
 
-def prepare_digits(data: Data) -> Ground:
+def prepare_digits(data: Data) -> Prepared:
     """Compute the default graph and landmarks of all 70,000 digits, with enough eigenvectors."""
     data = Data(data.X / np.float32(255), data.y)
     recipe = Recipe(search_graph(5, data.X, power=2), max(N_EV), scale_gamma(data.X), N_LANDMARKS)
-    return prepare_ground(data, recipe, ())
+    return prepare(data, recipe, ())
 
 
-def run_digits(ground: Ground, label_sets: LabelSets, n_sets: int) -> DigitsResult:
+def run_digits(points: Prepared, label_sets: LabelSets, n_sets: int) -> DigitsResult:
     """Run the first label sets of each size, with and without the prior."""
-    y = ground.data.y
+    y = points.data.y
     result = DigitsResult(len(y))
     for count in LABELS:
         for n_ev in N_EV:
             for number, labeled in enumerate(label_sets[count][:n_sets]):
-                answers = predictions(ground.embedding, y, labeled, n_ev)
+                answers = predictions(points.embedding, y, labeled, n_ev)
                 left = np.delete(np.arange(len(y)), labeled)
                 for answer, predicted in answers.items():
                     rate = 100 * float(np.mean(predicted[left] != y[left]))
                     result.errors.setdefault(f"{count} {n_ev} {answer}", []).append(rate)
                 if number == 0 and n_ev == N_EV[0]:
-                    theirs = _library(ground, labeled, n_ev)
+                    theirs = _library(points, labeled, n_ev)
                     differ = 100 * float(np.mean(theirs != answers["g prior"]))
                     result.same[f"{count} {n_ev}"] = differ
     return result
@@ -98,13 +93,13 @@ def predictions(embedding: Embedding, y: Array, labeled: Array, n_ev: int) -> di
     return found
 
 
-def _library(ground: Ground, labeled: Array, n_ev: int) -> Array:
-    marked = mask_labels(ground.data.y, labeled_indices=labeled)
-    graph = AffinityGraph(ground.affinity, power=ground.recipe.graph.power)
+def _library(points: Prepared, labeled: Array, n_ev: int) -> Array:
+    marked = mask_labels(points.data.y, labeled_indices=labeled)
+    graph = AffinityGraph(points.affinity, power=points.recipe.graph.power)
     model = LapERLSClassifier(
         n_eigenvectors=n_ev,
         graph=graph,
         space=Landmarks(N_LANDMARKS),
-        class_prior=np.bincount(ground.data.y),
+        class_prior=np.bincount(points.data.y),
     )
-    return np.asarray(library_fit(model, ground.data.X, marked)[0].transduction_)
+    return np.asarray(library_fit(model, points.data.X, marked)[0].transduction_)

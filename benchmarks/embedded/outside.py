@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.embedded.baselines import predict_seconds
 from benchmarks.embedded.grid import GridFit, Tuning
-from benchmarks.embedded.large import N_LANDMARKS, Ground, search_graph
+from benchmarks.embedded.large import N_LANDMARKS
 from benchmarks.embedded.library import library_fit
+from benchmarks.embedded.prepared import Prepared, search_graph
 from benchmarks.shared.data import Data, extended_usps_training
 from lapwing import Landmarks, LapERLSClassifier
 
@@ -40,7 +40,7 @@ class OutsideResult:
 
 
 def run_outside(
-    ground: Ground, fits: Mapping[str, tuple[Ground, GridFit]], models: Mapping[str, Any]
+    points: Prepared, fits: Mapping[str, tuple[Prepared, GridFit]], models: Mapping[str, Any]
 ) -> OutsideResult:
     """Evaluate all fits of embedded regression and one model per baseline, block by block."""
     wrong: dict[str, Any] = dict.fromkeys((*fits, *models), 0)
@@ -65,25 +65,29 @@ def run_outside(
 
 
 def run_sizes(
-    ground: Ground, tuning: Tuning, n_ev: int, n_draws: int, sizes: Sequence[int] = UNLABELED_COUNTS
+    points: Prepared,
+    tuning: Tuning,
+    n_ev: int,
+    n_draws: int,
+    sizes: Sequence[int] = UNLABELED_COUNTS,
 ) -> dict[str, list[float]]:
     """Compute Figure 4: mean error outside and seconds of a fit by number of unlabelled points."""
-    X, y = ground.data.X, ground.data.y
+    X, y = points.data.X, points.data.y
     blocks = [(block.X[::EVERY], block.y[::EVERY]) for block in extended_usps_training()]
     outside = Data(np.vstack([b for b, _ in blocks]), np.concatenate([b for _, b in blocks]))
     found: dict[str, list[float]] = {"size": [], "error": [], "seconds": []}
     for size in sizes:
         rates, times = [], []
-        for number, one in enumerate(ground.draws[:n_draws]):
+        for number, one in enumerate(points.draws[:n_draws]):
             rng = np.random.default_rng([number, size])
             rest = np.setdiff1d(np.arange(len(y)), one.labeled)
             rows = np.concatenate([one.labeled, rng.permutation(rest)[:size]])
             marked = np.where(np.arange(len(rows)) < len(one.labeled), y[rows], -1)
             model = LapERLSClassifier(
                 **tuning._asdict(),
-                gamma=ground.recipe.gamma,
+                gamma=points.recipe.gamma,
                 n_eigenvectors=n_ev,
-                graph=search_graph(ground.recipe.graph.n_neighbors, X[rows]),
+                graph=search_graph(points.recipe.graph.n_neighbors, X[rows]),
                 space=Landmarks(N_LANDMARKS),
             )
             model, seconds = library_fit(model, X[rows], marked.astype(np.int64))
@@ -93,8 +97,3 @@ def run_sizes(
         found["error"].append(float(np.mean(rates)))
         found["seconds"].append(float(np.mean(times)))
     return found
-
-
-def n_outside(y: NDArray[np.int64]) -> int:
-    """Return the number of points outside that `run_sizes` uses."""
-    return -(-len(y) // EVERY)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -16,8 +17,8 @@ from benchmarks.embedded.outside import OutsideResult
 from benchmarks.embedded.scaling import STAGES, Use
 from benchmarks.embedded.searches import Search
 from benchmarks.embedded.small import SMALL_SETS, SmallResult
-from benchmarks.shared.checks import Check, judged, limits_table
-from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.checks import Check, limits_table, meets_limit
+from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 
 # Upper limits, on 2 cores (errors in %).
@@ -146,7 +147,7 @@ def table2(results: Sequence[SmallResult]) -> Table:
         if key in ("laperls", "lapesvr"):
             continue
         known = _paper_row(paper.SMALL, key)
-        cells = [beside(result.stat(key), known.get(result.name)) for result in results]
+        cells = [with_paper(result.stat(key), known.get(result.name)) for result in results]
         rows.append([_name(key), *cells, _mean_cell(results, key, known)])
     splits = len(next(iter(results[0].errors.values())))
     notes = [
@@ -182,7 +183,7 @@ def table3(results: Sequence[LargeResult]) -> Table:
         cells = []
         for result in results:
             rates = result.errors.get(key)
-            cells.append(beside(Stat.of(rates) if rates else None, known.get(result.task.name)))
+            cells.append(with_paper(Stat.of(rates) if rates else None, known.get(result.task.name)))
         rows.append([_name(key), *cells])
     counts = {key: len(results[0].errors[key]) for key in keys if key in results[0].errors}
     notes = [
@@ -222,7 +223,7 @@ def table4(result: OutsideResult) -> Table:
         if known_seconds is not None:
             seconds += f" [{known_seconds:.1e}]"
         title = paper.TITLES[method] + (f", {CHOICES[choice]}" if choice else "")
-        rows.append([title, str(len(rates)), beside(Stat.of(rates), known), seconds])
+        rows.append([title, str(len(rates)), with_paper(Stat.of(rates), known), seconds])
     note = (
         f"Extended USPS, {result.n_points} points outside the sample; the paper's results in "
         "brackets."
@@ -248,35 +249,18 @@ def digits(result: DigitsResult) -> Table:
 
 def scaling(uses: Sequence[Use]) -> Table:
     """Return the table of times by stage, with the lower limit if there is one, and memory."""
-    rows = []
-    for use in uses:
-        stages = [f"{use.seconds[name]:.1f}" for name in STAGES]
-        rows.append(
-            [
-                use.points,
-                *stages,
-                f"{use.total:.1f}",
-                _ratio(use, "graph", "search"),
-                _ratio(use, "features", "products"),
-                f"{use.peak_bytes / 1e9:.2f}",
-                f"{use.recall:.3f}",
-                f"{use.errors['g']:.2f}",
-                f"{use.errors['f']:.2f}",
-                f"{use.load:.0f}",
-            ]
-        )
-    header = [
-        "points",
-        *(f"{name} (s)" for name in STAGES),
-        "fit (s)",
-        "graph / search",
-        "features / products",
-        "peak (GB)",
-        "recall",
-        "error g (%)",
-        "error f (%)",
-        "load",
-    ]
+    columns: dict[str, Callable[[Use], str]] = {
+        "points": lambda use: use.points,
+        **{f"{name} (s)": partial(_stage_seconds, name) for name in STAGES},
+        "fit (s)": lambda use: f"{use.total:.1f}",
+        "graph / search": lambda use: _ratio(use, "graph", "search"),
+        "features / products": lambda use: _ratio(use, "features", "products"),
+        "peak (GB)": lambda use: f"{use.peak_bytes / 1e9:.2f}",
+        "recall": lambda use: f"{use.recall:.3f}",
+        "error g (%)": lambda use: f"{use.errors['g']:.2f}",
+        "error f (%)": lambda use: f"{use.errors['f']:.2f}",
+        "load": lambda use: f"{use.load:.0f}",
+    }
     note = (
         "LapERLSClassifier() with ten labels per class, each fit in a separate process, 64 "
         "features (pixels: 784). Sheets have three dimensions, images are shifted and rotated "
@@ -284,7 +268,11 @@ def scaling(uses: Sequence[Use]) -> Table:
         "filled lists of codes at the same recall, and 'products' that of the matrix products of "
         "the Gram sums. Load: average number of processes running on the two cores."
     )
-    return Table("Scaling", header, rows, [note])
+    return Table.of("Scaling", uses, columns, [note])
+
+
+def _stage_seconds(stage: str, use: Use) -> str:
+    return f"{use.seconds[stage]:.1f}"
 
 
 def _ratio(use: Use, stage: str, limit: str) -> str:
@@ -293,22 +281,21 @@ def _ratio(use: Use, stage: str, limit: str) -> str:
 
 def searches(found: Sequence[tuple[str, Search]]) -> Table:
     """Return the table of searches."""
-    rows = [
-        [
-            points,
-            one.name,
-            one.setting,
-            f"{one.recall:.3f}",
-            f"{one.build:.1f}",
-            f"{one.search:.1f}",
-            f"{one.total:.1f}",
-            f"{one.peak_bytes / 1e9:.2f}",
-        ]
-        for points, one in found
-    ]
-    header = ["points", "search", "read", "recall", "build (s)", "search (s)", "total (s)"]
-    note = "Five neighbours of every point, at a recall of 0.95; all by faiss, a process each."
-    return Table("Searches for neighbours", [*header, "peak (GB)"], rows, [note])
+    columns: dict[str, Callable[[tuple[str, Search]], str]] = {
+        "points": lambda one: one[0],
+        "search": lambda one: one[1].name,
+        "read": lambda one: one[1].setting,
+        "recall": lambda one: f"{one[1].recall:.3f}",
+        "build (s)": lambda one: f"{one[1].build:.1f}",
+        "search (s)": lambda one: f"{one[1].search:.1f}",
+        "total (s)": lambda one: f"{one[1].total:.1f}",
+        "peak (GB)": lambda one: f"{one[1].peak_bytes / 1e9:.2f}",
+    }
+    note = (
+        "Five neighbours of every point, with a recall of 0.95; all by faiss, each in a separate "
+        "process."
+    )
+    return Table.of("Searches for neighbours", found, columns, [note])
 
 
 def check_all(run: Run) -> list[Check]:
@@ -339,7 +326,7 @@ def _at_most(
 ) -> Check:
     printed = "-" if known is None else known.show() + " %"
     measured = f"{Stat.of(errors).show()} %"
-    return Check(what, measured, f"{limit:g} %", judged(errors, limit, full), printed)
+    return Check(what, measured, f"{limit:g} %", meets_limit(errors, limit, full), printed)
 
 
 def _large(result: LargeResult) -> list[Check]:

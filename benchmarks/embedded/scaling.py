@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embedded.searches import search_codes, search_lists
-from benchmarks.shared.log import told
-from benchmarks.shared.points import KINDS, N_CLASSES
-from benchmarks.shared.process import forget_peak, resident_bytes, run_alone
+from benchmarks.shared.labels import draw_per_class
+from benchmarks.shared.measuring import forget_peak, logged, resident_bytes, run_alone
+from benchmarks.shared.points import KINDS
 from lapwing.datasets import mask_labels
 
 POINT_SETS = (
@@ -35,7 +35,7 @@ POINT_SETS = (
     "sheets:1000000",
     "images:1000000",
 )
-LABELS_A_CLASS = 10
+LABELS_PER_CLASS = 10
 STAGES = ("graph", "eigenpairs", "landmarks", "features", "solve")
 N_NEIGHBORS, N_LANDMARKS, N_EIGENVECTORS = 5, 1000, 50  # defaults of the estimator
 _ROWS = 20_000  # for timing the products
@@ -115,7 +115,7 @@ def run_here(points: str) -> Use:
     graph = KNNGraph(N_NEIGHBORS, approximate=False if exact else "auto")
     model = LapERLSClassifier(graph=graph).set_callbacks(clock)
     forget_peak()
-    with told("Approximate neighbours") as searches:
+    with logged("Approximate neighbours") as searches:
         start = time.perf_counter()
         model.fit(X, marked)
         seconds = {**clock.seconds, "fit": time.perf_counter() - start}
@@ -146,11 +146,8 @@ def _seconds_of_products(X: NDArray[np.float32]) -> float:
 
 
 def _marked(y: NDArray[np.int64]) -> NDArray[np.int64]:
-    rng = np.random.default_rng(0)
-    labeled = [
-        rng.choice(np.flatnonzero(y == c), LABELS_A_CLASS, replace=False) for c in range(N_CLASSES)
-    ]
-    return mask_labels(y, labeled_indices=np.concatenate(labeled))
+    labeled = draw_per_class(y, LABELS_PER_CLASS, np.random.default_rng(0))
+    return mask_labels(y, labeled_indices=labeled)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.shared.measuring import resident_bytes, run_alone
 from benchmarks.shared.points import KINDS
-from benchmarks.shared.process import resident_bytes, run_alone
 
 Points = NDArray[np.float32]
 SEARCH_POINTS = ("images:200000",)
@@ -68,35 +68,19 @@ def search_codes(X: Points, k: int, recall: float) -> Search:
     n_codes = d // -(-d // 256)
     codes = faiss.IndexIVFPQFastScan(faiss.IndexFlatL2(d), d, n_lists, n_codes, 4)
     codes.cp.niter = 4
-    start = time.perf_counter()
-    codes.train(_sample(X, _LISTS * n_lists))
     index = faiss.IndexRefineFlat(codes)
     index.k_factor = 4.0
-    index.add(X)
-    build = time.perf_counter() - start
-
-    def read(number: int) -> None:
-        codes.nprobe = number
-
-    return _measured("lists of codes", "lists read", index, X, k, recall, build, read, _steps(1))
+    return _measured("lists of codes", index, X, k, recall, "lists read", (codes, "nprobe"), 1)
 
 
 def search_lists(X: Points, k: int, recall: float) -> Search:
     """Search inverted lists of the points themselves."""
     import faiss
 
-    d, n_lists = X.shape[1], int(2 * len(X) ** 0.5)
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
+    d = X.shape[1]
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, int(2 * len(X) ** 0.5))
     index.cp.niter = 4
-    start = time.perf_counter()
-    index.train(_sample(X, _LISTS * n_lists))
-    index.add(X)
-    build = time.perf_counter() - start
-
-    def read(number: int) -> None:
-        index.nprobe = number
-
-    return _measured("inverted lists", "lists read", index, X, k, recall, build, read, _steps(1))
+    return _measured("inverted lists", index, X, k, recall, "lists read", (index, "nprobe"), 1)
 
 
 def search_hnsw(X: Points, k: int, recall: float) -> Search:
@@ -105,14 +89,7 @@ def search_hnsw(X: Points, k: int, recall: float) -> Search:
 
     index = faiss.IndexHNSWFlat(X.shape[1], 16)
     index.hnsw.efConstruction = 40
-    start = time.perf_counter()
-    index.add(X)
-    build = time.perf_counter() - start
-
-    def read(number: int) -> None:
-        index.hnsw.efSearch = number
-
-    return _measured("HNSW", "candidates", index, X, k, recall, build, read, _steps(k + 1))
+    return _measured("HNSW", index, X, k, recall, "candidates", (index.hnsw, "efSearch"), k + 1)
 
 
 def search_descent(X: Points, k: int, recall: float) -> Search:
@@ -172,20 +149,27 @@ def _truth(X: Points, rows: NDArray[np.int64], k: int) -> NDArray[np.float32]:
 
 def _measured(
     name: str,
-    what: str,
     index: Any,
     X: Points,
     k: int,
     recall: float,
-    build: float,
-    read: Callable[[int], None],
-    steps: Iterable[int],
+    unit: str,
+    effort: tuple[Any, str],
+    least: int,
 ) -> Search:
-    """Find the least effort for a recall, and its time."""
+    """Build an index, and find the least effort for a recall and its time.
+
+    `effort` is the object and the attribute that set the effort of a search, from `least` on.
+    """
+    start = time.perf_counter()
+    if not index.is_trained:
+        index.train(_sample(X, _LISTS * int(2 * len(X) ** 0.5)))
+    index.add(X)
+    build = time.perf_counter() - start
     sample = _sampled_rows(len(X), _SAMPLE)
     truth, reached = _truth(X, sample, k), 0.0
-    for number in steps:
-        read(number)
+    for number in _steps(least):
+        setattr(*effort, number)
         lengths, _ = index.search(X[sample], k + 1)
         # The first point found is the point itself.
         reached = float((lengths[:, 1:] <= truth).mean())
@@ -195,7 +179,7 @@ def _measured(
     start = time.perf_counter()
     index.search(timed, k + 1)
     seconds = (time.perf_counter() - start) * len(X) / len(timed)
-    return Search(name, f"{number} {what}", reached, build, seconds, resident_bytes("VmHWM"))
+    return Search(name, f"{number} {unit}", reached, build, seconds, resident_bytes("VmHWM"))
 
 
 def run_here(points: str, name: str) -> Search:

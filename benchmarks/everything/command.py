@@ -11,10 +11,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.everything.running import Pieces, Standing, State
+from benchmarks.everything.running import Pieces, PieceStatus, State
 from benchmarks.shared.output import RESULTS, say
 from benchmarks.shared.pieces import PIECES, QUICK, Piece
 from benchmarks.shared.tables import Table
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = [p for p in known if not arguments.names or {p.name, p.suite} & set(arguments.names)]
     pieces = Pieces(arguments.output / ("quick" if arguments.quick else "all"))
     if arguments.list:
-        sys.stdout.write(listed([pieces.standing(piece) for piece in chosen]).render() + "\n")
+        sys.stdout.write(pieces_table([pieces.status(piece) for piece in chosen]).render() + "\n")
         return 0
     return run_all(pieces, chosen, arguments.minutes, again=arguments.again)
 
@@ -67,15 +67,15 @@ def run_all(
         for piece in chosen:
             pieces.forget(piece)
     for piece in chosen:
-        standing = pieces.standing(piece)
-        if standing.state is State.DONE:
-            say(f"{piece.name}: done, {standing.date[:10]}")
+        status = pieces.status(piece)
+        if status.state is State.DONE:
+            say(f"{piece.name}: done, {status.date[:10]}")
             continue
         spent = (time.perf_counter() - begun) / 60
-        if minutes is not None and spent + standing.forecast > minutes:
+        if minutes is not None and spent + status.forecast > minutes:
             left.append(piece.name)
             continue
-        say(f"{piece.name}: python -m benchmarks {piece.command}, {_about(standing)}")
+        say(f"{piece.name}: python -m benchmarks {piece.command}, {_about(status)}")
         try:
             finished = pieces.run(piece)
         except KeyboardInterrupt:
@@ -90,21 +90,18 @@ def run_all(
     return 1 if failed else 0
 
 
-def listed(standings: Sequence[Standing]) -> Table:
+def pieces_table(statuses: Sequence[PieceStatus]) -> Table:
     """Return the table of pieces, their states and their minutes."""
-    rows = [
-        [
-            s.piece.name,
-            f"{s.state.value} {s.date[:10]}".strip(),
-            f"{s.forecast:.1f}",
-            f"python -m benchmarks {s.piece.command}",
-        ]
-        for s in standings
-    ]
-    open_ = sum(s.forecast for s in standings if s.state is not State.DONE)
+    columns: dict[str, Callable[[PieceStatus], str]] = {
+        "piece": lambda s: s.piece.name,
+        "state": lambda s: f"{s.state.value} {s.date[:10]}".strip(),
+        "minutes": lambda s: f"{s.forecast:.1f}",
+        "command": lambda s: f"python -m benchmarks {s.piece.command}",
+    }
+    open_ = sum(s.forecast for s in statuses if s.state is not State.DONE)
     notes = [f"{open_:.0f} minutes of two quiet cores are left to run."]
-    return Table("Pieces", ["piece", "state", "minutes", "command"], rows, notes)
+    return Table.of("Pieces", statuses, columns, notes)
 
 
-def _about(standing: Standing) -> str:
-    return f"about {standing.forecast:.0f} minutes" if standing.forecast >= 1 else "a minute"
+def _about(status: PieceStatus) -> str:
+    return f"about {status.forecast:.0f} minutes" if status.forecast >= 1 else "a minute"

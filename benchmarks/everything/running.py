@@ -36,7 +36,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True)
-class Standing:
+class PieceStatus:
     """Piece with its state.
 
     Attributes
@@ -67,14 +67,14 @@ class Pieces:
         self._folder = folder.resolve()
         self._start = _benchmark if start is None else start
 
-    def standing(self, piece: Piece) -> Standing:
+    def status(self, piece: Piece) -> PieceStatus:
         """Return the state of a piece."""
         content = self._result(piece)
         if content is None:
             begun = (self._folder / piece.name).is_dir()
-            return Standing(piece, State.BEGUN if begun else State.OPEN)
+            return PieceStatus(piece, State.BEGUN if begun else State.OPEN)
         state = State.DONE if content["command"] == piece.command else State.OTHER
-        return Standing(piece, state, content["run"]["date"], content["minutes"])
+        return PieceStatus(piece, state, content["run"]["date"], content["minutes"])
 
     def forget(self, piece: Piece) -> None:
         """Remove the results of a piece."""
@@ -87,7 +87,7 @@ class Pieces:
         The exit status of the benchmark is ignored, as most benchmarks fail if an expectation is
         missed, which is a result too.
         """
-        if self.standing(piece).state is State.OTHER:
+        if self.status(piece).state is State.OTHER:
             self.forget(piece)
         work = self._folder / piece.name
         work.mkdir(parents=True, exist_ok=True)

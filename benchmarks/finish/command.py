@@ -15,22 +15,22 @@ from __future__ import annotations
 import argparse
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared.output import RESULTS, step, write_results
+from benchmarks.shared.data import sampled
+from benchmarks.shared.options import add_output_options
+from benchmarks.shared.output import step, write_results
 from benchmarks.shared.pieces import FINISH_SETS
-from benchmarks.shared.sampled import sampled
 from benchmarks.shared.tables import Table
 from lapwing import LapERLSClassifier
 from lapwing._host.threads import single_blas_thread
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Answers, Estimate, Learner, PointGraph
-from lapwing._label.session import Checks, check_places, looks_done
+from lapwing._label.state import Checks, check_places, looks_done
 from lapwing.model_selection.stopping import rows_needed
 
 MOST = 800  # points, as a label costs n^2, and there are eighty users with up to 200 labels
@@ -50,7 +50,7 @@ class Stop(NamedTuple):
     error: float | None
 
 
-class Course(NamedTuple):
+class Checkpoint(NamedTuple):
     """Estimated errors of a run at some number of labels, by both counts, and the true error."""
 
     n_labels: int
@@ -61,8 +61,7 @@ class Course(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks finish``."""
-    parser.add_argument("--quick", action="store_true", help="one set, two runs")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    add_output_options(parser, "one set, two runs")
     parser.add_argument("--sets", nargs="*", default=None)
     parser.add_argument("--runs", type=int, default=40, help="number of runs for each set and rule")
     parser.add_argument("--target", type=float, default=None, help="fraction of wrong answers")
@@ -73,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     sets = arguments.sets or (("wine",) if arguments.quick else FINISH_SETS)
     runs = min(arguments.runs, 2) if arguments.quick else arguments.runs
     rows: list[tuple[str, ...]] = []
-    courses: list[tuple[str, ...]] = []
+    checkpoints: list[tuple[str, ...]] = []
     raw: dict[str, Any] = {}
     right, n_stops = 0, 0
     for name in sets:
@@ -81,14 +80,14 @@ def run(arguments: argparse.Namespace) -> int:
             warnings.simplefilter("ignore")  # such as of components without a label
             simulation = Simulation.of(*points_of(name), arguments.target)
             target = simulation.target
-            asked = [simulation.course(seed) for seed in range(runs)]
-            drawn = [simulation.course(seed, 1) for seed in range(runs)]
+            asked = [simulation.run(seed) for seed in range(runs)]
+            drawn = [simulation.run(seed, 1) for seed in range(runs)]
         mine, random = [stop for stop, _ in asked], [stop for stop, _ in drawn]
         good = sum(s.error is not None and s.error <= target for s in mine)
         right, n_stops = right + good, n_stops + sum(s.error is not None for s in mine)
         cells = *_cells(mine, target), *_cells(random, target)[:3]
         rows.append((name, f"{100 * target:g}", *cells))
-        courses += _course_rows(name, [course for _, course in asked])
+        checkpoints += _checkpoint_rows(name, [found for _, found in asked])
         raw[name] = {
             "target": target,
             "asked": [s._asdict() for s in mine],
@@ -105,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     counted = Table(
         "Misclassified check rows and true error (%)",
         ("set", "labels", "leave-one-out", "before the label", "true error"),
-        courses,
+        checkpoints,
         ["Means over the runs that had not stopped yet."],
     )
     title = "Stopping when the target error is reached"
@@ -146,7 +145,7 @@ class Simulation:
             target = max(TARGET, np.ceil(100 * SLACK * np.mean(errors)) / 100)
         return cls(truth, float(target), learner, graph)
 
-    def course(self, seed: int, check_every: int = CHECK_EVERY) -> tuple[Stop, list[Course]]:
+    def run(self, seed: int, check_every: int = CHECK_EVERY) -> tuple[Stop, list[Checkpoint]]:
         """Simulate one user, who labels one row at a time."""
         truth, target = self.truth, self.target
         # Random rows do not depend on the labels, so that no model is needed before a stop is
@@ -157,7 +156,7 @@ class Simulation:
         checks = Checks(order, (), np.empty(0, dtype=np.intp))
         answers: Answers | None = None
         estimate: Estimate | None = None
-        before, courses = 0, []
+        before, checkpoints = 0, []
         for n_asked in range(min(MOST_LABELS, len(truth) - 20)):
             one_in = 1 if looks_done(target, estimate) else check_every
             check = bool(check_places(n_asked, 1, one_in)[0])
@@ -174,10 +173,12 @@ class Simulation:
                 continue
             error = float((answers.codes != truth)[codes == NO_CODE].mean())
             if n_asked + 1 in AT_LABELS:
-                courses.append(Course(n_asked + 1, estimate.error, before / estimate.n_rows, error))
+                checkpoints.append(
+                    Checkpoint(n_asked + 1, estimate.error, before / estimate.n_rows, error)
+                )
             if estimate.n_rows >= rows_needed(target, estimate.n_wrong):
-                return Stop(n_asked + 1, estimate.n_rows, error), courses
-        return Stop(None, None, None), courses
+                return Stop(n_asked + 1, estimate.n_rows, error), checkpoints
+        return Stop(None, None, None), checkpoints
 
 
 def _random_error(learner: Learner, truth: Any, seed: int) -> float:
@@ -214,10 +215,10 @@ def _cells(stops: list[Stop], target: float) -> tuple[str, ...]:
     )
 
 
-def _course_rows(name: str, courses: list[list[Course]]) -> list[tuple[str, ...]]:
+def _checkpoint_rows(name: str, checkpoints: list[list[Checkpoint]]) -> list[tuple[str, ...]]:
     rows = []
     for n_labels in AT_LABELS:
-        at = [point[1:] for course in courses for point in course if point.n_labels == n_labels]
+        at = [point[1:] for run in checkpoints for point in run if point.n_labels == n_labels]
         if at:
             means = (f"{100 * mean:.1f}" for mean in np.mean(at, axis=0))
             rows.append((name, str(n_labels), *means))

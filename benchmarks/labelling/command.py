@@ -14,30 +14,31 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.shared.data import FEW_LABEL_SETS, sampled
 from benchmarks.shared.labels import UNLABELED, draw_covering
-from benchmarks.shared.output import RESULTS, step, write_results
-from benchmarks.shared.sampled import SETS, sampled
+from benchmarks.shared.options import add_output_options
+from benchmarks.shared.output import step, write_results
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, LapERLSClassifier, LapRLSClassifier, LapSVC
+from lapwing.datasets import mask_labels
 from lapwing.model_selection import rows_to_label
 
 MOST = 1500
 BATCH = 5
 FEW_CLASSES = 5
 BUDGET_FEW, BUDGET_MANY = 40, 60  # labelled rows besides the initial ones
-AGAIN_BUDGET, AGAIN_MOST = 20, 800  # labelled rows, and points, with repeated fits
+REFIT_BUDGET, REFIT_MOST = 20, 800  # labelled rows, and points, with repeated fits
 RANDOM = 200  # draws of first rows
 LIMIT = 0.1  # maximum seconds for one more label with 20,000 points
 
 Rule = Callable[[LapRLSClassifier, Any, np.random.Generator], Any]
 
 
-class Course(NamedTuple):
+class RuleErrors(NamedTuple):
     """Errors of one rule on one set in percent, averaged over initial draws."""
 
     name: str
@@ -46,21 +47,21 @@ class Course(NamedTuple):
     last: float
 
 
-AGAIN = {
+REFIT_RULES = {
     "random": lambda X, y, model, rng: rng.choice(np.flatnonzero(y < 0), BATCH, replace=False),
     "graph only": lambda X, y, model, rng: rows_to_label(X, y, BATCH),
     "graph and model": lambda X, y, model, rng: rows_to_label(X, y, BATCH, model=model),
 }
 
 
-class First(NamedTuple):
+class ClassesSeen(NamedTuple):
     """Number of classes among the first rows of `rows_to_label`, and the mean for random rows."""
 
     name: str
     classes: int
     rows: int
-    told: int
-    drawn: float
+    suggested: int
+    random: float
 
 
 class Update(NamedTuple):
@@ -102,8 +103,7 @@ RULES: dict[str, Rule] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks labelling``."""
-    parser.add_argument("--quick", action="store_true", help="two sets, two draws, fewer points")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    add_output_options(parser, "two sets, two draws, fewer points")
     parser.add_argument(
         "--sets", nargs="*", default=None, help="data sets of all tables except the last"
     )
@@ -112,52 +112,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print the results; fail if suggestions are no better than chance, or slow."""
-    sets = arguments.sets or (SETS[:2] if arguments.quick else SETS)
+    sets = arguments.sets or (FEW_LABEL_SETS[:2] if arguments.quick else FEW_LABEL_SETS)
     draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
-    courses: list[Course] = []
-    again: list[Course] = []
-    firsts: list[First] = []
+    rule_errors: list[RuleErrors] = []
+    refits: list[RuleErrors] = []
+    classes_seen: list[ClassesSeen] = []
     for name in sets:
         with step(name):
-            courses += measure_courses(name, draws)
-            firsts += measure_first(name)
-            again += measure_again(name, draws)
+            rule_errors += measure_rules(name, draws)
+            classes_seen += measure_classes_seen(name)
+            refits += measure_refits(name, draws)
     with step("updates"):
         updates = measure_updates(5000 if arguments.quick else 20_000)
     raw = {
-        "courses": [course._asdict() for course in courses],
-        "again": [course._asdict() for course in again],
-        "first": [first._asdict() for first in firsts],
+        "rule_errors": [one._asdict() for one in rule_errors],
+        "again": [one._asdict() for one in refits],
+        "first": [first._asdict() for first in classes_seen],
         "updates": [update._asdict() for update in updates],
     }
     tables = [
-        _course_table(courses),
-        *([_again_table(again)] if again else []),
-        _first_table(firsts),
+        _rule_table(rule_errors),
+        *([_refit_table(refits)] if refits else []),
+        _classes_table(classes_seen),
         _update_table(updates),
     ]
     write_results(arguments.output, "labelling", tables, raw)
-    means = {rule: _mean(courses, rule) for rule in RULES}
+    means = {rule: _mean(rule_errors, rule) for rule in RULES}
     return 0 if means["suggest"] < means["random"] and updates[-1].update <= LIMIT else 1
 
 
-def measure_courses(name: str, draws: int) -> list[Course]:
+def measure_rules(name: str, draws: int) -> list[RuleErrors]:
     """Run all rules on one set."""
     X, truth = sampled(name, MOST)
     return [
-        _course(name, label, [course_of(X, truth, rule, draw) for draw in range(draws)])
+        _mean_errors(name, label, [errors_of_rule(X, truth, rule, draw) for draw in range(draws)])
         for label, rule in RULES.items()
     ]
 
 
-def course_of(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
+def errors_of_rule(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
     """Compute the errors on the unlabelled points after each batch."""
     rng = np.random.default_rng(seed)
     classes = np.unique(truth)
     budget = BUDGET_FEW if len(classes) < FEW_CLASSES else BUDGET_MANY
     first = draw_covering(np.arange(len(truth)), truth, len(classes), rng)
-    y = np.full(len(truth), UNLABELED)
-    y[first] = truth[first]
+    y = mask_labels(truth, labeled_indices=first)
     errors = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as of components without a label
@@ -170,29 +169,32 @@ def course_of(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
     return errors
 
 
-def measure_again(name: str, draws: int) -> list[Course]:
-    """Run all rules of `AGAIN` on a set with two classes; return nothing for other sets."""
-    X, truth = sampled(name, AGAIN_MOST)
+def measure_refits(name: str, draws: int) -> list[RuleErrors]:
+    """Run all rules of `REFIT_RULES` on a set with two classes; return nothing for other sets."""
+    X, truth = sampled(name, REFIT_MOST)
     if len(np.unique(truth)) > 2:
         return []
     kernel = "linear" if X.shape[1] > X.shape[0] else "rbf"
     return [
-        _course(name, label, [again_of(X, truth, kernel, rule, draw) for draw in range(draws)])
-        for label, rule in AGAIN.items()
+        _mean_errors(
+            name, label, [refit_errors(X, truth, kernel, rule, draw) for draw in range(draws)]
+        )
+        for label, rule in REFIT_RULES.items()
     ]
 
 
-def again_of(X: Any, truth: Any, kernel: str, rule: Callable[..., Any], seed: int) -> list[float]:
+def refit_errors(
+    X: Any, truth: Any, kernel: str, rule: Callable[..., Any], seed: int
+) -> list[float]:
     """Compute the errors of `S3VC` on the unlabelled points after each batch."""
     rng = np.random.default_rng(seed)
     first = draw_covering(np.arange(len(truth)), truth, 2, rng)
-    y = np.full(len(truth), UNLABELED)
-    y[first] = truth[first]
+    y = mask_labels(truth, labeled_indices=first)
     errors = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as of a balance that few labels contradict
         model = S3VC(kernel).fit(X, y)
-        for _ in range(AGAIN_BUDGET // BATCH):
+        for _ in range(REFIT_BUDGET // BATCH):
             rows = rule(X, y, model, rng)
             y[rows] = truth[rows]
             model = S3VC(kernel).fit(X, y)
@@ -200,15 +202,17 @@ def again_of(X: Any, truth: Any, kernel: str, rule: Callable[..., Any], seed: in
     return errors
 
 
-def measure_first(name: str) -> list[First]:
+def measure_classes_seen(name: str) -> list[ClassesSeen]:
     """Count classes among as many rows as there are classes, and among twice as many."""
     X, truth = sampled(name, MOST)
     rng = np.random.default_rng(0)
     found = []
     for rows in np.array([1, 2]) * len(np.unique(truth)):
         drawn = [len(set(rng.choice(truth, rows, replace=False))) for _ in range(RANDOM)]
-        told = len(set(truth[rows_to_label(X, k=int(rows))]))
-        found.append(First(name, len(np.unique(truth)), int(rows), told, float(np.mean(drawn))))
+        suggested = len(set(truth[rows_to_label(X, k=int(rows))]))
+        found.append(
+            ClassesSeen(name, len(np.unique(truth)), int(rows), suggested, float(np.mean(drawn)))
+        )
     return found
 
 
@@ -236,48 +240,53 @@ def measure_updates(n: int) -> list[Update]:
     return found
 
 
-def _course(name: str, rule: str, errors: list[list[float]]) -> Course:
+def _mean_errors(name: str, rule: str, errors: list[list[float]]) -> RuleErrors:
     """Average the errors after each batch over draws."""
     mean = np.mean(errors, axis=0)
-    return Course(name, rule, 100 * float(mean.mean()), 100 * float(mean[-1]))
+    return RuleErrors(name, rule, 100 * float(mean.mean()), 100 * float(mean[-1]))
 
 
-def _mean(courses: list[Course], rule: str) -> float:
-    return float(np.mean([course.mean for course in courses if course.rule == rule]))
+def _mean(rule_errors: list[RuleErrors], rule: str) -> float:
+    return float(np.mean([one.mean for one in rule_errors if one.rule == rule]))
 
 
-def _course_table(courses: list[Course]) -> Table:
-    return _table_of_courses(
+def _rule_table(rule_errors: list[RuleErrors]) -> Table:
+    return _table_of_rules(
         "Mean error (%) on the unlabelled points while labels are added (error at the end)",
-        courses,
+        rule_errors,
         list(RULES),
         f"Starting from one label per class, {BATCH} rows at a time: {BUDGET_FEW} rows, or "
         f"{BUDGET_MANY} with {FEW_CLASSES} classes or more. LapRLSClassifier().",
     )
 
 
-def _again_table(courses: list[Course]) -> Table:
-    return _table_of_courses(
+def _refit_table(rule_errors: list[RuleErrors]) -> Table:
+    return _table_of_rules(
         "The same for S3VC, fitted again for each batch of rows_to_label (error at the end)",
-        courses,
-        list(AGAIN),
-        f"Starting from one label per class, {BATCH} rows at a time, {AGAIN_BUDGET} in all; sets "
-        f"with two classes, at most {AGAIN_MOST} points.",
+        rule_errors,
+        list(REFIT_RULES),
+        f"Starting from one label per class, {BATCH} rows at a time, {REFIT_BUDGET} in all; sets "
+        f"with two classes, at most {REFIT_MOST} points.",
     )
 
 
-def _table_of_courses(title: str, courses: list[Course], rules: list[str], note: str) -> Table:
+def _table_of_rules(
+    title: str, rule_errors: list[RuleErrors], rules: list[str], note: str
+) -> Table:
     rows = []
-    for name in dict.fromkeys(course.name for course in courses):
-        of_set = {course.rule: course for course in courses if course.name == name}
+    for name in dict.fromkeys(one.name for one in rule_errors):
+        of_set = {one.rule: one for one in rule_errors if one.name == name}
         cells = (f"{of_set[rule].mean:.1f} ({of_set[rule].last:.1f})" for rule in rules)
         rows.append((name, *cells))
-    rows.append(("mean", *(f"{_mean(courses, rule):.1f}" for rule in rules)))
+    rows.append(("mean", *(f"{_mean(rule_errors, rule):.1f}" for rule in rules)))
     return Table(title, ("set", *rules), rows, [note])
 
 
-def _first_table(firsts: list[First]) -> Table:
-    rows = [(f.name, f"{f.classes}", f"{f.rows}", f"{f.told}", f"{f.drawn:.1f}") for f in firsts]
+def _classes_table(classes_seen: list[ClassesSeen]) -> Table:
+    rows = [
+        (f.name, f"{f.classes}", f"{f.rows}", f"{f.suggested}", f"{f.random:.1f}")
+        for f in classes_seen
+    ]
     return Table(
         "Classes among the first suggested rows, before any label",
         ("set", "classes", "rows", "rows_to_label", "random"),

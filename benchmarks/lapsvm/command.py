@@ -27,14 +27,14 @@ from benchmarks.lapsvm.protocol import Split
 from benchmarks.lapsvm.report import SetResult, all_tables
 from benchmarks.lapsvm.runs import SplitFile, SplitRun
 from benchmarks.lapsvm.setting import Setting, prepare_setting
-from benchmarks.lapsvm.spread import mean_exact_error, spread_table
+from benchmarks.lapsvm.spread import exact_errors, spread_table
 from benchmarks.shared.checks import limits_table
 from benchmarks.shared.data import Data
-from benchmarks.shared.guide import Shelf
+from benchmarks.shared.guide import Datasets
 from benchmarks.shared.kernels import gaussian
+from benchmarks.shared.measuring import lu_seconds, products_seconds
 from benchmarks.shared.options import add_choice, add_run_options
 from benchmarks.shared.output import say, step, write_results
-from benchmarks.shared.references import lu_seconds, products_seconds
 from benchmarks.shared.stats import Stat
 
 QUICK_SPLITS = 2
@@ -85,10 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
     n_splits = QUICK_SPLITS if arguments.quick else None
     if arguments.quick:
         say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
-    shelf = Shelf()
+    datasets = Datasets()
     warm_up()
     for name in names:
-        data = shelf.take(PROBLEMS[name].title, PROBLEMS[name].load)
+        data = datasets.load(PROBLEMS[name].title, PROBLEMS[name].load)
         if data is None:
             continue
         problem = PROBLEMS[name]
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         if name == "coil20" and arguments.drawings:
             with step("COIL20: other drawings of labels"):
                 drawings = errors_by_drawing(problem, data)
-    shelf.tell()
+    datasets.report_missing()
     if not results:
         return 1
     memory = None
@@ -205,7 +205,8 @@ def reference_times(setting: Setting, outcomes: Mapping[str, MethodRun]) -> dict
 def over_seeds(problem: Problem, data: Data, n_seeds: int) -> list[float]:
     """Compute the mean error on U of the exact solution for seeds 0, 1, ..."""
     with step(f"{problem.title}: {n_seeds} seeds"):
-        return [mean_exact_error(problem, data, seed) for seed in range(n_seeds)]
+        splits = (problem.splits(data, seed) for seed in range(n_seeds))
+        return [float(np.mean(exact_errors(problem, data, one))) for one in splits]
 
 
 def write(

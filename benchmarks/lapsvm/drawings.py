@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lapsvm import paper
-from benchmarks.lapsvm.methods import METHODS, run_method
 from benchmarks.lapsvm.problems import Problem
 from benchmarks.lapsvm.protocol import Drawing, cross_validation_splits
-from benchmarks.lapsvm.setting import prepare_setting
+from benchmarks.lapsvm.spread import exact_errors
 from benchmarks.shared.data import Data
 from benchmarks.shared.labels import IndexArray, draw_covering, draw_evenly
 from benchmarks.shared.stats import Stat
@@ -45,14 +44,14 @@ DRAWINGS: dict[str, Drawing] = {
 
 def errors_by_drawing(problem: Problem, data: Data) -> dict[str, list[float]]:
     """Compute the error on U in % of the exact solution on each split, for some seeds."""
-    weights = paper.WEIGHTS[problem.name]["newton"]
-    found: dict[str, list[float]] = {}
+    found = {}
     for name, drawing in DRAWINGS.items():
-        for seed in range(SEEDS):
-            for split in cross_validation_splits(data.y, problem.sizes, seed=seed, drawing=drawing):
-                setting = prepare_setting(problem, data, split)
-                run = run_method(METHODS["exact"], setting, weights)
-                found.setdefault(name, []).append(run.errors["U"])
+        splits = [
+            split
+            for seed in range(SEEDS)
+            for split in cross_validation_splits(data.y, problem.sizes, seed=seed, drawing=drawing)
+        ]
+        found[name] = exact_errors(problem, data, splits)
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.lapsvm.paper import WEIGHTS
 from benchmarks.lapsvm.problems import PROBLEMS
-from benchmarks.shared.process import resident_bytes, run_alone
+from benchmarks.shared.measuring import resident_bytes, run_alone
 from lapwing import KNNGraph, LapSVC
 from lapwing.datasets import mask_labels
 from lapwing.exceptions import LapwingWarning

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.lapsvm import paper
 from benchmarks.lapsvm.methods import METHODS, STOPS, MethodRun
 from benchmarks.lapsvm.problems import Problem
-from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 
 FACES = (
@@ -55,9 +55,11 @@ class SetResult:
         solved = [name for name in ("newton", "exact") if name in self.outcomes]
         return max(solved, key=lambda name: len(self.outcomes[name]), default=None)
 
-    def beside(self, method: str, ours: Stat | None, paper: Stat | None, digits: int = 2) -> str:
+    def with_paper(
+        self, method: str, ours: Stat | None, paper: Stat | None, digits: int = 2
+    ) -> str:
         """Format our result, the paper's in brackets, and the number of splits if incomplete."""
-        shown = beside(ours, paper, digits)
+        shown = with_paper(ours, paper, digits)
         n = len(self.outcomes.get(method, ()))
         return shown if n in (0, self.n_splits) or method == "pcg" else f"{shown} ({n} split)"
 
@@ -119,10 +121,10 @@ def training_times(results: Sequence[SetResult]) -> Table:
         name = result.problem.name
         stop = paper.BEST_STOP[name]
         cells = [
-            result.beside(method, result.seconds(method), paper.SECONDS[name].get(method), 3)
+            result.with_paper(method, result.seconds(method), paper.SECONDS[name].get(method), 3)
             for method in ("dual", "newton", "exact")
         ]
-        cells.append(beside(result.seconds(stop), paper.EFFORT[name][stop].seconds, 3))
+        cells.append(with_paper(result.seconds(stop), paper.EFFORT[name][stop].seconds, 3))
         rows.append([result.problem.title, *cells, stop])
     header = ["Dataset", "Dual (hinge)", "Newton", "exact (auto)", "PCG", "stop"]
     note = (
@@ -168,7 +170,7 @@ def _error_table(
                 continue
             known = printed.get(method)
             cells = [
-                result.beside(
+                result.with_paper(
                     method,
                     result.error(method, part),
                     None if known is None else getattr(known, part),
@@ -184,7 +186,7 @@ def newton_steps(results: Sequence[SetResult]) -> Table:
     rows = [
         [
             result.problem.title,
-            beside(result.iterations("newton"), paper.NEWTON_STEPS.get(result.problem.name)),
+            with_paper(result.iterations("newton"), paper.NEWTON_STEPS.get(result.problem.name)),
         ]
         for result in results
         if "newton" in result.outcomes
@@ -208,8 +210,8 @@ def pcg_effort(results: Sequence[SetResult]) -> Table:
             seconds = paper.SECONDS[name].get(method) if known is None else known.seconds
             iterations = "-"
             if known is not None:
-                iterations = beside(result.iterations(method), known.iterations)
-            time = result.beside(method, result.seconds(method), seconds, 3)
+                iterations = with_paper(result.iterations(method), known.iterations)
+            time = result.with_paper(method, result.seconds(method), seconds, 3)
             rows.append([result.problem.title, METHODS[method].title, time, iterations])
     note = (
         "The paper stops each one-against-all problem separately and averages; here all stop "

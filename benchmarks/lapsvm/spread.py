@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.lapsvm import paper
 from benchmarks.lapsvm.limits import ERROR_LIMITS
 from benchmarks.lapsvm.methods import METHODS, run_method
 from benchmarks.lapsvm.problems import Problem
+from benchmarks.lapsvm.protocol import Split
 from benchmarks.lapsvm.setting import prepare_setting
 from benchmarks.shared.data import Data
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 
 
-def mean_exact_error(problem: Problem, data: Data, seed: int) -> float:
-    """Compute the mean error on U in % of the exact solution over the splits of one seed."""
+def exact_errors(problem: Problem, data: Data, splits: Iterable[Split]) -> list[float]:
+    """Compute the error on U in % of the exact solution on each split."""
     weights = paper.WEIGHTS[problem.name]["newton"]
-    settings = (prepare_setting(problem, data, split) for split in problem.splits(data, seed))
-    return float(np.mean([run_method(METHODS["exact"], s, weights).errors["U"] for s in settings]))
+    settings = (prepare_setting(problem, data, split) for split in splits)
+    return [run_method(METHODS["exact"], one, weights).errors["U"] for one in settings]
 
 
 def spread_table(means: Mapping[str, Sequence[float]], titles: Mapping[str, str]) -> Table:

@@ -18,6 +18,7 @@ import os
 import time
 import urllib.parse
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,9 +27,11 @@ from sklearn.datasets import load_digits
 
 import lapwing
 from benchmarks.page.browser import seconds_to_colours
-from benchmarks.shared.labels import UNLABELED
-from benchmarks.shared.output import RESULTS, step, write_results
+from benchmarks.shared.labels import UNLABELED, draw_per_class
+from benchmarks.shared.options import add_output_options
+from benchmarks.shared.output import step, write_results
 from benchmarks.shared.tables import Table
+from lapwing.datasets import mask_labels
 
 LIMITS = {20_000: 0.3, 100_000: 1.0}  # maximum median in seconds
 BATCHES = 15
@@ -50,16 +53,16 @@ class Wait(NamedTuple):
     drawn: float | None  # median from a key to the new colours on the screen, in Chromium
 
 
-class Course(NamedTuple):
+class LearningCurve(NamedTuple):
     """Errors of the model in percent, by number of labels of one user."""
 
     user: str
     n_labels: list[int]
     errors: list[float]
 
-    def reached(self, mark: float) -> int | None:
+    def reached(self, target: float) -> int | None:
         """Return the number of labels from which on the error does not exceed the target."""
-        good = np.asarray(self.errors) <= mark
+        good = np.asarray(self.errors) <= target
         from_here = np.logical_and.accumulate(good[::-1])[::-1]
         return self.n_labels[int(np.argmax(from_here))] if from_here.any() else None
 
@@ -103,8 +106,7 @@ class Page:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks page``."""
-    parser.add_argument("--quick", action="store_true", help="only 20,000 points, two draws")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    add_output_options(parser, "only 20,000 points, two draws")
     parser.add_argument("--draws", type=int, default=5, help="draws of random labels")
 
 
@@ -117,18 +119,18 @@ def run(arguments: argparse.Namespace) -> int:
         with step(f"{n} points"):
             waits.append(measure_wait(n))
     with step("digits"):
-        mark = error_to_reach(draws)
-        courses = [label_digits("suggestions", None)]
-        courses += [label_digits("random rows", seed) for seed in range(draws)]
+        target = error_to_reach(draws)
+        curves = [label_digits("suggestions", None)]
+        curves += [label_digits("random rows", seed) for seed in range(draws)]
     raw = {
         "waits": [wait._asdict() for wait in waits],
-        "mark": mark,
-        "courses": [course._asdict() for course in courses],
+        "target": target,
+        "curves": [curve._asdict() for curve in curves],
     }
-    tables = [_wait_table(waits), _course_table(courses, mark)]
+    tables = [_wait_table(waits), _curve_table(curves, target)]
     write_results(arguments.output, "page", tables, raw)
     in_time = all(max(wait.colours, wait.drawn or 0.0) < LIMITS[wait.n] for wait in waits)
-    by_suggestions, *by_chance = [_or_more(course.reached(mark)) for course in courses]
+    by_suggestions, *by_chance = [_or_more(curve.reached(target)) for curve in curves]
     return 0 if in_time and by_suggestions < float(np.mean(by_chance)) else 1
 
 
@@ -184,15 +186,8 @@ def error_to_reach(draws: int) -> float:
     digits = load_digits()
     errors = []
     for seed in range(draws):
-        rng = np.random.default_rng(seed)
-        rows = np.concatenate(
-            [
-                rng.choice(np.flatnonzero(digits.target == k), PER_CLASS, replace=False)
-                for k in range(10)
-            ]
-        )
-        y = np.full(len(digits.target), UNLABELED)
-        y[rows] = digits.target[rows]
+        rows = draw_per_class(digits.target, PER_CLASS, np.random.default_rng(seed))
+        y = mask_labels(digits.target, labeled_indices=rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answers = lapwing.LapSVC().fit(digits.data, y).transduction_
@@ -200,7 +195,7 @@ def error_to_reach(draws: int) -> float:
     return 100 * float(np.mean(errors))
 
 
-def label_digits(user: str, seed: int | None) -> Course:
+def label_digits(user: str, seed: int | None) -> LearningCurve:
     """Simulate a user who labels digits, suggested or random rows, starting without labels."""
     digits = load_digits()
     truth = digits.target
@@ -228,7 +223,7 @@ def label_digits(user: str, seed: int | None) -> Course:
             names = np.array(session.history.classes).astype(int)
             wrong = names[answers.codes] != truth
             errors.append(100 * float(wrong[~labeled].mean()))
-    return Course(user, n_labels, errors)
+    return LearningCurve(user, n_labels, errors)
 
 
 def _or_more(n_labels: int | None) -> float:
@@ -236,44 +231,36 @@ def _or_more(n_labels: int | None) -> float:
 
 
 def _wait_table(waits: list[Wait]) -> Table:
-    rows = [
-        (
-            f"{w.n:,}",
-            f"{w.prepared:.1f}",
-            f"{1000 * w.saved:.0f}",
-            f"{w.colours:.2f}",
-            f"{w.slowest:.2f}",
-            "–" if w.drawn is None else f"{w.drawn:.2f}",
-            f"{LIMITS[w.n]}",
-        )
-        for w in waits
-    ]
-    header = (
-        "points",
-        "graph (s)",
-        "saved (ms)",
-        "colours (s)",
-        "slowest (s)",
-        "on screen (s)",
-        "limit (s)",
-    )
+    columns: dict[str, Callable[[Wait], str]] = {
+        "points": lambda wait: f"{wait.n:,}",
+        "graph (s)": lambda wait: f"{wait.prepared:.1f}",
+        "saved (ms)": lambda wait: f"{1000 * wait.saved:.0f}",
+        "colours (s)": lambda wait: f"{wait.colours:.2f}",
+        "slowest (s)": lambda wait: f"{wait.slowest:.2f}",
+        "on screen (s)": lambda wait: "–" if wait.drawn is None else f"{wait.drawn:.2f}",
+        "limit (s)": lambda wait: f"{LIMITS[wait.n]}",
+    }
     note = f"Medians of {BATCHES} batches of 1 or {SELECTED} rows, ten classes, 64 features."
-    return Table("Seconds from a label to the updated colours", header, rows, [note])
+    return Table.of("Seconds from a label to the updated colours", waits, columns, [note])
 
 
-def _course_table(courses: list[Course], mark: float) -> Table:
-    suggested, *chance = courses
+def _curve_table(curves: list[LearningCurve], target: float) -> Table:
+    suggested, *chance = curves
     at = [n for n in suggested.n_labels if n % 10 == 0]
 
-    def error(course: Course, n: int) -> float:
-        return course.errors[course.n_labels.index(n)]
+    def error(curve: LearningCurve, n: int) -> float:
+        return curve.errors[curve.n_labels.index(n)]
 
     rows = [
-        ("suggestions", *(f"{error(suggested, n):.1f}" for n in at), _told([suggested], mark)),
+        (
+            "suggestions",
+            *(f"{error(suggested, n):.1f}" for n in at),
+            _labels_to_target([suggested], target),
+        ),
         (
             "random rows",
             *(f"{np.mean([error(one, n) for one in chance]):.1f}" for n in at),
-            _told(chance, mark),
+            _labels_to_target(chance, target),
         ),
     ]
     return Table(
@@ -281,13 +268,13 @@ def _course_table(courses: list[Course], mark: float) -> Table:
         ("rows", *map(str, at), "labels to the target"),
         rows,
         [
-            f"Target: {mark:.1f} %, the error of LapSVC() with {PER_CLASS} random labels per class "
-            f"({10 * PER_CLASS} labels). The model of the page is LapERLSClassifier()."
+            f"Target: {target:.1f} %, the error of LapSVC() with {PER_CLASS} random labels per "
+            f"class ({10 * PER_CLASS} labels). The model of the page is LapERLSClassifier()."
         ],
     )
 
 
-def _told(courses: list[Course], mark: float) -> str:
-    reached = [course.reached(mark) for course in courses]
+def _labels_to_target(curves: list[LearningCurve], target: float) -> str:
+    reached = [curve.reached(target) for curve in curves]
     mean = float(np.mean([_or_more(n) for n in reached]))
     return f"{mean:.0f}" if None not in reached else f"{mean:.0f} or more"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.pages.writing import all_pages
 from benchmarks.shared.files import read_json, write_whole
-from benchmarks.shared.measured import DOCS, KEPT, Measured, read_measured
+from benchmarks.shared.measured import DOCS, KEPT, StoredResult, read_results
 from benchmarks.shared.output import RESULTS, say
 from benchmarks.shared.pieces import PIECES
 
@@ -31,17 +31,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy results and write the pages; return the exit status, 1 if there are no results."""
-    if arguments.take is not None and not take(arguments.take, KEPT):
+    if arguments.take is not None and not import_results(arguments.take, KEPT):
         say(f"No finished piece in {arguments.take}: run `python -m benchmarks all` first.")
         return 1
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for name, text in all_pages(read_measured(KEPT)).items():
+    for name, text in all_pages(read_results(KEPT)).items():
         write_whole(arguments.output / name, text)
         say(f"written: {arguments.output / name}")
     return 0
 
 
-def take(folder: Path, kept: Path) -> list[Path]:
+def import_results(folder: Path, kept: Path) -> list[Path]:
     """Store the finished pieces of a folder, and return their files."""
     kept.mkdir(parents=True, exist_ok=True)
     written = []
@@ -49,6 +49,6 @@ def take(folder: Path, kept: Path) -> list[Path]:
         content = read_json(folder / f"{piece.name}.json")
         # Results of another command than the present one are those of another piece.
         if content is not None and content["command"] == piece.command:
-            written.append(Measured.of(content).write(kept))
+            written.append(StoredResult.of(content).write(kept))
             say(f"taken: {piece.name}, {content['run']['date'][:10]}")
     return written

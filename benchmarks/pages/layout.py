@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from benchmarks.pages.short import in_short
-from benchmarks.shared.measured import Measured, Merged
+from benchmarks.shared.measured import Merged, StoredResult
 from benchmarks.shared.pieces import FINISH_SETS, PEER_SETS
 from benchmarks.shared.tables import Table
 
@@ -31,7 +31,7 @@ class Section(NamedTuple):
     pieces: tuple[str, ...] = ()
     text: str = ""
     tables: tuple[str, ...] = ()
-    make: Callable[[Mapping[str, Measured]], Sequence[Merged]] | None = None
+    make: Callable[[Mapping[str, StoredResult]], Sequence[Merged]] | None = None
 
 
 class Page(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from benchmarks.shared.measured import Measured, Merged
+from benchmarks.shared.measured import Merged, StoredResult
 from benchmarks.shared.tables import Table
 
 LAPSVM = ("lapsvm-small", "lapsvm-mnist3vs8", "lapsvm-facemit")
@@ -14,7 +14,7 @@ EMBEDDED = ("embedded-facemit", "embedded-mnist", "embedded-usps")
 _DEVIATION = re.compile(r" \([^()]*\)")
 
 
-def in_short(results: Mapping[str, Measured]) -> list[Merged]:
+def in_short(results: Mapping[str, StoredResult]) -> list[Merged]:
     """Return one table per paper, without pieces that were not measured."""
     made = ((lapsvm, LAPSVM), (s3vm, S3VM), (embedded, EMBEDDED))
     return [
@@ -24,7 +24,7 @@ def in_short(results: Mapping[str, Measured]) -> list[Merged]:
     ]
 
 
-def lapsvm(results: Mapping[str, Measured]) -> Table:
+def lapsvm(results: Mapping[str, StoredResult]) -> Table:
     """Return the errors on U of the supervised SVM and of three manifold methods."""
     rows = []
     for name in LAPSVM:
@@ -43,7 +43,7 @@ def lapsvm(results: Mapping[str, Measured]) -> Table:
     return Table("LapSVM paper: errors (%) on U", header, rows)
 
 
-def s3vm(results: Mapping[str, Measured]) -> Table:
+def s3vm(results: Mapping[str, StoredResult]) -> Table:
     """Return the errors on U of supervised learning and of three low-density methods."""
     title, columns = "Continuation paper, Table 1", ("SVC (labels)", "continuation", "gradient")
     rows = []
@@ -55,7 +55,7 @@ def s3vm(results: Mapping[str, Measured]) -> Table:
     return Table("Continuation paper: errors (%) on U", header, rows)
 
 
-def embedded(results: Mapping[str, Measured]) -> Table:
+def embedded(results: Mapping[str, StoredResult]) -> Table:
     """Return the errors on the large sets, with validated and with default parameters."""
     methods = {
         "SVM, rbf": "SVM",
@@ -75,14 +75,14 @@ def embedded(results: Mapping[str, Measured]) -> Table:
     return Table(title, ["set", *methods.values()], rows)
 
 
-def _tables(results: Mapping[str, Measured], piece: str, title: str) -> list[Table]:
+def _tables(results: Mapping[str, StoredResult], piece: str, title: str) -> list[Table]:
     if piece not in results:
         return []
     return [table for table in results[piece].tables if table.title.startswith(title)]
 
 
 def _rows(
-    results: Mapping[str, Measured], piece: str, title: str, keys: int
+    results: Mapping[str, StoredResult], piece: str, title: str, keys: int
 ) -> dict[tuple[str, ...], Sequence[str]]:
     return {
         tuple(row[:keys]): row[keys:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchmarks.pages.layout import PAGES, Page, Section
-from benchmarks.shared.measured import Measured, Merged
+from benchmarks.shared.measured import Merged, StoredResult
 from benchmarks.shared.pieces import PIECES
 from benchmarks.shared.tables import Table
 
@@ -15,12 +15,12 @@ MADE = (
 )
 
 
-def all_pages(results: Mapping[str, Measured]) -> dict[str, str]:
+def all_pages(results: Mapping[str, StoredResult]) -> dict[str, str]:
     """Return the text of each page, by file name."""
     return {f"{page.name}.md": page_text(page, results) for page in PAGES}
 
 
-def page_text(page: Page, results: Mapping[str, Measured]) -> str:
+def page_text(page: Page, results: Mapping[str, StoredResult]) -> str:
     """Return the text of a page."""
     parts = [MADE, f"# {page.title}", page.text]
     for section in page.sections:
@@ -28,7 +28,7 @@ def page_text(page: Page, results: Mapping[str, Measured]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def section_parts(section: Section, results: Mapping[str, Measured]) -> list[str]:
+def section_parts(section: Section, results: Mapping[str, StoredResult]) -> list[str]:
     """Return heading, text, tables with their runs, and a list of missing pieces."""
     found = [results[name] for name in section.pieces if name in results]
     parts = [f"## {section.title}", section.text]
@@ -38,16 +38,16 @@ def section_parts(section: Section, results: Mapping[str, Measured]) -> list[str
         parts += [merged.table.render(), "\\\n".join(runs)]
     missing = [name for name in section.pieces if name not in results]
     if missing:
-        parts.append(_not_yet(missing))
+        parts.append(_missing_pieces(missing))
     return parts
 
 
-def merge(found: Sequence[Measured], wanted: Sequence[str]) -> list[Merged]:
+def merge(found: Sequence[StoredResult], wanted: Sequence[str]) -> list[Merged]:
     """Merge tables with the same title and columns, without duplicate notes.
 
     Tables whose titles begin with one of `wanted` are selected; all if it is empty.
     """
-    groups: dict[tuple[str, ...], list[tuple[Table, Measured]]] = {}
+    groups: dict[tuple[str, ...], list[tuple[Table, StoredResult]]] = {}
     for measured in found:
         for table in measured.tables:
             if not wanted or table.title.startswith(tuple(wanted)):
@@ -66,11 +66,11 @@ def merge(found: Sequence[Measured], wanted: Sequence[str]) -> list[Merged]:
     ]
 
 
-def _run(measured: Measured) -> str:
-    return f"*{measured.run.in_words()}:* `{measured.run.command}`"
+def _run(measured: StoredResult) -> str:
+    return f"*{measured.run.describe()}:* `{measured.run.command}`"
 
 
-def _not_yet(names: Sequence[str]) -> str:
+def _missing_pieces(names: Sequence[str]) -> str:
     commands = {piece.name: piece for piece in PIECES}
     lines = [
         f"- `python -m benchmarks {piece.command}`, about {piece.minutes:.0f} minutes"

@@ -20,7 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from benchmarks.shared.labels import UNLABELED
+from benchmarks.shared.labels import UNLABELED, draw_per_class
 from lapwing import (
     S3VC,
     BalancedGraphClassifier,
@@ -28,6 +28,7 @@ from lapwing import (
     LapRLSClassifier,
     LapSVC,
 )
+from lapwing.datasets import mask_labels
 
 Codes = NDArray[np.int64]
 N_NEIGHBORS = 10  # of GraphLearning's graph, as in its examples
@@ -56,6 +57,13 @@ class Task:
         """'linear' or 'rbf'."""
         n, n_features = self.X.shape
         return "linear" if issparse(self.X) or n_features > n else "rbf"
+
+    @classmethod
+    def drawn(cls, X: Any, truth: Codes, labels: int, rng: np.random.Generator) -> Task:
+        """Draw a number of labels per class."""
+        counts = np.bincount(truth)
+        rows = draw_per_class(truth, labels, rng)
+        return cls(X, mask_labels(truth, labeled_indices=rows), counts / counts.sum())
 
     @cached_property
     def known(self) -> Codes:
@@ -123,6 +131,10 @@ class Contender(NamedTuple):
     answer: Callable[[Task], Codes]
     n_classes: int | None = None
     needs: str | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.library} {self.name}"
 
     @property
     def missing(self) -> str | None:

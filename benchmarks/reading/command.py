@@ -11,14 +11,16 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.shared.checks import Check, limits_table
-from benchmarks.shared.output import RESULTS, write_results
-from benchmarks.shared.process import resident_bytes, run_alone
+from benchmarks.shared.measuring import resident_bytes, run_alone
+from benchmarks.shared.options import add_output_options
+from benchmarks.shared.output import write_results
 from benchmarks.shared.tables import Table
 
 LIMIT = 3.0
@@ -59,8 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--text", action="store_true", help="include a text column")
     parser.add_argument("--parquet", action="store_true", help="Parquet instead of CSV")
-    parser.add_argument("--quick", action="store_true", help="use a tenth of the rows")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    add_output_options(parser, "use a tenth of the rows")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -78,18 +79,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def use_table(use: ReadUse, kind: str) -> Table:
     """Return the table of time and memory of one reading."""
-    header = ["rows", "numbers per row", "file", "seconds", "peak", "numbers", "ratio"]
-    row = [
-        f"{use.n_rows:,}",
-        str(use.n_columns),
-        f"{use.file_bytes / 1e6:.0f} MB of {kind}",
-        f"{use.seconds:.2f}",
-        f"{use.peak_bytes / 1e6:.0f} MB",
-        f"{use.numeric_bytes / 1e6:.0f} MB",
-        f"{use.ratio:.2f}",
-    ]
+    columns: dict[str, Callable[[ReadUse], str]] = {
+        "rows": lambda use: f"{use.n_rows:,}",
+        "numbers per row": lambda use: str(use.n_columns),
+        "file": lambda use: f"{use.file_bytes / 1e6:.0f} MB of {kind}",
+        "seconds": lambda use: f"{use.seconds:.2f}",
+        "peak": lambda use: f"{use.peak_bytes / 1e6:.0f} MB",
+        "numbers": lambda use: f"{use.numeric_bytes / 1e6:.0f} MB",
+        "ratio": lambda use: f"{use.ratio:.2f}",
+    }
     note = "Numbers in float64; the peak does not include the interpreter and its libraries."
-    return Table("Reading a table as the command line does", header, [row], [note])
+    return Table.of("Reading a table as the command line does", [use], columns, [note])
 
 
 def reading_check(use: ReadUse, kind: str) -> Check:

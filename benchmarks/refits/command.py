@@ -12,14 +12,14 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.shared.checks import Check, limits_table
 from benchmarks.shared.labels import UNLABELED
-from benchmarks.shared.output import RESULTS, step, write_results
+from benchmarks.shared.options import add_output_options
+from benchmarks.shared.output import step, write_results
 from benchmarks.shared.tables import Table
 from lapwing import (
     S3VC,
@@ -34,7 +34,7 @@ from lapwing import (
 from lapwing.model_selection import leave_one_out, reproducibility
 
 POINTS, QUICK_POINTS = 1500, 400
-LABELS_A_CLASS = 10
+LABELS_PER_CLASS = 10
 DRAWS = 200
 THREADS = 4
 SIZES, QUICK_SIZES = (2000, 20_000), (500, 2000)
@@ -81,8 +81,7 @@ class Timed(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks refits``."""
-    parser.add_argument("--quick", action="store_true", help="fewer points, one round")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    add_output_options(parser, "fewer points, one round")
     parser.add_argument(
         "--rounds", type=int, default=5, help="number of rounds, of which the best is reported"
     )
@@ -136,7 +135,7 @@ def problem(n: int, n_classes: int = 2) -> tuple[Any, Any, Any]:
     rng = np.random.default_rng(0)
     truth = np.arange(n) % n_classes
     X = rng.standard_normal((n, 20)) + rng.standard_normal((n_classes, 20))[truth]
-    y = np.where(np.arange(n) < n_classes * LABELS_A_CLASS, truth, UNLABELED)
+    y = np.where(np.arange(n) < n_classes * LABELS_PER_CLASS, truth, UNLABELED)
     return X, y, truth
 
 

@@ -76,16 +76,16 @@ def drawn(truth: Array, targets: int, rng: np.random.Generator) -> Array:
 
 def measured(X: Array, truth: Array, contender: Contender, y: Array) -> Outcome:
     """Measure root mean square error and intervals on the rows without a target, and seconds."""
-    free, held = np.isnan(y), None
+    free, coverage = np.isnan(y), None
 
     def error(found: Predicted) -> float:
-        nonlocal held
+        nonlocal coverage
         if found.ends is not None:
             low, high = found.ends[free].T
-            held = float(np.mean((low <= truth[free]) & (truth[free] <= high)))
+            coverage = float(np.mean((low <= truth[free]) & (truth[free] <= high)))
         return float(np.sqrt(np.mean((found.numbers - truth)[free] ** 2)))
 
-    return timed(lambda: contender.answer(X, y), error)._replace(held=held)
+    return timed(lambda: contender.answer(X, y), error)._replace(coverage=coverage)
 
 
 def table_of(name: str, found: Sequence[Answer]) -> Table:
@@ -124,15 +124,15 @@ def ratios(found: Sequence[Answer]) -> Table:
 
 def coverage(found: Sequence[Answer]) -> Table:
     """Return the table of fractions of true values within 90 % intervals, and their means."""
-    told = [(answer, answer.held) for answer in found if answer.held is not None]
-    methods = list(dict.fromkeys(answer.method for answer, _ in told))
+    pairs = [(answer, answer.coverage) for answer in found if answer.coverage is not None]
+    methods = list(dict.fromkeys(answer.method for answer, _ in pairs))
     cells: dict[tuple[str, int, str], list[float]] = {}
-    for answer, held in told:
-        cells.setdefault((answer.set, answer.known, answer.method), []).append(100 * held)
+    for answer, coverage in pairs:
+        cells.setdefault((answer.set, answer.known, answer.method), []).append(100 * coverage)
     means = {key: float(np.mean(shares)) for key, shares in cells.items()}
     rows = [
         [name, str(count), *(_percent(means.get((name, count, method))) for method in methods)]
-        for name, count in dict.fromkeys((answer.set, answer.known) for answer, _ in told)
+        for name, count in dict.fromkeys((answer.set, answer.known) for answer, _ in pairs)
     ]
     of_each = [[mean for key, mean in means.items() if key[2] == method] for method in methods]
     rows.append(["all", "", *(f"{np.mean(each):.1f}" for each in of_each)])

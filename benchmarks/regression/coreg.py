@@ -26,27 +26,27 @@ class Coreg:
         """Fit to all rows; targets are NaN if unknown."""
         rng = np.random.default_rng(self.seed)
         known, free = np.flatnonzero(~np.isnan(y)), rng.permutation(np.flatnonzero(np.isnan(y)))
-        told = [(X[known], y[known]) for _ in ORDERS]
+        labeled = [(X[known], y[known]) for _ in ORDERS]
         pool, rest = free[:POOL].tolist(), free[POOL:].tolist()
         for _ in range(ROUNDS):
             if not pool:
                 break
             found = [
                 _most_consistent(X, pool, *each, order)
-                for each, order in zip(told, ORDERS, strict=True)
+                for each, order in zip(labeled, ORDERS, strict=True)
             ]
             if not any(found):
                 break
             for j, best in enumerate(found):
                 if best is not None and best[0] in pool:
                     row, value = best
-                    mine, its = told[1 - j]
-                    told[1 - j] = np.vstack([mine, X[row]]), np.append(its, value)
+                    points, targets = labeled[1 - j]
+                    labeled[1 - j] = np.vstack([points, X[row]]), np.append(targets, value)
                     pool.remove(row)
             while len(pool) < POOL and rest:
                 pool.append(rest.pop())
         self._models = [
-            _neighbors(order).fit(*each) for each, order in zip(told, ORDERS, strict=True)
+            _neighbors(order).fit(*each) for each, order in zip(labeled, ORDERS, strict=True)
         ]
         return self
 

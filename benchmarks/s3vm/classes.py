@@ -17,7 +17,7 @@ from benchmarks.shared.data import Data, load_uspst
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import UNLABELED, IndexArray, error_rate
 from benchmarks.shared.output import step
-from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 from lapwing import S3VC
 
@@ -79,7 +79,7 @@ def table_of(errors: dict[tuple[str, str], list[float]]) -> Table:
         for name in NAMES:
             found = errors.get((setting, name))
             printed = f" [{known[name]:g}]" if name in known else ""
-            cells.append(beside(Stat.of(found) if found else None, None) + printed)
+            cells.append(with_paper(Stat.of(found) if found else None, None) + printed)
         rows.append([setting, str(len(errors[setting, "svc"])), *cells])
     notes = [
         "1-vs-1 is not in the paper: SVC with voting, and the default of S3VC for several "

@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     if plan.quick:
         say("quick: too little to judge errors by; see that all runs")
     parts = {name: SECTIONS[name].run(plan) for name in arguments.tables or SECTIONS}
-    plan.shelf.tell()
+    plan.datasets.report_missing()
     tables = [table for part in parts.values() for table in part.tables if table.rows]
     checks = [check for part in parts.values() for check in part.checks]
     if not tables and not checks:

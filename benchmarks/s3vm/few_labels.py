@@ -15,13 +15,14 @@ from sklearn.svm import SVC
 
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.shared.data import Data, load_pcmac
-from benchmarks.shared.labels import UNLABELED, IndexArray, error_rate
+from benchmarks.shared.labels import UNLABELED, IndexArray, draw_per_class, error_rate
 from benchmarks.shared.output import step
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, KNNGraph, LapSVC
+from lapwing.datasets import mask_labels
 from lapwing.exceptions import LapwingWarning
 
-LABELS_A_CLASS = (1, 10)
+LABELS_PER_CLASS = (1, 10)
 N_DRAWS = 30
 SWAPPED = 50.0  # error in % above which the two classes are exchanged
 
@@ -42,11 +43,12 @@ def few_labels_part(plan: Plan) -> Part:
     if data is None:
         return Part([])
     rows, raw = [], {}
-    for per_class in LABELS_A_CLASS:
+    for per_class in LABELS_PER_CLASS:
         errors: dict[str, list[float]] = {name: [] for name in METHODS}
         with step(f"Text, {per_class} labels per class"):
             for number in range(plan.n_splits(N_DRAWS)):
-                labeled = drawn(data, per_class, np.random.default_rng([plan.seed, number]))
+                rng = np.random.default_rng([plan.seed, number])
+                labeled = draw_per_class(data.y, per_class, rng)
                 for name, make in METHODS.items():
                     errors[name].append(error_of(make(), data, labeled))
         rows += [[str(2 * per_class), *row(name, found)] for name, found in errors.items()]
@@ -60,16 +62,9 @@ def few_labels_part(plan: Plan) -> Part:
     return Part([Table(title, header, rows, [note])], raw=raw)
 
 
-def drawn(data: Data, per_class: int, rng: np.random.Generator) -> IndexArray:
-    """Draw rows to label, with equal numbers per class."""
-    pools = [np.flatnonzero(data.y == value) for value in np.unique(data.y)]
-    return np.concatenate([rng.choice(pool, per_class, replace=False) for pool in pools])
-
-
 def error_of(estimator: Any, data: Data, labeled: IndexArray) -> float:
     """Compute the error on the unlabelled points; supervised estimators see the others only."""
-    y = np.full(len(data.y), UNLABELED)
-    y[labeled] = data.y[labeled]
+    y = mask_labels(data.y, labeled_indices=labeled)
     hidden = y == UNLABELED
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)  # reported once by the table

@@ -24,7 +24,7 @@ from benchmarks.shared.tables import Table
 from lapwing import S3VC, Landmarks
 
 DIGITS = (5, 8)
-LABELS_A_DIGIT, N_UNLABELED = 10, 5000  # labelled points per class, and unlabelled points
+LABELS_PER_DIGIT, N_UNLABELED = 10, 5000  # labelled points per class, and unlabelled points
 N_DRAWS = 10  # the paper does not state the number
 REFERENCE, EXPECTED = 5000, 1250  # numbers of landmarks in the expectation
 
@@ -39,8 +39,8 @@ class DigitPair(NamedTuple):
 def draw_digit_pair(data: Data, n_unlabeled: int, rng: np.random.Generator) -> DigitPair:
     """Draw ten labelled points of each digit and 5000 unlabelled ones."""
     pools = [rng.permutation(np.flatnonzero(data.y == digit)) for digit in DIGITS]
-    labeled = np.concatenate([pool[:LABELS_A_DIGIT] for pool in pools])
-    others = rng.permutation(np.concatenate([pool[LABELS_A_DIGIT:] for pool in pools]))
+    labeled = np.concatenate([pool[:LABELS_PER_DIGIT] for pool in pools])
+    others = rng.permutation(np.concatenate([pool[LABELS_PER_DIGIT:] for pool in pools]))
     rows = np.concatenate([labeled, others[:n_unlabeled]])
     return DigitPair(data.X[rows], (data.y[rows] == DIGITS[1]).astype(np.int64))
 
@@ -100,7 +100,7 @@ def landmarks_part(plan: Plan) -> Part:
 def _fit(points: DigitPair, r: int) -> tuple[float, float]:
     """Return the error on U and the seconds of a fit with r landmarks."""
     y = points.y.copy()
-    y[2 * LABELS_A_DIGIT :] = UNLABELED
+    y[2 * LABELS_PER_DIGIT :] = UNLABELED
     model = S3VC(
         C=paper.C,
         C_star=paper.C,
@@ -113,12 +113,12 @@ def _fit(points: DigitPair, r: int) -> tuple[float, float]:
         start = time.perf_counter()
         model.fit(points.X, y)
         seconds = time.perf_counter() - start
-    hidden = slice(2 * LABELS_A_DIGIT, None)
+    hidden = slice(2 * LABELS_PER_DIGIT, None)
     return error_rate(points.y[hidden], model.transduction_[hidden]), seconds
 
 
 def _svc_error(points: DigitPair) -> float:
     machine = SVC(C=paper.C, **gaussian(paper.SIGMA_MNIST))
-    l = 2 * LABELS_A_DIGIT
+    l = 2 * LABELS_PER_DIGIT
     machine.fit(points.X[:l], points.y[:l])
     return error_rate(points.y[l:], machine.predict(points.X[l:]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.shared.checks import Check, judged
+from benchmarks.shared.checks import Check, meets_limit
 
 # C = C* = 100: Table 1 of the continuation paper, up to the choice of the optimiser.
 ERROR_LIMITS: dict[str, dict[str, float]] = {
@@ -68,7 +68,7 @@ def at_most(
     passed = (
         round(measured, digits) <= limit
         if splits is None
-        else judged(splits[0], limit, splits[1], digits)
+        else meets_limit(splits[0], limit, splits[1], digits)
     )
     return Check(
         what,

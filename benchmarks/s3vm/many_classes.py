@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.s3vm.few_labels import drawn
 from benchmarks.s3vm.limits import MANY_CLASSES_SECONDS, at_most
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.shared.data import Data, load_usps
-from benchmarks.shared.labels import UNLABELED, error_rate
+from benchmarks.shared.labels import UNLABELED, draw_per_class, error_rate
 from benchmarks.shared.output import step
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, KNNGraph, LapSVC
+from lapwing.datasets import mask_labels
 from lapwing.exceptions import LapwingWarning
 
 
@@ -34,9 +34,8 @@ def many_classes_part(plan: Plan) -> Part:
     rows, checks, raw = [], [], {}
     for name, setting in settings_of(plan).items():
         data = setting.data
-        y = np.full(len(data.y), UNLABELED)
-        labeled = drawn(data, setting.per_class, np.random.default_rng(plan.seed))
-        y[labeled] = data.y[labeled]
+        labeled = draw_per_class(data.y, setting.per_class, np.random.default_rng(plan.seed))
+        y = mask_labels(data.y, labeled_indices=labeled)
         estimators = {
             "S3VC": S3VC(setting.kernel, unlabeled=UNLABELED),
             "LapSVC": LapSVC(setting.kernel, graph=setting.graph, unlabeled=UNLABELED),

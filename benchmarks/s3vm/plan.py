@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.shared.checks import Check
 from benchmarks.shared.data import Data
-from benchmarks.shared.guide import Shelf
+from benchmarks.shared.guide import Datasets
 from benchmarks.shared.tables import Table
 
 QUICK_POINTS = 150  # unlabelled points of a problem in a quick run
@@ -31,7 +31,7 @@ class Plan:
     splits : int or None
         Maximum number of splits, partitions or draws; None is the papers' number.
     seed : int
-    shelf : Shelf
+    datasets : Datasets
         Data, with a record of missing archives.
     """
 
@@ -39,7 +39,7 @@ class Plan:
     sets: frozenset[str] | None = None
     splits: int | None = None
     seed: int = 0
-    shelf: Shelf = field(default_factory=Shelf)
+    datasets: Datasets = field(default_factory=Datasets)
 
     def wants(self, name: str) -> bool:
         """Return whether a data set is to be used."""
@@ -60,7 +60,7 @@ class Plan:
 
     def load(self, name: str, load: Callable[[], Data]) -> Data | None:
         """Load a data set; None if it is not wanted, or missing, which is reported."""
-        return self.shelf.take(name, load) if self.wants(name) else None
+        return self.datasets.load(name, load) if self.wants(name) else None
 
 
 @dataclass(frozen=True)

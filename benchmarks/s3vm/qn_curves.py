@@ -22,7 +22,7 @@ from benchmarks.s3vm.partitions import (
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.selection import Contender, Grid, best, contenders, on_test, weights_of
 from benchmarks.shared.output import step
-from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 
 # Our assumptions for the paper's "slightly varying distributions" of the moons, and four labels.
@@ -57,7 +57,10 @@ def moons_part(plan: Plan) -> Part:
             raw[f"{noise} {labels}"] = errors
             panels += [panel] if even else []
             found = {name: Stat.of(values) for name, values in errors.items()}
-            cells = [beside(found["svc"], svc_known, 1), beside(found["quasi-newton"], known, 1)]
+            cells = [
+                with_paper(found["svc"], svc_known, 1),
+                with_paper(found["quasi-newton"], known, 1),
+            ]
             rows.append([str(noise), labels, str(len(errors["svc"])), *cells])
     note = (
         "500 points, 4 labels, Gaussian kernel; sigma, lambda and lambda' are selected on the "

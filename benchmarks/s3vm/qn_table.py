@@ -15,7 +15,7 @@ from benchmarks.s3vm.selection import Grid, best, contenders, on_labels, on_test
 from benchmarks.shared.checks import Check
 from benchmarks.shared.data import Data
 from benchmarks.shared.output import step
-from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 
 QUICK = ("gaussian2c", "coil(3,6)", "text")
@@ -83,12 +83,12 @@ def _row(name: str, line: paper.Row, errors: ErrorsByMethod) -> list[str]:
         name,
         str(line.sizes[0]),
         str(len(errors["svc, test"])),
-        beside(found["svc, test"], line.svc[0], 1),
-        beside(found["quasi-newton, test"], line.quasi_newton[0], 1),
+        with_paper(found["svc, test"], line.svc[0], 1),
+        with_paper(found["quasi-newton, test"], line.quasi_newton[0], 1),
         f"[{line.universvm[0].show(1)}]",
-        beside(found["svc, labels"], line.svc[1], 1),
-        beside(found["self-training, labels"], None, 1),
-        beside(found["quasi-newton, labels"], line.quasi_newton[1], 1),
+        with_paper(found["svc, labels"], line.svc[1], 1),
+        with_paper(found["self-training, labels"], None, 1),
+        with_paper(found["quasi-newton, labels"], line.quasi_newton[1], 1),
         f"[{line.universvm[1].show(1)}]",
     ]
 

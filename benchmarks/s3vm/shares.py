@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.s3vm.few_labels import drawn
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.shared.data import Data, load_pcmac, load_ssl
-from benchmarks.shared.labels import UNLABELED, error_rate
+from benchmarks.shared.labels import UNLABELED, draw_per_class, error_rate
 from benchmarks.shared.output import step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, LapSVC
 from lapwing.exceptions import BalanceWarning, LapwingWarning
 
-LABELS_A_CLASS = (4, 10, 25)
+LABELS_PER_CLASS = (4, 10, 25)
 N_DRAWS = 8
 SETS: dict[str, Callable[[], Data]] = {"ssl_usps": lambda: load_ssl("usps"), "text": load_pcmac}
 KERNELS = {"ssl_usps": "rbf", "text": "linear"}
@@ -37,18 +36,18 @@ def shares_part(plan: Plan) -> Part:
         if data is None:
             continue
         share = float(np.mean(data.y == np.unique(data.y)[1]))
-        for per_class in LABELS_A_CLASS[-1:] if plan.quick else LABELS_A_CLASS:
+        for per_class in LABELS_PER_CLASS[-1:] if plan.quick else LABELS_PER_CLASS:
             with step(f"{name}, {per_class} labels per class"):
                 found = [
                     draw_errors(plan, data, per_class, KERNELS[name], number)
                     for number in range(plan.n_splits(N_DRAWS))
                 ]
             errors = np.array([one for one, _ in found])
-            told = sum(contradicted for _, contradicted in found)
+            warned = sum(contradicted for _, contradicted in found)
             cells = [Stat.of(column.tolist()).show() for column in errors.T]
             rows.append([f"{name}, {100 * share:.0f} %", str(2 * per_class), str(len(found)),
-                         *cells, str(told)])  # fmt: skip
-            raw[f"{name}, {per_class}"] = {"errors": errors.tolist(), "told": told}
+                         *cells, str(warned)])  # fmt: skip
+            raw[f"{name}, {per_class}"] = {"errors": errors.tolist(), "warned": warned}
     title = "Equal numbers of labels per class: errors (%) on U by the balance of S3VC"
     header = ["set, second class", "labels", "draws", *NAMES, "warnings"]
     note = (
@@ -64,7 +63,7 @@ def draw_errors(
 ) -> tuple[list[float], bool]:
     """Compute errors of a draw, in the order of `NAMES`, and whether a warning was given."""
     classes = np.unique(data.y).tolist()
-    labeled = drawn(data, per_class, np.random.default_rng([plan.seed, number]))
+    labeled = draw_per_class(data.y, per_class, np.random.default_rng([plan.seed, number]))
     rows = plan.thin(np.arange(len(data.y)), labeled)
     X, truth, seen = data.X[rows], data.y[rows], np.isin(rows, labeled)
     y = np.where(seen, truth, UNLABELED)
@@ -74,8 +73,8 @@ def draw_errors(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", LapwingWarning)
             predicted = estimator.fit(X, y).transduction_[~seen]
-        told = any(issubclass(one.category, BalanceWarning) for one in caught)
-        return error_rate(truth[~seen], predicted), told
+        warned = any(issubclass(one.category, BalanceWarning) for one in caught)
+        return error_rate(truth[~seen], predicted), warned
 
     free = error(S3VC(kernel, unlabeled=UNLABELED))
     held = error(S3VC(kernel, unlabeled=UNLABELED, balance=0.5))

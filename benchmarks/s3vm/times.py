@@ -24,8 +24,8 @@ from benchmarks.s3vm.selection import weights_of
 from benchmarks.shared.checks import Check
 from benchmarks.shared.data import Data, load_mnist, load_pcmac
 from benchmarks.shared.labels import UNLABELED
+from benchmarks.shared.measuring import products_seconds
 from benchmarks.shared.output import step
-from benchmarks.shared.references import products_seconds
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC

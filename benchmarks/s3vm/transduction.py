@@ -22,7 +22,7 @@ from benchmarks.s3vm.limits import ERROR_LIMITS, HYBRID, at_most
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.shared.data import Data, load_coil20, load_pcmac, load_uspst
 from benchmarks.shared.kernels import gaussian
-from benchmarks.shared.labels import IndexArray
+from benchmarks.shared.labels import IndexArray, draw_per_class
 from benchmarks.shared.output import step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
@@ -36,7 +36,6 @@ N_SPLITS = 10
 SLOW_SPLITS = 1
 QUICK_PAIRS = 2
 SAME = 1e-3  # relative difference below which objectives are of the same minimum
-FAST = tuple(name for name, method in FITTERS.items() if not method.slow)
 
 
 @dataclass(frozen=True)
@@ -91,14 +90,8 @@ def labeled_sets(data: Data, seed: int) -> Sequence[IndexArray]:
     """Return the published splits or, for Coil, ten draws of two points per class."""
     if data.splits:
         return data.splits
-    draws = []
-    for number in range(N_SPLITS):
-        rng = np.random.default_rng([seed, number])
-        each = [
-            rng.choice(np.flatnonzero(data.y == value), 2, False) for value in np.unique(data.y)
-        ]
-        draws.append(np.sort(np.concatenate(each)))
-    return draws
+    rngs = (np.random.default_rng([seed, number]) for number in range(N_SPLITS))
+    return [np.sort(draw_per_class(data.y, 2, rng)) for rng in rngs]
 
 
 def space_of(X: Any, sigma: float | None, gamma_I: float) -> Any:
@@ -141,7 +134,7 @@ def run_pairs(
     return records
 
 
-def told(
+def run_pairs_with_progress(
     plan: Plan, family: Family, data: Data, variant: Variant, methods: Sequence[str]
 ) -> list[Record]:
     """Call `run_pairs` with a line of progress."""
@@ -201,7 +194,7 @@ def methods_part(plan: Plan) -> Part:
     rows, times, tables, checks, drawings = [], [], [], [], []
     raw = {}
     for family, data in _loaded(plan, FAMILIES):
-        records = told(plan, family, data, STANDARD, names)
+        records = run_pairs_with_progress(plan, family, data, STANDARD, names)
         raw[family.name] = [record._asdict() for record in records]
         rows.append(error_row(family, STANDARD, records, names))
         seconds = [
@@ -274,7 +267,7 @@ def weights_part(plan: Plan) -> Part:
     for family, data in _loaded(plan, wanted):
         for pair in wanted[family.name]:
             variant = Variant(LossWeights(*pair))
-            records = told(plan, family, data, variant, names)
+            records = run_pairs_with_progress(plan, family, data, variant, names)
             raw[f"{family.name} {pair}"] = [record._asdict() for record in records]
             rows.append(error_row(family, variant, records, names))
     header = ["Dataset", "C", "C*", "problems", *(FITTERS[name].title for name in names)]
@@ -337,7 +330,7 @@ def _sweep(
     means: dict[str, list[float]] = {}
     for family, data in _loaded(plan, ["uspst"]):
         for value, variant in variants.items():
-            records = told(plan, family, data, variant, names)
+            records = run_pairs_with_progress(plan, family, data, variant, names)
             raw[f"{value:g}"] = [record._asdict() for record in records]
             for name in names:
                 means.setdefault(name, []).append(mean_error(records, name))

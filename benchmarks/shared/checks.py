@@ -44,7 +44,7 @@ class Check:
         return "pass" if self.passed else "MISS"
 
 
-def judged(values: Sequence[float], limit: float, full: int, digits: int = 2) -> bool | None:
+def meets_limit(values: Sequence[float], limit: float, full: int, digits: int = 2) -> bool | None:
     """Return whether the mean over a protocol's splits is at most a limit, given some splits.
 
     With all splits the printed mean is compared. With fewer, the mean over all splits has a 95 %

@@ -1,4 +1,4 @@
-"""Data sets of the papers in the form of their experiments."""
+"""Data sets of the papers in the form of their experiments, and samples of them."""
 
 from __future__ import annotations
 
@@ -137,3 +137,17 @@ def shifted(images: NDArray[np.float32]) -> NDArray[np.float32]:
         for j in range(OFFSETS):
             canvas[:, i, j, i : i + height, j : j + width] = images
     return canvas.reshape(n * OFFSETS**2, CANVAS**2)
+
+
+# Sets of the studies with few labels.
+FEW_LABEL_SETS = (
+    *("g50c", "uspst", "pcmac", "coil20", "ssl_digit1"),
+    *("ssl_usps", "ssl_coil2", "ssl_g241c", "ssl_g241n", "ssl_text"),
+)
+
+
+def sampled(name: str, most: int) -> tuple[Any, Any]:
+    """Return points and classes of a set, or of a fixed sample of at most `most` points."""
+    found = read_set(name)
+    rows = np.sort(np.random.default_rng(0).permutation(len(found.y))[:most])
+    return found.X[rows].astype(np.float64), found.y[rows]

@@ -48,29 +48,29 @@ def _entry(reference: str, page: str, archives: Iterable[Archive]) -> str:
     return "\n".join(lines) + "\n"
 
 
-class Shelf:
+class Datasets:
     """Data of a run, loaded on demand, with a record of missing archives."""
 
     def __init__(self) -> None:
         data_folder()  # an invalid folder is reported once, not for each set
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._missing: dict[str, Archive] = {}
 
-    def take(self, title: str, load: Callable[[], Any]) -> Any | None:
+    def load(self, title: str, load: Callable[[], Any]) -> Any | None:
         """Return the result of `load`; None if it fails, which is reported the first time."""
         try:
             return load()
         except DataError as error:
             # A run of hours must not fail because of one file.
-            if title not in self._told:
+            if title not in self._reported:
                 say(f"{title}: skipped: {error}")
-            self._told.add(title)
+            self._reported.add(title)
             if isinstance(error, MissingArchiveError):
                 # Several problems may use the same archive.
                 self._missing[error.archive.file] = error.archive
             return None
 
-    def tell(self) -> None:
+    def report_missing(self) -> None:
         """Print how to get the missing archives."""
         if self._missing:
             say("\n" + how_to_get(self._missing.values()))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from benchmarks.shared.files import Lines
-from benchmarks.shared.limits import OverTimeError, within
+from benchmarks.shared.measuring import OverTimeError, within
 from benchmarks.shared.output import say
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
@@ -34,14 +34,14 @@ class Outcome(NamedTuple):
         Time of fit and prediction, or until it was stopped; 0 if it was not run.
     failed : str
         Error message, or the reason why there is no result.
-    held : float or None
+    coverage : float or None
         Fraction of the true values within its intervals, if it has any.
     """
 
     error: float | None
     seconds: float
     failed: str = ""
-    held: float | None = None
+    coverage: float | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Answer:
     known : int
         Number of known rows: labels per class, or targets.
     draw : int
-    error, seconds, failed, held
+    error, seconds, failed, coverage
         As in `Outcome`.
     """
 
@@ -65,7 +65,7 @@ class Answer:
     error: float | None
     seconds: float
     failed: str = ""
-    held: float | None = None
+    coverage: float | None = None
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -167,8 +167,8 @@ def error_table(title: str, mine: Sequence[Answer], counted: str, digits: int, n
         f"{note} Mean (standard deviation) over {draws} draws; s: median seconds of fit and "
         "prediction, of the runs that succeeded."
     ]
-    told = dict.fromkeys((a.method, a.failed) for a in mine if a.failed and a.seconds)
-    notes += [f"- {method}: {failed}." for method, failed in told]
+    failures = dict.fromkeys((a.method, a.failed) for a in mine if a.failed and a.seconds)
+    notes += [f"- {method}: {failed}." for method, failed in failures]
     header = ["method", *(f"{count} {counted}" for count in counts), "s"]
     return Table(title, header, rows, notes)
 
@@ -191,4 +191,4 @@ def _cell(answers: Sequence[Answer], digits: int) -> str:
     if not errors:
         return "-"
     shown = Stat.of(errors).show(digits)
-    return f"{shown}, {lost} without" if lost else shown
+    return f"{shown}, {lost} failed" if lost else shown

@@ -52,32 +52,24 @@ def draw_covering(
     return np.sort(np.concatenate([first, rest]))
 
 
+def draw_per_class(labels: NDArray[np.int64], count: int, rng: np.random.Generator) -> IndexArray:
+    """Draw `count` points of each class, class by class."""
+    pools = [np.flatnonzero(labels == value) for value in np.unique(labels)]
+    return np.concatenate([rng.choice(pool, count, replace=False) for pool in pools])
+
+
 def draw_evenly(
     pool: IndexArray, labels: NDArray[np.int64], size: int, rng: np.random.Generator
 ) -> IndexArray:
-    """Draw equal numbers of points of each class of the pool, `size` in all.
+    """Draw equal numbers of points of each class of the pool, `size` in all, and sort them.
 
-    Parameters
-    ----------
-    pool : ndarray of int64
-        Row indices to draw from.
-    labels : ndarray of int64 of shape (n_samples,)
-        Class of every point of the whole data set.
-    size : int
-        A multiple of the number of classes.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of int64 of shape (size,)
-        Sorted row indices.
+    The arguments are those of `draw_covering`; `size` is a multiple of the number of classes.
     """
-    values = np.unique(labels[pool])
-    each, left = divmod(size, values.size)
+    n_classes = np.unique(labels[pool]).size
+    each, left = divmod(size, n_classes)
     if left:
-        raise ValueError(f"size={size} points cannot be as many of each of {values.size} classes.")
-    drawn = [rng.choice(pool[labels[pool] == value], each, replace=False) for value in values]
-    return np.sort(np.concatenate(drawn))
+        raise ValueError(f"size={size} is not a multiple of the number of classes, {n_classes}.")
+    return np.sort(pool[draw_per_class(labels[pool], each, rng)])
 
 
 def error_rate(labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.shared.files import write_whole
-from benchmarks.shared.run import RunOf
+from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
 DOCS = Path(__file__).parents[2] / "docs" / "measured"
@@ -17,25 +17,25 @@ KEPT = DOCS / "results"
 
 
 @dataclass(frozen=True)
-class Measured:
+class StoredResult:
     """Result of a finished piece.
 
     Attributes
     ----------
     piece : str
-    run : RunOf
+    run : RunInfo
     tables : tuple of Table
     """
 
     piece: str
-    run: RunOf
+    run: RunInfo
     tables: tuple[Table, ...]
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Self:
         """Restore from JSON written by a benchmark or by `write`."""
         tables = tuple(Table(**table) for table in content["tables"])
-        return cls(content["piece"], RunOf.of(content["run"]), tables)
+        return cls(content["piece"], RunInfo.of(content["run"]), tables)
 
     def write(self, folder: Path) -> Path:
         """Write the result to the file of its piece."""
@@ -54,11 +54,11 @@ class Merged:
     """Table with the pieces of its rows."""
 
     table: Table
-    sources: tuple[Measured, ...]
+    sources: tuple[StoredResult, ...]
 
 
-def read_measured(folder: Path) -> dict[str, Measured]:
+def read_results(folder: Path) -> dict[str, StoredResult]:
     """Read all results in a folder, by piece."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json")))
-    found = [Measured.of(json.loads(text)) for text in texts]
+    found = [StoredResult.of(json.loads(text)) for text in texts]
     return {one.piece: one for one in found}

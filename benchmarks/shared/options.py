@@ -9,8 +9,8 @@ from pathlib import Path
 from benchmarks.shared.output import RESULTS
 
 
-def add_run_options(parser: argparse.ArgumentParser, quick: str) -> None:
-    """Add ``--quick``, ``--output``, ``--seed`` and ``--no-figures``."""
+def add_output_options(parser: argparse.ArgumentParser, quick: str) -> None:
+    """Add ``--quick`` and ``--output``, which every benchmark has."""
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument(
         "--output",
@@ -19,6 +19,11 @@ def add_run_options(parser: argparse.ArgumentParser, quick: str) -> None:
         metavar="DIR",
         help="folder for tables, JSON and figures (default: benchmarks/results)",
     )
+
+
+def add_run_options(parser: argparse.ArgumentParser, quick: str) -> None:
+    """Add ``--quick``, ``--output``, ``--seed`` and ``--no-figures``."""
+    add_output_options(parser, quick)
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument("--no-figures", action="store_true", help="write tables only")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.shared.files import write_whole
-from benchmarks.shared.run import RunOf
+from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -29,7 +29,7 @@ def write_results(folder: Path, name: str, tables: Sequence[Table], raw: Mapping
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / f"{name}.md", text)
     shown = [asdict(table) for table in tables if table.rows]
-    content = {"run": RunOf.now().as_json(), "tables": shown, **raw}
+    content = {"run": RunInfo.now().as_json(), "tables": shown, **raw}
     # The JSON file is written last, as it indicates a finished run.
     write_whole(folder / f"{name}.json", json.dumps(content, indent=1) + "\n")
     say(f"written: {folder / f'{name}.md'}, {folder / f'{name}.json'}")

@@ -23,7 +23,7 @@ _WITHOUT = ("--output",)
 
 
 @dataclass(frozen=True)
-class RunOf:
+class RunInfo:
     """Circumstances of a result.
 
     Attributes
@@ -63,7 +63,7 @@ class RunOf:
             f"python -m benchmarks {typed}",
             date.isoformat(timespec="seconds"),
             round(time.perf_counter() - started, 1),
-            machine_in_words(),
+            describe_machine(),
             blas_threads(),
             (round(load, 2), round(os.getloadavg()[0], 2)),
             versions(),
@@ -79,7 +79,7 @@ class RunOf:
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Return one line for below a table."""
         parts = [self.date[:10], self.machine]
         if self.threads is not None:
@@ -118,7 +118,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def machine_in_words() -> str:
+def describe_machine() -> str:
     """Describe cores, processor, memory and system."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9

@@ -32,7 +32,7 @@ class Stat(NamedTuple):
         return f"{self.mean:.{digits}f} ({self.std:.{digits}f})"
 
 
-def beside(ours: Stat | None, paper: Stat | None, digits: int = 2) -> str:
+def with_paper(ours: Stat | None, paper: Stat | None, digits: int = 2) -> str:
     """Format our result with that of the paper in brackets.
 
     Either may be missing.

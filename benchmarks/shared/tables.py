@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,18 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        items: Iterable[T],
+        columns: Mapping[str, Callable[[T], str]],
+        notes: Sequence[str] = (),
+    ) -> Self:
+        """Make a table with a row for each item, from the functions that format its columns."""
+        rows = [[show(item) for show in columns.values()] for item in items]
+        return cls(title, list(columns), rows, notes)
 
     def render(self) -> str:
         """Format the table as aligned Markdown, without a trailing newline."""

@@ -19,16 +19,17 @@ from importlib.util import find_spec
 import numpy as np
 
 from benchmarks.shared.files import Lines
-from benchmarks.shared.guide import Shelf
+from benchmarks.shared.guide import Datasets
 from benchmarks.shared.known import Answer, Outcome, error_table, gather, mean_errors, timed
-from benchmarks.shared.labels import UNLABELED, draw_evenly, error_rate
+from benchmarks.shared.labels import UNLABELED, draw_per_class, error_rate
 from benchmarks.shared.options import add_choice, add_run_options
 from benchmarks.shared.output import say, step, write_results
 from benchmarks.shared.tables import Table
-from benchmarks.text.contenders import COMPONENTS, Codes, Contender, Ground
+from benchmarks.text.contenders import COMPONENTS, Codes, Contender, Documents
 from benchmarks.text.sources import SOURCES
+from lapwing.datasets import mask_labels
 
-LABELS_A_CLASS = (1, 3, 10)
+LABELS_PER_CLASS = (1, 3, 10)
 DRAWS, QUICK_DRAWS = 10, 2
 MOST, QUICK_MOST = 2500, 600
 QUICK_SETS = ("documents", "pcmac")
@@ -49,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels",
         nargs="+",
         type=int,
-        default=LABELS_A_CLASS,
+        default=LABELS_PER_CLASS,
         metavar="N",
-        help=f"labels per class (default: {' '.join(map(str, LABELS_A_CLASS))})",
+        help=f"labels per class (default: {' '.join(map(str, LABELS_PER_CLASS))})",
     )
     parser.add_argument(
         "--draws", type=int, default=DRAWS, help=f"draws of labels (default: {DRAWS})"
@@ -75,19 +76,19 @@ def run(arguments: argparse.Namespace) -> int:
     path = arguments.output / "text" / f"{most} {arguments.seed}.jsonl"
     if not arguments.resume:
         path.unlink(missing_ok=True)
-    shelf, found = Shelf(), []
+    datasets, found = Datasets(), []
     for name in arguments.sets or (QUICK_SETS if arguments.quick else SOURCES):
-        data = shelf.take(name, partial(SOURCES[name].load, most))
+        data = datasets.load(name, partial(SOURCES[name].load, most))
         if data is None:
             continue
         X, truth = data
         say(f"{name}: {X.shape[0]} documents, {X.shape[1]} columns, {truth.max() + 1} classes")
         draws = [(labels, draw) for labels in arguments.labels for draw in range(n_draws)]
         methods = installed(SOURCES[name].contenders, arguments.methods)
-        hide, measure = partial(drawn, truth), partial(measured, Ground(X), truth, limit)
+        hide, measure = partial(drawn, truth), partial(measured, Documents(X), truth, limit)
         with step(name):
             found += gather(name, methods, draws, arguments.seed, hide, measure, Lines(path), limit)
-    shelf.tell()
+    datasets.report_missing()
     if not found:
         return 1
     sets = list(dict.fromkeys(answer.set for answer in found))
@@ -115,15 +116,14 @@ def installed(
 
 def drawn(truth: Codes, labels: int, rng: np.random.Generator) -> Codes:
     """Draw a number of labels per class, and mark all other documents as unlabelled."""
-    y = np.full(len(truth), UNLABELED)
-    rows = draw_evenly(np.arange(len(truth)), truth, labels * len(np.unique(truth)), rng)
-    y[rows] = truth[rows]
-    return y
+    return mask_labels(truth, labeled_indices=draw_per_class(truth, labels, rng))
 
 
-def measured(ground: Ground, truth: Codes, limit: float, contender: Contender, y: Codes) -> Outcome:
+def measured(
+    documents: Documents, truth: Codes, limit: float, contender: Contender, y: Codes
+) -> Outcome:
     """Compute the error in % on the unlabelled rows and the time, or the reason of a failure."""
-    X, before = ground.seen(contender.view)
+    X, before = documents.encoded(contender.view)
     free = y == UNLABELED
     found = timed(
         lambda: contender.answer(X, y), lambda codes: error_rate(truth[free], codes[free]), limit

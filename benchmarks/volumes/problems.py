@@ -19,8 +19,9 @@ from benchmarks.shared.data import (
     load_usps,
     load_uspst,
 )
+from benchmarks.shared.labels import draw_per_class
+from lapwing.datasets import mask_labels
 
-UNLABELED = -1
 PRIORS = ("known", "unknown", "wrong")
 UNSEEN = "mnist unseen"  # the points of the official test part are not used in the fit
 _COMPONENTS = 50
@@ -120,18 +121,9 @@ def drawn(y: NDArray[np.int64], task: Task, *, published: bool) -> NDArray[np.in
         labeled = read_label_sets(y, task.per_class)[task.draw]
     else:
         at_random = task.source in SOURCES and SOURCES[task.source].at_random
-        draw = _drawn_at_random if at_random else _drawn_by_class
+        draw = _drawn_at_random if at_random else draw_per_class
         labeled = draw(y, task.per_class, np.random.default_rng([task.draw, task.per_class]))
-    labels = np.full(len(y), UNLABELED)
-    labels[labeled] = y[labeled]
-    return labels
-
-
-def _drawn_by_class(
-    y: NDArray[np.int64], per_class: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    pools = [np.flatnonzero(y == code) for code in range(int(y.max()) + 1)]
-    return np.concatenate([rng.choice(pool, per_class, replace=False) for pool in pools])
+    return mask_labels(y, labeled_indices=labeled)
 
 
 def _drawn_at_random(

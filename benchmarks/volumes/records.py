@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.shared.data import Data
 from benchmarks.shared.files import Lines
 from benchmarks.shared.output import step
-from benchmarks.volumes.contenders import METHODS, Ground, contenders, unseen
+from benchmarks.volumes.contenders import METHODS, Graphs, contenders, unseen
 from benchmarks.volumes.problems import PRIORS, SOURCES, UNSEEN, Task, drawn, points_of, prior_of
 
 
@@ -86,8 +86,8 @@ def _transduced(
     y = data.y[rows]
     published = tasks[0].source == "mnist" and most is None
     labels = {task: drawn(y, task, published=published) for task in tasks}
-    ground = Ground(data.X[rows])
-    for contender in contenders(ground, labels[tasks[0]], methods):
+    graphs = Graphs(data.X[rows])
+    for contender in contenders(graphs, labels[tasks[0]], methods):
         for task in tasks:
             for prior in (each for each in contender.priors if each in priors):
                 if (task, contender.name, prior) in known:
@@ -109,17 +109,17 @@ def _unseen(
     rows = points_of(data, tasks[0], most)
     assert data.is_test is not None
     new = np.flatnonzero(data.is_test)
-    ground = Ground(data.X[rows])
+    graphs = Graphs(data.X[rows])
     for task in tasks:
         for prior in priors:
             if any(key[0] == task and key[2] == prior for key in known):
                 continue
             y = drawn(data.y[rows], task, published=False)
-            told = prior_of(data.y[rows], prior)
-            for name, codes, seconds in unseen(ground, y, told, data.X[new], methods):
+            class_prior = prior_of(data.y[rows], prior)
+            for name, codes, seconds in unseen(graphs, y, class_prior, data.X[new], methods):
                 error = _error(data.y[new], codes, np.ones(len(new), dtype=bool))
                 yield Record(task, name, prior, error, seconds)
 
 
-def _error(truth: NDArray[np.int64], codes: NDArray[np.int64], asked: NDArray[np.bool_]) -> float:
-    return 100.0 * float(np.mean(codes[asked] != truth[asked]))
+def _error(truth: NDArray[np.int64], codes: NDArray[np.int64], rows: NDArray[np.bool_]) -> float:
+    return 100.0 * float(np.mean(codes[rows] != truth[rows]))

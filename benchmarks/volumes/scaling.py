@@ -11,13 +11,14 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.process import forget_peak, resident_bytes, run_alone
+from benchmarks.shared.measuring import forget_peak, resident_bytes, run_alone
 from benchmarks.shared.tables import Table
 
 _DIMENSIONS, _INNER = 16, 3
@@ -102,7 +103,7 @@ def run_here(points: str) -> Use:
     before, begun = resident_bytes("VmRSS"), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        partition, posed = model._parted(prepared)
+        partition, volume_problem = model._parted(prepared)
     seconds = time.process_time() - begun
     peak = resident_bytes("VmHWM") - before
     codes = partition.codes[prepared.problem.vertex]
@@ -112,7 +113,7 @@ def run_here(points: str) -> Use:
         graph_seconds,
         seconds,
         partition.n_iter,
-        round(partition_bytes(posed)),
+        round(partition_bytes(volume_problem)),
         peak,
         100 * float(np.mean(codes[left] != y[left])),
         os.getloadavg()[0],
@@ -121,34 +122,18 @@ def run_here(points: str) -> Use:
 
 def scaling_table(found: list[Use]) -> Table:
     """Return the table of all runs."""
-    rows = [
-        [
-            each.points.replace(":", " x "),
-            f"{each.graph_seconds:.0f}",
-            f"{each.seconds:.0f}",
-            str(each.products),
-            f"{each.forecast_bytes / 1e9:.2f}",
-            f"{each.peak_bytes / 1e9:.2f}",
-            f"{each.error:.1f}",
-        ]
-        for each in found
-    ]
-    header = [
-        "points x classes",
-        "graph (s)",
-        "flow (s)",
-        "products",
-        "forecast (GB)",
-        "peak (GB)",
-        "error (%)",
-    ]
+    columns: dict[str, Callable[[Use], str]] = {
+        "points x classes": lambda use: use.points.replace(":", " x "),
+        "graph (s)": lambda use: f"{use.graph_seconds:.0f}",
+        "flow (s)": lambda use: f"{use.seconds:.0f}",
+        "products": lambda use: str(use.products),
+        "forecast (GB)": lambda use: f"{use.forecast_bytes / 1e9:.2f}",
+        "peak (GB)": lambda use: f"{use.peak_bytes / 1e9:.2f}",
+        "error (%)": lambda use: f"{use.error:.1f}",
+    }
+    title = "Many points and classes: sheets, one label per class, known class sizes"
     note = "Processor seconds; the peak is that of the partition, without points and graph."
-    return Table(
-        "Many points and classes: sheets, one label per class, known class sizes",
-        header,
-        rows,
-        [note],
-    )
+    return Table.of(title, found, columns, [note])
 
 
 if __name__ == "__main__":

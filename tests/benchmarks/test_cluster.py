@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.cluster.command import Use, _beside_plan, _cells, _planned
+from benchmarks.cluster.command import _COLUMNS, Use, _compare_with_plan, _planned
 from benchmarks.cluster.data import CHUNK, KINDS, N_TERMS, WORDS, classes, documents, plan
 from lapwing.dask._plan import BLOCK_BYTES, Plan, count_of_blocks, count_of_groups
 
@@ -50,12 +50,12 @@ def test_a_fit_is_shown_beside_its_plan() -> None:
         *("landmarks", "sheets", 10**5, 20.0, 30.0, {"graph": 4.0}, 10**8, 5 * 10**8, 2 * 10**8),
         *(0.5, sizes, {"placement": 2 * 10**7, "other": 10**7}, 0.0, planned),
     )
-    rows = {row[2]: row[3:] for row in _beside_plan(use)}
+    rows = {row[2]: row[3:] for row in _compare_with_plan(use)}
     assert rows["search"][0] == "0.30"
     assert rows["read"][0] == "-"
     assert rows["placement"][2:] == ["0.02", "0.02"]
     assert rows["all"] == ["0.50", rows["features"][1], "0.03", "0.06"]
-    assert "50%" in _cells(use)
+    assert _COLUMNS["busiest worker"](use) == "50%"
 
 
 def test_the_number_of_blocks() -> None:

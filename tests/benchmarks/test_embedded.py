@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,41 +17,29 @@ from benchmarks.embedded.command import QUICK_SETS, SECTIONS
 from benchmarks.embedded.digits import DigitsResult, predictions
 from benchmarks.embedded.grid import GRID, Tuning, left_out, paper_gamma, squared_fit
 from benchmarks.embedded.large import (
-    LABELS_A_CLASS,
+    LABELS_PER_CLASS,
     N_VALIDATION,
     SOURCES,
-    Draw,
-    Ground,
     LargeResult,
-    Recipe,
     draw_rows,
-    errors,
-    fit_draws,
-    prepare_ground,
-    validation_errors,
 )
 from benchmarks.embedded.library import SOLVERS, Agreement, library_values
 from benchmarks.embedded.outside import OutsideResult
+from benchmarks.embedded.prepared import Draw, Prepared, Recipe, prepare
 from benchmarks.embedded.report import AGREEMENT_LIMITS, NOTES, Run, all_tables, check_all
 from benchmarks.embedded.scaling import STAGES, Use, run_here
 from benchmarks.embedded.searches import SEARCHES
-from benchmarks.embedded.small import (
-    SMALL_SETS,
-    SmallGround,
-    SmallResult,
-    grid_errors,
-    prepare_small,
-)
-from benchmarks.embedded.tube import tube_fit
+from benchmarks.embedded.small import SMALL_SETS, SmallResult, transductive_draw
 from benchmarks.shared import points as points_of_kinds
 from benchmarks.shared.data import Data, shifted
 from benchmarks.shared.points import KINDS, N_FEATURES
 from benchmarks.shared.stats import Stat
 from lapwing import AffinityGraph, KNNGraph, Landmarks
+from lapwing.datasets import mask_labels
 
 
 @pytest.fixture(scope="module")
-def points() -> SmallGround:
+def points() -> Prepared:
     """Two bent clouds, twice ten labels."""
     rng = np.random.default_rng(0)
     y = rng.permutation(np.repeat([0, 1], 60))
@@ -59,13 +48,16 @@ def points() -> SmallGround:
         np.concatenate([np.flatnonzero(y == c)[5 * k : 5 * k + 5] for c in (0, 1)])
         for k in range(2)
     ]
-    return prepare_small(Data(X, y), splits, KNNGraph(5, power=2), paper_gamma(X), 20)
+    return prepared(X, y, splits, 20)
 
 
-def marked(points: SmallGround, split: int = 0) -> np.ndarray:
-    y = np.full(len(points.data.y), -1)
-    y[points.splits[split]] = points.data.y[points.splits[split]]
-    return y
+def prepared(X: np.ndarray, y: np.ndarray, splits: list[np.ndarray], n_ev: int) -> Prepared:
+    draws = [transductive_draw(y, labeled) for labeled in splits]
+    return prepare(Data(X, y), Recipe(KNNGraph(5, power=2), n_ev, paper_gamma(X), None), draws)
+
+
+def marked(points: Prepared, split: int = 0) -> np.ndarray:
+    return mask_labels(points.data.y, labeled_indices=points.draws[split].labeled)
 
 
 # Grids
@@ -75,9 +67,8 @@ def marked(points: SmallGround, split: int = 0) -> np.ndarray:
 @pytest.mark.parametrize(
     "tuning", [Tuning(0.1, 1e2, 1.0), Tuning(10.0, 1e4, 1e2), Tuning(1e4, 1e2, 1e-2)]
 )
-def test_grid_is_the_library(points: SmallGround, method: str, tuning: Tuning) -> None:
-    sides = [points.side(rows, tuning) for rows in points.splits]
-    fit = SOLVERS[method](points.embedding, tuning.C, sides)
+def test_grid_is_the_library(points: Prepared, method: str, tuning: Tuning) -> None:
+    fit = points.fit(method, points.data.y, [tuning], 20)
     theirs, seconds = library_values(
         method,
         points.data.X,
@@ -95,13 +86,11 @@ def test_grid_is_the_library(points: SmallGround, method: str, tuning: Tuning) -
 
 
 @pytest.mark.parametrize("method", SOLVERS)
-def test_landmark_grid_is_the_library(points: SmallGround, method: str) -> None:
+def test_landmark_grid_is_the_library(points: Prepared, method: str) -> None:
     tuning, X, y = Tuning(1.0, 1e4, 1.0), points.data.X, points.data.y
     recipe = Recipe(KNNGraph(5, power=1), 15, paper_gamma(X), 30)
-    none = np.arange(0)
-    one = Draw(points.splits[0], none, np.setdiff1d(np.arange(len(y)), points.splits[0]))
-    ground = prepare_ground(points.data, recipe, [one])
-    fit = fit_draws(method, ground, y, [tuning], 10)
+    few = prepare(points.data, recipe, points.draws[:1])
+    fit = few.fit(method, y, [tuning], 10)
     theirs, _ = library_values(
         method,
         X,
@@ -109,20 +98,21 @@ def test_landmark_grid_is_the_library(points: SmallGround, method: str) -> None:
         tuning,
         gamma=recipe.gamma,
         n_eigenvectors=10,
-        graph=AffinityGraph(ground.affinity),
+        graph=AffinityGraph(few.affinity),
         space=Landmarks(30),
     )
-    found = Agreement.of(ground.embedding.values(fit)[:, 0], theirs)
+    found = Agreement.of(few.embedding.values(fit)[:, 0], theirs)
+    assert found == few.agreement(method, y, tuning, 10)
     assert found.difference < (1e-6 if method == "laperls" else 2e-2)
     assert_allclose(
-        ground.embedding.predict(X[:7], fit), ground.embedding.values(fit, slice(0, 7)), atol=1e-9
+        few.embedding.predict(X[:7], fit), few.embedding.values(fit, slice(0, 7)), atol=1e-9
     )
 
 
 @pytest.mark.parametrize("tuning", [GRID[0], GRID[70], GRID[-1]])
-def test_left_out_is_a_fit_without_the_label(points: SmallGround, tuning: Tuning) -> None:
-    e, labeled = points.embedding, points.splits[0]
-    y = points.targets(labeled)
+def test_left_out_is_a_fit_without_the_label(points: Prepared, tuning: Tuning) -> None:
+    e, labeled = points.embedding, points.draws[0].labeled
+    y = 2.0 * points.data.y[labeled, None] - 1
     f, g = left_out(e, tuning, labeled, y)
     for i, row in enumerate(labeled):
         side = e.side(np.delete(labeled, i), np.delete(y, i, axis=0), tuning)
@@ -131,21 +121,16 @@ def test_left_out_is_a_fit_without_the_label(points: SmallGround, tuning: Tuning
         assert_allclose(g[i], e.virtual(fit, [row])[0], rtol=1e-5, atol=1e-7)
 
 
-def test_grid_errors_are_those_of_single_fits(points: SmallGround) -> None:
-    grid = grid_errors(points, squared_fit, 8)
+def test_grid_errors_are_those_of_single_fits(points: Prepared) -> None:
+    y = points.data.y
+    grid = points.grid_errors("laperls", y, GRID, 8)
     assert grid["f"].shape == grid["g"].shape == (2, len(GRID))
     for j in (0, 50, 146):
-        fit = squared_fit(points.embedding, GRID[j].C, [points.side(points.splits[1], GRID[j], 8)])
-        expected = points.errors(points.embedding.virtual(fit), points.splits[1])
-        assert_array_equal(grid["g"][1, [j]], expected)
-
-
-def test_errors_leave_the_labels_out(points: SmallGround) -> None:
-    labeled = points.splits[0]
-    values = np.where(points.data.y == 1, 1.0, -1.0)[:, None]
-    values[labeled] *= -1
-    assert points.errors(values, labeled) == [0]
-    assert points.errors(-values, labeled) == [100]
+        fit = points.fit("laperls", y, [GRID[j]], 8)
+        wrong = (points.embedding.virtual(fit)[:, 1] >= 0) != (y == 1)
+        expected = 100 * np.delete(wrong, points.draws[1].labeled).mean()
+        assert grid["g"][1, j] == pytest.approx(expected)
+        assert points.errors(y, fit)["g"][1] == pytest.approx(expected)
 
 
 def test_paper_gamma_is_the_mean_squared_distance() -> None:
@@ -154,10 +139,9 @@ def test_paper_gamma_is_the_mean_squared_distance() -> None:
     assert paper_gamma(X) == pytest.approx(30**2 / squares)
 
 
-def test_tube_of_a_wide_box_interpolates(points: SmallGround) -> None:
+def test_tube_of_a_wide_box_interpolates(points: Prepared) -> None:
     # Without an active bound f = g: the exact solution has no loss.
-    sides = [points.side(points.splits[0], Tuning(1e6, 1e2, 1.0))]
-    fit = tube_fit(points.embedding, 1e6, sides)
+    fit = points.fit("lapesvr", points.data.y, [Tuning(1e6, 1e2, 1.0)], 20)
     f, g = points.embedding.values(fit), points.embedding.virtual(fit)
     assert_allclose(f, g, atol=1e-2 * np.abs(g).max())
 
@@ -168,30 +152,23 @@ def test_tube_of_a_wide_box_interpolates(points: SmallGround) -> None:
 def test_draws_have_ten_labels_a_class() -> None:
     y = np.repeat([0, 1, 2], [20, 3000, 500])
     one, same, other = draw_rows(y, 0, 0), draw_rows(y, 0, 0), draw_rows(y, 0, 1)
-    assert_array_equal(np.bincount(y[one.labeled]), [LABELS_A_CLASS] * 3)
+    assert_array_equal(np.bincount(y[one.labeled]), [LABELS_PER_CLASS] * 3)
     assert one.validation.size == N_VALIDATION
     assert_array_equal(np.sort(np.concatenate(one)), np.arange(y.size))
     assert_array_equal(one.labeled, same.labeled)
     assert not np.array_equal(one.labeled, other.labeled)
 
 
-def test_validation_errors_are_on_validation_points(points: SmallGround) -> None:
-    y, labeled = points.data.y, points.splits[0]
-    rest = np.setdiff1d(np.arange(len(y)), labeled)
-    ground = Ground(
-        points.data,
-        Recipe(KNNGraph(5), 20, 1.0, 120),
-        points.affinity,
-        points.embedding,
-        [Draw(labeled, rest[:50], rest[50:])],
-    )
+def test_validation_errors_are_on_validation_points(points: Prepared) -> None:
+    y, (labeled, rest, _) = points.data.y, points.draws[0]
+    one = replace(points, draws=[Draw(labeled, rest[:50], rest[50:])])
     grid = [Tuning(1.0, 1e2, 1.0), Tuning(10.0, 1e2, 1.0)]
-    found = validation_errors(ground, y, "laperls", grid, 20)
+    found = one.grid_errors("laperls", y, grid, 20)
     for j, tuning in enumerate(grid):
-        fit = fit_draws("laperls", ground, y, [tuning], 20)
+        fit = one.fit("laperls", y, [tuning], 20)
         wrong = (points.embedding.values(fit)[:, 0] >= 0) != (y == 1)
         assert found["f"][0, j] == pytest.approx(100 * wrong[rest[:50]].mean())
-        assert errors(ground, y, fit)["f"] == [pytest.approx(100 * wrong[rest[50:]].mean())]
+        assert one.errors(y, fit)["f"] == [pytest.approx(100 * wrong[rest[50:]].mean())]
 
 
 def test_tasks_of_mnist() -> None:
@@ -214,7 +191,7 @@ def test_digits_meet_the_prior() -> None:
     y = np.repeat(np.arange(10), 20)
     X = rng.standard_normal((200, 5)) + 3 * rng.standard_normal((10, 5))[y]
     labeled = np.flatnonzero(np.arange(200) % 20 == 0)
-    e = prepare_small(Data(X, y), [labeled], KNNGraph(5, power=2), paper_gamma(X), 30).embedding
+    e = prepared(X, y, [labeled], 30).embedding
     found = predictions(e, y, labeled, 20)
     assert set(found) == {"g", "g prior", "f", "f prior"}
     assert_array_equal(np.bincount(found["g prior"]), np.full(10, 20))

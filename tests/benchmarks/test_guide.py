@@ -10,7 +10,7 @@ import pytest
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.shared.archives import HOME_VARIABLE, MissingArchiveError
 from benchmarks.shared.catalogue import LABEL_SETS, RECORDS
-from benchmarks.shared.guide import Shelf, how_to_get, how_to_get_all
+from benchmarks.shared.guide import Datasets, how_to_get, how_to_get_all
 
 ALL = [*(record.archive for record in RECORDS.values()), LABEL_SETS]
 STEPS = ("python -m benchmarks convert", "--output FOLDER", f"export {HOME_VARIABLE}=FOLDER")
@@ -137,12 +137,12 @@ def missing(name: str) -> Callable[[], None]:
 
 
 def test_shelf_tells_each_thing_once(capsys: pytest.CaptureFixture[str]) -> None:
-    shelf = Shelf()
-    assert shelf.take("points", lambda: 3) == 3
-    shelf.tell()
+    datasets = Datasets()
+    assert datasets.load("points", lambda: 3) == 3
+    datasets.report_missing()
     assert capsys.readouterr().err == ""
     for title in ("ten", "ten", "two"):
-        assert shelf.take(title, missing("uspst")) is None
+        assert datasets.load(title, missing("uspst")) is None
     assert capsys.readouterr().err.count("skipped: uspst.npz is missing") == 2
-    shelf.tell()
+    datasets.report_missing()
     assert capsys.readouterr().err.count("uspst.npz from uspst.mat") == 1

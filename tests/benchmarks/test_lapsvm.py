@@ -30,8 +30,8 @@ from benchmarks.lapsvm.spread import spread_table
 from benchmarks.shared.checks import Check, limits_table
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import draw_covering, error_rate, macro_error_rate
-from benchmarks.shared.process import resident_bytes
-from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.measuring import resident_bytes
+from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 
 # Points of each class, as the sets of the paper have them.
@@ -164,9 +164,9 @@ def test_stat_is_the_sample_deviation() -> None:
 
 def test_beside_leaves_out_what_is_not_known() -> None:
     ours, theirs = Stat(1.0, 0.25), Stat(2.0, 0.5)
-    assert beside(ours, theirs) == "1.00 (0.25) [2.00 (0.50)]"
-    assert beside(ours, None) == "1.00 (0.25)"
-    assert beside(None, theirs, 1) == "- [2.0 (0.5)]"
+    assert with_paper(ours, theirs) == "1.00 (0.25) [2.00 (0.50)]"
+    assert with_paper(ours, None) == "1.00 (0.25)"
+    assert with_paper(None, theirs, 1) == "- [2.0 (0.5)]"
 
 
 def test_table_is_aligned_markdown() -> None:

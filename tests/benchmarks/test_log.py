@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from benchmarks.shared.log import told
+from benchmarks.shared.measuring import logged
 
 
 def test_messages_that_begin_so_are_told_with_their_arguments() -> None:
     logger = logging.getLogger("lapwing")
     before = logger.level, list(logger.handlers)
-    with told("%s: %.1f s") as stages:
+    with logged("%s: %.1f s") as stages:
         logger.info("%s: %.1f s", "graph", 1.5)
         logger.info("another %s", "message")
         logger.info("no arguments")

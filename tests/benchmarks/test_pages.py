@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import BENCHMARKS, main
-from benchmarks.everything.command import listed, run_all
+from benchmarks.everything.command import pieces_table, run_all
 from benchmarks.everything.running import Pieces, State
-from benchmarks.pages.command import take
+from benchmarks.pages.command import import_results
 from benchmarks.pages.layout import PAGES, Page, Section
 from benchmarks.pages.short import in_short
 from benchmarks.pages.writing import all_pages, merge, page_text
-from benchmarks.shared.measured import DOCS, KEPT, Measured, read_measured
+from benchmarks.shared.measured import DOCS, KEPT, StoredResult, read_results
 from benchmarks.shared.pieces import LONGEST, PIECES, QUICK, Piece
-from benchmarks.shared.run import RunOf
+from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
 # Commands that measure nothing by themselves.
 NO_SUITES = {"all", "convert", "pages"}
-RUN = RunOf("python -m benchmarks reading", "2026-01-02T03:04:05+00:00", 60.0, "2 cores", 1,
+RUN = RunInfo("python -m benchmarks reading", "2026-01-02T03:04:05+00:00", 60.0, "2 cores", 1,
             (0.5, 1.5), {"lapwing": "1.0"})  # fmt: skip
 ONE, TWO = Piece("one", "reading --rows 5", 2), Piece("two", "page --quick", 3)
 
@@ -80,14 +80,14 @@ def test_finished_pieces_are_found_again(
 ) -> None:
     start, calls = starter()
     pieces = Pieces(tmp_path, start)
-    assert pieces.standing(ONE).state is State.OPEN
+    assert pieces.status(ONE).state is State.OPEN
     assert run_all(pieces, [ONE, TWO], None) == 0
     assert [call[:-2] for call in calls] == [ONE.arguments, TWO.arguments]
     kept = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
     assert (kept["piece"], kept["command"], kept["raw"]) == ("one", ONE.command, [1, 2, 3])
     again = Pieces(tmp_path, start)
-    assert again.standing(ONE).state is State.DONE
-    assert again.standing(ONE).forecast < ONE.minutes
+    assert again.status(ONE).state is State.DONE
+    assert again.status(ONE).forecast < ONE.minutes
     assert run_all(again, [ONE, TWO], None) == 0
     assert len(calls) == 2
     assert "one: done, 2026-01-02" in capsys.readouterr().err
@@ -101,10 +101,10 @@ def test_a_half_written_result_is_never_read(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "reading.json").write_text('{"run": {', encoding="utf-8")
     pieces = Pieces(tmp_path, start)
-    assert pieces.standing(ONE).state is State.BEGUN
+    assert pieces.status(ONE).state is State.BEGUN
     assert pieces.run(ONE)
     assert len(calls) == 1
-    assert pieces.standing(ONE).state is State.DONE
+    assert pieces.status(ONE).state is State.DONE
 
 
 def test_an_old_result_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_a_stopped_piece_goes_on_with_what_it_kept(tmp_path: Path) -> None:
 
     pieces = Pieces(tmp_path, starter(stopped)[0])
     assert run_all(pieces, [ONE, TWO], None) == 130
-    assert pieces.standing(ONE).state is State.BEGUN
-    assert pieces.standing(TWO).state is State.OPEN
+    assert pieces.status(ONE).state is State.BEGUN
+    assert pieces.status(TWO).state is State.OPEN
 
     def goes_on(work: Path) -> None:
         assert (work / "kept.jsonl").read_text(encoding="utf-8") == "1\n"
@@ -136,7 +136,7 @@ def test_another_command_is_another_measurement(tmp_path: Path) -> None:
     assert pieces.run(ONE)
     (tmp_path / "one" / "kept.jsonl").write_text("1\n", encoding="utf-8")
     changed = ONE._replace(command="reading --rows 6")
-    assert pieces.standing(changed).state is State.OTHER
+    assert pieces.status(changed).state is State.OTHER
     assert run_all(pieces, [changed], None) == 0
     assert len(calls) == 2
     assert not (tmp_path / "one" / "kept.jsonl").exists()
@@ -151,7 +151,7 @@ def test_a_piece_without_a_result_does_not_stop_the_others(
 
     pieces = Pieces(tmp_path, starter(only_two)[0])
     assert run_all(pieces, [ONE, TWO], None) == 1
-    assert pieces.standing(TWO).state is State.DONE
+    assert pieces.status(TWO).state is State.DONE
     assert "Without a result, for what they said above: one." in capsys.readouterr().err
 
 
@@ -169,7 +169,7 @@ def test_pieces_are_listed_with_state_and_forecast(
 ) -> None:
     pieces = Pieces(tmp_path, starter()[0])
     pieces.run(ONE)
-    table = listed([pieces.standing(ONE), pieces.standing(TWO)])
+    table = pieces_table([pieces.status(ONE), pieces.status(TWO)])
     assert [row[1:3] for row in table.rows] == [["done 2026-01-02", "0.0"], ["-", "3.0"]]
     assert table.notes == ["3 minutes of two quiet cores are left to run."]
     assert main(["all", "--list", "--output", str(tmp_path)]) == 0
@@ -190,7 +190,7 @@ def test_a_piece_runs_in_a_process_of_its_own(
     pytest.importorskip("polars")
     piece = Piece("little", "reading --rows 3000 --columns 2 --quick", 1)
     assert Pieces(tmp_path).run(piece)
-    kept = Measured.of(json.loads((tmp_path / "little.json").read_text(encoding="utf-8")))
+    kept = StoredResult.of(json.loads((tmp_path / "little.json").read_text(encoding="utf-8")))
     assert kept.run.command == "python -m benchmarks reading --rows 3000 --columns 2 --quick"
     assert kept.tables[0].rows[0][0] == "300"
     assert capfd.readouterr().out == ""
@@ -199,8 +199,8 @@ def test_a_piece_runs_in_a_process_of_its_own(
 # Pages
 
 
-def measured(piece: str, *tables: Table) -> Measured:
-    return Measured(piece, RUN, tables)
+def measured(piece: str, *tables: Table) -> StoredResult:
+    return StoredResult(piece, RUN, tables)
 
 
 def test_tables_of_several_pieces_become_one() -> None:
@@ -227,10 +227,10 @@ def test_finished_pieces_are_taken_over_without_what_is_raw(tmp_path: Path) -> N
     known = {piece.name: piece for piece in PIECES}
     pieces.run(known["reading"])
     pieces.run(known["page"]._replace(command="page --draws 3"))
-    (path,) = take(tmp_path, tmp_path / "kept")
+    (path,) = import_results(tmp_path, tmp_path / "kept")
     assert path.name == "reading.json"
     assert set(json.loads(path.read_text(encoding="utf-8"))) == {"piece", "run", "tables"}
-    assert read_measured(tmp_path / "kept")["reading"].run == RUN
+    assert read_results(tmp_path / "kept")["reading"].run == RUN
 
 
 def test_nothing_to_take_over_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -247,7 +247,7 @@ def test_the_pages_are_those_of_the_results(tmp_path: Path) -> None:
 
 
 def test_other_results_make_other_pages() -> None:
-    results = read_measured(KEPT)
+    results = read_results(KEPT)
     name = next(section.pieces[0] for page in PAGES for section in page.sections if section.pieces)
     table = Table("T", ["x"], [["4711"]])
     changed = all_pages({**results, name: measured(name, table)})
@@ -287,5 +287,5 @@ def test_every_result_is_shown_and_every_page_is_reached() -> None:
     known = {piece.name for piece in PIECES}
     shown = [name for page in PAGES for section in page.sections for name in section.pieces]
     assert set(shown) == known
-    assert set(read_measured(KEPT)) <= known
+    assert set(read_results(KEPT)) <= known
     assert all(page.name in PAGES[0].text for page in PAGES[1:])

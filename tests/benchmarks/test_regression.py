@@ -91,9 +91,9 @@ def test_every_method_answers(name: str, curve: Set, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(coreg, "POOL", 10)
     X, truth = curve
     y = drawn(truth, 20, np.random.default_rng(0))
-    error, seconds, failed, held = measured(X, truth, CONTENDERS[name], y)
+    error, seconds, failed, coverage = measured(X, truth, CONTENDERS[name], y)
     assert failed == ""
-    assert (held is not None) is CONTENDERS[name].intervals
+    assert (coverage is not None) is CONTENDERS[name].intervals
     assert error is not None
     assert error < 0.2 * truth.std()
     assert seconds > 0
@@ -114,8 +114,8 @@ def test_methods_see_standardised_targets(alone: bool, n_rows: int, curve: Set) 
 def test_errors_are_of_rows_without_a_target() -> None:
     truth = np.array([0.0, 2.0, 4.0, -2.0])
     y = np.array([0.0, 2.0, np.nan, np.nan])
-    error, _, failed, held = measured(np.zeros((4, 1)), truth, Contender(Mean), y)
-    assert held is None
+    error, _, failed, coverage = measured(np.zeros((4, 1)), truth, Contender(Mean), y)
+    assert coverage is None
     assert failed == ""
     assert error == pytest.approx(3.0)
 
@@ -128,10 +128,10 @@ def test_coverage_is_of_rows_without_a_target() -> None:
         def predict_interval(self, X: Array) -> Array:
             return np.tile([-1.0, 1.0], (len(X), 1))  # 0 to 2 in the units of y
 
-    assert measured(np.zeros((4, 1)), truth, Contender(Bands, intervals=True), y).held == 0.5
-    answer = Answer("s", "m", 20, 0, 1.0, 0.1, held=0.5)
-    draws = [answer, replace(answer, draw=1, held=0.9), replace(answer, known=40, held=1.0)]
-    table = coverage([*draws, replace(answer, method="none", held=None)])
+    assert measured(np.zeros((4, 1)), truth, Contender(Bands, intervals=True), y).coverage == 0.5
+    answer = Answer("s", "m", 20, 0, 1.0, 0.1, coverage=0.5)
+    draws = [answer, replace(answer, draw=1, coverage=0.9), replace(answer, known=40, coverage=1.0)]
+    table = coverage([*draws, replace(answer, method="none", coverage=None)])
     assert table.rows == [
         ["s", "20", "70.0"], ["s", "40", "100.0"], ["all", "", "85.0"], ["minimum", "", "70.0"],
     ]  # fmt: skip
@@ -189,7 +189,7 @@ def test_errors_are_means_over_draws(two_methods: list[Answer]) -> None:
     assert table.header == ["method", "20 targets", "40 targets", "s"]
     assert table.rows == [
         ["RidgeCV", "1.500 (0.707)", "1.000 (0.000)", "0.50"],
-        ["LapSVR()", "0.500 (0.000)", "0.500 (0.000), 1 without", "0.50"],
+        ["LapSVR()", "0.500 (0.000)", "0.500 (0.000), 1 failed", "0.50"],
     ]
     assert "over 2 draws" in table.notes[0]
     assert table.notes[1:] == ["- LapSVR(): ValueError: no."]

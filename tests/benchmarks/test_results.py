@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from benchmarks.lapsvm.drawings import DRAWINGS, drawings_table
 from benchmarks.lapsvm.methods import MethodRun
 from benchmarks.lapsvm.runs import SplitFile, SplitRun
-from benchmarks.shared.checks import Check, judged, limits_table
+from benchmarks.shared.checks import Check, limits_table, meets_limit
 from benchmarks.shared.data import standardized
 from benchmarks.shared.files import Lines, read_json, write_whole
 from benchmarks.shared.output import write_results
-from benchmarks.shared.run import RunOf
+from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
 # Expectations
@@ -45,16 +45,16 @@ from benchmarks.shared.tables import Table
 def test_a_limit_is_judged_by_an_interval(
     values: list[float], full: int, passed: bool | None
 ) -> None:
-    assert judged(values, 2.0, full) is passed
+    assert meets_limit(values, 2.0, full) is passed
 
 
 @given(st.lists(st.floats(0, 50), min_size=2, max_size=9), st.floats(0, 50))
 def test_more_of_the_protocol_never_takes_a_verdict_back_that_its_mean_shares(
     values: list[float], limit: float
 ) -> None:
-    of_all = judged(values, limit, len(values))
+    of_all = meets_limit(values, limit, len(values))
     assert of_all is not None
-    assert judged(values, limit, 10 * len(values)) in (of_all, None)
+    assert meets_limit(values, limit, 10 * len(values)) in (of_all, None)
 
 
 def test_too_few_splits_are_no_miss() -> None:
@@ -109,9 +109,9 @@ def test_results_say_where_they_are_from(
     kept = json.loads((tmp_path / "new" / "lapsvm.json").read_text(encoding="utf-8"))
     assert kept["sets"] == 3
     assert kept["tables"] == [{"title": "T", "header": ["a"], "rows": [["1"]], "notes": ["note"]}]
-    run = RunOf.of(kept["run"])
+    run = RunInfo.of(kept["run"])
     assert run.command == "python -m benchmarks lapsvm --sets g50c"
-    words = run.in_words()
+    words = run.describe()
     assert run.date.startswith("20")
     assert run.date.endswith("+00:00")
     assert run.date[:10] in words
@@ -126,8 +126,8 @@ def test_results_say_where_they_are_from(
 
 
 def test_what_is_not_known_of_a_run_is_said() -> None:
-    run = RunOf("python -m benchmarks page", "2026-01-02", None, "2 cores", None, None, {})
-    assert run.in_words() == "2026-01-02; 2 cores; versions and load not recorded"
+    run = RunInfo("python -m benchmarks page", "2026-01-02", None, "2 cores", None, None, {})
+    assert run.describe() == "2026-01-02; 2 cores; versions and load not recorded"
 
 
 # Splits of the LapSVM paper

@@ -15,7 +15,7 @@ from benchmarks.__main__ import main
 from benchmarks.s3vm import paper_qn
 from benchmarks.s3vm.command import DATA_NAMES, SECTIONS
 from benchmarks.s3vm.few_labels import METHODS as FEW
-from benchmarks.s3vm.few_labels import drawn, error_of, row
+from benchmarks.s3vm.few_labels import error_of, row
 from benchmarks.s3vm.fits import (
     FITTERS,
     LinearFit,
@@ -26,7 +26,7 @@ from benchmarks.s3vm.fits import (
     solve,
     svc,
 )
-from benchmarks.s3vm.landmarks import LABELS_A_DIGIT, draw_digit_pair
+from benchmarks.s3vm.landmarks import LABELS_PER_DIGIT, draw_digit_pair
 from benchmarks.s3vm.limits import NOTES, TEXT_ON_LABELS, TEXT_ON_TEST, at_most
 from benchmarks.s3vm.many_classes import topics
 from benchmarks.s3vm.partitions import QN_SETS as PROBLEMS
@@ -54,6 +54,7 @@ from benchmarks.s3vm.transduction import (
     shown,
 )
 from benchmarks.shared.data import Data
+from benchmarks.shared.labels import draw_per_class
 from lapwing.spaces.linear import LinearSpace
 from tests.helpers.data import around_corners, two_clouds
 
@@ -191,9 +192,9 @@ def test_box_diagonal() -> None:
 def test_draw_of_two_digits() -> None:
     data = Data(np.arange(400.0)[:, None], np.arange(400) % 10)
     X, y = draw_digit_pair(data, 30, np.random.default_rng(0))
-    assert_array_equal(y[: 2 * LABELS_A_DIGIT], np.repeat([0, 1], LABELS_A_DIGIT))
+    assert_array_equal(y[: 2 * LABELS_PER_DIGIT], np.repeat([0, 1], LABELS_PER_DIGIT))
     assert_array_equal(np.where(X.ravel() % 10 == 5, 0, 1), y)
-    assert len(np.unique(X)) == len(X) == 2 * LABELS_A_DIGIT + 30
+    assert len(np.unique(X)) == len(X) == 2 * LABELS_PER_DIGIT + 30
 
 
 # Model selection
@@ -337,7 +338,7 @@ def test_moons_are_two_halves() -> None:
 def test_one_label_a_class_is_enough_for_two_clouds(name: str) -> None:
     truth = np.arange(80) % 2
     data = Data(around_corners(truth, np.random.default_rng(0), distance=20.0), truth)
-    labeled = drawn(data, 1, np.random.default_rng(0))
+    labeled = draw_per_class(data.y, 1, np.random.default_rng(0))
     assert sorted(data.y[labeled].tolist()) == [0, 1]
     assert error_of(FEW[name](), data, labeled) == 0
     swapped = data._replace(y=data.y.copy())
@@ -367,8 +368,8 @@ def test_uneven_classes_are_told_where_labels_come_in_equal_numbers() -> None:
     truth = (rng.uniform(size=160) > 0.85).astype(int)
     truth[:24] = np.arange(24) % 2
     data = Data(rng.standard_normal((160, 3)) + 3.0 * truth[:, None], truth)
-    errors, told = draw_errors(Plan(), data, 10, "rbf", 0)
-    assert told
+    errors, warned = draw_errors(Plan(), data, 10, "rbf", 0)
+    assert warned
     free, held, true, _ = errors
     assert true <= free < held
 

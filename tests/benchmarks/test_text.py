@@ -12,10 +12,10 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.shared.known import Answer
-from benchmarks.shared.limits import OverTimeError, within
+from benchmarks.shared.measuring import OverTimeError, within
 from benchmarks.text import command
 from benchmarks.text.command import best, drawn, installed, measured, table_of
-from benchmarks.text.contenders import ON_TABLES, ON_TEXTS, ON_WORDS, Contender, Ground
+from benchmarks.text.contenders import ON_TABLES, ON_TEXTS, ON_WORDS, Contender, Documents
 from benchmarks.text.documents import LEAST_WORDS, Texts, docstrings, weighted, without_names
 from benchmarks.text.mixed import NOTE, OTHERS, mixed_table
 from benchmarks.text.sources import Source
@@ -35,9 +35,9 @@ def made_up(n: int = 60) -> tuple[list[str], np.ndarray]:
 
 
 @pytest.fixture
-def topics() -> tuple[Ground, np.ndarray]:
+def topics() -> tuple[Documents, np.ndarray]:
     texts, y = made_up()
-    return Ground(weighted(texts)), y
+    return Documents(weighted(texts)), y
 
 
 def slow(X: object, y: np.ndarray) -> np.ndarray:
@@ -79,10 +79,10 @@ def test_what_several_classes_say_is_of_none() -> None:
 
 
 @pytest.mark.parametrize("name", ON_WORDS)
-def test_every_method_answers(name: str, topics: tuple[Ground, np.ndarray]) -> None:
-    ground, truth = topics
+def test_every_method_answers(name: str, topics: tuple[Documents, np.ndarray]) -> None:
+    documents, truth = topics
     y = drawn(truth, 3, np.random.default_rng(0))
-    found = measured(ground, truth, 60, ON_WORDS[name], y)
+    found = measured(documents, truth, 60, ON_WORDS[name], y)
     assert found.failed == ""
     assert found.error is not None
     assert found.error < 20
@@ -113,13 +113,13 @@ def test_methods_whose_package_is_not_installed_are_left_out(
 
 
 @pytest.fixture(scope="module")
-def mixed() -> tuple[Ground, np.ndarray]:
+def mixed() -> tuple[Documents, np.ndarray]:
     texts, y = made_up(300)
     frame, truth = mixed_table(300, Texts(texts, y, TOPICS))
-    return Ground(frame), truth
+    return Documents(frame), truth
 
 
-def test_the_mixed_table_is_always_the_same(mixed: tuple[Ground, np.ndarray]) -> None:
+def test_the_mixed_table_is_always_the_same(mixed: tuple[Documents, np.ndarray]) -> None:
     frame, truth = mixed[0].X, mixed[1]
     assert list(frame.columns) == [NOTE, *OTHERS]
     texts, y = made_up(300)
@@ -130,7 +130,7 @@ def test_the_mixed_table_is_always_the_same(mixed: tuple[Ground, np.ndarray]) ->
 
 
 def test_every_column_of_the_mixed_table_depends_on_the_class(
-    mixed: tuple[Ground, np.ndarray],
+    mixed: tuple[Documents, np.ndarray],
 ) -> None:
     frame, truth = mixed[0].X, mixed[1]
     gaps = frame[list(OTHERS)].isna().groupby(truth).mean()
@@ -143,12 +143,12 @@ def test_every_column_of_the_mixed_table_depends_on_the_class(
 
 
 @pytest.mark.parametrize("name", [name for name in ON_FRAMES if not name.startswith("FewLabel")])
-def test_methods_answer_from_their_columns(name: str, mixed: tuple[Ground, np.ndarray]) -> None:
+def test_methods_answer_from_their_columns(name: str, mixed: tuple[Documents, np.ndarray]) -> None:
     for package in ON_FRAMES[name].packages:
         pytest.importorskip(package)
-    ground, truth = mixed
+    documents, truth = mixed
     y = drawn(truth, 5, np.random.default_rng(0))
-    found = measured(ground, truth, 60, ON_FRAMES[name], y)
+    found = measured(documents, truth, 60, ON_FRAMES[name], y)
     assert found.failed == ""
     assert found.error is not None
     assert found.error < 50
@@ -165,13 +165,13 @@ def test_what_takes_too_long_is_ended() -> None:
     time.sleep(0.02)  # nothing rings afterwards
 
 
-def test_failures_are_told(topics: tuple[Ground, np.ndarray]) -> None:
+def test_failures_are_told(topics: tuple[Documents, np.ndarray]) -> None:
     def broken(X: object, y: np.ndarray) -> np.ndarray:
         raise ValueError("no such graph")
 
-    ground, truth = topics
+    documents, truth = topics
     y = drawn(truth, 1, np.random.default_rng(0))
-    found = measured(ground, truth, 60, Contender(broken), y)
+    found = measured(documents, truth, 60, Contender(broken), y)
     assert (found.error, found.failed) == (None, "ValueError: no such graph")
 
 
@@ -203,7 +203,7 @@ def test_the_best_has_answered_every_draw() -> None:
     found += [lost, replace(lost, draw=1, error=None, seconds=60.0, failed="stopped after 60 s")]
     assert table_of("s", found).rows == [
         ["good", "15.0 (7.1)", "1.00"],
-        ["lost", "5.0 (0.0), 1 without", "1.00"],
+        ["lost", "5.0 (0.0), 1 failed", "1.00"],
     ]
     assert table_of("s", found).notes[1:] == ["- lost: stopped after 60 s."]
     assert best(found).rows == [["s", "good 15.0"]]

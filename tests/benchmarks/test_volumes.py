@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.shared.data import Data
 from benchmarks.volumes import records as records_module
-from benchmarks.volumes.command import beside, errors, expectations
+from benchmarks.volumes.command import compare_flow, errors, expectations
 from benchmarks.volumes.contenders import METHODS
 from benchmarks.volumes.problems import (
     SOURCES,
@@ -146,9 +146,9 @@ def test_safety_looks_at_the_best_of_the_others() -> None:
     made = [record("flow", "unknown", 7.0, i) for i in range(20)]
     made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
     made += [record("mbo", "unknown", 9.0, i) for i in range(20)]
-    assert beside(made).rows == [["mnist, 1", "7.00", "poisson 4.50", "+2.50", "MISS"]]
+    assert compare_flow(made).rows == [["mnist, 1", "7.00", "poisson 4.50", "+2.50", "MISS"]]
     made += [record("SVM", "unknown", 5.5, i) for i in range(20)]
-    found = beside([each for each in made if each.method != "poisson"], ("poisson", "SVM"))
+    found = compare_flow([each for each in made if each.method != "poisson"], ("poisson", "SVM"))
     assert found.rows == [["mnist, 1", "7.00", "SVM 5.50", "+1.50", "pass"]]
     assert found.title.endswith("than the best of poisson, SVM")
 
@@ -158,13 +158,13 @@ def test_the_mean_of_all_sets_is_judged_where_each_is() -> None:
     made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
     more = [replace(each, task=replace(each.task, per_class=5)) for each in made]
     more = [replace(r, error=2.0) if r.method == "flow" else r for r in more]
-    rows = beside([*made, *more]).rows
+    rows = compare_flow([*made, *more]).rows
     assert [row[-1] for row in rows] == ["MISS", "pass", "pass"]
     assert rows[-1][:-1] == ["mean of 2", "4.50", "best of each 4.50", "+0.00"]
     few = [each for each in more if each.task.draw]
-    assert beside([*made, *few]).rows[-1][-1] == "too few draws"
+    assert compare_flow([*made, *few]).rows[-1][-1] == "too few draws"
     worse = [replace(r, error=r.error + 0.1 * (r.method == "flow")) for r in more]
-    assert beside([*made, *worse]).rows[-1][-1] == "MISS"
+    assert compare_flow([*made, *worse]).rows[-1][-1] == "MISS"
 
 
 def test_scaling_parts_synthetic_points_and_counts_what_it_takes() -> None:

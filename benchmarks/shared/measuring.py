@@ -1,0 +1,117 @@
+"""Tools to measure fits: processes, memory, time limits, reference times, and log messages."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+
+STATUS = Path("/proc/self/status")
+
+
+def run_alone(module: str, *arguments: str) -> dict[str, Any]:
+    """Run a module of the benchmarks in a new process, and return the JSON object it prints.
+
+    In the present process the peak memory could be that of other work.
+    """
+    run = subprocess.run(
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
+    )
+    if run.returncode != 0:
+        raise RuntimeError(f"{module} failed in its own process:\n{run.stderr}")
+    found: dict[str, Any] = json.loads(run.stdout)
+    return found
+
+
+def forget_peak() -> None:
+    """Reset the peak of memory, if the kernel supports it."""
+    with suppress(OSError):
+        (STATUS.parent / "clear_refs").write_text("5", encoding="ascii")
+
+
+def resident_bytes(entry: str) -> int:
+    """Return ``VmRSS`` (now) or ``VmHWM`` (peak) of this process; the peak without /proc.
+
+    The peak of the kernel is preferred to `getrusage`, whose value a child process inherits, so
+    that it may be that of the parent.
+    """
+    if STATUS.is_file():
+        for line in STATUS.read_text(encoding="ascii").splitlines():
+            if line.startswith(entry + ":"):
+                return 1024 * int(line.split()[1])
+    scale = 1 if sys.platform == "darwin" else 1024
+    return scale * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+class OverTimeError(BaseException):
+    """The time is over. Not an `Exception`, which a search would treat as a failed candidate."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Stop the block after some seconds, between two steps of the interpreter.
+
+    There is no limit if they are infinite.
+    """
+
+    def ring(*_: Any) -> None:
+        raise OverTimeError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0 if math.isinf(seconds) else seconds)  # 0: no timer
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def lu_seconds(n: int) -> float:
+    """Time one LU factorisation of an n x n float64 matrix, in place."""
+    matrix = np.random.default_rng(0).standard_normal((n, n))
+    start = time.perf_counter()
+    sla.lu_factor(matrix, overwrite_a=True, check_finite=False)
+    return time.perf_counter() - start
+
+
+def products_seconds(K: Any, count: int) -> float:
+    """Time `count` products of a matrix with one vector, in the precision of the matrix."""
+    v = np.random.default_rng(0).standard_normal((K.shape[1],)).astype(K.dtype)
+    K @ v  # the first product starts the threads
+    start = time.perf_counter()
+    for _ in range(count):
+        K @ v
+    return time.perf_counter() - start
+
+
+@contextmanager
+def logged(beginning: str) -> Iterator[list[tuple[Any, ...]]]:
+    """Collect the arguments of log messages that begin with a text, in order."""
+    found: list[tuple[Any, ...]] = []
+
+    class Reader(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if str(record.msg).startswith(beginning) and isinstance(record.args, tuple):
+                found.append(record.args)
+
+    logger, reader = logging.getLogger("lapwing"), Reader()
+    level = logger.level
+    logger.addHandler(reader)
+    logger.setLevel(logging.INFO)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(reader)
+        logger.setLevel(level)
