@@ -162,11 +162,6 @@ def check_class_weights(weights: dict[Any, Any], classes: Array) -> None:
         )
 
 
-def decode(codes: Array, classes: Array) -> Array:
-    """Convert class codes to labels."""
-    return classes[codes]
-
-
 def read_targets(y: ArrayLike) -> tuple[Array, Array]:
     """Read regression targets, and return the mask of known targets.
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing._host.modules import require
 from lapwing.classes.decoding import predict_codes
-from lapwing.classes.labels import as_targets, decode, read_known
+from lapwing.classes.labels import as_targets, read_known
 from lapwing.classes.markers import missing_mask, read_column
 from lapwing.classes.probabilities import class_probabilities
 from lapwing.dask._data import (
@@ -309,7 +309,7 @@ class DaskRegressor(DaskEstimator):
 
 
 def _classes(values: Array, classes: Array) -> Array:
-    return decode(predict_codes(values), classes)
+    return classes[predict_codes(values)]
 
 
 def _first_column(values: Array) -> Array:

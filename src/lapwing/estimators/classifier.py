@@ -27,7 +27,6 @@ from lapwing.classes.labels import (
     check_class_weights,
     code_classes,
     code_known,
-    decode,
     read_known,
 )
 from lapwing.classes.probabilities import (
@@ -226,7 +225,7 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
         return prior_offsets(values, self.class_prior_)
 
     def _transduce(self, values: Array) -> Array:
-        return decode(predict_codes(values), self.classes_)
+        return np.asarray(self.classes_[predict_codes(values)])
 
     def decision_function(self, X: PointsLike) -> Array:
         """Compute decision values of points.

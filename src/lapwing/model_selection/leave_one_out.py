@@ -13,7 +13,6 @@ from lapwing._rows import PointsLike
 from lapwing._words import listed
 from lapwing.classes.decoding import as_decisions, predict_codes
 from lapwing.classes.label_checks import suspicious
-from lapwing.classes.labels import decode
 from lapwing.classes.probabilities import fit_sharpness
 from lapwing.estimators.updates import Updatable
 from lapwing.model_selection.candidates import label_rows, last_step
@@ -175,8 +174,8 @@ def of_trial(trial: Trial, observations: Array | None = None) -> LeaveOneOut:
     sharpness = fit_sharpness(prior, fitted[~problem.labeled], fitted[problem.index])
     return LeaveOneOut(
         rows,
-        decode(truth, trial.classes),
-        decode(codes, trial.classes),
+        trial.classes[truth],
+        trial.classes[codes],
         as_decisions(found),
         left_out,
         error,
