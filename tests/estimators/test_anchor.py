@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -24,17 +22,6 @@ clusters = partial(labeled_clusters, n=90, n_labels=4, n_features=4, distance=2.
 
 WEIGHTS = ("kernel", "embedding")
 each_weights = pytest.mark.parametrize("weights", WEIGHTS)
-
-
-EXAMPLES = [
-    AnchorGraphClassifier(AnchorGraph(15)),
-    AnchorGraphClassifier(AnchorGraph(15, weights="embedding", power=2), gamma_I=1.0),
-    AnchorGraphClassifier(
-        AnchorGraph(25, anchors="random", random_state=4), class_mass_normalization=False
-    ),
-]
-each_example = pytest.mark.parametrize("model", EXAMPLES, ids=["kernel", "embedding", "random"])
-each_count = pytest.mark.parametrize("n_classes", [2, 4])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -129,18 +116,6 @@ def test_more_anchors_than_the_system_has_rank() -> None:
         assert_array_equal(model.transduction_[y >= 0], truth[y >= 0])
 
 
-@each_example
-@each_count
-def test_transduction_is_the_prediction_of_the_training_points(model: Any, n_classes: int) -> None:
-    X, y, truth = clusters(n_classes)
-    model = clone(model).fit(X, y)
-    assert_array_equal(model.transduction_, model.predict(X))
-    assert np.mean(model.transduction_ == truth) > 0.7
-    shape = (90,) if n_classes == 2 else (90, n_classes)
-    assert model.decision_function(X).shape == shape
-    assert_array_equal(model.labeled_, y >= 0)
-
-
 def test_smoothness_takes_over() -> None:
     X, y, _ = clusters(2)
     spreads = [
@@ -155,13 +130,10 @@ def test_smoothness_takes_over() -> None:
     assert spreads[2] < 0.01
 
 
-def test_sparse_and_float32_points() -> None:
+def test_float32_points() -> None:
     X, y, _ = clusters(3)
-    X[np.abs(X) < 0.3] = 0
     model = AnchorGraphClassifier(AnchorGraph(15))
     f = clone(model).fit(X, y).decision_function(X)
-    S = sp.csr_array(X)
-    assert_allclose(clone(model).fit(S, y).decision_function(S), f, atol=1e-8)
     X32 = X.astype(np.float32)
     assert_allclose(clone(model).fit(X32, y).decision_function(X32), f, atol=1e-3)
 

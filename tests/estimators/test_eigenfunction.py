@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
@@ -108,12 +107,9 @@ def test_labels_are_met_as_their_weight_grows() -> None:
     assert worst[2] < 0.01
 
 
-def test_sparse_and_float32_points() -> None:
+def test_float32_points() -> None:
     X, y, _ = clusters(3)
-    X[np.abs(X) < 0.5] = 0
     f = EigenfunctionClassifier().fit(X, y).decision_function(X)
-    S = sp.csr_array(X)
-    assert_allclose(EigenfunctionClassifier().fit(S, y).decision_function(S), f, atol=1e-8)
     X32 = X.astype(np.float32)
     assert_allclose(EigenfunctionClassifier().fit(X32, y).decision_function(X32), f, atol=0.05)
 
@@ -152,15 +148,6 @@ def test_the_matrices_of_the_bins_are_forecast(monkeypatch: pytest.MonkeyPatch) 
     EigenfunctionClassifier(n_bins=1000).fit(X, y)
     with pytest.raises(MemoryError, match=r"The eigenproblem of 1500 bins needs .* fewer bins"):
         EigenfunctionClassifier(n_bins=1500).fit(X, y)
-
-
-@pytest.mark.parametrize("scale", [1e-200, 1e155, 1e307])
-def test_points_whose_squares_leave_float64_are_refused(scale: float) -> None:
-    X, y, _ = clusters(2)
-    with pytest.raises(
-        ValueError, match=r"X contains values up to .* Scale the features, e\.g\. by"
-    ):
-        EigenfunctionClassifier().fit(X * scale, y)
 
 
 def test_a_fit_that_fails_leaves_nothing_of_the_last_one() -> None:

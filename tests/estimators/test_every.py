@@ -98,8 +98,16 @@ BASELINES: dict[str, tuple[Any, Callable[..., Data]]] = {
         AnchorGraphClassifier(AnchorGraph(12, weights="embedding")),
         partial(labeled_clusters, 4),
     ),
+    "AnchorGraphClassifier, random": (
+        AnchorGraphClassifier(AnchorGraph(25, anchors="random"), class_mass_normalization=False),
+        partial(labeled_clusters, 3),
+    ),
     "EigenfunctionClassifier, 3 classes": (
         EigenfunctionClassifier(lam=10),
+        partial(labeled_clusters, 3),
+    ),
+    "EigenfunctionClassifier, two directions": (
+        EigenfunctionClassifier(None, n_components=2, n_bins=30, clip=0.0, lam=10),
         partial(labeled_clusters, 3),
     ),
 }

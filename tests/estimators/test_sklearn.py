@@ -20,10 +20,8 @@ import sklearn
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.callback import FitCallback, ProgressBar
 from sklearn.datasets import load_digits
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -302,15 +300,6 @@ def test_tags(estimator: type) -> None:
     assert get_tags(estimator("precomputed")).input_tags.pairwise
 
 
-@pytest.mark.parametrize("estimator", EVERY)
-def test_predicting_needs_a_fit(estimator: type) -> None:
-    for method in ("predict", "decision_function", "score"):
-        if hasattr(estimator, method):
-            args = ([[0.0]], [0]) if method == "score" else ([[0.0]],)
-            with pytest.raises(NotFittedError, match=f"This {estimator.__name__} instance is not"):
-                getattr(estimator(), method)(*args)
-
-
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_html_and_text_representations(estimator: type) -> None:
     X, y = data(estimator)
@@ -424,16 +413,6 @@ def test_cross_validation_of_a_precomputed_kernel_slices_both_ways() -> None:
     np.testing.assert_array_equal(scores, expected)
 
 
-@pytest.mark.parametrize("estimator", CLASSIFIERS)
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
-def test_one_vs_rest_of_scikit_learn_agrees_with_the_joint_fit(estimator: type) -> None:
-    X, truth = labeled_points()
-    model = estimator(gamma_A=1e-2)
-    wrapped = OneVsRestClassifier(model).fit(X, truth)
-    joint = clone(model).fit(X, truth)
-    np.testing.assert_allclose(wrapped.decision_function(X), joint.decision_function(X), atol=1e-8)
-
-
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_sample_weight_is_routed(estimator: type) -> None:
     X, y = data(estimator)
@@ -512,57 +491,17 @@ def test_frames_of_whole_numbers_and_small_floats() -> None:
     assert LapSVC().fit(small, y).decision_function(small).dtype == np.float32
 
 
-LABELS: dict[str, tuple[Callable[[list[Any]], Any], Any, Any]] = {
-    "pandas, None": (lambda y: pd.Series(y), None, None),
-    "pandas, NaN": (lambda y: pd.Series(y), np.nan, None),
-    "pandas, NA": (lambda y: pd.Series(y, dtype="string"), pd.NA, None),
-    "pandas, a text": (lambda y: pd.Series(y), "?", "?"),
-    "pandas, categories": (lambda y: pd.Series(y, dtype="category"), None, None),
-    "pandas, another index": (lambda y: pd.Series(y, index=range(len(y), 0, -1)), None, None),
-    "polars, null": (lambda y: pl.Series(y), None, None),
-    "polars, a text": (lambda y: pl.Series(y), "?", "?"),
-    "a list": (lambda y: y, None, None),
-}
-
-
-@pytest.mark.parametrize(
-    ("estimator", "name"),
-    [
-        *((LapSVC, name) for name in LABELS),
-        # How labels are read is the same code for all.
-        *((estimator, "pandas, NA") for estimator in EVERY_CLASSIFIER if estimator is not LapSVC),
-    ],
-)
-def test_labels_in_series(estimator: type, name: str) -> None:
-    series, blank, marker = LABELS[name]
+@pytest.mark.parametrize("estimator", EVERY_CLASSIFIER)
+def test_labels_in_series(estimator: type) -> None:
+    """Other forms are in tests/estimators/test_unlabeled.py: all read them by the same code."""
     X, truth = labeled_points()
     y = few_labels(truth)
     names = np.array(["elm", "fir", "oak"])
-    expected = names[fitted(estimator).predict(X)]
-    column = series([blank if code == -1 else str(names[code]) for code in y])
-    model = quick(estimator).set_params(unlabeled=marker).fit(X, column)
+    column = pd.Series([pd.NA if code == -1 else str(names[code]) for code in y], dtype="string")
+    model = quick(estimator).set_params(unlabeled=None).fit(X, column)
     assert model.classes_.tolist() == names.tolist()
-    np.testing.assert_array_equal(model.predict(X), expected)
+    np.testing.assert_array_equal(model.predict(X), names[fitted(estimator).predict(X)])
     np.testing.assert_array_equal(model.labeled_, y != -1)
-
-
-@pytest.mark.parametrize(
-    "series",
-    [
-        pd.Series,
-        pl.Series,
-        list,
-        lambda y: pd.Series(y, dtype="Float64"),
-        lambda y: pd.Series([None if np.isnan(v) else v for v in y], dtype=object),
-        lambda y: pl.Series([None if np.isnan(v) else v for v in y]),
-        lambda y: [None if np.isnan(v) else v for v in y],
-    ],
-)
-def test_targets_in_series(series: Callable[[Any], Any]) -> None:
-    X, y = data(LapRLSRegressor)
-    np.testing.assert_array_equal(
-        LapRLSRegressor().fit(X, series(y)).predict(X), LapRLSRegressor().fit(X, y).predict(X)
-    )
 
 
 def test_lists_are_arrays() -> None:

@@ -248,6 +248,7 @@ def test_every_regressor_reads_missing_targets(estimator: Any) -> None:
         pd.Series(given(T, pd.NaT), dtype=object),
         pd.Series(given(T, pd.NA), dtype="Float64"),
         pl.Series(given(T, None)),
+        pl.Series(T),
     ):
         model = clone(estimator).fit(X, y)
         np.testing.assert_array_equal(model.labeled_, KNOWN)
