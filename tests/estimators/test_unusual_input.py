@@ -119,7 +119,9 @@ def test_labels_in_another_order_of_the_same_index_are_told_of_once(model: Any) 
 
 
 @pytest.mark.parametrize(
-    "index", [INDEX, INDEX + "?", pd.RangeIndex(60), [*INDEX[1:], "another"]], ids=str
+    "index",
+    [INDEX, INDEX + "?", pd.RangeIndex(60), [*INDEX[1:], "another"]],
+    ids=["same", "others", "counted", "one-other"],
 )
 def test_other_indices_are_taken_in_order(index: Any) -> None:
     X, y, _ = labeled_clusters(2, n=60, n_labels=6)
