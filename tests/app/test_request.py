@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 import typer
@@ -16,17 +17,7 @@ from lapwing._app import predicting, reading, verbs
 from lapwing._app.inspection import inspect
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.options import flag_of, helps
-from lapwing._app.requests import (
-    CompareRequest,
-    DemoRequest,
-    FitRequest,
-    InfoRequest,
-    LabelRequest,
-    PredictRequest,
-    ReportRequest,
-    SuggestRequest,
-    TuneRequest,
-)
+from lapwing._app.requests import CompareRequest, FitRequest, InfoRequest
 from lapwing._app.verbs import app
 from tests.helpers.commandline import refused, run
 from tests.helpers.members import check_examples
@@ -122,15 +113,14 @@ def test_outputs_are_no_part_of_the_command() -> None:
 
 
 def test_every_field_is_an_option_of_its_verb() -> None:
-    kinds: dict[str, Any] = {"fit": FitRequest, "info": InfoRequest, "suggest": SuggestRequest}
-    kinds |= {"predict": PredictRequest, "compare": CompareRequest, "tune": TuneRequest}
-    kinds |= {"label": LabelRequest, "report": ReportRequest, "demo": DemoRequest}
-    # `info` has no progress to be quiet about; `label` prints no summary.
-    without = {"info": {"quiet"}, "label": {"as_json", "truth"}}
-    commands = typer.main.get_command(app).commands
-    for verb, kind in kinds.items():
-        found = {p.name: p for p in commands[verb].params if p.name != "help"}
-        assert set(found) == {one.name for one in fields(kind)} - without.get(verb, set())
+    # `info` has no progress to be quiet about; `label` prints no summary, and its labels change.
+    optional = {"quiet", "as_json", "truth"}
+    for verb, command in typer.main.get_command(app).commands.items():
+        kind = get_type_hints(getattr(verbs, verb))["request"]
+        assert getattr(kind, "verb", verb) == verb, f"{kind.__name__}.verb is not {verb!r}"
+        found = {p.name: p for p in command.params if p.name != "help"}
+        known = {one.name for one in fields(kind)}
+        assert known - optional <= set(found) <= known
         told = helps(kind)
         for one in fields(kind):
             if one.name in found and found[one.name].param_type_name == "option":
@@ -158,6 +148,13 @@ def test_nothing_is_read_before_a_refusal() -> None:
     assert "no ONNX" not in said.err
     with pytest.raises(OSError, match=r"none\.csv"):
         inspect(InfoRequest(data=(Path("none.csv"),)))
+
+
+def test_the_documentation_lists_the_verbs() -> None:
+    page = "docs/guide/cli.md"
+    text = (Path(__file__).resolve().parents[2] / page).read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `lapwing (\w+)", text, re.MULTILINE)
+    assert sorted(listed) == sorted(typer.main.get_command(app).commands), f"Commands in {page}"
 
 
 def test_the_documentation_lists_the_methods() -> None:
