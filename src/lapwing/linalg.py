@@ -17,12 +17,12 @@ from lapwing._rows import PointData, is_rows, moments_of, rows_of
 
 Solve: TypeAlias = Callable[[Array], Array]
 
-DECOMPOSED = 500  # largest order for which all eigenvalues are computed, in some 15 ms
+MOST_DECOMPOSED = 500  # largest order for which all eigenvalues are computed, in some 15 ms
 # Multiplications of a product that takes about 4 ms, or half of it with two threads; starting them
 # takes 0.2 ms.
 _SHARED_WORK = 5_000_000
-# Products in a check of a large matrix. Of 24 indefinite matrices of order 600, 12 steps find 16,
-# as 8 do, 20 find 23 and 40 all.
+# Passes over a large matrix that is checked. The check is to be short and may miss some: of 24
+# indefinite matrices of order 600, 8 and 12 steps find 16, 20 find 23 and 40 all.
 _LANCZOS_STEPS = 12
 # Entries of several short rows that are treated as one row. Inner products of 60,000 x 10 numbers
 # take within 20 % of the same time for 256 to 16,384, and 1.3 times as long for single rows.
@@ -31,10 +31,10 @@ _SHORT_ROWS = 50_000  # entries below which joining rows takes as long as it sav
 _TILE = 256  # edge of the tiles that are compared, which fit into the cache
 _MOST_TILES = 256  # all tiles up to n = 5600
 _SAMPLE_ROWS = 1000  # for medians: their standard error is 4 % of a standard deviation
-# Curvature along constants, relative to the mean of a matrix or to that of random values, below
-# which it is rounding error and constants are free. On 60 points it is at most 2e-16 for free
+# Curvature along constants, relative to the mean of a matrix or to that along random values, below
+# which it is a rounding error, and constants are free. On 60 points it is at most 2e-16 for free
 # constants, and at least 4e-11 for others, with mu = 1e8.
-FREE = 1e-12
+FREE_CONSTANT = 1e-12
 _DRAGGED = 100  # ratio of median squared distances to mean and medians: a digit of distances
 
 
@@ -422,7 +422,7 @@ def asymmetry_of(K: Matrix) -> tuple[float, float]:
 def extreme_eigenvalues(K: Matrix) -> tuple[float, float]:
     """Return the smallest and largest eigenvalue, by Lanczos estimates for a large matrix."""
     n = K.shape[0]
-    if n <= DECOMPOSED:
+    if n <= MOST_DECOMPOSED:
         dense = K.toarray() if is_sparse(K) else K
         values = sla.eigvalsh(np.asarray(dense, dtype=np.float64), check_finite=False)
         return float(values[0]), float(values[-1])

@@ -21,7 +21,7 @@ from lapwing.exceptions import (
 )
 from lapwing.kernels import Kernel
 from lapwing.linalg import (
-    DECOMPOSED,
+    MOST_DECOMPOSED,
     asymmetry_of,
     center_of,
     extreme_eigenvalues,
@@ -39,7 +39,7 @@ _SCALE_RATIO = 1e4
 # data sets, and 100 for Cauchy-distributed features.
 _OUTLYING = 30
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
-_NEGATIVITY = 1e-5  # of the largest eigenvalue: those of float32 kernels have errors up to 1e-8
+_NEGATIVITY = 1e-5  # of the largest eigenvalue; rounding errors of float32 kernels are up to 1e-8
 LONG = 120.0  # seconds from which a warning announces the time of a fit
 
 
@@ -199,7 +199,7 @@ def check_kernel(kernel: Kernel, X: PointData, name: str) -> None:
     """
     if kernel.precomputed:
         return
-    check_kernel_matrix(kernel.gram(spread_rows(X, DECOMPOSED)), name)
+    check_kernel_matrix(kernel.gram(spread_rows(X, MOST_DECOMPOSED)), name)
 
 
 def warn_long(seconds: float, what: str, cure: str) -> None:

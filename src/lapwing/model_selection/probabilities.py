@@ -27,7 +27,7 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.path import FIVE_PER_CENT
+from lapwing.estimators.path import NORMAL_95
 from lapwing.estimators.prepared import removable, without
 from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import FewLabelsWarning
@@ -336,7 +336,7 @@ def _choose(shares: Array, free: Array, sharpness: Sharpness, precision: float) 
     sure = free & (probability >= threshold)
 
     def precision_at(side: float) -> float:
-        factor = np.exp(side * FIVE_PER_CENT * sharpness.spread)
+        factor = np.exp(side * NORMAL_95 * sharpness.spread)
         right = tempered(shares[sure], factor).max(axis=1).mean()
         return float((1 - unseen.ppf(0.5 - 0.45 * side)) * right)
 

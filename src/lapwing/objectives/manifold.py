@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.linalg import FREE, column_dot
+from lapwing.linalg import FREE_CONSTANT, column_dot
 from lapwing.losses.base import Loss
 from lapwing.spaces.base import QuadraticSystem, Smoothness, Space
 
@@ -198,7 +198,7 @@ class Objective:
     @property
     def sees_constants(self) -> bool:
         """Whether the intrinsic norm of a constant is not 0, so that a bias is regularised."""
-        return self.constant_energy > FREE
+        return self.constant_energy > FREE_CONSTANT
 
     @property
     def free_bias(self) -> bool:

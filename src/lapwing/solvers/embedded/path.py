@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.linalg import FREE, spd_factor
+from lapwing.linalg import FREE_CONSTANT, spd_factor
 from lapwing.objectives.embedded import limited_weights
 from lapwing.solvers.ridge import Observations, ridge_path
 
@@ -85,7 +85,7 @@ class SpectralPath:
         P = np.array(self.curvature[:r, :r], dtype=np.float64, order="F")
         P.flat[:: r + 1] += mu * np.maximum(self.eigenvalues[:r], 0.0) ** power
         c, size = self.constants[:r], float(np.trace(P)) / r
-        free = bool(c @ P @ c <= FREE * size * (c @ c))
+        free = bool(c @ P @ c <= FREE_CONSTANT * size * (c @ c))
         if free:
             # If constants are free, any weight of them gives the same result (P c = 0 only if V c
             # is constant).

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.linalg import FREE, column_dot, spd_halves
+from lapwing.linalg import FREE_CONSTANT, column_dot, spd_halves
 from lapwing.objectives.embedded import GraphSide
 from lapwing.solvers.base import Covariance, Posterior
 from lapwing.solvers.embedded.systems import KernelSide
@@ -66,7 +66,7 @@ def _constant_is_free(kernel: KernelSide, side: GraphSide) -> bool:
     n = r if side.basis is None else len(side.basis)
     ones = side.adjoint(np.ones((n, 1)))
     cost = column_dot(ones, H @ ones + side.smoothness(ones))[0]
-    return bool(cost <= FREE * np.trace(H) / r * column_dot(ones, ones)[0])
+    return bool(cost <= FREE_CONSTANT * np.trace(H) / r * column_dot(ones, ones)[0])
 
 
 def left_out_coefficients(kernel: KernelSide, side: GraphSide) -> Array:
