@@ -52,7 +52,7 @@ def test_classes_and_kinds_are_those_of_each_row() -> None:
             "flagged": lambda row: row["row"] in (3, 30),
             "skipped": lambda row: row["row"] == 40,
         }
-        with pytest.raises(RequestError, match=": " + ", ".join(expected)):
+        with pytest.raises(RequestError, match="Use one of " + ", ".join(expected)):
             found.find(Wish(state="odd"))
         for state, met in expected.items():
             assert found.find(Wish(state=state)) == [r["row"] for r in rows if met(r)], state
@@ -75,7 +75,7 @@ def test_classes_and_kinds_are_those_of_each_row() -> None:
         (Wish(" "), "Type some words"),
         (Wish(label="none"), "There is no class 'none'"),
         (Wish(label="u", by="me"), "given or predicted or either, not 'me'"),
-        (Wish(state="odd"), "There are no 'odd' rows: labelled, unlabelled, "),
+        (Wish(state="odd"), "There is no kind of rows 'odd'. Use one of labelled, unlabelled, "),
     ],
 )
 def test_what_makes_no_sense_is_told(wish: Wish, told: str) -> None:

@@ -102,7 +102,9 @@ class Finder:
         if wish.state:
             states = view.states()
             if wish.state not in states:
-                raise RequestError(f"There are no {wish.state[:40]!r} rows: {', '.join(states)}.")
+                raise RequestError(
+                    f"There is no kind of rows {wish.state[:40]!r}. Use one of {', '.join(states)}."
+                )
             mask &= states[wish.state]
         if wish.label is not None:
             mask &= self._of_class(wish, view)

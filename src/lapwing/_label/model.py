@@ -51,6 +51,7 @@ class ModelSnapshot:
     answers : Answers or None
         None before the first predictions.
     advice : SlowAnswers
+        Suggested rows, suspicious labels and the estimated error.
     graph : PointGraph or None
         None before it has been computed.
     notes, remarks : tuple of str

@@ -54,7 +54,7 @@ _MOST_LETTERS = 200  # of search words
 
 _UNMATCHED = {
     404: "There is nothing at this address.",
-    405: "This address is not asked in this way.",
+    405: "This address does not take this method.",
 }
 
 
@@ -359,7 +359,7 @@ def read_target(percent: str | None) -> float | None:
     return float(text) / 100
 
 
-def whole_text(text: str, name: str) -> list[int]:
+def whole_numbers(text: str, name: str) -> list[int]:
     """Read whole numbers separated by commas from an address.
 
     Raises
@@ -399,7 +399,7 @@ def _no_number(text: str) -> NoReturn:
 
 def _suggest(session: Session, asked: Mapping[str, str]) -> list[int]:
     k = whole(asked.get("k", str(QUEUED)), "k")
-    return session.suggest(k, whole_text(asked.get("skip", ""), "skip"))
+    return session.suggest(k, whole_numbers(asked.get("skip", ""), "skip"))
 
 
 def _find(session: Session, asked: Mapping[str, str]) -> list[int]:
@@ -411,7 +411,7 @@ def _find(session: Session, asked: Mapping[str, str]) -> list[int]:
 # By the last part of their address: questions that are answered as JSON.
 QUESTIONS: Mapping[str, Question] = {
     "state": lambda session, asked: session.state(),
-    "rows": lambda session, asked: session.rows(whole_text(asked.get("ids", ""), "ids")),
+    "rows": lambda session, asked: session.rows(whole_numbers(asked.get("ids", ""), "ids")),
     "find": _find,
     "suggest": _suggest,
 }
@@ -526,7 +526,7 @@ class Guard:
         objection = self._objection(scope)
         if objection is not None:
             status, words = objection
-            # What was sent along is not read: the connection is of no more use.
+            # The body is not read, so the connection cannot be used again.
             close = {"connection": "close"}
             refusal = self._responses.JSONResponse({"error": words}, status, close)
             await refusal(scope, receive, guarded)

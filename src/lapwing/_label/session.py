@@ -22,7 +22,14 @@ from lapwing._label.learner import Answers, Estimate
 from lapwing._label.mapping import MapJob
 from lapwing._label.material import Maps, Material
 from lapwing._label.model import QUEUED, Model
-from lapwing._label.state import State, check_places, check_rows, distinct, looks_done, mixed
+from lapwing._label.state import (
+    State,
+    check_places,
+    distinct,
+    looks_done,
+    mixed,
+    refuse_unknown_rows,
+)
 from lapwing._label.view import colours_of, rows_of, state_of, volumes
 from lapwing._label.words import RequestError, check_class_name
 from lapwing._tables.columns import RANDOM, SUGGESTED
@@ -117,7 +124,7 @@ class Session:
         return {
             **state_of(state, learnt, self.material),
             "suggestions": queue,
-            "skipped": state.open("skipped"),
+            "skipped": state.unlabeled_with("skipped"),
             "n_flagged": len(state.marks["flagged"]),
             "n_shown": shown,
             "sample_note": None
@@ -161,7 +168,7 @@ class Session:
         RequestError
             If a row does not exist.
         """
-        check_rows(rows, self.material.n)
+        refuse_unknown_rows(rows, self.material.n)
         with self._lock:
             state, answers = self._state, self._model.learnt.answers
         return rows_of(rows, self.material, state.history, answers, state.marks["flagged"])
@@ -174,14 +181,14 @@ class Session:
                 "suggested": self._queued,
                 "doubted": [doubt.row for doubt in learnt.advice.suspicious_labels],
                 "flagged": state.marks["flagged"],
-                "skipped": state.open("skipped"),
+                "skipped": state.unlabeled_with("skipped"),
             }
             view = View(state.history, learnt.answers, lists)
         return self._finder.find(wish, view)
 
     def image(self, row: int) -> tuple[str, bytes]:
         """Return the image of a row, see `Material.image`."""
-        check_rows([row], self.material.n)
+        refuse_unknown_rows([row], self.material.n)
         return self.material.image(row)
 
     def suggest(self, k: int, skipped: Sequence[int] = ()) -> list[int]:
@@ -192,7 +199,7 @@ class Session:
         RequestError
             If the graph has not been computed yet, or a row does not exist.
         """
-        check_rows(skipped, self.material.n)
+        refuse_unknown_rows(skipped, self.material.n)
         if not 1 <= k <= MOST_SUGGESTED:
             raise RequestError(f"Between 1 and {MOST_SUGGESTED} rows can be suggested at once.")
         with self._lock:

@@ -75,7 +75,7 @@ class State:
         """Labelled check rows."""
         return self.checks.answered(self.history.codes)
 
-    def open(self, mark: str) -> list[int]:
+    def unlabeled_with(self, mark: str) -> list[int]:
         """Return the unlabelled rows with a mark."""
         codes = self.history.codes
         return sorted(row for row in self.marks[mark] if codes[row] == NO_CODE)
@@ -95,7 +95,7 @@ class State:
         if "mark" in record:
             kind, rows = record["mark"], distinct(record["rows"], len(self.history.codes)).tolist()
             if kind not in self.marks:
-                raise RequestError(f"There is no mark {kind[:40]!r}: {' or '.join(MARKS)}.")
+                raise RequestError(f"There is no mark {kind[:40]!r}. Use {' or '.join(MARKS)}.")
             marked = self.marks[kind]
             marked = marked.union(rows) if record["on"] else marked.difference(rows)
             return replace(self, marks={**self.marks, kind: marked})
@@ -174,7 +174,7 @@ def _changed(history: History, record: Record) -> History:
 def _renamed(
     curve: Mapping[int, Mapping[str, Any]], before: Sequence[str], now: Sequence[str]
 ) -> Mapping[int, Mapping[str, Any]]:
-    """Return the volumes of a curve by the present names of the classes."""
+    """Rename the classes in the volumes of a curve."""
     if tuple(now[: len(before)]) == tuple(before):
         return curve
     names = dict(zip(before, now, strict=False))
@@ -187,7 +187,7 @@ def _renamed(
     }
 
 
-def check_rows(rows: Sequence[int], n: int) -> None:
+def refuse_unknown_rows(rows: Sequence[int], n: int) -> None:
     """Raise a RequestError if a row does not exist."""
     for row in (min(rows), max(rows)) if rows else ():
         if not 0 <= row < n:
@@ -207,7 +207,7 @@ def distinct(rows: Sequence[int], n: int) -> NDArray[np.intp]:
         raise RequestError("No row is selected. Select some first.")
     if len(rows) > n:
         raise RequestError("There are more rows in the message than in the table.")
-    check_rows(rows, n)
+    refuse_unknown_rows(rows, n)
     at = np.asarray(rows, dtype=np.intp)
     if len(np.unique(at)) < len(at):
         raise RequestError("A row is given twice. Give each row once.")
