@@ -70,7 +70,7 @@ def test_texts_and_other_columns_are_joined() -> None:
     joined = join_tables([first, second], "t")
     assert joined.cells_at("a", np.arange(3)) == [1.0, "x", "y"]
     assert joined.others["t"].texts.tolist() == ["1", "v", ""]
-    np.testing.assert_array_equal(joined.others["t"].exact, [1.0, np.nan, np.nan])
+    np.testing.assert_array_equal(joined.others["t"].numbers_or_nan, [1.0, np.nan, np.nan])
     assert joined.remarks == ("cut", "old")
     assert joined.decimal == ""
     alone = join_tables([first], "t")

@@ -243,7 +243,7 @@ def fill_in(
     ValueError
         If a row has two labels.
     """
-    texts, numbers, remarks = blank(labels.texts), labels.exact.copy(), []
+    texts, numbers, remarks = blank(labels.texts), labels.numbers_or_nan.copy(), []
     for one in answers:
         new = blank(one.labels.texts)
         given = new != ""
@@ -260,7 +260,7 @@ def fill_in(
                 f"{listed(clash, _NAMED, between='; ')}. Correct one of the two files."
             )
         free = before == ""
-        texts[rows[free]], numbers[rows[free]] = new[free], one.labels.exact[given][free]
+        texts[rows[free]], numbers[rows[free]] = new[free], one.labels.numbers_or_nan[given][free]
         remarks += [_remark(one, int(np.count_nonzero(free)), int(given.sum()), label)]
         remarks += [one.difference] if one.difference else []
     return TextColumn(texts, numbers), tuple(remarks)

@@ -250,7 +250,7 @@ def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[s
     Parameters
     ----------
     notes : sequence of ColumnNote
-        From `Table.notes`.
+        From `Table.features`.
     remarks : sequence of str
         From `Table.remarks`.
 

@@ -58,8 +58,8 @@ class LabelAdvice:
     with_method: Callable[[str], str] = "add --method {}.".format
 
 
-# Labels; fewer may be long class names. An estimator only warns of texts that seldom repeat, and
-# from 20 on, because it has no other column of labels to offer.
+# Different labels from which on free text is refused: fewer may be long names of classes. In a
+# table another column may hold the classes; an estimator only warns, and from 20 labels on.
 _SENTENCES = 5
 
 

@@ -177,7 +177,7 @@ def numbers_of(column: TextColumn, decimal: str) -> tuple[NDArray[np.float64], i
     row : int or None
         First row with a text that is not a number, counted from 0.
     """
-    texts, exact = column.texts, column.exact
+    texts, exact = column.texts, column.numbers_or_nan
     different = set(texts[np.isnan(exact)].tolist()) - {""}
     mark = gather_evidence(different).decimal or decimal or "."
     known = {text: _amount(text, mark) for text in different} | {"": float("nan")}

@@ -43,8 +43,8 @@ class TextColumn:
     numbers: NDArray[Any] | None = None
 
     @property
-    def exact(self) -> NDArray[Any]:
-        """The numbers, NaN for texts."""
+    def numbers_or_nan(self) -> NDArray[Any]:
+        """The numbers; NaN for a column of text."""
         return np.full(self.texts.size, np.nan) if self.numbers is None else self.numbers
 
     def below_first(self) -> TextColumn:
@@ -200,7 +200,7 @@ class RawTable:
         roles: ColumnRoles,
         cells: Callable[[int], Cells],
         texts: Callable[[int], TextColumn],
-        **others: Any,
+        **more: Any,
     ) -> RawTable:
         """Make the table of the columns with a role.
 
@@ -213,8 +213,8 @@ class RawTable:
         roles : ColumnRoles
         cells, texts : callable
             Read the column at a position, as a feature and for any other role.
-        **others : object
-            Further fields.
+        **more : object
+            Further fields of the table.
         """
         return cls(
             n,
@@ -224,7 +224,7 @@ class RawTable:
             others={names[j]: texts(j) for j in roles.others},
             ignored=roles.ignored,
             left_out=roles.left_out,
-            **others,
+            **more,
         )
 
     @property
@@ -298,7 +298,7 @@ def _join_columns(columns: Sequence[TextColumn]) -> TextColumn | None:
     typed = any(column.numbers is not None for column in columns)
     return TextColumn(
         np.concatenate([column.texts for column in columns]),
-        np.concatenate([column.exact for column in columns]) if typed else None,
+        np.concatenate([column.numbers_or_nan for column in columns]) if typed else None,
     )
 
 
@@ -432,7 +432,7 @@ class Selection(ReadOptions):
         if not self.partial:
             self._check_chosen(names, where)
         place: dict[str | None, int] = {name: j for j, name in enumerate(names)}
-        label, row_id = place.get(self.label), place.get(self._id)
+        label, row_id = place.get(self.label), place.get(self._id_column)
         named = [place[name] for name in self.others if name in place]
         others = tuple(range(len(names)) if self.whole else named)
         if self.expected is not None:
@@ -454,7 +454,7 @@ class Selection(ReadOptions):
         return ColumnRoles(label, row_id, features, others, (), left_out)
 
     @property
-    def _id(self) -> str | None:
+    def _id_column(self) -> str | None:
         return self.usual_id if self.id is None else self.id
 
     def insisted(self, names: Sequence[str]) -> frozenset[str]:
@@ -501,7 +501,7 @@ class Selection(ReadOptions):
     def _find_expected(self, names: Sequence[str], where: str) -> tuple[list[str], tuple[str, ...]]:
         """Return the expected columns, and the names of unknown ones."""
         expected = self.expected or {}
-        known = {*expected, *self.optional, *self.others, self.label, self._id}
+        known = {*expected, *self.optional, *self.others, self.label, self._id_column}
         known |= set(split_names(self.drop, names))
         unknown = tuple(name for name in names if name not in known)
         if self.partial:

@@ -249,7 +249,7 @@ def _read(
             n += 1
     X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
     X = X.reshape(n, len(features))
-    named = {j: TextColumn(as_text(columns.pop(j))) for j in wanted}  # a copy at a time
+    named = {j: TextColumn(as_text(columns.pop(j))) for j in wanted}  # popped: one copy at a time
     numeric = {
         j: Cells(X[:, k], np.array(texts[j][0], np.int64), as_text(texts[j][1]))
         for k, j in enumerate(features)

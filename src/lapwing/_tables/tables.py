@@ -263,7 +263,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     Returns
     -------
     Table
-        Table with all other usable columns as features; `Table.notes` describes their treatment.
+        Table with all other usable columns as features; `features.notes` describe their treatment.
 
     Raises
     ------
