@@ -214,7 +214,8 @@ def known_targets(y: ArrayLike, marker: object) -> tuple[Array, Array]:
     ----------
     y : array-like of shape (n_samples,)
     marker : 'auto', number, str, None or NaN
-        Missing values have no target either; 'auto' is these only, as -1 may be a target.
+        Rows with missing values have no target in any case. 'auto' means these rows only, as -1
+        may be a target.
 
     Returns
     -------

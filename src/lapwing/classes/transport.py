@@ -202,7 +202,7 @@ class Plan:
         self._shares: dict[int, dict[int, float]] = {}  # of points that have been moved
         self._surplus = np.bincount(self._owner, mass, c) - targets
         self._least = _ROUNDING * float(mass.sum())
-        # Cheapest moves of each arc, sorted when its first one has been made: most never are.
+        # Cheapest moves of each arc, sorted after the first move along it: most arcs have none.
         self._fronts: dict[tuple[int, int], list[tuple[float, int]]] = {}
         self._costs = np.full((c, c), np.inf)  # of the cheapest move, at offsets 0
         self._tops = np.full((c, c), -1)  # point of the cheapest move

@@ -136,9 +136,9 @@ class _Index:
         return np.asarray(nearest)
 
     def in_lists(self, scaled: Array, lists: Array, m: int) -> Array:
-        """Find the nearest points (b, m), or fewer columns, in some of all lists (b, n_read).
+        """Find the nearest points (b, m), or fewer columns, in given lists (b, n_read).
 
-        -1 for no list, or no point.
+        In both -1 means none.
         """
         assert self.local is not None
         lists = np.append(self.local, -1)[lists].astype(np.int64)  # index -1: none

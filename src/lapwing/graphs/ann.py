@@ -375,7 +375,7 @@ def tuned(
                 break
             lists = None  # frees the memory for the next
             lists = fill(content)
-        # Neighbours missed when reading twice the lists that contain them are missed by codes.
+        # Twice the lists that contain the neighbours are enough: codes lose those still missing.
         most, more = min(most, max(_LEAST_READ, 2 * holding), n_lists), multiple * (k + 1)
         n_read, recall = fewest_lists(partial(recall_of, lists, more), target_recall, most)
         reading = Reading(content, more, n_read, recall)
@@ -521,8 +521,8 @@ class ListPlaces:
 
         -1 if the groups that are read contain fewer lists.
         """
-        # More groups for more lists: of the 36 nearest of 632 lists of images, 13 of 25 groups
-        # contain 98 %, and a search that misses some reads twice as many.
+        # More groups for more lists: 13 of 25 groups contain 98 % of the 36 nearest of 632 lists of
+        # images. If some are missed, twice as many lists have to be read for the same recall.
         read = min(_GROUPS_READ + n_lists, self.groups.nlist)
         settings = self.faiss.SearchParametersIVF(nprobe=read)
         return np.asarray(self.groups.search(points, n_lists, params=settings)[1])

@@ -26,9 +26,8 @@ from lapwing._arrays import Array
 # rows with 20, 40 and 80 targets (draws 100 to 105), the geometric mean of the errors is 0.84 times
 # that with one scale for all columns; without the prior it is 0.86, and worse with 20 targets.
 _SPREAD = 1.0
-_START = (
-    10.0  # initial a, the ratio of the variances of signal and noise; 1 and 100 end at the same
-)
+# Initial a, the ratio of the variances of signal and noise; 1 and 100 end at the same optimum.
+_START = 10.0
 _STEPS = 60  # maximum iterations of L-BFGS; most fits take 20 to 40
 # Bounds of theta: with a length scale of e^-4 standard deviations a column separates all targets,
 # with e^8 it has no effect. Bounds of log a: from pure noise to interpolation.

@@ -158,7 +158,7 @@ class KernelExpansion:
 
 
 class _NamedFields:
-    """Function whose fields are fitted attributes, with these names."""
+    """Function whose fields, in order, are the fitted attributes `_names`."""
 
     _names: ClassVar[tuple[str, ...]]
 

@@ -23,14 +23,14 @@ _MOST_REFITS = 100  # for each weight, against endless loops: labels usually set
 DOUBLINGS = 10  # as many as in the schedule `gradient`
 _GAIN = 1e-9  # least relative gain of a swap: smaller swaps could cycle by rounding
 
-# What other values change was measured by 8 fits of S3VC to 60 points, which take 1234 iterations
-# in all: objectives differ by at most the tolerance times their size.
+# Comparisons with other values: 8 fits of S3VC to 60 points, which take 1234 iterations in all.
+# Objectives differ by at most the tolerance times their size.
 
 # Times the reciprocal of the mean squared norm of the observed points; with 1 there are 1385
 # iterations and with 100 there are 1266.
 _FIRST_PENALTY = 10.0
-# Relative to the first, and rounds ended by rounding without progress, after which the method
-# stops: 1e4 and one round change nothing.
+# Largest penalty, relative to the first, and number of rounds without progress, due to rounding,
+# after which the method stops. 1e4 and one round change nothing.
 _LARGEST_PENALTY, _MAX_STALLED = 1e6, 3
 # Least tolerance of a round over `tol`: its error enters the multipliers. With 1 there are 1470
 # iterations.

@@ -35,8 +35,9 @@ from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, 
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.systems import Lift, kernel_coordinates
 
-# Limits that fits of 60 points do not reach: 10 Newton steps in a round, a penalty of 1e4 times the
-# first and two rounds without a smaller gap, which is then rounding error, give the same scores.
+# Limits against endless work. Fits of 60 points have the same scores with 10 Newton steps in a
+# round, 1e4 times the first penalty, and two rounds without a smaller gap, which is then rounding
+# error.
 _STEPS = 100
 _LARGEST_PENALTY = 1e8
 _MAX_STALLED = 5

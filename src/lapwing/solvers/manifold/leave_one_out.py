@@ -181,7 +181,7 @@ def _inverse_diagonal(T: Array, d: Array, *, bias: bool) -> Array:
     return np.where(diagonal > 0, diagonal, np.nan)
 
 
-# What other values change was measured with 60 and 200 labels, two columns and the squared hinge.
+# Comparisons with other values: 60 and 200 labels, two columns and the squared hinge.
 
 # Relative: by rounding, a score at a break may be on either piece. Scores are equal from 1e-14 to
 # 1e-8.
@@ -194,9 +194,8 @@ _MAX_CHANGES = 64
 # up to 400 labels take 1.0 to 1.4 times as long.
 _SIZE_RATIO = 4
 _BLOCK_BYTES = 2**22  # of the transforms of columns processed together
-_TILE_BYTES = (
-    2**19
-)  # of the scores processed together; 2**16 takes 1.5 times as long, 2**23 as long
+# Of the scores processed together. 2**16 takes 1.5 times as long, 2**23 as long.
+_TILE_BYTES = 2**19
 
 
 @dataclass(frozen=True, eq=False)
