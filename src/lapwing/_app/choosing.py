@@ -156,9 +156,9 @@ def choose(
         effort = replace(effort, max_samples=plan.rows)
         kept = quick_candidates(candidates)
         for one in candidates:
-            rounds = plan.clusters if one.assumption == CLUSTERS else plan.volumes
-            if one not in kept and rounds is not None:
-                efforts[one.name] = rounds
+            affordable_effort = plan.clusters if one.assumption == CLUSTERS else plan.volumes
+            if one not in kept and affordable_effort is not None:
+                efforts[one.name] = affordable_effort
         untried = tuple(o.name for o in candidates if o not in kept and o.name not in efforts)
         candidates = tuple(one for one in candidates if one.name not in untried)
     with warnings.catch_warnings():

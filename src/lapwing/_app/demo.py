@@ -1,4 +1,4 @@
-"""Demonstration: three methods on digits with three labels a class, and a picture."""
+"""Demonstration: three methods on digits with three labels per class, and a picture."""
 
 from __future__ import annotations
 

@@ -92,13 +92,13 @@ def _longest(
 ) -> Effort | None:
     """Choose the most evidence of a method within a budget of seconds."""
     few = min(effort.n_draws, _FEW_DRAWS)
-    for rounds in (
+    for evidence in (
         Effort(effort.n_draws, effort.max_left_out),
         Effort(few, effort.max_left_out),
         Effort(few, min(effort.max_left_out, _FEW_LEFT_OUT)),
     ):
-        if _seconds(forecast, size, rows, rounds) <= budget:
-            return rounds
+        if _seconds(forecast, size, rows, evidence) <= budget:
+            return evidence
     return None
 
 
@@ -107,11 +107,11 @@ def _forecast_volumes(size: FitSize) -> Forecast:
     return forecast_balanced(size) if size.n_columns > 1 else Forecast(0, 0.0, "")
 
 
-def _seconds(forecast: _Forecaster, size: FitSize, rows: int, rounds: Effort) -> float:
+def _seconds(forecast: _Forecaster, size: FitSize, rows: int, evidence: Effort) -> float:
     # A round leaves out one label of each class.
     n_classes = max(2, size.n_columns)
-    n_rounds = -(-min(rounds.max_left_out, size.n_labels) // n_classes)
-    n_draws = rounds.of_refits(n_classes).n_draws
+    n_rounds = -(-min(evidence.max_left_out, size.n_labels) // n_classes)
+    n_draws = evidence.of_refits(n_classes).n_draws
     return (1 + n_draws + n_rounds) * forecast(_used(size, rows)).seconds
 
 
@@ -141,9 +141,9 @@ def forecast_comparison(
     tried = [forecast_manifold(used), forecast_embedded_squared(used)]
     seconds = _AT_ONCE * sum(one.seconds for one in tried)
     refitted = ((forecast_low_density, plan.clusters), (_forecast_volumes, plan.volumes))
-    for forecast, rounds in refitted:
-        if rounds is not None:
-            seconds += _seconds(forecast, size, plan.rows, rounds)
+    for forecast, evidence in refitted:
+        if evidence is not None:
+            seconds += _seconds(forecast, size, plan.rows, evidence)
     last = [forecast_embedded_squared(size)]
     last += [_forecast_volumes(size)] if plan.volumes is not None else []
     if size.n <= _MATRIX:

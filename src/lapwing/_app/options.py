@@ -147,7 +147,7 @@ class Request:
     """Options of a verb."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be done, before a file is read."""
+        """Check the options, before a file is read."""
         for flag, path, how in self._outputs():
             _check_suffix(flag, path, how.writes or ())
 

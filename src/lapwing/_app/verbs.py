@@ -4,7 +4,7 @@
    `verb` makes a command of it.
 2. Table: `reading` reads the files (see `lapwing._tables`), and preprocesses the features.
 3. Result: `fitting`, `choosing` (the method), `suggesting`, `predicting` and `labelling` return a
-   frozen result, `lapwing._report.page.collect` the figures of a fit.
+   frozen result. `lapwing._report.page.collect` returns the figures of a fit.
 4. Output: `workflow` writes the files and summarises for JSON, `console` describes in words.
 
 Only `lapwing._app.cli` imports this module, because it needs typer.
@@ -223,7 +223,7 @@ def fit(request: FitRequest) -> None:
 
 
 def read_table(request: LabeledRequest) -> Table:
-    """Read the table of a verb, once it is known that its files can be written."""
+    """Check that the files of a verb can be written, and read its table."""
     request.check_outputs()
     with StageLine(f"Reading {request.source}", request.quiet):
         return reading.read(request)
@@ -323,7 +323,7 @@ def suggest(request: SuggestRequest) -> None:
     LabelRequest,
     epilog="Examples: [bold]lapwing label cells.csv --label type[/]   "
     "[bold]lapwing label posts.csv --label topic --id post --text body --classes sport,politics[/]",
-    without=("as_json", "truth"),  # the labels may become others than those of the table
+    without=("as_json", "truth"),  # the user changes the labels
 )
 def label(request: LabelRequest) -> None:
     """Open a page on which you label rows while a model learns from them.

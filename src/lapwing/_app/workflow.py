@@ -127,7 +127,7 @@ def comparison_summary(compared: Compared) -> dict[str, Any]:
 
 
 def _facts(done: Outcome | Suggestion | Compared, **own: Any) -> dict[str, Any]:
-    """Return the facts of a result for JSON: those of all verbs, around `own`."""
+    """Summarise a result for JSON: `own` entries between those of all verbs."""
     return {
         "source": done.table.source,
         **own,

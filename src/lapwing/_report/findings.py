@@ -231,16 +231,16 @@ def _about_truth(truth: dict[str, Any], less: str) -> Iterator[Note]:
     else:
         ours, twins = truth["error"], truth["twin_error"]
         words = f"{_share(truth, 'twin_')} would be wrong instead of {_share(truth, '')}"
-    words = f"from the labels alone {words}"
     if truth["p_value"] >= _DECIDED or twins == ours:
         yield (
             "open",
-            f"F{words[1:]}: too small a difference to say whether the unlabelled rows help.",
+            f"From the labels alone {words}: too small a difference to say whether the "
+            "unlabelled rows help.",
         )
     elif twins > ours:
-        yield "good", f"The unlabelled rows help: {words}."
+        yield "good", f"The unlabelled rows help: from the labels alone {words}."
     else:
-        yield "problem", f"The unlabelled rows mislead: {words}. Try {less}."
+        yield "problem", f"The unlabelled rows mislead: from the labels alone {words}. Try {less}."
 
 
 def _share(truth: dict[str, Any], whose: str) -> str:
