@@ -56,8 +56,8 @@ demo: $(READY)
 
 # One thread a worker: the tests' matrices are small, and threads of two workers only fight for cores.
 # Slow are browsers, processes that are killed or start anew, whole benchmarks, and long examples.
-# Each worker would rewrite the asserts of all files, for ten seconds, so they stay plain, and what
-# fails runs once more with them rewritten, to show the values.
+# Plain asserts save ten seconds, in which each worker would rewrite those of all files. Tests that
+# fail run again with rewritten asserts, which show the values.
 test: PICKED := -m "not slow"
 test-all: PICKED := --hypothesis-profile thorough
 test test-all: export OMP_NUM_THREADS := 1

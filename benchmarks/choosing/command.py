@@ -134,9 +134,8 @@ def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
     rules_shown = ["larger of both", "compare", "best in hindsight"]
     header = ["labels per class", *names, *rules_shown]
     notes = [
-        "'best in hindsight': the candidate with the smallest mean error on each set. Sparse "
-        "sets have "
-        "linear kernels. '-': not run on every set.",
+        "'best in hindsight': the candidate with the smallest mean error on each set. Sparse sets "
+        "have linear kernels. '-': not run on every set.",
     ]
     return Table("Errors (%) on the unlabelled points, mean over the sets", header, rows, notes)
 

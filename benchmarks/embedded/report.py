@@ -54,8 +54,7 @@ _DEFAULT_GRAPH = (
 _LANDMARKS = (
     "f on 1000 random landmarks approximates g, whose error is 4.3 %, less closely than an "
     "expansion over all 60,000 points; 2000 landmarks give 5.8 %. lapwing's default graph (k = "
-    "5, p = 2, 50 "
-    "eigenvectors) meets the limit."
+    "5, p = 2, 50 eigenvectors) meets the limit."
 )
 _GRAPH = (
     "the limit is missed with Table I's graph (k = 20, p = 1, 20 eigenvectors) and the paper's "

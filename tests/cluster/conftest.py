@@ -33,9 +33,10 @@ def cluster_of(n_workers: int, **options: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="package")
 def client() -> Iterator[Any]:
-    """One for all tests that end no process: threads, as processes import the library anew.
+    """A client of two threads, for all tests that do not end workers.
 
-    Nothing is pickled that goes from one to another; see `test_over_the_network.py`.
+    Processes would have to import the library. Threads do not pickle what they exchange; this is
+    tested in `test_over_the_network.py`.
     """
     # No limit: Dask would hold the memory of the whole test process against each worker.
     with cluster_of(2, processes=False, host=None, memory_limit=None) as client:

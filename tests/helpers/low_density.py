@@ -13,8 +13,8 @@ from lapwing.losses import GaussianBump, Hinge, Loss, SymmetricHinge, UnlabeledL
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
 from lapwing.spaces.linear import LinearSpace
 
-# Parameters of S3VC with which a fit takes a quarter of the time of the default: one descent on a
-# loss without a kink. For tests to which the method is no matter.
+# Parameters with which a fit of S3VC takes a quarter of the default time: one descent with a smooth
+# loss. For tests that do not depend on the method.
 ONE_DESCENT: dict[str, Any] = {"method": "quasi-newton", "loss": "squared_hinge"}
 
 
