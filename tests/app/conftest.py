@@ -60,7 +60,7 @@ def _remembered_comparisons() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def flowers() -> pl.DataFrame:
-    """Sixty flowers with a column of text, five labels a class, and the truth."""
+    """Sixty flowers with a column of text, five labels per class, and the truth."""
     X, y = load_iris(return_X_y=True)
     X, y = X[np.arange(150) % 50 < 20], np.repeat([0, 1, 2], 20)
     kinds = np.array(["setosa", "versicolor", "virginica"])[y]

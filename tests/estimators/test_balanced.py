@@ -39,7 +39,7 @@ every_method = pytest.mark.parametrize("method", PARTITIONS)
 def blobs(
     sizes: tuple[int, ...] = (40, 40, 40), gap: float = 9.0, labels: int = 1, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points in random order, a few labels a class, the truth."""
+    """Points in random order, a few labels per class, the truth."""
     rng, k = np.random.default_rng(seed), len(sizes)
     angles = 2 * np.pi * np.arange(k) / k
     truth = np.repeat(np.arange(k), sizes)

@@ -35,7 +35,7 @@ def scores(model: Any, X: Any) -> Any:
 
 
 def test_sharpness_is_that_of_fits_without_a_label_of_each_class() -> None:
-    """With two labels a class two rounds leave all of them out, one of each class together."""
+    """With two labels per class two rounds leave all of them out, one of each class together."""
     X, y, _ = labeled_clusters(2, n_labels=2)
     model = S3VC(**ONE_DESCENT).fit(X, y)
     found = calibrate(model, X, y)

@@ -158,7 +158,7 @@ def test_volumes_are_counts(two_moons: Any, of_moons: ReportData) -> None:
         assert line["sure"] + line["unsure"] == line["unlabeled"] == free.sum()
         assert line["rows"] == line["labels"] + line["unlabeled"]
     assert [line["name"] for line in volumes["classes"]] == ["lower", "upper"]
-    # The best claim that three labels a class allow.
+    # The best claim that three labels per class allow.
     found = [(level, sure_rows(fit.pipeline, precision=level)) for level in (0.99, 0.95, 0.9)]
     level, best = next((one for one in found if one[1].sure.any()), found[0])
     assert volumes["trust"]["level"] == level

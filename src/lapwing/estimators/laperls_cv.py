@@ -195,7 +195,7 @@ def _again(space: Space) -> Space:
 
 
 # On ten sets (g50c, uspst, pcmac, COIL-20, six of the SSL book; 1500 points at most), 5 draws of
-# 3 / 10 labels a class: mean error of g 27.8 / 21.5 %, LapERLSClassifier() 31.0 / 23.3; by grids
+# 3 / 10 labels per class: mean error of g 27.8 / 21.5 %, LapERLSClassifier() 31.0 / 23.3; by grids
 # chosen on the other nine sets 27.3 / 21.9. A second width changes nothing (27.9 / 21.5), 200
 # eigenvectors gain 0.0 / 0.2 for twice the time, and k = 5, p = 2 alone has 31.1 / 23.4.
 _LAMS = (1e2, 1e4)

@@ -148,7 +148,7 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
 
 
 # With the default widths and graphs, on six sets (g50c, COIL-20, digit1, usps, coil2 and text),
-# 5 draws of 3 / 10 labels a class: mean error 23.2 / 16.6 %, LapRLSClassifier() 27.8 / 17.3. With
+# 5 draws of 3 / 10 labels per class: mean error 23.2 / 16.6 %, LapRLSClassifier() 27.8 / 17.3. With
 # 'scale' alone 23.9 / 17.1, without k = 2 23.5 / 17.3, without p = 3 and k = 2 24.6 / 17.6; more
 # values of gamma_A and gamma_I gain nothing (26.0 to 26.5 at 3 labels with gamma_I = 0.01).
 _GAMMA_AS = (1e-4, 1e-2)

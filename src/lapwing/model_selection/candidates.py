@@ -395,7 +395,7 @@ def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
 
 
 def sample_caveats(n_used: int, n_samples: int) -> list[str]:
-    """Return the caveat of evidence from some of the rows, if it is."""
+    """Return the caveat that the evidence is from a sample of the rows, if it is."""
     if n_used == n_samples:
         return []
     return [

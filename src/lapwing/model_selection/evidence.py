@@ -361,7 +361,7 @@ class Constants(NamedTuple):
         reproducibility D, the contradiction C and K classes: a reproducible confusion of two
         classes affects fewer rows if there are more classes. The power was chosen on 22 draws of
         uspst, coil20 and four digits of MNIST, which are therefore no test of it: with 0 the
-        estimate at three labels a class is 5 points too high, with 1 / 2 that at one label 6 too
+        estimate at three labels per class is 5 points too high, with 1 / 2 that at one label 6 too
         low.
     prior_labels : float
         Weight of the prior, in labels.
