@@ -84,7 +84,7 @@ def test_fit_labels_every_row_of_a_csv_file(iris: pl.DataFrame) -> None:
     assert np.mean(answers["label"].to_numpy() != np.repeat(model.classes_, 20)) < 0.15
 
 
-def test_parquet_in_and_out_says_the_same_as_csv(iris: pl.DataFrame) -> None:
+def test_parquet_gives_the_results_of_csv(iris: pl.DataFrame) -> None:
     iris.write_parquet("iris.parquet")
     assert done(run(f"{FIT} -q --predictions a.csv")) == ""
     assert done(run(f"{FIT} -q --predictions b.parquet".replace(".csv", ".parquet"))) == ""
@@ -124,7 +124,7 @@ def test_predictions_in_an_excel_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Path("p.xlsx").read_bytes() == before
 
 
-def test_standardises_when_scales_differ_and_says_so() -> None:
+def test_columns_of_different_scales_are_standardised_and_reported() -> None:
     X, y = (values[::3] for values in load_wine(return_X_y=True))
     known = np.arange(60) % 4 == 0
     kind = pl.Series(np.where(known, y.astype(str), ""))
@@ -271,7 +271,7 @@ def test_options_of_several_values_and_flags_may_be_repeated() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "mtx"])
-def test_standard_input_tells_its_format(
+def test_formats_of_standard_input(
     iris: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
@@ -456,7 +456,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setattr(fitting, "fit", fail)
 
 
-def test_a_warning_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_are_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def warn(*_: object, **__: object) -> None:
         for text in ("first", "second", "first"):
             warnings.warn(text, lapwing.exceptions.LapwingWarning, stacklevel=1)
@@ -485,7 +485,9 @@ def test_an_error_is_one_line(
     assert precious()
 
 
-def test_a_defect_is_said_to_be_one_and_can_be_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_errors_ask_for_a_report_and_show_tracebacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     failing(monkeypatch, TypeError("oops"))
     code, _, said = run(TO_FILE)
     assert (code, said.count("\n")) == (1, 1)
@@ -498,7 +500,7 @@ def test_a_defect_is_said_to_be_one_and_can_be_traced(monkeypatch: pytest.Monkey
 
 
 @POSIX
-def test_a_full_disk_leaves_no_file_and_no_half(folder: Path) -> None:
+def test_a_full_disk_leaves_no_partial_file(folder: Path) -> None:
     resource = pytest.importorskip("resource")
     names = {"p.csv", "p.parquet", "m.lapwing", "r.html"}
     for name in names:
@@ -516,7 +518,7 @@ def test_a_full_disk_leaves_no_file_and_no_half(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"iris.csv", "out.csv", *names}
 
 
-def test_a_full_disk_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -527,7 +529,7 @@ def test_a_full_disk_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [path.name for path in folder.iterdir() if path.suffix == ".tmp"] == []
 
 
-def test_a_full_disk_is_told_for_parquet_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_for_parquet(monkeypatch: pytest.MonkeyPatch) -> None:
     # What polars 1.x says when a file finds no room.
     wrong = pl.exceptions.ComputeError("parquet: Invalid thrift: transport error")
 

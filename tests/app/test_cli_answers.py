@@ -27,7 +27,7 @@ def suggest(options: str, path: str = "next.csv", data: str = "t.csv") -> None:
 
 
 @pytest.mark.parametrize("options", [BY_ROW, BY_NAME])
-def test_the_loop_closes_round_by_round(options: str) -> None:
+def test_suggested_rows_can_be_labelled_in_several_rounds(options: str) -> None:
     write("t.csv", table())
     said = done(run(f"fit t.csv {options} --next next.csv --predictions p.csv")).splitlines()
     fill("next.csv")
@@ -72,7 +72,9 @@ FIT = f"fit t.csv next.csv {BY_NAME}"
     ],
     ids=["partly filled", "not filled", "known"],
 )
-def test_a_filled_in_file_may_hold_less(answers: dict[str, str], labeled: int, remark: str) -> None:
+def test_answers_may_have_fewer_rows_and_columns(
+    answers: dict[str, str], labeled: int, remark: str
+) -> None:
     rows = table(truth=["u", "v"] * 20)
     write("t.csv", rows)
     same = {"same": rows[0]["y"]}
@@ -86,7 +88,7 @@ def test_a_filled_in_file_may_hold_less(answers: dict[str, str], labeled: int, r
     assert remark[1:] in str(told["summary"])
 
 
-def test_another_label_than_before_is_refused() -> None:
+def test_changed_labels_are_refused() -> None:
     rows = table()
     write("t.csv", rows)
     one, other = ({key: row[key] for key in ("name", "y")} for row in rows if row["y"] == "u")
@@ -120,7 +122,7 @@ def test_answers_to_other_rows_are_refused(answers: str, parts: tuple[str, ...])
     refused(run(f"fit t.csv next.csv {options}"), *parts)
 
 
-def test_two_tables_that_number_their_rows_alike_are_not_one() -> None:
+def test_answers_to_another_table_with_equal_row_numbers_are_refused() -> None:
     write("t.csv", table())
     write("next.csv", [row | {"a": f"1{row['a']}", "b": "77"} for row in table()])
     refused(run(FIT), f"next.csv: {NOT_THESE}")
@@ -130,7 +132,7 @@ def test_two_tables_that_number_their_rows_alike_are_not_one() -> None:
     refused(run("fit t.csv ./t.csv --label y"), "t.csv is given twice; give it once.")
 
 
-def test_cells_that_a_spreadsheet_has_written_anew_do_no_harm() -> None:
+def test_cells_reformatted_by_a_spreadsheet_are_accepted() -> None:
     write("t.csv", table())
     suggest(BY_ROW)
     rows = [row | {"a": row["a"].replace(".", ",")} for row in fill("next.csv")]
@@ -142,7 +144,7 @@ def test_cells_that_a_spreadsheet_has_written_anew_do_no_harm() -> None:
     assert told["remarks"][1].endswith("Only the labels are taken from next.csv")
 
 
-def test_rows_may_be_of_several_files_and_a_column_be_called_row() -> None:
+def test_rows_of_several_files_with_a_column_called_row() -> None:
     rows = table(row=[str(i % 7) for i in range(40)])
     write("one.csv", rows[:25])
     write("two.csv", rows[25:])
@@ -157,7 +159,7 @@ def test_rows_may_be_of_several_files_and_a_column_be_called_row() -> None:
     assert sum(row["was_labeled"] == "true" for row in read("p.csv")) == 14
 
 
-def test_guarded_ids_labels_and_numbers_come_back() -> None:
+def test_guards_against_formulas_are_removed_on_reading() -> None:
     rows = table(share=[f"-{i / 8:.1f} %".replace(".", ",") for i in range(40)])
     for i, row in enumerate(rows):
         row["name"] = f"=r{i}"
@@ -206,7 +208,7 @@ def test_files_are_written_as_the_table_is(encoding: str, flag: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["svm", "npy"])
-def test_labels_of_a_file_and_of_svmlight_come_back_too(form: str) -> None:
+def test_suggested_rows_of_matrices_can_be_labelled(form: str) -> None:
     X, y = make_blobs(40, 6, centers=2, random_state=0)
     known = np.arange(40) < 6
     if form == "svm":
@@ -238,7 +240,7 @@ def marked(path: str, *markers: str, n: int = 48, column: str = "y", **names: st
 @pytest.mark.parametrize(
     "words", [["unlabeled"], ["none"], ["?"], ["-"], ["?", "todo", ""], ["-1", ""]]
 )
-def test_a_class_that_is_none_is_told_with_the_command_that_cures_it(words: list[str]) -> None:
+def test_suspected_markers_are_reported_with_a_corrected_command(words: list[str]) -> None:
     rows = marked("our table.csv", *words, column="kind of")
     fit = "fit 'our table.csv' --label 'kind of' --id name --predictions p.csv"
     code, _, err = run(fit)
@@ -256,7 +258,7 @@ def test_a_class_that_is_none_is_told_with_the_command_that_cures_it(words: list
     assert "our table.csv: 48 rows, 4 with a label" in done(run(command))
 
 
-def test_a_missing_value_is_no_class_without_a_word() -> None:
+def test_words_for_missing_values_are_markers() -> None:
     marked("t.csv", "n/a ")
     done(run(f"fit t.csv {BY_NAME}"))
 
@@ -279,7 +281,7 @@ def test_info_offers_the_command_without_markers(words: list[str], given: str) -
     assert sum(told["markers"].values()) == 44
 
 
-def test_info_is_silent_on_markers_that_are_meant_named_or_few() -> None:
+def test_info_does_not_report_named_or_rare_markers() -> None:
     marked("few.csv", "?", "", "")
     marked("numbers.csv", "-1", u="0.5", v="0.5")
     for name in ("few.csv", "numbers.csv"):
@@ -300,7 +302,7 @@ def test_info_is_silent_on_markers_that_are_meant_named_or_few() -> None:
         ("-1", {"u": "1", "v": "0"}, 2, "'-1', which would be a class."),
     ],
 )
-def test_a_number_of_most_rows_may_be_none(
+def test_a_number_in_most_rows_may_be_a_marker(
     marker: str, names: dict[str, str], code: int, told: str
 ) -> None:
     marked("t.csv", marker, n=60, **names)
@@ -310,7 +312,7 @@ def test_a_number_of_most_rows_may_be_none(
     assert answer.err.count(f"--unlabeled {marker}\n") == 1
 
 
-def test_several_values_mean_no_label() -> None:
+def test_several_markers() -> None:
     marked("t.csv", "?", "none", "NA", n=40)
     fit = f"fit t.csv {BY_NAME} --json --unlabeled ? --unlabeled none"
     assert found(run(fit))["labeled"] == 4
@@ -319,7 +321,7 @@ def test_several_values_mean_no_label() -> None:
     assert found(run(f"{fit} --unlabeled ''"))["labeled"] == 4 + n_words
 
 
-def test_a_value_that_is_nowhere_means_nothing() -> None:
+def test_absent_markers_are_reported() -> None:
     write("t.csv", table())
     told = "t.csv: no row has the label '??' (--unlabeled). Is it written otherwise?"
     assert run(f"fit t.csv {BY_NAME} --unlabeled ?? -q") == (0, "", f"warning: {told}\n")
@@ -345,7 +347,9 @@ def fill_sheet(path: str) -> pl.DataFrame:
 @pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])
 @pytest.mark.parametrize("verb", ["fit", "suggest"])
 @pytest.mark.parametrize("options", [BY_ROW, BY_NAME])
-def test_rows_in_other_formats_close_the_loop(suffix: str, verb: str, options: str) -> None:
+def test_suggested_rows_in_other_formats_can_be_labelled(
+    suffix: str, verb: str, options: str
+) -> None:
     rows = table(
         code=[f"{i:03d}" for i in range(40)],
         day=[f"2024-01-{1 + i % 28:02d}" for i in range(40)],
@@ -373,7 +377,7 @@ def test_rows_in_other_formats_close_the_loop(suffix: str, verb: str, options: s
     assert not any("differ" in remark for remark in again["remarks"])
 
 
-def test_a_spreadsheet_may_be_given_back() -> None:
+def test_answers_in_a_spreadsheet() -> None:
     xlsxwriter = pytest.importorskip("xlsxwriter")
     write("t.csv", table())
     suggest(BY_ROW)

@@ -83,7 +83,7 @@ def test_the_summary_counts() -> None:
 
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("extra", ["--method lapsvc", "--report r.html", "--keep x1", "missing"])
-def test_what_needs_the_table_reads_it(parts: list[pl.DataFrame], extra: str) -> None:
+def test_options_that_need_the_whole_table_read_it(parts: list[pl.DataFrame], extra: str) -> None:
     if extra == "missing":  # such numbers are filled in
         hole = pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise(pl.col("x1")).alias("x1")
         parts[0].with_columns(hole).write_parquet("a.parquet")
@@ -94,7 +94,7 @@ def test_what_needs_the_table_reads_it(parts: list[pl.DataFrame], extra: str) ->
 
 
 @pytest.mark.usefixtures("large")
-def test_what_a_cluster_fits_is_read() -> None:
+def test_a_fit_on_a_cluster_reads_the_table() -> None:
     data = (Path("a.parquet"), Path("b.parquet"))
     here = FitRequest(data=data, label="y", drop=("name",), method="eigenfunctions")
     assert reading.block_source(here) is not None
@@ -102,7 +102,7 @@ def test_what_a_cluster_fits_is_read() -> None:
 
 
 @pytest.mark.usefixtures("large")
-def test_files_that_are_no_blocks_are_told_as_those_of_a_table(parts: list[pl.DataFrame]) -> None:
+def test_invalid_files_of_blocks_have_the_errors_of_tables(parts: list[pl.DataFrame]) -> None:
     whole = parts[1]
     for other, name in ((whole.drop("x3"), "x3"), (whole.with_columns(x4=pl.lit(1.0)), "x4")):
         other.write_parquet("b.parquet")
@@ -113,7 +113,7 @@ def test_files_that_are_no_blocks_are_told_as_those_of_a_table(parts: list[pl.Da
 
 
 @pytest.mark.usefixtures("large")
-def test_brackets_in_the_name_of_a_file_are_no_pattern() -> None:
+def test_brackets_in_file_names_are_not_patterns() -> None:
     Path("a.parquet").rename("a[1].parquet")
     said = done(run(QUICK.replace("a.", "a[1].") + " --predictions out.csv"))
     assert STAYED in said

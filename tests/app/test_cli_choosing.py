@@ -90,7 +90,7 @@ QUICK = " ".join(f"--set {name}={value}" for name, value in LITTLE.items())
 # --- what is chosen -------------------------------------------------------------------------------
 
 
-def test_auto_says_what_it_chose_why_and_what_to_expect(blobs: pl.DataFrame) -> None:
+def test_auto_describes_its_choice_and_the_expected_error(blobs: pl.DataFrame) -> None:
     places = "--model m --report r.html --predictions a.csv"
     told = json.loads(done(run(f"{AUTO_FIT} {places} --json")))
     alone = compare(*arrays(blobs), random_state=0)
@@ -132,7 +132,7 @@ def test_auto_is_the_default_of_fit_and_lapsvc_that_of_settings(
     assert named.endswith("--method lapsvc")
 
 
-def test_numbers_get_a_method_for_numbers(blobs: pl.DataFrame) -> None:
+def test_numeric_labels_get_a_regression(blobs: pl.DataFrame) -> None:
     y = write_numbers(blobs, pl.col("x") + 0.5, 20)
     told = json.loads(done(run(f"{AUTO_FIT} --json --report r.html --next n.csv")))
     X, _ = arrays(blobs)
@@ -188,7 +188,7 @@ def test_columns_that_numbers_depend_on_are_scaled_in_the_model_too() -> None:
     assert pl.read_csv("n.csv").equals(pl.read_csv("s.csv"))
 
 
-def test_how_far_numbers_are_off_is_what_other_labels_say_of_each(blobs: pl.DataFrame) -> None:
+def test_errors_of_regressions_are_those_of_leave_one_out(blobs: pl.DataFrame) -> None:
     n = 8
     values = (blobs["x"] + 0.3 * blobs["x"].sin() + 0.25).to_numpy()
     write_numbers(blobs, pl.Series(values), n)
@@ -218,7 +218,7 @@ def test_a_label_that_is_known_from_its_twin_says_nothing(
     assert ("the error on left-out labels is" in page()) is told
 
 
-def test_the_usual_setting_is_said_to_be_kept(blobs: pl.DataFrame) -> None:
+def test_a_kept_default_setting_is_reported(blobs: pl.DataFrame) -> None:
     said = plain(run(f"{FIT} --method laprls-cv --report r.html").out)
     model = LapRLSClassifierCV(unlabeled="").fit(*arrays(blobs))
     errors = model.cv_results_["left_out_squared_error"]
@@ -238,7 +238,7 @@ def test_settings_of_the_comparison() -> None:
     refused(run(f"{AUTO_FIT} --set gamma_I=1"), told)
 
 
-def test_what_is_to_be_exported_is_chosen_among_what_can_be(
+def test_a_fit_to_export_compares_methods_that_can_be_exported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("onnx")
@@ -250,7 +250,7 @@ def test_what_is_to_be_exported_is_chosen_among_what_can_be(
     done(run(f"{fit} --onnx n.onnx --set n_votes=0 --scale none"))
 
 
-def test_what_was_chosen_is_as_sure_as_the_labels_left_out_say(
+def test_the_chosen_method_is_calibrated_by_left_out_labels(
     blobs: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gap = two_candidates(monkeypatch, S3VC(tol=1e-2))
@@ -281,7 +281,7 @@ def three_kinds() -> tuple[Any, Any]:
     return X, labels
 
 
-def test_known_sizes_are_told_to_what_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_sizes_are_passed_to_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     X, labels = three_kinds()
     usual = tuple(two_candidates(monkeypatch, LapSVC(), LapERLSClassifier()))
     monkeypatch.setattr(comparison, "default_candidates", lambda *_, **__: usual)
@@ -324,12 +324,12 @@ def test_known_sizes_are_told_to_what_is_compared(monkeypatch: pytest.MonkeyPatc
         ("3", "class_prior=3 must be 'labels', 'uniform', 'unknown'"),
     ],
 )
-def test_wrong_sizes_are_told_in_one_line(sizes: str, message: str) -> None:
+def test_wrong_sizes_are_reported_in_one_line(sizes: str, message: str) -> None:
     three_kinds()
     refused(run(f"{KINDS} --set class_prior={sizes}"), message)
 
 
-def test_sizes_ask_for_no_more_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_do_not_change_the_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     two_candidates(monkeypatch, LapSVC(), S3VC())
     monkeypatch.setattr(choosing, "affordable", lambda *_: EffortPlan(2000, None, None))
     sizes = f"{AUTO_FIT} --set class_prior=a:1,b:3"
@@ -438,7 +438,7 @@ def test_compare_writes_csv_and_html_or_nothing() -> None:
         ("t.csv", "is the input itself"),
     ],
 )
-def test_places_that_a_comparison_does_not_write(place: str, message: str) -> None:
+def test_wrong_outputs_of_a_comparison(place: str, message: str) -> None:
     refused(run(f"compare {LABELS} --out {place}"), message)
     assert not Path("c.txt").exists()
 
@@ -447,7 +447,7 @@ def test_places_that_a_comparison_does_not_write(place: str, message: str) -> No
 
 
 @pytest.mark.parametrize("method", ["lapsvc", "laperls"])
-def test_tune_says_what_it_took_and_how_to_repeat_it(method: str) -> None:
+def test_tune_reports_the_setting_and_the_command(method: str) -> None:
     tune = f"tune {LABELS} --method {method} --predictions a.csv"
     command = found(run(f"{tune} --report r.html --json"))["command"]
     assert f"--method {method}" in command or method == "lapsvc"
@@ -526,7 +526,7 @@ def test_predictions_as_arrays() -> None:
         assert "probability" in answers.files
 
 
-def test_what_leaves_no_label_out_has_no_sure_rows() -> None:
+def test_methods_without_left_out_labels_have_no_sure_rows() -> None:
     told = found(run(f"{FIT} --method s3vc --json"))
     assert (told["sure"], told["trust"]["threshold"]) == (0, None)
     said = run(f"{FIT} --method s3vc").out

@@ -55,7 +55,7 @@ def columns_beside(path: str, rows: Rows, answers: list[str] = ANSWERS) -> None:
         assert [row[name] for name in names_beside(rows)] == list(mine.values())
 
 
-def test_columns_stand_as_in_the_table_behind_the_answers() -> None:
+def test_columns_of_the_table_follow_the_predictions_unchanged() -> None:
     rows = full_table()
     done(run(f"fit t.csv {FIT} --predictions plain.csv"))
     done(run(f"fit t.csv {FIT} --with-columns --predictions p.csv"))
@@ -207,7 +207,7 @@ MATRIX = "--with-columns is about tables, and this format holds a matrix. Leave 
         ("fit t.svm --predictions p.csv", f"t.svm: {MATRIX}"),
     ],
 )
-def test_where_no_columns_can_be(words: str, told: str) -> None:
+def test_outputs_without_columns_of_the_table(words: str, told: str) -> None:
     write("t.csv", table())
     done(run("fit t.csv --label y --id name --model m"))
     np.save("t.npy", np.zeros((4, 2)))

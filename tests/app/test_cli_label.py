@@ -217,7 +217,7 @@ def test_own_columns_place_the_rows_and_classes_are_known_in_their_order() -> No
 
 
 @pytest.mark.parametrize("column", ["y", None], ids=["named", "unnamed"])
-def test_whoever_names_no_label_column_is_told_what_is_learnt_from(column: str | None) -> None:
+def test_the_features_are_listed_without_a_label_column(column: str | None) -> None:
     unlabeled()
     request = LabelRequest(data=(Path("t.csv"),), label=column)
     with labelling.start(reading.read(request), request) as server:
@@ -238,7 +238,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-def test_the_verb_says_where_and_opens_the_browser(shown: list[str]) -> None:
+def test_label_prints_the_address_and_opens_the_browser(shown: list[str]) -> None:
     write("t.csv", table())
     address, words, end = done(run("label t.csv --label y --id name")).splitlines()
     assert shown == [address]
@@ -257,7 +257,7 @@ def test_the_verb_says_where_and_opens_the_browser(shown: list[str]) -> None:
     assert Path("other.jsonl").exists()
 
 
-def test_the_end_says_how_many_labels_are_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_label_reports_numbers_of_labels_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     write("t.csv", table())
     monkeypatch.setattr(LabelServer, "wait", lambda self: self.session.give([10, 11, 12], "u"))
     end = done(run(f"{LABEL} --id name")).splitlines()[-1]
@@ -283,7 +283,7 @@ def test_the_end_says_how_many_labels_are_where(monkeypatch: pytest.MonkeyPatch)
                                         "of --id, --image,"),
     ],
 )  # fmt: skip
-def test_wrong_usage_is_told(options: str, message: str) -> None:
+def test_wrong_usage(options: str, message: str) -> None:
     write("t.csv", [row | {"note": f"text {k}"} for k, row in enumerate(table())])
     if "note" in options:
         options += " --drop note"
@@ -292,7 +292,7 @@ def test_wrong_usage_is_told(options: str, message: str) -> None:
 
 
 @pytest.mark.usefixtures("shown")
-def test_one_picture_of_those_that_are_named_is_enough() -> None:
+def test_some_images_may_be_missing() -> None:
     write("t.csv", table())
     Path("r5").write_bytes(b"GIF89a")
     done(run(f"{LABEL} --image name"))
@@ -322,7 +322,7 @@ START = [sys.executable, "-c", PROCESS, *LABEL.split(), "--id", "name"]
 
 
 @pytest.mark.slow
-def test_killed_it_goes_on_where_it_was() -> None:
+def test_a_killed_session_is_resumed() -> None:
     """The real process, which ends without a word."""
     write("t.csv", table())
     with subprocess.Popen(START, stdout=subprocess.PIPE, text=True) as process:

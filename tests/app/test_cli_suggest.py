@@ -72,7 +72,7 @@ def test_the_rows_are_those_of_the_estimator(method: str) -> None:
         assert row["y"] == ""
 
 
-def test_a_supervised_fit_asks_where_it_is_unsure_by_the_usual_graph() -> None:
+def test_supervised_fits_suggest_uncertain_rows_by_the_default_graph() -> None:
     X, y = arrays(table(n_labels=2)[0])
     told = found(run(f"{SUGGEST} -k 4 --out n.csv --json --set gamma_I=0"))
     expected = rows_to_label(X, k=4, model=LapSVC(gamma_I=0).fit(X, y))
@@ -93,7 +93,7 @@ def test_settings_and_scale_are_those_of_the_fit() -> None:
 
 
 @pytest.mark.parametrize("method", COMMAND_METHODS)
-def test_every_method_says_which_rows_to_label(method: str) -> None:
+def test_every_method_suggests_rows(method: str) -> None:
     rows, _ = table(n_labels=2)
     numbers = COMMAND_METHODS[method].regression
     if numbers:
@@ -130,7 +130,7 @@ def test_they_are_those_of_a_fit(options: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["name", "row"])
-def test_the_loop_closes_twice_from_no_label_at_all(key: str) -> None:
+def test_two_rounds_of_suggestions_without_initial_labels(key: str) -> None:
     _, truth = table()
     options = "--id name" if key == "name" else "--drop name"
     said = done(run(f"suggest t.csv --label y {options} -k 3 --out next.csv"))
@@ -161,7 +161,7 @@ def test_the_loop_closes_twice_from_no_label_at_all(key: str) -> None:
     assert (code, err.count("9 of the 9 labels are of rows that were suggested.")) == (0, 1)
 
 
-def test_who_chose_the_rows_is_kept_in_their_file() -> None:
+def test_files_record_which_rows_were_suggested() -> None:
     """What labels tell of the error is told to be too much where most were suggested."""
     rows, truth = table(n_labels=2)
     write("t.csv", [row | {"chosen": "x"} for row in rows])  # a column that is another one
@@ -193,7 +193,7 @@ def test_labels_of_one_class_leave_the_rest_to_cover() -> None:
     assert {truth[i] for i in fill("n.csv", truth)} == {"v", "w"}
 
 
-def test_numbers_to_predict_begin_without_one_too() -> None:
+def test_regression_can_start_without_labels() -> None:
     table()  # the method is that of the labels
     said = done(run(f"{SUGGEST} --out n.csv -k 3"))
     assert "There is no label yet: the rows cover the table\n" in said
@@ -220,13 +220,13 @@ def test_numbers_to_predict_begin_without_one_too() -> None:
         ("--out n.csv --id nobody", "has no column 'nobody'"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_nothing_written(options: str, message: str) -> None:
+def test_impossible_requests_are_reported_and_write_nothing(options: str, message: str) -> None:
     table(n_labels=1)
     refused(run(f"suggest t.csv --label y {options}"), message)
     assert not Path("n.csv").exists()
 
 
-def test_where_every_row_has_a_label_there_is_nothing_to_ask() -> None:
+def test_a_fully_labelled_table_has_no_rows_to_suggest() -> None:
     rows, truth = table()
     write("t.csv", [row | {"y": c} for row, c in zip(rows, truth, strict=True)])
     code, out, err = run(f"{SUGGEST} --out n.csv")

@@ -108,7 +108,7 @@ def test_the_model_file_holds_the_readings_and_no_code() -> None:
         refused(run("predict m plain.csv"), told)
 
 
-def test_strict_tells_everything_at_once() -> None:
+def test_strict_reports_all_errors_at_once() -> None:
     rows = [f"n{i},{'x' if i == 3 else i % 7},{i % 3}.5,{'ab'[i % 2]}" for i in range(40)]
     rows[5] = "n5,1,,a"
     Path("t.csv").write_text("name,u,v,y\n" + "\n".join(rows) + "\n")
@@ -198,7 +198,7 @@ def test_svmlight_from_zero_is_the_same_at_predict_time() -> None:
     ("drop", "told"),
     [("", "The other columns alone decide"), ("--drop a", "The answer says nothing")],
 )
-def test_texts_of_unknown_words_are_told(drop: str, told: str) -> None:
+def test_texts_of_unknown_words_are_reported(drop: str, told: str) -> None:
     texts = [("a cat and a dog", "the car on a road")[k % 2] for k in range(40)]
     known = ["uv"[k % 2] if k < 6 else "" for k in range(40)]
     rows = [f"{texts[k]} {k},{k % 7 / 3},{known[k]}" for k in range(40)]

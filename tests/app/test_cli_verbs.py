@@ -96,7 +96,7 @@ def test_json_for_machines() -> None:
     assert found(run("predict home/m home/t.csv --json --predictions q.csv"))["rows"] == 60
 
 
-def test_without_outputs_a_fit_says_what_it_found() -> None:
+def test_a_fit_without_outputs_prints_its_result() -> None:
     said = done(run(FIT))
     assert "Nothing was written" in said
     assert "one-hot encoded: site" in said
@@ -303,7 +303,7 @@ def test_columns_at_predict_time(flowers: pl.DataFrame) -> None:
     refused(run("predict home/m n.csv --predictions n.csv"), "is the input itself")
 
 
-def test_model_files_that_are_none(home: Path) -> None:
+def test_invalid_model_files(home: Path) -> None:
     for name, content in (
         ("empty", b""),
         ("garbage", b"garbage"),
@@ -321,7 +321,7 @@ def test_model_files_that_are_none(home: Path) -> None:
 # --- info -----------------------------------------------------------------------------------------
 
 
-def test_the_truth_is_no_feature_of_other_verbs() -> None:
+def test_the_truth_is_not_a_feature() -> None:
     told = found(run(f"info home/t.csv {OPTIONS} --json"))
     assert [one["column"] for one in told["columns"]] == ["sl", "sw", "pl", "pw", "site"]
     assert "--truth truth" in told["command"]
@@ -329,7 +329,7 @@ def test_the_truth_is_no_feature_of_other_verbs() -> None:
     assert "truth" not in pl.read_csv("next.csv").columns
 
 
-def test_info_tells_what_a_fit_would_stumble_over(flowers: pl.DataFrame) -> None:
+def test_info_reports_errors_of_a_fit(flowers: pl.DataFrame) -> None:
     rows = pl.int_range(pl.len())
     wrong = flowers.with_columns(
         pl.when(rows != 3).then("sl"),
@@ -367,7 +367,7 @@ def test_info_forecasts_numbers_as_one_column() -> None:
     assert memory[0] == memory[1]
 
 
-def test_info_tells_quantities_from_classes() -> None:
+def test_info_distinguishes_quantities_from_classes() -> None:
     info = "info t.csv --label y"
 
     def write(labels: list[str], x: str = "{}") -> None:
@@ -449,7 +449,7 @@ def test_json_holds_no_control_character_of_terminals() -> None:
     assert json.loads(text) == {"a\x9b": "\x7f\x1bé"}
 
 
-def test_a_command_that_cannot_speak_leaves_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_cannot_print_leaves_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> str:
         raise ValueError("no words")
 
@@ -525,7 +525,7 @@ def test_one_figure_has_one_value_everywhere() -> None:
     assert sure + to_check == 60
 
 
-def test_numbers_are_summed_up_and_their_errors_told(flowers: pl.DataFrame) -> None:
+def test_summary_of_a_regression_and_its_errors(flowers: pl.DataFrame) -> None:
     known = pl.int_range(pl.len()) % 6 == 0
     numbers = flowers.with_columns(kind=pl.when(known).then("pl"), truth=pl.col("pl")).drop("pl")
     numbers.write_csv("t.csv")

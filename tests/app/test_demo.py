@@ -46,7 +46,7 @@ def test_three_methods_are_compared_and_drawn(monkeypatch: pytest.MonkeyPatch) -
     assert not Path("p.png").exists()
 
 
-def test_the_picture_is_no_figure_of_pyplot() -> None:
+def test_the_figure_is_not_registered_with_pyplot() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     X = np.random.default_rng(0).standard_normal((60, 3))
     y = np.arange(60) % 2

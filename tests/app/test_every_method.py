@@ -100,7 +100,7 @@ def test_the_supervised_twin_of_low_density_separation(home: Path) -> None:
     assert np.mean(alone.predict(points) == outcome.twin.answers) > 0.98
 
 
-def test_the_twin_of_embedded_regression_knows_no_unlabeled_row(home: Path) -> None:
+def test_the_twin_of_embedded_regression_ignores_unlabeled_rows(home: Path) -> None:
     outcome = fitted(home / "t.csv", method="laperls", settings=("graph.n_neighbors=15",))
     assert outcome.twin is not None
     table = outcome.table
@@ -113,7 +113,7 @@ def test_the_twin_of_embedded_regression_knows_no_unlabeled_row(home: Path) -> N
     np.testing.assert_allclose(*scores)
 
 
-def test_the_twin_says_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_of_the_twin_are_suppressed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it warns of is how it was made, and no news of the fit."""
     fit = LapERLSClassifier.fit
 

@@ -185,7 +185,7 @@ def test_the_report_of_a_choice_shows_the_comparison(sizes: Any) -> None:
         assert all("class_prior=..." in name or "balance=..." in name for name in names)
 
 
-def test_a_choice_for_several_targets_is_told_of_its_estimators() -> None:
+def test_estimators_for_several_targets_are_reported_one_by_one() -> None:
     model = FewLabelRegressor()
     model.estimators_ = []
     with pytest.raises(TypeError, match=r"single target: pass its estimators_\[j\]\.best_estim"):

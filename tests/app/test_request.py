@@ -104,7 +104,7 @@ def test_a_comparison_asks_for_the_same_again() -> None:
     assert shlex.split(request.full_command) == shlex.split(command)
 
 
-def test_outputs_are_no_part_of_the_command() -> None:
+def test_the_command_omits_outputs() -> None:
     request = FitRequest(data=DATA, report=Path("r.html"), quiet=True, as_json=True)
     assert request.command == FitRequest(data=DATA).command
     assert "r.html" not in request.command

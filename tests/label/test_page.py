@@ -457,7 +457,7 @@ def test_the_neighbour_map_comes_by_itself_and_the_choice_is_kept(server: Any, t
     assert tab.ask(shown) == "components"
 
 
-def test_axe_finds_nothing_to_mend(serve: Serve, open_tab: OpenTab) -> None:
+def test_axe_finds_no_violations(serve: Serve, open_tab: OpenTab) -> None:
     """Before and after labels, with a dialog, with found rows, in the dark and on a phone."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     texts = [f"Row {row} " + "many words " * 60 for row in range(60)]

@@ -85,7 +85,7 @@ def test_answers_stay_as_they_were_while_the_model_learns_on() -> None:
         assert found.suggest(3) != before[0]
 
 
-def test_one_class_has_no_answer_and_losing_one_loses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_predictions_with_a_single_class(monkeypatch: pytest.MonkeyPatch) -> None:
     with session(X) as found:
         found.give([first("u")], "u")
         assert found.wait()

@@ -559,9 +559,7 @@ DAMAGED_MODELS: dict[str, list[Callable[[], bytes]]] = {
     ("message", "content"),
     [(message, content) for message in DAMAGED_MODELS for content in DAMAGED_MODELS[message]],
 )
-def test_what_is_no_model_is_told(
-    message: str, content: Callable[[], bytes], tmp_path: Path
-) -> None:
+def test_invalid_model_files(message: str, content: Callable[[], bytes], tmp_path: Path) -> None:
     assert content() != sound()
     assert message in refusal(tmp_path, content())
 

@@ -411,7 +411,9 @@ FORMLESS = [
 
 
 @pytest.mark.parametrize(("model", "points", "message"), FORMLESS)
-def test_what_has_no_form_is_told(model: Any, points: Any, message: str, tmp_path: Path) -> None:
+def test_estimators_without_an_onnx_form_are_refused(
+    model: Any, points: Any, message: str, tmp_path: Path
+) -> None:
     if not hasattr(model, "predict"):
         model = make_pipeline(model, LapSVC(gamma_I=0.01))
     model.fit(points, CODES if isinstance(model, LogisticRegression) else Y)

@@ -121,7 +121,7 @@ def numbers_drawn(display: Any) -> list[Array]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_axes_that_are_given_are_drawn_into_and_others_are_of_pyplot(name: str) -> None:
+def test_given_axes_are_used_and_others_made_by_pyplot(name: str) -> None:
     axes = Figure().add_subplot()
     before = dict(mpl.rcParams)
     display = example(name, axes)

@@ -439,7 +439,7 @@ def test_notes_on_several_classes_are_one() -> None:
     ]
 
 
-def test_a_better_twin_is_told(sine: Any, of_sine: ReportData) -> None:
+def test_a_better_twin_is_reported(sine: Any, of_sine: ReportData) -> None:
     (fit, truth), data = sine, of_sine
     free = ~fit.table.labeled
     ours, twins = (np.abs(a - truth)[free] for a in (fit.predictions.label, fit.twin.answers))
@@ -451,7 +451,7 @@ def test_a_better_twin_is_told(sine: Any, of_sine: ReportData) -> None:
     assert data.fitted["next"].startswith(f"Look at this problem first. {note['text']}")
 
 
-def test_better_unlabeled_rows_are_told(two_moons: Any, of_moons: ReportData) -> None:
+def test_a_gain_by_unlabeled_rows_is_reported(two_moons: Any, of_moons: ReportData) -> None:
     (fit, truth), data = two_moons, of_moons
     free = ~fit.table.labeled
     ours, twins = ((a != truth)[free] for a in (fit.predictions.label, fit.twin.answers))
@@ -489,7 +489,7 @@ def test_few_errors_decide_nothing(
     assert [n["level"] for n in data.notes if any(w in n["text"] for w in words)] == [level]
 
 
-def test_that_unlabeled_rows_matter_is_no_praise(of_moons: ReportData) -> None:
+def test_differences_to_the_twin_are_not_reported_as_a_gain(of_moons: ReportData) -> None:
     (note,) = (note for note in of_moons.notes if "would get another class" in note["text"])
     assert note["level"] == "open"
     assert "<strong>Note</strong>" in render(of_moons)

@@ -227,7 +227,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, letters(TEXTS))
 
 
-def test_lengths_that_change_unseen_are_told(store: VectorStore) -> None:
+def test_changed_widths_of_vectors_are_reported(store: VectorStore) -> None:
     vectors(letters, ["a"], store)
     with pytest.raises(ValueError, match=r"another length than those in .*v\.npz\. Delete"):
         vectors(lambda texts: np.ones((len(texts), 2)), ["a", "b"], store)

@@ -220,9 +220,7 @@ WINES = ["Barolo"] * 10 + ["Barollo"] * 2 + ["barolo"] + ["Barbera"] * 4 + ["Arn
     ],
     ids=["counts rows", "all labelled", "marker", "number", "almost another", "told once"],
 )
-def test_what_may_be_meant_otherwise_is_told(
-    tmp_path: Path, content: str, messages: list[str]
-) -> None:
+def test_ambiguous_labels_are_reported(tmp_path: Path, content: str, messages: list[str]) -> None:
     path = write(tmp_path / "t.csv", content)
     with pytest.warns(LapwingWarning) as caught:
         read_table(path, "y", regression="2.5" in content)
