@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _plain_method(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fit that names no method is one of `LapSVC`, which takes a twentieth of a comparison."""
+    """Fit `LapSVC` by default, which takes a twentieth of the time of a comparison."""
     monkeypatch.setattr(fit_requests, "DEFAULT_METHOD", "lapsvc")
 
 

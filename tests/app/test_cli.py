@@ -42,7 +42,7 @@ TO_FILE = f"{FIT} --predictions out.csv"
 
 @pytest.fixture(autouse=True)
 def iris(flowers: pl.DataFrame, folder: Path) -> pl.DataFrame:
-    """A table of numbers, and a file in the place of the answers."""
+    """A table of numbers, and an existing file with the name of the predictions."""
     numbers = flowers.drop("site", "truth")
     numbers.write_csv("iris.csv")
     Path("out.csv").write_text("precious")
@@ -448,7 +448,7 @@ def test_warnings_are_single_lines_on_stderr() -> None:
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Let the fit end so."""
+    """Make the fit raise an error."""
 
     def fail(*_: object, **__: object) -> None:
         raise error

@@ -73,7 +73,7 @@ def write_numbers(table: pl.DataFrame, values: Any, n: int) -> Any:
 
 
 def two_candidates(monkeypatch: pytest.MonkeyPatch, *estimators: Any) -> list[Candidate]:
-    """Compare few estimators, where the test is about something else."""
+    """Compare few estimators, for tests of something else."""
     chosen = [Candidate(repr(one), one, "classes are clusters") for one in estimators]
     monkeypatch.setattr(choosing, "default_candidates", lambda *_: tuple(chosen))
     return chosen

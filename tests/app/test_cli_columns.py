@@ -48,7 +48,7 @@ def names_beside(rows: Rows) -> list[str]:
 
 
 def columns_beside(path: str, rows: Rows, answers: list[str] = ANSWERS) -> None:
-    """Check that the table stands behind the answers as it was given."""
+    """Check that the columns of the table follow the predictions unchanged."""
     answered = read(path)
     assert list(answered[0]) == [*answers, *names_beside(rows)]
     for row, mine in zip(answered, rows, strict=True):

@@ -67,7 +67,7 @@ def take_along(browser: Browser, *names: str) -> list[str]:
 
 
 def gives_the_same(words: list[str]) -> Answer:
-    """Run a fit, and check that it answers as the page did."""
+    """Run a fit, and check that its predictions are those of the page."""
     made = Path("predictions.csv").read_bytes()
     answer = run(*words)
     assert answer.code == 0, answer.err

@@ -162,7 +162,7 @@ def test_two_rounds_of_suggestions_without_initial_labels(key: str) -> None:
 
 
 def test_files_record_which_rows_were_suggested() -> None:
-    """What labels tell of the error is told to be too much where most were suggested."""
+    """A warning says that labels of suggested rows overestimate the error."""
     rows, truth = table(n_labels=2)
     write("t.csv", [row | {"chosen": "x"} for row in rows])  # a column that is another one
     assert done(run(f"{SUGGEST} --drop chosen -k 7 --out n.csv -q")) == ""

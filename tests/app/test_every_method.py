@@ -114,7 +114,7 @@ def test_the_twin_of_embedded_regression_ignores_unlabeled_rows(home: Path) -> N
 
 
 def test_warnings_of_the_twin_are_suppressed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it warns of is how it was made, and no news of the fit."""
+    """They are about the twin, and not about the fit."""
     fit = LapERLSClassifier.fit
 
     def warning(self: Any, X: Any, y: Any) -> Any:

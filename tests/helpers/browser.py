@@ -61,7 +61,7 @@ HARMLESS = ("GL Driver Message", "software rendering")
 
 
 class View:
-    """A page that is open, with all that the browser complained of or asked for."""
+    """An open page, with messages and requests of the browser."""
 
     def __init__(
         self, context: Any, url: str, width: int = 1280, *, before: str = "", **media: str

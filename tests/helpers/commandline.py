@@ -38,7 +38,7 @@ def run(*words: object, **environment: str) -> Answer:
 
 
 def done(answer: Answer) -> str:
-    """Return what a command printed that succeeded without a word on stderr."""
+    """Check that a command succeeded without messages on stderr, and return its output."""
     assert (answer.code, answer.err) == (0, "")
     return answer.out
 

@@ -15,7 +15,7 @@ def read(path: Any, **options: Any) -> Table:
 
 
 def fitted(table: Table, impute: str = "median") -> Fitted:
-    """Return what a model file says of the table."""
+    """Return the description of the table in a model file."""
     return Fitted.from_info({**table.describe(), "impute": impute})
 
 

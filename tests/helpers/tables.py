@@ -20,7 +20,7 @@ def write(path: str, rows: Rows, delimiter: str = ",", encoding: str = "utf-8") 
 
 
 def read(path: str, delimiter: str = ",", encoding: str = "utf-8") -> Rows:
-    """Read rows as they stand."""
+    """Read rows without conversions."""
     with Path(path).open(newline="", encoding=encoding) as file:
         return list(csv.DictReader(file, delimiter=delimiter))
 

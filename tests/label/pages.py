@@ -138,7 +138,7 @@ class Browser:
         return found.json
 
     def refused(self, status: int, method: str, address: str, *rest: Any, **headers: Any) -> str:
-        """Ask what is refused with a status, and return the message."""
+        """Send a request that is refused with a status, and return the message."""
         found = self.ask(method, address, *rest, **headers)
         assert found.status == status, found.content
         return found.error

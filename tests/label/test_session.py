@@ -108,7 +108,7 @@ def test_no_predictions_with_a_single_class(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Grows with each graph that is made."""
+    """A list that grows with each graph that is built."""
     found: list[int] = []
     prepare = LapERLSClassifier._prepare
 

@@ -100,7 +100,7 @@ def mixed() -> ColumnTransformer:
 
 
 def case(estimator: Any, points: Any = X, y: Any = Y, new: Any = NEW) -> tuple[Any, ...]:
-    """What is fitted, to what, and the points that it is asked about."""
+    """Return an estimator, its points and labels, and points to predict."""
     return estimator, points, y, new
 
 
@@ -163,7 +163,7 @@ CASES = {
 
 
 def fitted(name: str) -> tuple[Any, Any]:
-    """The model of a case, fitted, and the points that it is asked about."""
+    """Return the fitted estimator of a case, and points to predict."""
     estimator, points, y, new = CASES[name]
     return clone(estimator).fit(points, y), new
 

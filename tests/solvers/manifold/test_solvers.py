@@ -54,8 +54,8 @@ def grid(**axes):
     return pytest.mark.parametrize(tuple(axes), [tuple(a.values()) for a in sweep(**axes)])
 
 
-def in_turn(space, graph, spaces=tuple(SPACES)):
-    """Of spaces and graphs that are next to each other one has a bias."""
+def has_bias(space, graph, spaces=tuple(SPACES)):
+    """Return whether to fit a bias: every second combination of space and graph."""
     return (spaces.index(space) + [*GRAPHS].index(graph)) % 2 == 0
 
 
@@ -78,7 +78,7 @@ def test_the_problems_are_worth_solving():
 @pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
 @grid(space=SPACES, graph=GRAPHS)
 def test_the_gradient_vanishes_and_all_solvers_agree(space, graph, loss):
-    fit_intercept = in_turn(space, graph)
+    fit_intercept = has_bias(space, graph)
     case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
     problem = case.objective()
     results = {name: solve(problem) for name, solve in SOLVERS.items()}
@@ -106,7 +106,7 @@ def test_quadratic_losses_against_enumeration(space, graph, loss):
     axes = {
         "space": space,
         "graph": graph,
-        "fit_intercept": in_turn(space, graph, ("full", "linear")),
+        "fit_intercept": has_bias(space, graph, ("full", "linear")),
     }
     case = make_case(**axes, loss=loss, n=10, n_labels=6, c=1)
     f, optimum = enumerated_optimum(case)
@@ -120,7 +120,7 @@ def test_quadratic_losses_against_enumeration(space, graph, loss):
 @pytest.mark.parametrize("loss", KINKED_LOSSES, **BY_NAME)
 @grid(space=("full", "linear wide"), graph=GRAPHS)
 def test_losses_with_kinks_against_enumeration(space, graph, loss):
-    fit_intercept = in_turn(space, graph, ("full", "linear wide"))
+    fit_intercept = has_bias(space, graph, ("full", "linear wide"))
     axes = {"space": space, "graph": graph, "fit_intercept": fit_intercept}
     n_labels = 4 if loss.name == "epsilon_insensitive" else 5
     case = make_case(**axes, loss=loss, n=9, n_labels=n_labels, c=1, seed=3)
