@@ -475,6 +475,27 @@ def test_a_class_by_mistake_is_gone_when_it_is_taken_back_merged_or_deleted(
         assert found.labels()[1] == ""
 
 
+@pytest.mark.parametrize("named", [("u", "v"), ()])
+def test_classes_that_only_the_table_or_the_start_has_are_known_at_the_next_start(
+    tmp_path: Path, named: tuple[str, ...]
+) -> None:
+    """No record of the journal adds them, and names of a table may be ones the page refuses."""
+    labels = {0: "a\tb", 1: "a\tb", 2: "other"}
+    with session(X, tmp_path, labels=labels, classes=("u", "v")) as found:
+        row = next(row for row in found.suggest(100) if row in found._state.checks.rows)
+        found.give([row], "u")
+        found.drop_class("v")
+        found.drop_class("other", "a\tb")
+        found.rename_class("a\tb", "new")
+        history, hidden = found.history, found.state()["hidden"]
+    ((_, predicted),) = history.batches[0].checked
+    assert history.first_names[predicted] in labels.values()
+    with session(X, tmp_path, labels=labels, classes=named) as found:
+        assert found.labels().tolist() == history.names().tolist()
+        assert set(found.history.classes) == set(history.classes)
+        assert sorted(found.state()["hidden"]) == sorted(hidden) == ["other", "v"]
+
+
 def test_the_curve_follows_the_names(tmp_path: Path) -> None:
     problem_of = problem()
     with session(X, tmp_path) as found:
@@ -586,6 +607,8 @@ def test_a_journal_that_holds_what_cannot_be_is_refused(tmp_path: Path) -> None:
         {"rename": 2, "from": "u", "to": "v", "time": ""},
         {"rename": 1, "from": "NA", "to": "v", "time": ""},
         {"other": 1},
+        {"class": 5},
+        {"class": "a\tb"},
     ):
         journal = journal_of(tmp_path, rows)
         journal.append(record)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
+from lapwing._label.words import MOST_CLASSES, RequestError
 from lapwing._tables.coding import same_label
 
 NO_CODE = -1
@@ -163,11 +163,10 @@ class History:
         Raises
         ------
         RequestError
-            If the name is invalid in tables, or there are too many classes.
+            If there are too many classes.
         """
         if self.code(name) is not None:
             return self
-        name = check_class_name(name)
         if len(self.classes) >= MOST_CLASSES:
             raise RequestError(
                 f"There are {MOST_CLASSES} classes already, which is the limit.", 409

@@ -492,7 +492,7 @@ class Session:
 
     def _class_name(self, label: str) -> str:
         """Return the name of a class: the known one if it is equal, as 1 and 1.0 are."""
-        name = check_class_name(label)
+        name = label if label in self.history.classes else check_class_name(label)
         code = self.history.code(name)
         return name if code is None else self.history.classes[code]
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._label.history import NO_CODE, History
-from lapwing._label.journal import Record, is_aside
+from lapwing._label.journal import Record
 from lapwing._label.learner import Estimate
 from lapwing._label.material import Material
 from lapwing._label.words import RequestError, check_class_name
@@ -66,7 +66,7 @@ class State:
         KeyError, TypeError, ValueError, IndexError, OverflowError or RequestError
             If a record is impossible for the table.
         """
-        history = _of_table(material, _first_names(records, material.n))
+        history = _of_table(material, _first_names(records))
         checks = Checks.begin(history.base, random_labels=material.random_labels)
         return reduce(cls.after, records, cls(history, checks))
 
@@ -122,10 +122,17 @@ def _of_table(material: Material, first_names: Mapping[str, str]) -> History:
     return History.begin(base, tuple(known))
 
 
-def _first_names(records: Iterable[Record], n: int) -> dict[str, str]:
+def _first_names(records: Iterable[Record]) -> dict[str, str]:
     """Return the initial names of the classes that a journal renames, by their present names."""
-    history = History.begin(np.full(n, NO_CODE, dtype=np.int32))
-    history = reduce(_changed, (one for one in records if not is_aside(one)), history)
+    history = History.begin(np.empty(0, dtype=np.int32))
+    for record in records:
+        # Other classes may be of the table, which is not known yet.
+        if "rename" in record:
+            history = _renamed_class(history.with_class(record["from"]), record)
+        elif "undo" in record:
+            history = history.without(int(record["undo"]))
+        elif "batch" in record:
+            history = history.with_batch(np.empty(0, dtype=np.intp), history.base)
     pairs = zip(history.classes, history.first_names, strict=True)
     # If classes have swapped names, names in the table are the initial ones.
     return {name: first for name, first in pairs if name not in history.first_names}
@@ -134,41 +141,54 @@ def _first_names(records: Iterable[Record], n: int) -> dict[str, str]:
 def _changed(history: History, record: Record) -> History:
     """Apply a record to the labels."""
     if "class" in record:
-        history = history.with_class(record["class"])
-        added = history.code(record["class"])
-        assert added is not None
+        history, added = _with_class(history, record["class"])
         return history.naming(added, there=True)
     if "drop" in record:
-        return history.naming(history.index(record["drop"]), there=False)
+        history, dropped = _with_class(history, record["drop"])
+        return history.naming(dropped, there=False)
     if "undo" in record:
         return history.without(int(record["undo"]))
     number = record["rename"] if "rename" in record else record["batch"]
     if number != len(history.batches) + 1:
         raise ValueError(number)
-    time = str(record["time"])
     if "rename" in record:
-        # An empty class from the start of the session has no earlier record.
-        history = history.with_class(record["from"])
-        return history.with_name(
-            history.index(record["from"]), check_class_name(record["to"]), time
-        )
+        history, _ = _with_class(history, record["from"])
+        return _renamed_class(history, record)
     rows: list[int] = []
-    codes: list[int | None] = []
+    codes: list[int] = []
     for label, at in record["given"]:
-        code: int | None = NO_CODE
-        if label is not None:
-            history = history.with_class(label)
-            code = history.code(label)
+        history, code = _with_class(history, label)
         rows += at
         codes += [code] * len(at)
-    checked = tuple(
-        (int(row), NO_CODE if name is None else history.index(name))
-        for row, name in record.get("checked", ())
-    )
+    checked = []
+    for row, name in record.get("checked", ()):
+        history, code = _with_class(history, name)
+        checked.append((int(row), code))
     asked = bool(record.get("asked", False))
     at = distinct(rows, len(history.codes))
     given = np.array(codes, dtype=np.int32)
-    return history.with_batch(at, given, str(record["by"]), time, asked, checked)
+    by, time = str(record["by"]), str(record["time"])
+    return history.with_batch(at, given, by, time, asked, tuple(checked))
+
+
+def _with_class(history: History, name: str | None) -> tuple[History, int]:
+    """Return the history with a class and its code; None is no label.
+
+    An empty class from the start of a session has no earlier record.
+    """
+    if name is None:
+        return history, NO_CODE
+    if name not in history.classes:
+        name = check_class_name(name)
+        history = history.with_class(name)
+    code = history.code(name)
+    assert code is not None
+    return history, code
+
+
+def _renamed_class(history: History, record: Record) -> History:
+    code = history.index(record["from"])
+    return history.with_name(code, check_class_name(record["to"]), str(record["time"]))
 
 
 def _renamed(
