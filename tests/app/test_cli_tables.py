@@ -52,7 +52,8 @@ def test_a_raw_table_from_fit_to_new_rows(name: str) -> None:
     places = "--predictions p.csv --model m --report r.html --onnx m.onnx"
     said = done(run(f"fit {written(name)} --id Kunden-Nr {NO_TEXT} {places}"))
     for part in (
-        *("Columns: 7 used, 5 left out.", "used 'Kunde seit': dates (", "as days since 2015-01-11"),
+        *(", 7 columns, ", "Columns: 7 used, 5 left out."),
+        *("used 'Kunde seit': dates (", "as days since 2015-01-11"),
         *("left out 'Name', 'PLZ': names the rows: 120 diff", "left out 'Land': always 'Deutsch"),
         "--keep COLUMN uses one all the same",
     ):

@@ -21,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder
 from lapwing import LapSVC
 from lapwing._app import console
 from lapwing._app import requests as fit_requests
+from lapwing._app.methods import AUTO, COMMAND_METHODS
 from lapwing._app.requests import DEFAULT_METHOD
 from lapwing._host import terminal
 from lapwing.exceptions import LapwingWarning
@@ -359,12 +360,37 @@ def test_info_reports_errors_of_a_fit(flowers: pl.DataFrame) -> None:
 
 def test_info_forecasts_numbers_as_one_column() -> None:
     memory = []
-    for labels in ([f"{k}.5" for k in range(20)], ["a", "b"] * 10):
+    for labels in ([f"{k}.5" for k in range(20)], ["1", "2"] * 10):
         rows = zip(np.arange(40) / 7, [*labels, *[""] * 20], strict=True)
         write_rows("t.csv", "x,y", rows)
         told = found(run("info t.csv --label y --json"))["forecast"]
         memory.append({name: one["memory_bytes"] for name, one in told.items()})
-    assert memory[0] == memory[1]
+    for name, need in memory[0].items():
+        assert memory[1][name] == need
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "numbers", "classes"),
+    [
+        (["0.5", "1.5", "2.5", "1.5"], "--label y", True, False),
+        (["a", "b", "1", "2"], "--label y", False, True),
+        (["1", "2", "1", "2"], "--label y", True, True),
+        (["1 \u20ac", "2 \u20ac", "1 \u20ac", "2 \u20ac"], "--label y", True, True),
+        (["1.5", "2.5", *["?"] * 10], "--label y", True, True),
+        (["a", "b", "a", "b"], "", True, True),
+    ],
+)
+def test_info_forecasts_the_methods_that_can_learn_the_labels(
+    labels: list[str], options: str, numbers: bool, classes: bool
+) -> None:
+    repeated = (2 * labels)[:12]
+    rows = zip(np.arange(12) / 7, repeated + [""] * (12 - len(repeated)), strict=True)
+    write_rows("t.csv", "x,y", rows)
+    methods = found(run(f"info t.csv {options} --json"))["forecast"]
+    known = {
+        name for name, one in COMMAND_METHODS.items() if (numbers, classes)[not one.regression]
+    }
+    assert set(methods) == {AUTO, *known}
 
 
 def test_info_distinguishes_quantities_from_classes() -> None:

@@ -169,7 +169,9 @@ def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
         text.line()
         _add_choice(text, figures.choice)
         _add_path(text, figures.path, numbers=figures.kind != "classification")
-    columns = plural(len(table.feature_names), "column")
+    # A date is one column of the table and several features; a matrix has no notes.
+    used = sum(note.used for note in table.features.notes)
+    columns = plural(used or len(table.feature_names), "column")
     scaling = _capitalized(outcome.scaling)
     text.line(f"{outcome.fitted_by.name}, {columns}, {outcome.seconds:.1f} s. {scaling}.")
     if figures is None:
@@ -384,9 +386,9 @@ def describe_info(info: dict[str, Any]) -> str:
     """Describe the result of `lapwing._app.inspection.inspect`."""
     text = _Text()
     counts = {kind: len(info[kind]) for kind in ("numeric", "categorical", "text", "encoded")}
-    shown = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no"
-    columns = "column" if sum(counts.values()) == 1 else "columns"
-    text.line(f"{info['source']}: {plural(info['rows'], 'row')}, {shown} {columns}")
+    shown = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no"
+    features = "feature" if sum(counts.values()) == 1 else "features"
+    text.line(f"{info['source']}: {plural(info['rows'], 'row')}, {shown} {features}")
     text.lines(info["summary"])
     for error in info["errors"]:
         text.line(f"  error: {error.removeprefix(info['source']).lstrip(': ')}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from lapwing._app.forecast import FitSize, round_time
-from lapwing._app.methods import METHODS
+from lapwing._app.methods import AUTO, METHODS
 from lapwing._app.reading import load_encoder
 from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
@@ -28,8 +28,8 @@ from lapwing._tables.checks import (
     warn_of_quantities,
     words_in_most_rows,
 )
-from lapwing._tables.coding import hold_fractions, mark_unlabeled
-from lapwing._tables.columns import RawTable, Selection
+from lapwing._tables.coding import hold_fractions, mark_unlabeled, numbers_of
+from lapwing._tables.columns import RawTable, Selection, TextColumn
 from lapwing._tables.embedding import Embedder, Encoder
 from lapwing._tables.encoders import CATEGORICAL, ENCODED, NUMERIC, TEXT, ColumnNote, Features
 from lapwing._tables.frames import side_by_side
@@ -73,7 +73,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         same as lines), errors (of a fit), missing and infinite (counts), imputed (what a
         fit does with missing numbers), labels (rows by label, '' for none), markers (rows by label,
         of labels that a fit refuses because they probably mark unlabelled rows), scaling, graph,
-        forecast by method, suggested_label, command (that fits the table).
+        forecast by method that can fit the labels, suggested_label, command (that fits the table).
 
     Raises
     ------
@@ -113,7 +113,10 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "scaling": _scaling(features, before, request.scale),
         # Encoding all rows takes long, and a graph of a subset is not informative.
         "graph": None if encoded else _graph(before, labels, sample.rows, request.n_neighbors),
-        "forecast": _forecasts(_size_of(features, sample, labels, raw.n)),
+        "forecast": _forecasts(
+            _size_of(features, sample, labels, raw.n),
+            _targets(raw.labels, markers, features.decimal),
+        ),
         "suggested_label": likely,
         "command": request.fit_command(
             likely, _suggest_id(features.notes, raw.cells), tuple(markers)
@@ -289,10 +292,22 @@ def _encoding(
     return found, {"name": encoder.name, "width": width, "seconds": seconds, "time": time}
 
 
-def _forecasts(size: FitSize) -> dict[str, dict[str, Any]]:
+def _targets(labels: TextColumn | None, markers: Mapping[str, int], decimal: str) -> set[bool]:
+    """Return whether the labels can be numbers (True), classes (False), or both."""
+    if labels is None or markers:
+        return {True, False}
+    if hold_fractions(labels.texts, decimal):
+        return {True}
+    _, not_a_number = numbers_of(labels, decimal)
+    return {False} if not_a_number is not None else {True, False}
+
+
+def _forecasts(size: FitSize, targets: Collection[bool]) -> dict[str, dict[str, Any]]:
     free = available_memory()
     found = {}
     for name, method in METHODS.items():
+        if name != AUTO and method.regression not in targets:
+            continue
         need = method.forecast(replace(size, n_columns=1) if method.regression else size)
         found[name] = {
             "memory_bytes": need.memory,
