@@ -22,7 +22,7 @@ from typing import Any
 from lapwing._host.modules import require
 
 _FORMAT = 1
-_ASIDE = ("measured", "check", "target", "mark")
+_WITHOUT_LABELS = ("measured", "check", "target", "mark")
 _START = b'{"lapwing":"labels"'
 Record = Mapping[str, Any]
 
@@ -220,7 +220,7 @@ def _is_blank(records: list[Record | None]) -> bool:
     """Return whether this is a journal of this format without changes."""
     header, rest = records[0] or {}, records[1:]
     ours = header.get("lapwing") == "labels" and header.get("format") == _FORMAT
-    return ours and all(record is not None and is_aside(record) for record in rest)
+    return ours and all(record is not None and _changes_no_label(record) for record in rest)
 
 
 def _is_of(header: Record | None, subject: Record) -> bool:
@@ -258,9 +258,9 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def is_aside(record: Record) -> bool:
+def _changes_no_label(record: Record) -> bool:
     """Return whether a record does not change labels: an error estimate, drawn rows, a target."""
-    return not record.keys().isdisjoint(_ASIDE)
+    return not record.keys().isdisjoint(_WITHOUT_LABELS)
 
 
 def now() -> str:

@@ -83,7 +83,7 @@ class Model:
     n_classes : int
     lock : RLock
         Lock held while answers change.
-    tell : callable (part, version)
+    notify : callable (part, version)
         Called when a part has changed.
     keep : callable (state, answers, estimate)
         Called with the answers, and the estimate of their error if there is one.
@@ -94,11 +94,11 @@ class Model:
         material: Material,
         n_classes: int,
         lock: threading.RLock,
-        tell: Callable[[str, int], None],
+        notify: Callable[[str, int], None],
         keep: Callable[[State, Answers, Estimate | None], None],
     ) -> None:
         self._ids = material.table.ids
-        self._tell, self._keep = tell, keep
+        self._notify, self._keep = notify, keep
         self._learner = Learner(material.estimator, material.points, n_classes)
         self._learnt = ModelSnapshot()
         self._changed = threading.Condition(lock)
@@ -184,7 +184,7 @@ class Model:
             if self._learnt.graph is None and not failure:
                 graph, notes = self._learner.prepare()
                 self._update(graph=graph, notes=notes)
-                self._tell("ready", state.version)
+                self._notify("ready", state.version)
             if self._learnt.graph is not None:
                 answers = self._learner.learn(state.history.codes, state.version)
                 failure = ""
@@ -196,7 +196,7 @@ class Model:
         self._update(
             version=state.version, answers=answers, remarks=remarks, failure=failure, **outdated
         )
-        self._tell("model", state.version)
+        self._notify("model", state.version)
         if self._learnt.graph is not None:
             self._advising.offer((state, answers))
 
@@ -213,7 +213,7 @@ class Model:
             self._update(advice=SlowAnswers(version, rows, suspicious_labels, estimate))
             if answers is not None:
                 self._keep(state, answers, estimate)
-            self._tell("advice", version)
+            self._notify("advice", version)
         except Exception as error:  # as in _learn
             self._update(failure=f"The error could not be estimated: {error}")
 

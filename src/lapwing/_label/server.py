@@ -220,8 +220,8 @@ class _Handlers:
         self, function: Callable[..., Any], *arguments: object, limiter: Any = None
     ) -> Any:
         """Call a function in one of a few threads; further requests are queued."""
-        lane = self._answering if limiter is None else limiter
-        return await self._anyio.to_thread.run_sync(function, *arguments, limiter=lane)
+        thread_limit = self._answering if limiter is None else limiter
+        return await self._anyio.to_thread.run_sync(function, *arguments, limiter=thread_limit)
 
     async def _file(self, name: str) -> Any:
         """Return a file of the page; routes do not match names with a slash."""
@@ -493,7 +493,7 @@ HEADERS = {
 # Any port, as users of other machines connect through a tunnel with another port.
 _HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?", re.IGNORECASE)
 _METHODS = ("GET", "HEAD", "POST")
-_LOOKED_AT = ("host", "origin", "content-type", "sec-fetch-site", "sec-fetch-mode")
+_CHECKED_HEADERS = ("host", "origin", "content-type", "sec-fetch-site", "sec-fetch-mode")
 
 
 class Guard:
@@ -537,7 +537,7 @@ class Guard:
 
     def _objection(self, scope: Scope) -> tuple[int, str] | None:
         headers = self._headers.Headers(scope=scope)
-        if any(len(headers.getlist(name)) > 1 for name in _LOOKED_AT):
+        if any(len(headers.getlist(name)) > 1 for name in _CHECKED_HEADERS):
             return 400, "A header is given twice."
         host = headers.get("host", "")
         if not _HOST.fullmatch(host):
@@ -559,8 +559,9 @@ def _strange_origin(method: str, host: str, headers: Mapping[str, str]) -> tuple
     if origin is not None and origin.lower() != f"http://{host}".lower():
         return elsewhere
     # A link to the page may be on any site, such as a notebook, but not requests for its data.
-    walked = headers.get("sec-fetch-mode") == "navigate" and method == "GET"
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") and not walked:
+    navigation = headers.get("sec-fetch-mode") == "navigate" and method == "GET"
+    site = headers.get("sec-fetch-site", "same-origin")
+    if site not in ("same-origin", "none") and not navigation:
         return elsewhere
     if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != (
         "application/json"

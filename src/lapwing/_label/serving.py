@@ -142,7 +142,7 @@ class LabelServer:
     def close(self) -> None:
         """Stop the server and keep the labels; further calls have no effect."""
         if self._thread.is_alive():
-            self.session.say_goodbye()
+            self.session.notify_of_end()
             self._server.should_exit = True
             self._thread.join()
         self._listener.close()

@@ -91,7 +91,7 @@ class Session:
         if material.target is not None and material.target != self._state.target:
             self.aim(material.target)
         n_classes = len(self.history.classes)
-        self._model = Model(material, n_classes, self._lock, self._heard, self._keep_point)
+        self._model = Model(material, n_classes, self._lock, self._model_changed, self._keep_point)
         self._mapping = MapJob(self._take_map) if neighbor_map else None
         self._maps = Maps(material, lambda: self._model.point_graph.eigenmap())
         self._model.learn(self._state)
@@ -400,7 +400,7 @@ class Session:
             return False
         return self._mapping is None or self._mapping.wait(seconds)
 
-    def say_goodbye(self) -> None:
+    def notify_of_end(self) -> None:
         """Notify all listeners of the end."""
         self._emit(CLOSED, self.version)
 
@@ -474,7 +474,7 @@ class Session:
             self._queued = rows
             return rows
 
-    def _heard(self, part: str, version: int) -> None:
+    def _model_changed(self, part: str, version: int) -> None:
         """Report changes of the model; start the neighbour map as soon as it has a graph."""
         if part == "ready" and self._mapping is not None:
             self._mapping.begin(self._model.point_graph, self.material.points)

@@ -182,9 +182,9 @@ def _read(estimator: BaseEstimator, y: ArrayLike, marker: object) -> tuple[Array
 def _refuse_markers(labels: Array, classes: Array, marker: object) -> None:
     """Raise ValueError for unknown classes that may be markers."""
     known = set(classes.tolist())
-    strangers = [label for label in labels.tolist() if label not in known]
-    if strangers:
-        values, counts = np.unique(strangers, return_counts=True)
+    unknown = [label for label in labels.tolist() if label not in known]
+    if unknown:
+        values, counts = np.unique(unknown, return_counts=True)
         check_labels(values, counts, 0, (), marker)
 
 
