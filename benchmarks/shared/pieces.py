@@ -132,7 +132,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("cluster-two", "cluster --methods landmarks --points 300000", 2),
     Piece("cluster-ten-million", "cluster --points 10000000 --methods anchors eigenfunctions", 4),
     Piece("cluster-one", "cluster --methods landmarks --points 300000 --workers 1", 2),
-    Piece("cluster-million", "cluster --methods landmarks --points 1000000", 5),
+    Piece("cluster-million", "cluster --methods landmarks --points 1000000 --local", 5),
     Piece("cluster-images", "cluster --kind images --methods landmarks --points 100000 --local", 3),
     Piece("cluster-blobs", "cluster --kind blobs --methods landmarks --points 100000", 2),
     Piece(
@@ -141,10 +141,14 @@ PIECES: tuple[Piece, ...] = (
         3,
     ),
     Piece("cluster-documents", "cluster --kind documents --methods s3vc --points 1000000", 5),
-    Piece(
-        "cluster-images-million", "cluster --kind images --methods landmarks --points 1000000", 20
+    *(
+        Piece(
+            f"cluster-{kind}-million",
+            f"cluster --kind {kind} --methods landmarks --points 1000000 --local",
+            12,
+        )
+        for kind in ("images", "blobs")
     ),
-    Piece("cluster-blobs-million", "cluster --kind blobs --methods landmarks --points 1000000", 20),
     Piece(
         "cluster-ten-million-graph",
         "cluster --methods landmarks --points 10000000 --memory 5GB",
