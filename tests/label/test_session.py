@@ -609,6 +609,8 @@ def test_a_journal_that_holds_what_cannot_be_is_refused(tmp_path: Path) -> None:
         {"other": 1},
         {"class": 5},
         {"class": "a\tb"},
+        {"target": 0},
+        {"target": 1.5},
     ):
         journal = journal_of(tmp_path, rows)
         journal.append(record)

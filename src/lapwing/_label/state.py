@@ -100,8 +100,10 @@ class State:
             marked = marked.union(rows) if record["on"] else marked.difference(rows)
             return replace(self, marks={**self.marks, kind: marked})
         if "target" in record:
-            target = record["target"]
-            return replace(self, target=None if target is None else float(target))
+            target = None if record["target"] is None else float(record["target"])
+            if target is not None and not 0 < target < 1:
+                raise RequestError(f"The target {target:g} is not an error rate from 0 to 1.")
+            return replace(self, target=target)
         if "measured" in record:
             point = record["measured"]
             return replace(self, curve={**self.curve, int(point["n_labels"]): point})
@@ -201,7 +203,7 @@ def _renamed(
     return {
         n_labels: {
             **point,
-            "volumes": {names.get(name, name): n for name, n in point["volumes"].items()},
+            "volumes": {names.get(name, name): n for name, n in dict(point["volumes"]).items()},
         }
         for n_labels, point in curve.items()
     }
