@@ -248,7 +248,7 @@ def size_of(table: Table, points: Any = None) -> FitSize:
     if n_words:
         p, stored = p + MAX_WORDS, int(n_words * n)
     columns = 1 if table.numeric else n_columns(len(np.unique(table.y[table.labeled])))
-    return FitSize(*(n, p, columns, table.n_labeled), n_stored=stored, in_blocks=is_rows(table.X))
+    return FitSize(n, p, columns, table.n_labeled, n_stored=stored, in_blocks=is_rows(table.X))
 
 
 def _words_a_row(table: Table) -> float:
