@@ -13,11 +13,13 @@ from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, _Products, whole_matrix
 from lapwing.dask._neighbors import (
     _answered,
-    _asked_blocks,
     _count_queries,
+    _exact,
     _filled,
     _Queries,
     _queries_to,
+    _searched_for_itself,
+    _Settings,
     knn_edges,
 )
 from lapwing.dask._placement import (
@@ -156,7 +158,7 @@ def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
     layout, placed = in_lists(1200, 20)
     index = _filled(placed, layout, kind, 0)
     asked = _Queries(np.arange(50), placed.points[:50])
-    found = _answered(placed, 0, index, layout, asked, 20, 0, 6, 12)
+    found = _answered(placed, 0, index, layout, asked, 0, _Settings(20, 6, 12))
     assert found.lengths.dtype == np.float32
     assert found.indices.dtype == np.int32
     exact = np.linalg.norm(placed.points[:50, None] - placed.points, axis=2)
@@ -172,29 +174,33 @@ def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> 
     near = layout.lists.places().nearest(placed.points, 3)
     near[0] = [0, 2, -1]  # where groups of lists hold no more
     monkeypatch.setattr(ListPlaces, "nearest", lambda self, points, n_lists: near[: len(points)])
-    asked = _asked_blocks(placed, layout, 3, 2)
-    assert asked.shape == (60, 1)
+    whole = _filled(placed, layout, "points", 0)
+    asked = _searched_for_itself(placed, 0, whole, layout, 2, _Settings(3, 3, 0))
+    assert asked.blocks.shape == (60, 1)
     for to in (0, 1):
         queries = _queries_to(placed, asked, to)
         expected = [i for i in range(60) if any(j % 2 == to for j in near[i] if j >= 0)]
         np.testing.assert_array_equal(queries.rows, expected)
         np.testing.assert_array_equal(queries.points, placed.points[queries.rows])
-        assert _count_queries(asked, 2)[to] == len(expected)
+        assert _count_queries(asked, 1 - to, 2)[to] == len(expected)
+        assert _count_queries(asked, to, 2)[to] == 0
     assert 0 not in _queries_to(placed, asked, 1).rows
     own = placed.lists % 2 == 1  # type: ignore[operator]
     other = PlacedRows(placed.points[own], placed.origins[own], placed.lists[own])  # type: ignore[index]
     index = _filled(other, layout, "points", 0)
     alone = _Queries(np.arange(1), placed.points[:1])
-    found = _answered(other, 0, index, layout, alone, 3, 60, 3, 0)
+    found = _answered(other, 0, index, layout, alone, 60, _Settings(3, 3, 0))
     assert (found.indices == -1).all()  # none of its lists is there
+    assert found.blocks.shape == (1, 0)
 
 
 def test_bits_hold_the_blocks_of_a_row() -> None:
     placed = PlacedRows(np.zeros((2, 1)), np.arange(2), None)
-    asked = _asked_blocks(placed, None, 0, 11)  # an exact search asks all
-    assert asked.shape == (2, 2)
-    np.testing.assert_array_equal(_count_queries(asked, 11), np.full(11, 2))
-    asked[0] = np.packbits(np.arange(11) == 9)
+    settings = _Settings(0, 1, 0)
+    asked = _searched_for_itself(placed, 0, _exact(placed), None, 11, settings)  # asks all
+    assert asked.blocks.shape == (2, 2)
+    np.testing.assert_array_equal(_count_queries(asked, 3, 11), np.where(np.arange(11) == 3, 0, 2))
+    asked.blocks[0] = np.packbits(np.arange(11) == 9)
     np.testing.assert_array_equal(_queries_to(placed, asked, 9).rows, [0, 1])
     np.testing.assert_array_equal(_queries_to(placed, asked, 10).rows, [1])
 

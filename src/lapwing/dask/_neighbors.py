@@ -7,6 +7,7 @@ the sum of the lengths, for the scale of heat weights, and the recall on a sampl
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -164,6 +165,17 @@ class _Candidates(NamedTuple):
     rows: Array
     indices: Array
     lengths: Array
+    # Bits of the blocks that own the nearest lists of each row; no columns in answers to others.
+    # The lists themselves would take more memory than a row if hundreds are read.
+    blocks: Array
+
+
+class _Settings(NamedTuple):
+    """Settings of a search in lists."""
+
+    n_read: int  # lists read for each point
+    width: int  # candidates whose exact lengths are kept
+    more: int  # additional candidates, as codes give approximate distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,66 +200,67 @@ class _Search:
     more: int = 0
 
     @property
-    def width(self) -> int:
-        return self.k + 1 + SPARE
+    def settings(self) -> _Settings:
+        return _Settings(self.n_read, self.k + 1 + SPARE, self.more)
 
     def recall(self, truth: _Truth, n_read: int) -> float:
         """Measure the fraction of the true neighbours that are found in n_read lists."""
         placed = self.placement.rows
         starts, layout = PerPart(placed.starts[:-1].tolist()), self.placement.layout
+        settings = replace(self, n_read=n_read).settings
         found = placed.collect(
-            *(_found, starts, self.indexes, layout, truth.points, truth.rows),
-            *(n_read, self.k, self.more),
+            _found, starts, self.indexes, layout, truth.points, truth.rows, settings
         )
         best = np.sort(np.concatenate(found, axis=1), axis=1)[:, : self.k]
         return float((best <= truth.farthest * (1 + 5e-5)).mean())  # ties in float32 count
 
     def edges(self) -> RowBlocks:
         """Search all points, some blocks at a time, and return the `Edges` of each block."""
-        placed, n_blocks = self.placement.rows, len(self.placement.rows.parts)
-        session, layout = placed.session, self.placement.layout
-        starts = placed.starts[:-1].tolist()
-        asked = placed.map(_asked_blocks, layout, self.n_read, n_blocks)
-        counts = np.array(asked.collect(_count_queries, n_blocks))
+        placed = self.placement.rows
+        session, n_blocks = placed.session, len(placed.parts)
         parts: list[Any] = [None] * n_blocks
         for wave in session.waves(n_blocks):
-            answers: dict[int, list[Any]] = {i: [] for i in wave}
-            for shift in range(n_blocks):  # each block serves one other at a time
-                pairs = [(i, (i + shift) % n_blocks) for i in wave]
-                pairs = [(i, j) for i, j in pairs if counts[i, j]]
-                rows = PerPart([placed.parts[i] for i, _ in pairs])
-                if shift:  # of its own rows a block needs no copy
-                    blocks = PerPart([asked.parts[i] for i, _ in pairs])
-                    to = PerPart([j for _, j in pairs])
-                    rows = PerPart(session.each(_queries_to, len(pairs), rows, blocks, to))
-                found = session.each(
-                    _answered,
-                    len(pairs),
-                    PerPart([placed.parts[j] for _, j in pairs]),
-                    PerPart([starts[j] for _, j in pairs]),
-                    PerPart([self.indexes.parts[j] for _, j in pairs]),
-                    layout,
-                    rows,
-                    self.n_read,
-                    PerPart([starts[i] for i, _ in pairs]),
-                    self.width,
-                    self.more,
-                )
-                for (i, _), answer in zip(pairs, found, strict=True):
-                    answers[i].append(answer)
-            made = session.each(
-                _edges_of,
-                len(wave),
-                PerPart([answers[i] for i in wave]),
-                PerPart([starts[i] for i in wave]),
-                PerPart([placed.sizes[i] for i in wave]),
-                self.k,
-                placed.shape[0],
-                placed.dtype,
-            )
+            made = self._edges_of(wave)
             session.wait(made)
             parts[wave.start :: wave.step] = made
         return RowBlocks(session, tuple(parts), placed.sizes, self.k, np.dtype(np.float64))
+
+    def _edges_of(self, wave: range) -> tuple[Any, ...]:
+        """Search for the rows of some blocks, and return their `Edges` as futures."""
+        placed, layout = self.placement.rows, self.placement.layout
+        session, n_blocks = placed.session, len(placed.parts)
+        parts, indexes, starts = placed.parts, self.indexes.parts, placed.starts[:-1].tolist()
+
+        def of(values: Any, blocks: Iterable[int]) -> PerPart:
+            return PerPart([values[i] for i in blocks])
+
+        own = session.each(
+            *(_searched_for_itself, len(wave)),
+            *(of(parts, wave), of(starts, wave), of(indexes, wave)),
+            *(layout, n_blocks, self.settings),
+        )
+        counts = session.each(_count_queries, len(wave), PerPart(own), PerPart(wave), n_blocks)
+        n_queries = dict(zip(wave, session.gather(counts), strict=True))
+        answers = {i: [found] for i, found in zip(wave, own, strict=True)}
+        for shift in range(1, n_blocks):  # each block serves one other at a time
+            pairs = [(i, (i + shift) % n_blocks) for i in wave]
+            pairs = [(i, j) for i, j in pairs if n_queries[i][j]]
+            asking, serving = [i for i, _ in pairs], [j for _, j in pairs]
+            found_by = PerPart([answers[i][0] for i in asking])
+            queries = session.each(
+                _queries_to, len(pairs), of(parts, asking), found_by, PerPart(serving)
+            )
+            found = session.each(
+                *(_answered, len(pairs)),
+                *(of(parts, serving), of(starts, serving), of(indexes, serving)),
+                *(layout, PerPart(queries), of(starts, asking), self.settings),
+            )
+            for i, answer in zip(asking, found, strict=True):
+                answers[i].append(answer)
+        sizes, whole = of(placed.sizes, wave), (self.k, placed.shape[0], placed.dtype)
+        return session.each(
+            _edges_of, len(wave), PerPart(list(answers.values())), of(starts, wave), sizes, *whole
+        )
 
 
 class _Truth(NamedTuple):
@@ -387,47 +400,45 @@ def _found(
     layout: Layout,
     points: Array,
     sample: Array,
-    n_read: int,
-    k: int,
-    more: int,
+    settings: _Settings,
 ) -> Array:
     """Return the lengths from the sample to the nearest points of a block found by the search."""
-    asked = _Queries(sample, points)
-    found = _answered(placed, start, index, layout, asked, n_read, 0, k + 1 + SPARE, more)
+    found = _answered(placed, start, index, layout, _Queries(sample, points), 0, settings)
     return np.sort(found.lengths, axis=1)
 
 
-def _asked_blocks(placed: PlacedRows, layout: Layout | None, n_read: int, n_blocks: int) -> Array:
-    """Return the mask (b, n_blocks) of the blocks in which each row is searched, as bits.
-
-    The lists are found again by the search, as hundreds of them take more memory than a row.
-    """
-    b = len(placed.points)
+def _searched_for_itself(
+    placed: PlacedRows,
+    start: int,
+    index: _Index,
+    layout: Layout | None,
+    n_blocks: int,
+    settings: _Settings,
+) -> _Candidates:
+    """Search a block for its own rows, and find the blocks in which each is to be searched."""
+    rows = _Queries(np.arange(len(placed.points)), placed.points)
     if layout is None:
-        return np.packbits(np.ones((b, n_blocks), dtype=bool), axis=1)
+        found = _answered(placed, start, index, layout, rows, start, settings)
+        every = np.ones((len(rows.rows), n_blocks), dtype=bool)
+        return found._replace(blocks=np.packbits(every, axis=1))
     owned = np.zeros((len(layout.first) + 1, n_blocks), dtype=bool)  # the last for missing lists
     owned[np.repeat(np.arange(len(layout.parts)), layout.parts), layout.owner] = True
-    asked = np.empty((b, -(-n_blocks // 8)), dtype=np.uint8)
-    places = layout.lists.places()
-    for rows in row_blocks(b, n_read * (n_blocks + 8), DIFFERENCE_BYTES):
-        near = places.nearest(layout.lists.scaled(placed.points[rows]), n_read)
-        asked[rows] = np.packbits(owned[near].any(axis=1), axis=1)
-    return asked
+    return _answered(placed, start, index, layout, rows, start, settings, owned)
 
 
-def _asking(asked: Array, block: int) -> Array:
+def _asking(found: _Candidates, block: int) -> Array:
     """Return the rows that are searched in a block."""
-    return np.flatnonzero(asked[:, block // 8] & (128 >> block % 8))
+    return np.flatnonzero(found.blocks[:, block // 8] & (128 >> block % 8))
 
 
-def _count_queries(asked: Array, n_blocks: int) -> Array:
-    """Count the rows that are searched in each block."""
-    return np.array([len(_asking(asked, j)) for j in range(n_blocks)])
+def _count_queries(found: _Candidates, own: int, n_blocks: int) -> list[int]:
+    """Count the rows that are searched in each other block."""
+    return [0 if j == own else len(_asking(found, j)) for j in range(n_blocks)]
 
 
-def _queries_to(placed: PlacedRows, asked: Array, to: int) -> _Queries:
+def _queries_to(placed: PlacedRows, found: _Candidates, to: int) -> _Queries:
     """Return the rows of a block whose neighbours are searched in another block."""
-    rows = _asking(asked, to)
+    rows = _asking(found, to)
     return _Queries(rows, placed.points[rows])
 
 
@@ -436,39 +447,44 @@ def _answered(
     start: int,
     index: _Index,
     layout: Layout | None,
-    asked: _Queries | PlacedRows,
-    n_read: int,
+    asked: _Queries,
     asked_start: int,
-    width: int,
-    more: int,
+    settings: _Settings,
+    owned: Array | None = None,
 ) -> _Candidates:
-    """Find the nearest points of a block for some points, or all of a block, by exact lengths."""
-    if isinstance(asked, PlacedRows):
-        asked = _Queries(np.arange(len(asked.points)), asked.points)
+    """Find the nearest points of a block for some points, by exact lengths.
+
+    `owned` (n_lists + 1, n_blocks) tells which blocks own parts of each list.
+    """
+    n_read, width, more = settings
     b, m = len(asked.rows), min(width, max(index.n, 1))
     short = start + index.n <= np.iinfo(np.int32).max
     indices = np.full((b, m), -1, dtype=np.int32 if short else np.int64)
     lengths = np.full((b, m), np.inf, dtype=placed.points.dtype)
-    if index.n:
-        bytes_ = 8 * (width + more) * placed.points.shape[1]
-        places = None if layout is None else layout.lists.places()
-        for rows in row_blocks(b, bytes_, DIFFERENCE_BYTES):
-            points = asked.points[rows]
-            if layout is None or places is None:
-                ends = index.exact(points, width + more)
-            else:
-                scaled = layout.lists.scaled(points)
-                ends = index.in_lists(scaled, places.nearest(scaled, n_read), width + more)
-            found = _lengths(points, placed.points, ends)
-            ends = np.where(ends >= 0, ends + start, -1)
-            # By index instead of distance 0, because duplicates of a point are its neighbours.
-            own = ends == asked_start + asked.rows[rows][:, None]
-            found[own], ends[own] = np.inf, -1
-            if found.shape[1] > m:
-                best = np.argpartition(found, m - 1, axis=1)[:, :m]
-                ends, found = np.take_along_axis(ends, best, 1), np.take_along_axis(found, best, 1)
-            indices[rows, : ends.shape[1]], lengths[rows, : ends.shape[1]] = ends, found
-    return _Candidates(asked.rows, indices, lengths)
+    blocks = np.zeros((b, 0 if owned is None else -(-owned.shape[1] // 8)), dtype=np.uint8)
+    places = None if layout is None else layout.lists.places()
+    of_lists = 0 if owned is None else n_read * owned.shape[1]
+    bytes_ = max(8 * (width + more) * placed.points.shape[1], of_lists)
+    for rows in row_blocks(b, bytes_, DIFFERENCE_BYTES) if index.n else ():
+        points = asked.points[rows]
+        if layout is None or places is None:
+            ends = index.exact(points, width + more)
+        else:
+            scaled = layout.lists.scaled(points)
+            near = places.nearest(scaled, n_read)
+            ends = index.in_lists(scaled, near, width + more)
+            if owned is not None:
+                blocks[rows] = np.packbits(owned[near].any(axis=1), axis=1)
+        found = _lengths(points, placed.points, ends)
+        ends = np.where(ends >= 0, ends + start, -1)
+        # By index instead of distance 0, because duplicates of a point are its neighbours.
+        own = ends == asked_start + asked.rows[rows][:, None]
+        found[own], ends[own] = np.inf, -1
+        if found.shape[1] > m:
+            best = np.argpartition(found, m - 1, axis=1)[:, :m]
+            ends, found = np.take_along_axis(ends, best, 1), np.take_along_axis(found, best, 1)
+        indices[rows, : ends.shape[1]], lengths[rows, : ends.shape[1]] = ends, found
+    return _Candidates(asked.rows, indices, lengths, blocks)
 
 
 def _lengths(points: Array, others: Array, ends: Array) -> Array:
