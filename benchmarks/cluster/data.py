@@ -79,9 +79,15 @@ def points_on_workers(kind: str, n: int) -> tuple[Any, NDArray[np.int64]]:
     import dask
     import dask.array as da
 
-    if kind == "images":
+    if kind == "images":  # scattered, as Dask warns of 244 MB in a graph of tasks
+        from distributed import get_client
+
         X, y = images(n)
-        return da.from_array(X, chunks=(CHUNK, -1)), y
+        chunks = [X[start : start + CHUNK] for start in range(0, n, CHUNK)]
+        futures = get_client().scatter(chunks)
+        of_chunks = zip(futures, chunks, strict=True)
+        parts = [da.from_delayed(future, chunk.shape, meta=X[:0]) for future, chunk in of_chunks]
+        return da.concatenate(parts), y
     make, like = dask.delayed(KINDS[kind], pure=False), KINDS[kind](0, 1)[:0]
     parts = []
     for start in range(0, n, CHUNK):
