@@ -1,56 +1,95 @@
-"""Deterministic generation of pages from results."""
+"""Deterministic generation of pages from their templates and results.
+
+The templates are the Markdown files in this folder. In place of a paragraph
+``<!-- results: PIECE ... -->`` a page has the tables of these pieces; ``*`` stands for any
+characters, and ``; tables: TEXT`` before the end selects tables whose titles begin with a text.
+``<!-- summary of the papers -->`` stands for short versions of the papers' tables.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from fnmatch import filter as matching
+from pathlib import Path
 
-from benchmarks.pages.layout import PAGES, Page, Section
+from benchmarks.pages.short import in_short
 from benchmarks.shared.measured import Merged, StoredResult
 from benchmarks.shared.pieces import PIECES
 from benchmarks.shared.tables import Table
 
+TEMPLATES = Path(__file__).parent
 MADE = (
     "<!-- Made by `python -m benchmarks pages` from the files in results. Texts are in\n"
-    "benchmarks/pages/layout.py and in the benchmarks; do not edit this page. -->"
+    "benchmarks/pages and in the benchmarks; do not edit this page. -->"
 )
+_SUMMARY = "<!-- summary of the papers -->"
+_RESULTS = re.compile(r"<!-- results: (?P<pieces>.*?)(?:; tables: (?P<tables>.*))? -->")
+
+
+def read_templates() -> dict[str, str]:
+    """Return the template of each page, by file name."""
+    return {path.name: path.read_text(encoding="utf-8") for path in TEMPLATES.glob("*.md")}
 
 
 def all_pages(results: Mapping[str, StoredResult]) -> dict[str, str]:
     """Return the text of each page, by file name."""
-    return {f"{page.name}.md": page_text(page, results) for page in PAGES}
+    return {name: page_text(template, results) for name, template in read_templates().items()}
 
 
-def page_text(page: Page, results: Mapping[str, StoredResult]) -> str:
+def page_text(template: str, results: Mapping[str, StoredResult]) -> str:
     """Return the text of a page."""
-    parts = [MADE, f"# {page.title}", page.text]
-    for section in page.sections:
-        parts += section_parts(section, results)
-    return "\n\n".join(part for part in parts if part) + "\n"
+    parts = [MADE]
+    for paragraph in template.strip().split("\n\n"):
+        asked = _RESULTS.fullmatch(paragraph)
+        if asked is not None:
+            parts += result_parts(_pieces(asked), asked["tables"] or "", results)
+        elif paragraph == _SUMMARY:
+            parts += _with_runs(in_short(results))
+        else:
+            parts.append(paragraph)
+    return "\n\n".join(parts) + "\n"
 
 
-def section_parts(section: Section, results: Mapping[str, StoredResult]) -> list[str]:
-    """Return heading, text, tables with their runs, and a list of missing pieces."""
-    found = [results[name] for name in section.pieces if name in results]
-    parts = [f"## {section.title}", section.text]
-    made = [] if section.make is None else section.make(results)
-    for merged in [*merge(found, section.tables), *made]:
-        runs = dict.fromkeys(_run(source) for source in merged.sources)
-        parts += [merged.table.render(), "\\\n".join(runs)]
-    missing = [name for name in section.pieces if name not in results]
+def pieces_of(template: str) -> list[str]:
+    """Return the names of the pieces whose tables a page shows."""
+    return [name for asked in _RESULTS.finditer(template) for name in _pieces(asked)]
+
+
+def _pieces(asked: re.Match[str]) -> list[str]:
+    found = []
+    for pattern in asked["pieces"].split():
+        names = matching([piece.name for piece in PIECES], pattern)
+        if not names:
+            raise ValueError(f"No piece is called {pattern!r}.")
+        found += names
+    return found
+
+
+def result_parts(
+    pieces: Sequence[str], title: str, results: Mapping[str, StoredResult]
+) -> list[str]:
+    """Return tables with their runs, and a list of missing pieces."""
+    parts = _with_runs(merge([results[name] for name in pieces if name in results], title))
+    missing = [piece for piece in PIECES if piece.name in set(pieces) - set(results)]
     if missing:
-        parts.append(_missing_pieces(missing))
+        lines = [
+            f"- `python -m benchmarks {piece.command}`, about {piece.minutes:.0f} minutes"
+            for piece in missing
+        ]
+        parts.append("\n".join(["Not measured yet:", "", *lines]))
     return parts
 
 
-def merge(found: Sequence[StoredResult], wanted: Sequence[str]) -> list[Merged]:
+def merge(found: Sequence[StoredResult], title: str = "") -> list[Merged]:
     """Merge tables with the same title and columns, without duplicate notes.
 
-    Tables whose titles begin with one of `wanted` are selected; all if it is empty.
+    Tables whose titles begin with `title` are selected.
     """
     groups: dict[tuple[str, ...], list[tuple[Table, StoredResult]]] = {}
     for measured in found:
         for table in measured.tables:
-            if not wanted or table.title.startswith(tuple(wanted)):
+            if table.title.startswith(title):
                 groups.setdefault((table.title, *table.header), []).append((table, measured))
     return [
         Merged(
@@ -66,15 +105,12 @@ def merge(found: Sequence[StoredResult], wanted: Sequence[str]) -> list[Merged]:
     ]
 
 
-def _run(measured: StoredResult) -> str:
-    return f"*{measured.run.describe()}:* `{measured.run.command}`"
-
-
-def _missing_pieces(names: Sequence[str]) -> str:
-    commands = {piece.name: piece for piece in PIECES}
-    lines = [
-        f"- `python -m benchmarks {piece.command}`, about {piece.minutes:.0f} minutes"
-        for name in names
-        for piece in [commands[name]]
-    ]
-    return "\n".join(["Not measured yet:", "", *lines])
+def _with_runs(tables: Sequence[Merged]) -> list[str]:
+    """Return each table and the runs that measured it."""
+    parts = []
+    for merged in tables:
+        runs = dict.fromkeys(
+            f"*{source.run.describe()}:* `{source.run.command}`" for source in merged.sources
+        )
+        parts += [merged.table.render(), "\\\n".join(runs)]
+    return parts

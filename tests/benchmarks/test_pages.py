@@ -12,9 +12,8 @@ from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.everything.command import pieces_table, run_all
 from benchmarks.everything.running import Pieces, State
 from benchmarks.pages.command import import_results
-from benchmarks.pages.layout import PAGES, Page, Section
 from benchmarks.pages.short import in_short
-from benchmarks.pages.writing import all_pages, merge, page_text
+from benchmarks.pages.writing import all_pages, merge, page_text, pieces_of, read_templates
 from benchmarks.shared.measured import DOCS, KEPT, StoredResult, read_results
 from benchmarks.shared.pieces import LONGEST, PIECES, QUICK, Piece
 from benchmarks.shared.run import RunInfo
@@ -206,17 +205,19 @@ def measured(piece: str, *tables: Table) -> StoredResult:
 def test_tables_of_several_pieces_become_one() -> None:
     a, b = Table("T", ["x"], [["1"]], ["same", "a"]), Table("T", ["x"], [["2"]], ["same", "b"])
     other = Table("T", ["y"], [["3"]])
-    found = merge([measured("one", a), measured("two", b, other)], ())
+    found = merge([measured("one", a), measured("two", b, other)])
     assert [merged.table.rows for merged in found] == [[["1"], ["2"]], [["3"]]]
     assert found[0].table.notes == ["same", "a", "b"]
     assert [source.piece for source in found[0].sources] == ["one", "two"]
-    assert merge([measured("one", a)], ("Other",)) == []
+    assert merge([measured("one", a)], "Other") == []
 
 
 def test_a_page_says_of_every_table_where_it_is_from() -> None:
-    page = Page("p", "Title", "Words.", (Section("Part", ("reading", "page"), "More."),))
-    text = page_text(page, {"reading": measured("reading", Table("T", ["x"], [["1"]]))})
-    assert "# Title\n\nWords.\n\n## Part\n\nMore.\n\n### T\n" in text
+    template = "# Title\n\nMore.\n\n<!-- results: reading pag*; tables: T -->\n"
+    tables = [Table(title, ["x"], [["1"]]) for title in ("T", "Other")]
+    text = page_text(template, {"reading": measured("reading", *tables)})
+    assert "# Title\n\nMore.\n\n### T\n" in text
+    assert "### Other" not in text
     line = "*2026-01-02; 2 cores; 1 BLAS thread; load 0.5 before and 1.5 after; 60 seconds; "
     assert line + "lapwing 1.0:* `python -m benchmarks reading`" in text
     assert "Not measured yet:\n\n- `python -m benchmarks page`, about 5 minutes" in text
@@ -248,9 +249,8 @@ def test_the_pages_are_those_of_the_results(tmp_path: Path) -> None:
 
 def test_other_results_make_other_pages() -> None:
     results = read_results(KEPT)
-    name = next(section.pieces[0] for page in PAGES for section in page.sections if section.pieces)
     table = Table("T", ["x"], [["4711"]])
-    changed = all_pages({**results, name: measured(name, table)})
+    changed = all_pages({**results, "reading": measured("reading", table)})
     assert changed != all_pages(results)
     assert any("4711" in text for text in changed.values())
 
@@ -285,7 +285,8 @@ def test_the_papers_in_short_are_taken_from_the_tables() -> None:
 
 def test_every_result_is_shown_and_every_page_is_reached() -> None:
     known = {piece.name for piece in PIECES}
-    shown = [name for page in PAGES for section in page.sections for name in section.pieces]
-    assert set(shown) == known
+    templates = read_templates()
+    assert {name for text in templates.values() for name in pieces_of(text)} == known
     assert set(read_results(KEPT)) <= known
-    assert all(page.name in PAGES[0].text for page in PAGES[1:])
+    index = templates.pop("index.md")
+    assert all(f"\n{name.removesuffix('.md')}\n" in index for name in templates)
