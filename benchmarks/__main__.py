@@ -16,11 +16,14 @@ from typing import NamedTuple
 
 from benchmarks.shared.archives import DataError
 from benchmarks.shared.guide import how_to_get_all
-from benchmarks.shared.output import say
+from benchmarks.shared.output import Results, publish, say
 
 
 class Benchmark(NamedTuple):
-    """Command, whose module has ``add_arguments(parser)`` and ``run(arguments) -> int``."""
+    """Command, whose module has ``add_arguments(parser)`` and ``run(arguments)``.
+
+    The latter returns the results to write, or an exit status if there are none.
+    """
 
     module: str
     help: str
@@ -50,9 +53,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         "benchmarks.embedded.command", "Embedded-regression paper: Tables II to IV"
     ),
     "finish": Benchmark("benchmarks.finish.command", "Labelling page: when it recommends to stop"),
-    "labelling": Benchmark(
-        "benchmarks.labelling.command", "Further labels: suggested rows, time of an update"
-    ),
+    "labelling": Benchmark("benchmarks.labelling.command", "Further labels: suggested rows"),
     "lapsvm": Benchmark(
         "benchmarks.lapsvm.command", "LapSVM paper: Tables 3 to 7, Figures 3 to 14"
     ),
@@ -106,9 +107,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.benchmark is None:
         parser.print_help(sys.stderr)
         return 2
-    run: Callable[[argparse.Namespace], int] = arguments.run
+    run: Callable[[argparse.Namespace], Results | int] = arguments.run
     try:
-        return run(arguments)
+        results = run(arguments)
+        return results if isinstance(results, int) else publish(results, arguments)
     except DataError as error:
         say(str(error))
         return 1

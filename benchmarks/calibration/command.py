@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
@@ -23,17 +23,10 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 from benchmarks.calibration.measures import PRECISIONS, calibration_error, count_sure_rows, log_loss
-from benchmarks.shared.data import (
-    Data,
-    load_coil20,
-    load_g50c,
-    load_mnist,
-    load_pcmac,
-    load_ssl,
-    load_uspst,
-)
-from benchmarks.shared.options import add_choice, add_run_options
-from benchmarks.shared.output import step, write_results
+from benchmarks.shared.data import SETS
+from benchmarks.shared.labels import UNLABELED
+from benchmarks.shared.options import add_choice, add_number, add_run_options
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
 from lapwing import (
     S3VC,
@@ -45,24 +38,9 @@ from lapwing import (
 )
 
 N_POINTS = 800
-UNLABELED = -1
 
-CHOSEN_ON = {
-    "g50c": load_g50c,
-    "digit1": partial(load_ssl, "digit1"),
-    "coil2": partial(load_ssl, "coil2"),
-    "g241c": partial(load_ssl, "g241c"),
-    "text": partial(load_ssl, "text"),
-    "uspst": load_uspst,
-}
-OTHERS = {
-    "pcmac": load_pcmac,
-    "usps": partial(load_ssl, "usps"),
-    "g241d": partial(load_ssl, "g241d"),
-    "coil20": load_coil20,
-    "mnist": load_mnist,
-}
-SETS: dict[str, Callable[[], Data]] = CHOSEN_ON | OTHERS
+CHOSEN_ON = ("g50c", "digit1", "coil2", "g241c", "text", "uspst")
+OTHERS = ("pcmac", "usps", "g241d", "coil20", "mnist")
 
 
 class Task(NamedTuple):
@@ -84,7 +62,8 @@ def _of_labels(estimator: Any, task: Task) -> tuple[NDArray[Any], None]:
 
 
 def _spread(task: Task) -> tuple[NDArray[Any], None]:
-    X = task.X.toarray() if issparse(task.X) else task.X
+    X: Any = task.X
+    X = csr_array(X).toarray() if issparse(X) else X
     model = LabelSpreading(kernel="knn").fit(X, task.y)
     shares = model.predict_proba(X)  # 0 / 0 where no label arrives
     even = np.full_like(shares, 1 / shares.shape[1])
@@ -110,24 +89,20 @@ def _methods(task: Task) -> dict[str, Callable[[], tuple[NDArray[Any], Any]]]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks calibration``."""
     add_run_options(parser, "one draw of labels per set, and no S3VC")
-    add_choice(parser, "--sets", SETS, "sets")
-    parser.add_argument("--draws", type=int, default=3, help="draws of labels per set (default: 3)")
+    add_choice(parser, "--sets", (*CHOSEN_ON, *OTHERS), "sets")
+    add_number(parser, "--draws", 3, "draws of labels per set")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure, and print both tables."""
-    arguments.output.mkdir(parents=True, exist_ok=True)
+def run(arguments: argparse.Namespace) -> Results:
+    """Measure the probabilities of all methods on all sets."""
     measured: list[dict[str, Any]] = []
-    for name in arguments.sets or SETS:
+    for name in arguments.sets or (*CHOSEN_ON, *OTHERS):
         with step(name):
             for n_labels, task in _tasks(name, arguments):
                 measured += [
                     {"set": name, "labels": n_labels, **row} for row in _measure(task, arguments)
                 ]
-    write_results(
-        arguments.output, "calibration", [*_tables(measured), _sure(measured)], {"rows": measured}
-    )
-    return 0
+    return Results([*_tables(measured), _sure(measured)], raw={"rows": measured})
 
 
 def _tasks(name: str, arguments: argparse.Namespace) -> Iterator[tuple[int, Task]]:
@@ -150,8 +125,7 @@ def _measure(task: Task, arguments: argparse.Namespace) -> Iterator[dict[str, An
     for method, answer in _methods(task).items():
         if method == "S3VC" and (arguments.quick or len(np.unique(task.truth)) > 2):
             continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             shares, model = answer()
         codes = task.truth[free]
         yield {
@@ -169,6 +143,7 @@ def _tables(measured: list[dict[str, Any]]) -> Iterator[Table]:
         ("Other sets", OTHERS),
     ):
         mine = [row for row in measured if row["set"] in sets]
+        measured_sets = dict.fromkeys(row["set"] for row in mine)
         rows = [
             [
                 method,
@@ -184,14 +159,10 @@ def _tables(measured: list[dict[str, Any]]) -> Iterator[Table]:
             ["method", "labels per class", "error", "calibration error", "log loss"],
             rows,
             [
-                f"Means over the unlabelled points of {', '.join(dict.fromkeys(_sets_of(mine)))}.",
+                f"Means over the unlabelled points of {', '.join(measured_sets)}.",
                 "S3VC: sets with two classes only, so its row is not comparable with the others.",
             ],
         )
-
-
-def _sets_of(rows: list[dict[str, Any]]) -> list[str]:
-    return [row["set"] for row in rows]
 
 
 def _mean(rows: list[dict[str, Any]], key: str) -> str:
@@ -216,11 +187,7 @@ def _sure(measured: list[dict[str, Any]]) -> Table:
                 shares = [f"{part / sure:.3f}" if sure else "" for part in (right, expected)]
                 rows.append([method, str(n_labels), precision, f"{sure / n:.3f}", *shares])
     header = [
-        "method",
-        "labels per class",
-        "requested precision",
-        "fraction of rows",
-        "precision",
-        "expected precision",
+        *("method", "labels per class", "requested precision", "fraction of rows"),
+        *("precision", "expected precision"),
     ]
     return Table("Confident rows (sure_rows), all sets", header, rows)

@@ -10,12 +10,10 @@ another ``--size`` are used for the constants as well: run 600 points first.
 from __future__ import annotations
 
 import argparse
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 
@@ -29,9 +27,9 @@ from benchmarks.choosing.rules import (
     mean_over_sets,
     outcomes,
 )
-from benchmarks.shared.archives import DataError
-from benchmarks.shared.options import add_choice, add_run_options
-from benchmarks.shared.output import say, write_results
+from benchmarks.shared.guide import Datasets
+from benchmarks.shared.options import add_choice, add_number, add_run_options
+from benchmarks.shared.output import Results
 from benchmarks.shared.tables import Table
 from lapwing.model_selection.evidence import CONSTANTS
 
@@ -42,33 +40,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks choosing``."""
     add_run_options(parser, "two sets, one draw, 200 points: within a minute")
     add_choice(parser, "--sets", SOURCES, "data")
-    parser.add_argument("--draws", type=int, default=10, help="draws of labels (default: 10)")
-    parser.add_argument(
+    add_number(parser, "--draws", 10, "draws of labels")
+    add_number(
+        parser,
         "--first-draw",
-        type=int,
-        default=0,
-        help="first draw (default: 0); rules are selected on draws below 100, and tested "
-        "on draws from 100 on",
+        0,
+        "first draw; rules are selected on draws below 100, and tested on draws from 100 on",
     )
-    parser.add_argument(
-        "--size", type=int, default=2000, help="maximum number of points (default: 2000)"
-    )
+    add_number(parser, "--size", 2000, "maximum number of points")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and return the exit status, 1 if there was nothing to measure."""
-    began = datetime.now(UTC).isoformat(timespec="seconds")
-    folder: Path = arguments.output
-    kept = folder / "choosing"
-    kept.mkdir(parents=True, exist_ok=True)
+def run(arguments: argparse.Namespace) -> Results | int:
+    """Run the benchmark; return 1 if there was nothing to measure."""
+    kept = arguments.output / "choosing"
     n_draws, size = (1, 200) if arguments.quick else (arguments.draws, arguments.size)
-    drawn = {"n_draws": n_draws, "first": arguments.first_draw}
+    drawn = {"n_draws": n_draws, "first": arguments.first_draw, "seed": arguments.seed}
+    datasets = Datasets()
     records: list[Record] = []
     for source in arguments.sets or (_QUICK_SETS if arguments.quick else SOURCES):
-        try:
-            records += gather(source, kept, **drawn, size=size, seed=arguments.seed)
-        except DataError as error:
-            say(f"{source} is left out. {error}")
+        records += datasets.load(source, partial(gather, source, kept, size=size, **drawn)) or []
+    datasets.report_missing()
     if not records:
         return 1
     more = of_other_sizes(kept, size)
@@ -88,16 +79,13 @@ def run(arguments: argparse.Namespace) -> int:
         )
     )
     raw = {
-        "date": began,
-        "load": os.getloadavg()[0],
         "size": size,
         "draws": dict(Counter(record.task.source for record in records)),
         "outcomes": [asdict(outcome) for outcome in found],
         "constants": constants._asdict(),
         "records": [asdict(record) for record in records],
     }
-    write_results(folder, "choosing", tables, raw)
-    return 0
+    return Results(tables, raw=raw)
 
 
 def cells(records: Sequence[Record]) -> list[tuple[int, str, list[int]]]:
@@ -152,14 +140,8 @@ def estimates(found: Sequence[Outcome]) -> Table:
             ]
             if some and not (per_class == 1 and drawing != "equal"):
                 rows.append([f"{per_class}, {drawing}", *_judged(some)])
-    header = [
-        "labels per class",
-        "draws",
-        "estimated",
-        "true error",
-        "coverage (%)",
-        "interval width",
-    ]
+    header = ["labels per class", "draws", "estimated", "true error"]
+    header += ["coverage (%)", "interval width"]
     return Table("Estimated and true error (%) of the selected method", header, rows)
 
 
@@ -174,27 +156,20 @@ def against_supervised(found: Sequence[Outcome]) -> Table:
             for name in sets
         }
         worst = sorted(losses, key=losses.__getitem__, reverse=True)[:3]
-        rows.append(
-            [str(per_class), ", ".join(f"{name} {100 * losses[name]:+.1f}" for name in worst)]
-        )
+        shown = ", ".join(f"{name} {100 * losses[name]:+.1f}" for name in worst)
+        rows.append([str(per_class), shown])
     header = ["labels per class", "three worst sets, difference in percentage points"]
     return Table("Error of the selected method minus that of supervised learning", header, rows)
 
 
 def _judged(some: Sequence[Outcome]) -> list[str]:
     tasks = [outcome.task for outcome in some]
-    shares = (
-        mean_over_sets([o.estimate for o in some], tasks),
-        mean_over_sets([o.error for o in some], tasks),
-    )
+    estimated = mean_over_sets([o.estimate for o in some], tasks)
+    true = mean_over_sets([o.error for o in some], tasks)
     covered = np.mean([o.covered for o in some])
     width = np.mean([o.high - o.low for o in some])
-    return [
-        str(len(some)),
-        *(f"{100 * share:.1f}" for share in shares),
-        f"{100 * covered:.0f}",
-        f"{100 * width:.0f}",
-    ]
+    shown = [f"{100 * estimated:.1f}", f"{100 * true:.1f}"]
+    return [str(len(some)), *shown, f"{100 * covered:.0f}", f"{100 * width:.0f}"]
 
 
 def _in_order_of(records: Sequence[Record], found: Sequence[Outcome]) -> list[Record]:

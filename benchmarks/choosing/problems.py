@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.data import (
-    Data,
-    load_coil20,
-    load_facemit,
-    load_g50c,
-    load_mnist,
-    load_mnist3vs8,
-    load_pcmac,
-    load_ssl,
-    load_usps,
-    load_uspst,
-)
+from benchmarks.shared.data import SETS, Data
 from lapwing.datasets import mask_labels
 
 LABELS_PER_CLASS = (1, 3, 10)
@@ -34,48 +24,36 @@ class Source(NamedTuple):
     origin: str
 
 
-def _grouped(load: Callable[[], Data], first: int) -> Callable[[], Data]:
-    """Group the classes of a set into two: the first ones against the others."""
-
-    def loaded() -> Data:
-        data = load()
-        return data._replace(y=(data.y >= first).astype(np.int64))
-
-    return loaded
+def _grouped(name: str, first: int) -> Data:
+    """Load a set with its classes in two groups: the first ones and the others."""
+    data = SETS[name]()
+    return data._replace(y=(data.y >= first).astype(np.int64))
 
 
-def _some(load: Callable[[], Data], classes: tuple[int, ...]) -> Callable[[], Data]:
-    """Select some classes of a set."""
-
-    def loaded() -> Data:
-        data = load()
-        rows = np.flatnonzero(np.isin(data.y, classes))
-        return data._replace(X=data.X[rows], y=np.searchsorted(classes, data.y[rows]))
-
-    return loaded
+def _some(name: str, *classes: int) -> Data:
+    """Load some classes of a set."""
+    data = SETS[name]()
+    rows = np.flatnonzero(np.isin(data.y, classes))
+    return data._replace(X=data.X[rows], y=np.searchsorted(classes, data.y[rows]))
 
 
 # The first ten are reported; the others are for the constants, which need many kinds of sets.
 SOURCES: Mapping[str, Source] = {
-    "g50c": Source(load_g50c, "g50c"),
-    "pcmac": Source(load_pcmac, "pcmac"),
-    "uspst": Source(load_uspst, "usps digits"),
-    "coil20": Source(load_coil20, "coil20"),
-    "digit1": Source(lambda: load_ssl("digit1"), "digit1"),
-    "usps": Source(lambda: load_ssl("usps"), "usps"),
-    "coil2": Source(lambda: load_ssl("coil2"), "coil2"),
-    "g241c": Source(lambda: load_ssl("g241c"), "g241c"),
-    "g241d": Source(lambda: load_ssl("g241d"), "g241d"),
-    "text": Source(lambda: load_ssl("text"), "text"),
-    "uspst(b)": Source(_grouped(load_uspst, 5), "usps digits"),
-    "coil20(b)": Source(_grouped(load_coil20, 10), "coil20"),
-    "usps 4, 9": Source(_some(load_usps, (4, 9)), "usps digits"),
-    "mnist3vs8": Source(load_mnist3vs8, "mnist"),
-    "mnist 3, 5, 8, 9": Source(_some(load_mnist, (3, 5, 8, 9)), "mnist"),
-    "faces": Source(load_facemit, "faces"),
-    "coil20, six": Source(_some(load_coil20, (0, 2, 5, 8, 9, 13)), "coil20"),
-    "usps, six": Source(_some(load_usps, (2, 3, 4, 5, 8, 9)), "usps digits"),
-    "mnist, six": Source(_some(load_mnist, (0, 3, 5, 6, 8, 9)), "mnist"),
+    **{name: Source(SETS[name], name) for name in ("g50c", "pcmac")},
+    "uspst": Source(SETS["uspst"], "usps digits"),
+    **{
+        name: Source(SETS[name], name)
+        for name in ("coil20", "digit1", "usps", "coil2", "g241c", "g241d", "text")
+    },
+    "uspst(b)": Source(partial(_grouped, "uspst", 5), "usps digits"),
+    "coil20(b)": Source(partial(_grouped, "coil20", 10), "coil20"),
+    "usps 4, 9": Source(partial(_some, "usps_full", 4, 9), "usps digits"),
+    "mnist3vs8": Source(SETS["mnist3vs8"], "mnist"),
+    "mnist 3, 5, 8, 9": Source(partial(_some, "mnist", 3, 5, 8, 9), "mnist"),
+    "faces": Source(SETS["faces"], "faces"),
+    "coil20, six": Source(partial(_some, "coil20", 0, 2, 5, 8, 9, 13), "coil20"),
+    "usps, six": Source(partial(_some, "usps_full", 2, 3, 4, 5, 8, 9), "usps digits"),
+    "mnist, six": Source(partial(_some, "mnist", 0, 3, 5, 6, 8, 9), "mnist"),
 }
 
 

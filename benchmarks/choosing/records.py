@@ -114,8 +114,7 @@ def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
     found = []
     given = drawn.data.X, drawn.y, None
     candidates = default_candidates(drawn.data.X, n_classes=int(drawn.data.y.max()) + 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LapwingWarning)
+    with warnings.catch_warnings(action="ignore", category=LapwingWarning):
         check = fit_predictive_check(candidates, *given)
         tries = [
             try_out(candidate, *given, effort, predictive_check=check) for candidate in candidates

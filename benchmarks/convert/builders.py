@@ -70,16 +70,20 @@ def from_libsvm(record: SetRecord, files: Files) -> dict[str, Any]:
 
 def from_object_images(record: SetRecord, files: Files) -> dict[str, Any]:
     """Read images and average blocks of 4 x 4; ``obj3__14.png`` is view 14 of object 3."""
-    views = sorted((*map(int, re.findall(r"\d+", path.name)[:2]), path) for path in files[0])
-    images = read_images([path for *_, path in views], OBJECT_SIZE)
+    views = sorted(files[0], key=_object_and_view)
+    images = read_images(views, OBJECT_SIZE)
     n, size = len(images), OBJECT_SIZE // OBJECT_BLOCK
     blocks = images.reshape(n, size, OBJECT_BLOCK, size, OBJECT_BLOCK)
     return {
         # Sums, as they are integers.
         "X": blocks.sum(axis=(2, 4), dtype=np.uint16).reshape(n, -1),
         "x_scale": np.float64(1 / (255 * OBJECT_BLOCK**2)),
-        "y": np.array([number - 1 for number, *_ in views], dtype=np.int16),
+        "y": np.array([_object_and_view(path)[0] - 1 for path in views], dtype=np.int16),
     }
+
+
+def _object_and_view(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", path.name)[:2]]
 
 
 def from_face_images(record: SetRecord, files: Files) -> dict[str, Any]:
@@ -115,7 +119,7 @@ BUILDERS: dict[str, Callable[[SetRecord, Files], dict[str, Any]]] = {
 def _points(X: Any, record: SetRecord) -> dict[str, Any]:
     """Convert points to float32, with which the results of docs/measured were measured."""
     if not record.sparse:
-        dense = X.toarray() if sp.issparse(X) else np.asarray(X)
+        dense = sp.csr_array(X).toarray() if sp.issparse(X) else np.asarray(X)
         return {"X": dense.astype(np.float32)}
     rows = sp.csr_array(X)
     rows.sort_indices()

@@ -34,7 +34,7 @@ def reading(path: Path, what: str) -> Iterator[None]:
     # Libraries raise errors of their own, and those of zlib, struct and pickle.
     except Exception as error:
         raise DataError(
-            f"{path} cannot be read as {what} ({error or type(error).__name__}). It may be damaged "
+            f"{path} cannot be read as {what} ({str(error) or type(error).__name__}). It may be damaged "
             "or cut short: download it again."
         ) from error
 
@@ -48,7 +48,8 @@ def open_plain(path: Path) -> BinaryIO:
 def read_matlab(path: Path, *names: str) -> dict[str, Any]:
     """Read variables of a MATLAB file, up to format 7."""
     with reading(path, "a MATLAB file"), open_plain(path) as file:
-        found = scipy.io.loadmat(io.BytesIO(file.read()))
+        content: Any = io.BytesIO(file.read())
+        found = scipy.io.loadmat(content)
     missing = [name for name in names if name not in found]
     if missing:
         known = ", ".join(sorted(name for name in found if not name.startswith("__")))

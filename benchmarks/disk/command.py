@@ -9,12 +9,12 @@ number of passes is the number of bytes read, as counted by the system, over the
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.shared.measuring import resident_bytes, run_alone
 from benchmarks.shared.options import add_output_options
-from benchmarks.shared.output import say, write_results
+from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
 
 N_FEATURES, N_CLASSES, LABELS_PER_CLASS = 64, 4, 25
@@ -75,15 +75,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", type=Path, default=None, help="folder of the points")
     parser.add_argument(
         "--memory",
-        type=Path,
         default=None,
         help="folder of finished stages, which are not repeated",
     )
     add_output_options(parser, "100,000 points")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and print the results."""
+def run(arguments: argparse.Namespace) -> Results:
+    """Run the benchmark."""
     n = QUICK_POINTS if arguments.quick else int(arguments.points)
     uses = []
     with tempfile.TemporaryDirectory() as made:
@@ -93,15 +92,14 @@ def run(arguments: argparse.Namespace) -> int:
             write_sheets(path, n)
         size = path.stat().st_size
         for method in arguments.methods:
-            parts = (method, path, int(arguments.limit * 1e9), arguments.memory or "")
-            uses.append(DiskUse(**run_alone("benchmarks.disk.command", *map(str, parts))))
+            limit = int(arguments.limit * 1e9)
+            uses.append(run_alone(measure, method, path, limit, arguments.memory))
             say("  ".join(show(uses[-1]) for show in _COLUMNS.values()))
     title = (
         f"{n:,d} points x {N_FEATURES} ({size / 1e9:.2f} GB) in {arguments.limit:g} GB of memory"
     )
-    table = Table.of(title, uses, _COLUMNS)
-    write_results(arguments.output, "disk", [table], {"uses": [asdict(use) for use in uses]})
-    return 0
+    raw = {"uses": [asdict(use) for use in uses]}
+    return Results([Table.of(title, uses, _COLUMNS)], raw=raw)
 
 
 _COLUMNS: dict[str, Callable[[DiskUse], str]] = {
@@ -163,8 +161,6 @@ def make(method: str, memory: str | None) -> Any:
 
 def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
     """Fit and predict in this process, after setting the limit."""
-    import warnings
-
     import lapwing  # noqa: F401 - a library's own reading is none of the fit's
 
     guard(limit)
@@ -174,8 +170,7 @@ def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
     rows = (labeled[:, None] * N_CLASSES + np.arange(N_CLASSES)).ravel()
     y[rows] = classes_of(rows)
     clock, read, began = [time.perf_counter()], [_bytes_read()], time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         model = make(method, memory).fit(path, y)
     spent = time.process_time() - began
     clock.append(time.perf_counter())
@@ -193,11 +188,13 @@ def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
         method,
         n,
         limit,
-        *map(float, seconds),
-        spent,
-        resident_bytes("VmHWM"),
-        *map(float, passes),
-        100 * wrong / n,
+        fit_seconds=float(seconds[0]),
+        predict_seconds=float(seconds[1]),
+        fit_cpu_seconds=spent,
+        peak_bytes=resident_bytes("VmHWM"),
+        fit_passes=float(passes[0]),
+        predict_passes=float(passes[1]),
+        error=100 * wrong / n,
     )
 
 
@@ -221,9 +218,3 @@ def _bytes_read() -> int:
         if line.startswith("rchar:"):
             return int(line.split()[1])
     raise RuntimeError("This system does not count the bytes that a process reads.")
-
-
-if __name__ == "__main__":
-    _method, _path, _limit, _memory = sys.argv[1:]
-    _use = measure(_method, Path(_path), int(_limit), _memory or None)
-    sys.stdout.write(json.dumps(asdict(_use)) + "\n")

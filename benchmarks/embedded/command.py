@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from benchmarks.embedded import figures
@@ -30,19 +28,27 @@ from benchmarks.embedded.large import (
     paper_recipe,
     run_task,
 )
-from benchmarks.embedded.outside import run_outside, run_sizes
+from benchmarks.embedded.outside import OutsideResult, run_outside, run_sizes
 from benchmarks.embedded.prepared import Prepared, prepare
-from benchmarks.embedded.report import Run, all_tables, check_all
-from benchmarks.embedded.scaling import POINT_SETS, measure_scaling
+from benchmarks.embedded.report import (
+    NOTES,
+    digits_results,
+    large_results,
+    moons_results,
+    scaling_results,
+    searches_results,
+    small_results,
+)
+from benchmarks.embedded.scaling import POINT_SETS, measure_fit
 from benchmarks.embedded.searches import SEARCH_POINTS, SEARCHES, measure_search
 from benchmarks.embedded.small import SMALL_SETS, run_set
-from benchmarks.shared.data import load_mnist, load_ssl
+from benchmarks.shared.data import SETS
 from benchmarks.shared.guide import Datasets
-from benchmarks.shared.options import add_run_options
-from benchmarks.shared.output import say, step, write_results
+from benchmarks.shared.measuring import run_alone
+from benchmarks.shared.options import add_number, add_run_options
+from benchmarks.shared.output import Results, join, say, step
 
 QUICK_SPLITS, QUICK_SETS = 2, ("usps",)
-SECTIONS = ("small", "large", "digits", "moons", "scaling", "searches")
 DIGITS = ("images", "pixels")  # kinds of points generated from MNIST
 
 
@@ -65,22 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=list(SOURCES),
         help="sets of Table III (default: all; Table IV is for usps)",
     )
-    parser.add_argument("--draws", type=int, default=10, help="draws of labels in Table III")
-    parser.add_argument(
-        "--baseline-draws", type=int, default=2, help="draws of labels for the baselines"
-    )
+    add_number(parser, "--draws", 10, "draws of labels in Table III")
+    add_number(parser, "--baseline-draws", 2, "draws of labels for the baselines")
     parser.add_argument(
         "--anchors", nargs="+", type=int, default=ANCHORS, help="numbers of anchors in Table III"
     )
-    parser.add_argument(
-        "--landmarks",
-        type=int,
-        default=N_LANDMARKS,
-        help="number of landmarks for Tables III and IV (default: 1000)",
-    )
-    parser.add_argument(
-        "--label-sets", type=int, default=100, help="number of label sets of MNIST with ten classes"
-    )
+    add_number(parser, "--landmarks", N_LANDMARKS, "number of landmarks for Tables III and IV")
+    add_number(parser, "--label-sets", 100, "number of label sets of MNIST with ten classes")
     parser.add_argument(
         "--points",
         nargs="+",
@@ -96,59 +93,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and return the exit status, 1 if nothing could be run."""
-    folder: Path = arguments.output
-    folder.mkdir(parents=True, exist_ok=True)
-    sections = arguments.tables or (("small", "moons") if arguments.quick else SECTIONS)
+def run(arguments: argparse.Namespace) -> Results | int:
+    """Run the benchmark; return 1 if nothing could be run."""
+    sections = arguments.tables or (["small", "moons"] if arguments.quick else [*SECTIONS])
     if arguments.quick:
         say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
-    found, datasets = Run(), Datasets()
-    for section in sections:
-        _RUN[section](found, arguments, datasets)
+    datasets = Datasets()
+    parts = [SECTIONS[section](arguments, datasets) for section in sections]
     datasets.report_missing()
-    if found == Run():
-        return 1
-    raw = {
-        "small": [asdict(result) for result in found.small],
-        "large": [
-            {
-                "task": result.task.name,
-                "errors": result.errors,
-                "chosen": result.chosen,
-                "curves": result.curves,
-                "agreement": result.agreement,
-            }
-            for result in found.large
-        ],
-        "outside": None if found.outside is None else asdict(found.outside),
-        "sizes": found.sizes,
-        "digits": None if found.digits is None else asdict(found.digits),
-        "scaling": [asdict(use) for use in found.uses],
-        "searches": [{"points": points, **asdict(one)} for points, one in found.searches],
-        "checks": [asdict(check) for check in check_all(found)],
-    }
+    raw = {name: value for part in parts for name, value in part.raw.items()}
     name = "embedded" if len(sections) > 1 else f"embedded_{sections[0]}"
-    write_results(folder, name, all_tables(found), raw)
-    if not arguments.no_figures:
-        draw_figures(found, folder)
-    return 0
+    return join(parts, raw=raw, notes=NOTES, name=name)
 
 
-def small_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
+def small_section(arguments: argparse.Namespace, datasets: Datasets) -> Results:
     """Run Table II and Figure 2."""
+    results = []
     for name in QUICK_SETS if arguments.quick else SMALL_SETS:
-        data = datasets.load(SMALL_SETS[name].title, partial(load_ssl, name))
+        data = datasets.load(SMALL_SETS[name].title, SETS[name])
         if data is None:
             continue
         with step(f"Table II: {SMALL_SETS[name].title}"):
             n_splits = QUICK_SPLITS if arguments.quick else None
             curves = not (arguments.quick or arguments.no_figures)
-            found.small.append(run_set(SMALL_SETS[name], data, n_splits, curves=curves))
+            results.append(run_set(SMALL_SETS[name], data, n_splits, curves=curves))
+    return small_results(results)
 
 
-def large_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
+def large_section(arguments: argparse.Namespace, datasets: Datasets) -> Results:
     """Run Tables III and IV, and Figures 3 and 4."""
+    found: list[LargeResult] = []
+    outside, sizes = None, None
     for name in arguments.sources:
         source = SOURCES[name]
         data = datasets.load(", ".join(task.title for task in source.tasks), source.load)
@@ -164,9 +139,15 @@ def large_section(found: Run, arguments: argparse.Namespace, datasets: Datasets)
             preset = prepare(data, default_recipe(data.X), draws)
             for result in results:
                 add_defaults(result, preset)
-        found.large += results
+        found += results
         if name == "usps":
-            _outside(found, points, preset, models, source, curves=curves)
+            with step("Table IV"):
+                outside = _outside(results[-1], points, preset, models)
+            if curves:
+                with step("Figure 4"):
+                    tuning = results[-1].chosen["laperls f"]
+                    sizes = run_sizes(points, tuning, source.n_ev, 2)
+    return large_results(found, outside, sizes)
 
 
 def _tasks(
@@ -191,72 +172,63 @@ def _tasks(
 
 
 def _outside(
-    found: Run,
-    points: Prepared,
-    preset: Prepared,
-    models: dict[str, Any],
-    source: Source,
-    *,
-    curves: bool,
-) -> None:
-    result = found.large[-1]
+    result: LargeResult, points: Prepared, preset: Prepared, models: dict[str, Any]
+) -> OutsideResult:
     fits = {
         name: (preset if name.endswith("default") else points, fit)
         for name, fit in result.fits.items()
     }
-    models = {
-        name: models[name] for name in models if name not in ("laprls_linear", "eigenfunction")
-    }
-    with step("Table IV"):
-        found.outside = run_outside(points, fits, models)
-    if curves:
-        with step("Figure 4"):
-            found.sizes = run_sizes(points, result.chosen["laperls f"], source.n_ev, 2)
+    left_out = ("laprls_linear", "eigenfunction")
+    return run_outside(points, fits, {k: m for k, m in models.items() if k not in left_out})
 
 
-def digits_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
+def digits_section(arguments: argparse.Namespace, datasets: Datasets) -> Results:
     """Run MNIST with ten classes."""
-    data = datasets.load("MNIST, ten classes", load_mnist)
+    data = datasets.load("MNIST, ten classes", SETS["mnist"])
     if data is None:
-        return
+        return Results([], raw={})
     label_sets = datasets.load("MNIST, ten classes", partial(read_all_label_sets, data.y))
     if label_sets is None:
-        return
+        return Results([], raw={})
     with step("MNIST, ten classes: graph, eigenpairs, landmarks"):
         points = prepare_digits(data)
     with step("MNIST, ten classes"):
-        found.digits = run_digits(points, label_sets, arguments.label_sets)
+        return digits_results(run_digits(points, label_sets, arguments.label_sets))
 
 
-def moons_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
+def moons_section(arguments: argparse.Namespace, datasets: Datasets) -> Results:
     """Run Figure 1."""
     with step("Figure 1"):
-        found.moons = figures.run_planes(seed=arguments.seed)
+        return moons_results(figures.run_planes(seed=arguments.seed))
 
 
-def scaling_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
+def scaling_section(arguments: argparse.Namespace, datasets: Datasets) -> Results:
     """Measure time and memory, each in a separate process."""
+    uses = []
     for points in arguments.points:
         if _available(points, datasets):
             with step(f"scaling, {points}"):
-                found.uses.append(measure_scaling(points))
+                uses.append(run_alone(measure_fit, points))
+    return scaling_results(uses)
 
 
-def searches_section(found: Run, arguments: argparse.Namespace, datasets: Datasets) -> None:
+def searches_section(arguments: argparse.Namespace, datasets: Datasets) -> Results:
     """Measure searches for neighbours, each in a separate process."""
+    found = []
     for points in arguments.search_points:
         for name in SEARCHES if _available(points, datasets) else ():
             with step(f"search, {points}, {name}"):
-                found.searches.append((points, measure_search(points, name)))
+                found.append((points, run_alone(measure_search, points, name)))
+    return searches_results(found)
 
 
 def _available(points: str, datasets: Datasets) -> bool:
     """Return whether the data of points are available to the process that measures."""
     kind = points.split(":")[0]
-    return kind not in DIGITS or datasets.load(f"points of kind {kind}", load_mnist) is not None
+    return kind not in DIGITS or datasets.load(f"points of kind {kind}", SETS["mnist"]) is not None
 
 
-_RUN: dict[str, Callable[[Run, argparse.Namespace, Datasets], None]] = {
+SECTIONS: dict[str, Callable[[argparse.Namespace, Datasets], Results]] = {
     "small": small_section,
     "large": large_section,
     "digits": digits_section,
@@ -264,17 +236,3 @@ _RUN: dict[str, Callable[[Run, argparse.Namespace, Datasets], None]] = {
     "scaling": scaling_section,
     "searches": searches_section,
 }
-
-
-def draw_figures(found: Run, folder: Path) -> None:
-    """Draw the figures of the sections that ran."""
-    drawn = []
-    if found.moons is not None:
-        drawn.append(figures.draw_planes(found.moons, folder))
-    if any(result.curves for result in found.small):
-        drawn.append(figures.draw_small(found.small, folder))
-    if any(result.curves for result in found.large):
-        drawn.append(figures.draw_large(found.large, folder))
-    if found.sizes is not None:
-        drawn.append(figures.draw_sizes(found.sizes, folder))
-    say("drawn: " + ", ".join(path.name for path in drawn))

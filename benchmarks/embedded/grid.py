@@ -152,7 +152,7 @@ def landmark_embedding(
 ) -> Embedding:
     """Return the embedding of functions over the landmarks that the estimators draw."""
     space = Landmarks(n_landmarks).space(kernel, X)
-    stored = space.stored()
+    stored: Any = space.stored()
     m = stored.n_coef
     V = pairs.vectors.astype(np.float64)
     inner, overlap = np.zeros((m, m)), np.zeros((m, V.shape[1]))

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.embedded.grid import DEFAULT_N_EV, DEFAULTS, GRID, GridFit, Tuning, paper_gamma
 from benchmarks.embedded.library import Agreement
 from benchmarks.embedded.prepared import Draw, Labels, Prepared, Recipe, prepare, search_graph
-from benchmarks.shared.data import Data, load_extended_usps, load_facemit, load_mnist
+from benchmarks.shared.data import SETS, Data, load, load_extended_usps
 from benchmarks.shared.labels import draw_per_class
 from lapwing.kernels import scale_gamma
 
@@ -52,14 +52,14 @@ class Source(NamedTuple):
 
 def load_mnist_training() -> Data:
     """Load the first 60,000 digits, with pixels in [0, 1]."""
-    data = load_mnist()
+    data = load("mnist")
     return Data(data.X[:60_000] / np.float32(255), data.y[:60_000])
 
 
 SOURCES: dict[str, Source] = {
     source.name: source
     for source in (
-        Source("facemit", load_facemit, 6, 10, (BinaryTask("facemit", "FACEMIT", lambda y: y),)),
+        Source("facemit", SETS["faces"], 6, 10, (BinaryTask("facemit", "FACEMIT", lambda y: y),)),
         Source(
             "mnist",
             load_mnist_training,

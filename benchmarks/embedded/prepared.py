@@ -44,7 +44,7 @@ class Draw(NamedTuple):
 class Recipe(NamedTuple):
     """Graph and function space."""
 
-    graph: KNNGraph
+    graph: Any  # a recipe of the library
     n_ev: int
     gamma: float
     n_landmarks: int | None  # None is the full kernel

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
-from benchmarks.embedded import paper
+from benchmarks.embedded import figures, paper
 from benchmarks.embedded.digits import LABELS, N_EV, DigitsResult
-from benchmarks.embedded.figures import Planes
 from benchmarks.embedded.large import LARGE_N_EV, LargeResult
 from benchmarks.embedded.outside import OutsideResult
 from benchmarks.embedded.scaling import STAGES, Use
 from benchmarks.embedded.searches import Search
 from benchmarks.embedded.small import SMALL_SETS, SmallResult
-from benchmarks.shared.checks import Check, limits_table, meets_limit
+from benchmarks.shared.checks import Check, meets_limit
+from benchmarks.shared.output import Results
 from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 
@@ -83,46 +84,77 @@ CHOICES = {
 }
 
 
-@dataclass
-class Run:
-    """Results of a run; None or empty for sections that were left out."""
-
-    small: list[SmallResult] = field(default_factory=list)
-    large: list[LargeResult] = field(default_factory=list)
-    outside: OutsideResult | None = None
-    sizes: Mapping[str, list[float]] | None = None
-    digits: DigitsResult | None = None
-    moons: Planes | None = None
-    uses: list[Use] = field(default_factory=list)
-    searches: list[tuple[str, Search]] = field(default_factory=list)
+def small_results(results: Sequence[SmallResult]) -> Results:
+    """Return the results of Table II and Figure 2."""
+    curves = any(result.curves for result in results)
+    return Results(
+        [table2(results)] if results else [],
+        [*_small_checks(results), *_agreements((SMALL_SETS[r.name].title, r) for r in results)],
+        {"small": [asdict(result) for result in results]},
+        [partial(figures.draw_small, results)] if curves else [],
+    )
 
 
-def all_tables(run: Run) -> list[Table]:
-    """Return the tables of all sections that ran."""
-    tables = []
-    if run.small:
-        tables.append(table2(run.small))
-    if run.large:
-        tables.append(table3(run.large))
-        if any(result.curves for result in run.large):
-            tables.append(figure3(run.large))
-    if run.outside is not None:
-        tables.append(table4(run.outside))
-    if run.sizes is not None:
-        rows = zip(*run.sizes.values(), strict=True)
+def large_results(
+    results: Sequence[LargeResult],
+    outside: OutsideResult | None = None,
+    sizes: Mapping[str, list[float]] | None = None,
+) -> Results:
+    """Return the results of Tables III and IV, and of Figures 3 and 4."""
+    tables = [table3(results)] if results else []
+    checks = [*_agreements((r.task.title, r) for r in results), *_large_checks(results)]
+    drawings: list[Callable[[Path], Path]] = []
+    if any(result.curves for result in results):
+        tables.append(figure3(results))
+        drawings.append(partial(figures.draw_large, results))
+    if outside is not None:
+        tables.append(table4(outside))
+        for choice in ("validated", "default"):
+            what = f"extended USPS outside, LapERLS, {CHOICES[choice]}"
+            rates, known = outside.errors[f"laperls {choice}"], paper.OUTSIDE["lapesvr"]
+            checks.append(_at_most(what, rates, OUTSIDE_LIMIT, N_DRAWS, known))
+    if sizes is not None:
+        rows = zip(*sizes.values(), strict=True)
         cells = [[f"{n:.0f}", f"{error:.2f}", f"{s:.2f}"] for n, error, s in rows]
         header = ["unlabelled points", "error outside (%)", "seconds of a fit"]
         tables.append(Table("Figure 4: extended USPS, 20 labels", header, cells))
-    if run.moons is not None:
-        planes = [[plane.title, f"{plane.error:.1f}"] for plane in run.moons.planes]
-        tables.append(Table("Figure 1: two moons, LapESVC", ["setting", "error (%)"], planes))
-    if run.digits is not None:
-        tables.append(digits(run.digits))
-    if run.uses:
-        tables.append(scaling(run.uses))
-    if run.searches:
-        tables.append(searches(run.searches))
-    return [*tables, limits_table(check_all(run), NOTES)]
+        drawings.append(partial(figures.draw_sizes, sizes))
+    raw = {
+        "large": [
+            {
+                "task": result.task.name,
+                "errors": result.errors,
+                "chosen": result.chosen,
+                "curves": result.curves,
+                "agreement": result.agreement,
+            }
+            for result in results
+        ],
+        "outside": None if outside is None else asdict(outside),
+        "sizes": sizes,
+    }
+    return Results(tables, checks, raw, drawings)
+
+
+def digits_results(result: DigitsResult) -> Results:
+    """Return the results of MNIST with ten classes."""
+    checks = []
+    for count in LABELS:
+        rates = result.errors[f"{count} {N_EV[0]} g prior"]
+        what = f"MNIST, ten classes, {count} labels per class, prior known"
+        checks.append(_at_most(what, rates, DIGIT_LIMITS[count], N_LABEL_SETS))
+    for key, differ in result.same.items():
+        labels, _ = key.split()
+        what = f"grid against LapERLSClassifier(class_prior=...), {labels} labels per class"
+        checks.append(Check(what, f"{differ:.3f} %", "0.1 %", differ <= 0.1))
+    return Results([digits(result)], checks, {"digits": asdict(result)})
+
+
+def moons_results(moons: figures.Planes) -> Results:
+    """Return the results of Figure 1."""
+    planes = [[plane.title, f"{plane.error:.1f}"] for plane in moons.planes]
+    table = Table("Figure 1: two moons, LapESVC", ["setting", "error (%)"], planes)
+    return Results([table], raw={}, drawings=[partial(figures.draw_planes, moons)])
 
 
 def _name(key: str) -> str:
@@ -246,8 +278,11 @@ def digits(result: DigitsResult) -> Table:
     return Table(f"MNIST, {result.n_points} points, ten classes", header, rows, [note])
 
 
-def scaling(uses: Sequence[Use]) -> Table:
-    """Return the table of times by stage, with the lower limit if there is one, and memory."""
+def scaling_results(uses: Sequence[Use]) -> Results:
+    """Return the results of the scaling.
+
+    The table has times by stage, with the lower limit if there is one, and memory.
+    """
     columns: dict[str, Callable[[Use], str]] = {
         "points": lambda use: use.points,
         **{f"{name} (s)": partial(_stage_seconds, name) for name in STAGES},
@@ -267,7 +302,8 @@ def scaling(uses: Sequence[Use]) -> Table:
         "filled lists of codes at the same recall, and 'products' that of the matrix products of "
         "the Gram sums. Load: average number of processes running on the two cores."
     )
-    return Table.of("Scaling", uses, columns, [note])
+    raw = {"scaling": [asdict(use) for use in uses]}
+    return Results([Table.of("Scaling", uses, columns, [note])], _use_checks(uses), raw)
 
 
 def _stage_seconds(stage: str, use: Use) -> str:
@@ -278,8 +314,8 @@ def _ratio(use: Use, stage: str, limit: str) -> str:
     return f"{use.seconds[stage] / use.limits[limit]:.1f}" if limit in use.limits else "-"
 
 
-def searches(found: Sequence[tuple[str, Search]]) -> Table:
-    """Return the table of searches."""
+def searches_results(found: Sequence[tuple[str, Search]]) -> Results:
+    """Return the results of the searches, each with the name of its points."""
     columns: dict[str, Callable[[tuple[str, Search]], str]] = {
         "points": lambda one: one[0],
         "search": lambda one: one[1].name,
@@ -294,30 +330,8 @@ def searches(found: Sequence[tuple[str, Search]]) -> Table:
         "Five neighbours of every point, with a recall of 0.95; all by faiss, each in a separate "
         "process."
     )
-    return Table.of("Searches for neighbours", found, columns, [note])
-
-
-def check_all(run: Run) -> list[Check]:
-    """Return the checks of all expectations that the run covers."""
-    checks = [*_small(run.small), *_agreements(run)]
-    for result in run.large:
-        checks += _large(result)
-    if run.outside is not None:
-        for choice in ("validated", "default"):
-            rates = run.outside.errors[f"laperls {choice}"]
-            what = f"extended USPS outside, LapERLS, {CHOICES[choice]}"
-            known = paper.OUTSIDE["lapesvr"]
-            checks.append(_at_most(what, rates, OUTSIDE_LIMIT, N_DRAWS, known))
-    if run.digits is not None:
-        for count in LABELS:
-            rates = run.digits.errors[f"{count} {N_EV[0]} g prior"]
-            what = f"MNIST, ten classes, {count} labels per class, prior known"
-            checks.append(_at_most(what, rates, DIGIT_LIMITS[count], N_LABEL_SETS))
-        for key, differ in run.digits.same.items():
-            count = key.split()[0]
-            what = f"grid against LapERLSClassifier(class_prior=...), {count} labels per class"
-            checks.append(Check(what, f"{differ:.3f} %", "0.1 %", differ <= 0.1))
-    return [*checks, *_uses(run.uses)]
+    raw = {"searches": [{"points": points, **asdict(one)} for points, one in found]}
+    return Results([Table.of("Searches for neighbours", found, columns, [note])], raw=raw)
 
 
 def _at_most(
@@ -328,20 +342,21 @@ def _at_most(
     return Check(what, measured, f"{limit:g} %", meets_limit(errors, limit, full), printed)
 
 
-def _large(result: LargeResult) -> list[Check]:
+def _large_checks(results: Sequence[LargeResult]) -> list[Check]:
     """Check f and g with the graph of Table I and validated parameters, and with defaults."""
     checks = []
-    for answer, limit in zip("fg", TASK_LIMITS.get(result.task.name, ()), strict=False):
-        known = paper.LARGE["lapesvr"][result.task.name] if answer == "f" else None
-        for choice in ("validated", "default"):
-            rates = result.errors.get(f"laperls {answer} {choice}")
-            if limit is not None and rates:
-                what = f"{result.task.title}, LapERLS {answer}, {CHOICES[choice]}"
-                checks.append(_at_most(what, rates, limit, N_DRAWS, known))
+    for result in results:
+        for answer, limit in zip("fg", TASK_LIMITS.get(result.task.name, ()), strict=False):
+            known = paper.LARGE["lapesvr"][result.task.name] if answer == "f" else None
+            for choice in ("validated", "default"):
+                rates = result.errors.get(f"laperls {answer} {choice}")
+                if limit is not None and rates:
+                    what = f"{result.task.title}, LapERLS {answer}, {CHOICES[choice]}"
+                    checks.append(_at_most(what, rates, limit, N_DRAWS, known))
     return checks
 
 
-def _small(results: Sequence[SmallResult]) -> list[Check]:
+def _small_checks(results: Sequence[SmallResult]) -> list[Check]:
     if {result.name for result in results} != set(SMALL_SETS):
         return []
     checks = []
@@ -355,16 +370,7 @@ def _small(results: Sequence[SmallResult]) -> list[Check]:
     return checks
 
 
-def _agreements(run: Run) -> list[Check]:
-    found = [
-        (SMALL_SETS[r.name].title, method, agreement)
-        for r in run.small
-        for method, agreement in r.agreement.items()
-    ] + [
-        (r.task.title, method, agreement)
-        for r in run.large
-        for method, agreement in r.agreement.items()
-    ]
+def _agreements(titled: Iterable[tuple[str, SmallResult | LargeResult]]) -> list[Check]:
     return [
         Check(
             f"grid against the library, {title}, {paper.TITLES[method]}",
@@ -374,11 +380,12 @@ def _agreements(run: Run) -> list[Check]:
             or agreement.signs <= AGREEMENT_LIMITS[method][1],
             note="largest difference relative to the root mean square; points of another class",
         )
-        for title, method, agreement in found
+        for title, result in titled
+        for method, agreement in result.agreement.items()
     ]
 
 
-def _uses(uses: Sequence[Use]) -> list[Check]:
+def _use_checks(uses: Sequence[Use]) -> list[Check]:
     checks, known = [], {use.points: use for use in uses}
     for use in uses:
         if use.points in USE_LIMITS:

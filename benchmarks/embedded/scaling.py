@@ -1,7 +1,4 @@
-"""Time and peak memory of LapERLSClassifier().fit by stage, in a separate process.
-
-``python -m benchmarks.embedded.scaling KIND:POINTS`` is that process, with a KIND in `KINDS`; it
-prints one line of JSON. ``KIND:POINTS:exact`` uses an exact search.
+"""Time and peak memory of LapERLSClassifier().fit by stage, for a separate process.
 
 As machines differ and are shared, two stages are compared with lower limits in the same run: the
 graph with a search in filled lists of faiss, with the contents and the number of lists of the fit,
@@ -10,11 +7,9 @@ and the Gram sums with the matrix products that they require.
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.embedded.searches import search_codes, search_lists
 from benchmarks.shared.labels import draw_per_class
-from benchmarks.shared.measuring import forget_peak, logged, resident_bytes, run_alone
+from benchmarks.shared.measuring import forget_peak, logged, resident_bytes
 from benchmarks.shared.points import KINDS
 from lapwing.datasets import mask_labels
 
@@ -79,11 +74,6 @@ class Use:
         return self.seconds["fit"]
 
 
-def measure_scaling(points: str) -> Use:
-    """Run the measurement in a new process."""
-    return Use(**run_alone("benchmarks.embedded.scaling", points))
-
-
 class _Clock:
     """Callback that sums the seconds of the stages of a fit."""
 
@@ -105,8 +95,14 @@ class _Clock:
             self.seconds[context.task_name] += time.perf_counter() - self._begun[context.task_name]
 
 
-def run_here(points: str) -> Use:
-    """Measure a fit with the defaults, and the limits."""
+def measure_fit(points: str) -> Use:
+    """Measure a fit with the defaults, and the limits.
+
+    Parameters
+    ----------
+    points : str
+        'KIND:NUMBER' with a kind in `KINDS`; 'KIND:NUMBER:exact' requests an exact search.
+    """
     from lapwing import KNNGraph, LapERLSClassifier
 
     kind, number, *exact = points.split(":")
@@ -148,7 +144,3 @@ def _seconds_of_products(X: NDArray[np.float32]) -> float:
 def _marked(y: NDArray[np.int64]) -> NDArray[np.int64]:
     labeled = draw_per_class(y, LABELS_PER_CLASS, np.random.default_rng(0))
     return mask_labels(y, labeled_indices=labeled)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(asdict(run_here(sys.argv[1]))) + "\n")

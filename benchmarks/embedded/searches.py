@@ -2,23 +2,20 @@
 NN-descent.
 
 Each is built for the points and searched for the neighbours of all points, with the least effort
-for a given recall. ``python -m benchmarks.embedded.searches KIND:POINTS NAME`` measures one of them
-in a separate process and prints one line of JSON.
+for a given recall.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.measuring import resident_bytes, run_alone
+from benchmarks.shared.measuring import resident_bytes
 from benchmarks.shared.points import KINDS
 
 Points = NDArray[np.float32]
@@ -53,11 +50,6 @@ class Search:
     @property
     def total(self) -> float:
         return self.build + self.search
-
-
-def measure_search(points: str, name: str) -> Search:
-    """Run the measurement in a new process."""
-    return Search(**run_alone("benchmarks.embedded.searches", points, name))
 
 
 def search_codes(X: Points, k: int, recall: float) -> Search:
@@ -182,12 +174,8 @@ def _measured(
     return Search(name, f"{number} {unit}", reached, build, seconds, resident_bytes("VmHWM"))
 
 
-def run_here(points: str, name: str) -> Search:
-    """Run one search."""
+def measure_search(points: str, name: str) -> Search:
+    """Run one search on points 'KIND:NUMBER'."""
     kind, number = points.split(":")
     X, _ = KINDS[kind](int(number))
     return SEARCHES[name](X, N_NEIGHBORS, RECALL)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(asdict(run_here(*sys.argv[1:]))) + "\n")

@@ -22,8 +22,8 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared.data import sampled
-from benchmarks.shared.options import add_output_options
-from benchmarks.shared.output import step, write_results
+from benchmarks.shared.options import add_number, add_output_options
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.pieces import FINISH_SETS
 from benchmarks.shared.tables import Table
 from lapwing import LapERLSClassifier
@@ -63,12 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks finish``."""
     add_output_options(parser, "one set, two runs")
     parser.add_argument("--sets", nargs="*", default=None)
-    parser.add_argument("--runs", type=int, default=40, help="number of runs for each set and rule")
+    add_number(parser, "--runs", 40, "number of runs for each set and rule")
     parser.add_argument("--target", type=float, default=None, help="fraction of wrong answers")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure and print the results; fail if too many runs stop too early."""
+def run(arguments: argparse.Namespace) -> Results:
+    """Simulate the users; the command fails if too many runs stop too early."""
     sets = arguments.sets or (("wine",) if arguments.quick else FINISH_SETS)
     runs = min(arguments.runs, 2) if arguments.quick else arguments.runs
     rows: list[tuple[str, ...]] = []
@@ -76,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     raw: dict[str, Any] = {}
     right, n_stops = 0, 0
     for name in sets:
-        with step(name), warnings.catch_warnings(), single_blas_thread():
-            warnings.simplefilter("ignore")  # such as of components without a label
+        # Warnings such as of components without a label.
+        with step(name), warnings.catch_warnings(action="ignore"), single_blas_thread():
             simulation = Simulation.of(*points_of(name), arguments.target)
             target = simulation.target
             asked = [simulation.run(seed) for seed in range(runs)]
@@ -109,8 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     title = "Stopping when the target error is reached"
     tables = [Table(title, ("set", *heads, *random_heads), rows, [note]), counted]
-    write_results(arguments.output, "finish", tables, raw)
-    return 0 if right >= ENOUGH * n_stops else 1
+    return Results(tables, raw=raw, passed=right >= ENOUGH * n_stops)
 
 
 def points_of(name: str) -> tuple[Any, Any]:

@@ -4,26 +4,26 @@ The first table starts with one label per class and adds labels of five rows at 
 three rules: random rows, rows whose two largest decision values are closest, and `suggest`. It has
 the mean over all numbers of labels of the error on the unlabelled points, and the last error. The
 second table fits `S3VC` again for each five rows of `rows_to_label`, on sets with two classes. The
-third starts without labels, and counts the classes among the first rows. The last table compares
-the times of `add_labels` and of a fit.
+third starts without labels, and counts the classes among the first rows. `refits` measures the time
+of an update.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.shared.data import FEW_LABEL_SETS, sampled
-from benchmarks.shared.labels import UNLABELED, draw_covering
-from benchmarks.shared.options import add_output_options
-from benchmarks.shared.output import step, write_results
+from benchmarks.shared.labels import draw_covering
+from benchmarks.shared.options import add_number, add_output_options
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
-from lapwing import S3VC, LapERLSClassifier, LapRLSClassifier, LapSVC
+from lapwing import S3VC, LapRLSClassifier
 from lapwing.datasets import mask_labels
 from lapwing.model_selection import rows_to_label
 
@@ -33,9 +33,9 @@ FEW_CLASSES = 5
 BUDGET_FEW, BUDGET_MANY = 40, 60  # labelled rows besides the initial ones
 REFIT_BUDGET, REFIT_MOST = 20, 800  # labelled rows, and points, with repeated fits
 RANDOM = 200  # draws of first rows
-LIMIT = 0.1  # maximum seconds for one more label with 20,000 points
 
-Rule = Callable[[LapRLSClassifier, Any, np.random.Generator], Any]
+Rule = Callable[[Any, Any, Any, np.random.Generator], Any]  # (X, y, model, rng) -> rows
+Learner = Callable[[Any, Any, Any, Any], Any]  # (X, y, model or None, rows) -> model
 
 
 class RuleErrors(NamedTuple):
@@ -45,13 +45,6 @@ class RuleErrors(NamedTuple):
     rule: str
     mean: float
     last: float
-
-
-REFIT_RULES = {
-    "random": lambda X, y, model, rng: rng.choice(np.flatnonzero(y < 0), BATCH, replace=False),
-    "graph only": lambda X, y, model, rng: rows_to_label(X, y, BATCH),
-    "graph and model": lambda X, y, model, rng: rows_to_label(X, y, BATCH, model=model),
-}
 
 
 class ClassesSeen(NamedTuple):
@@ -64,21 +57,12 @@ class ClassesSeen(NamedTuple):
     random: float
 
 
-class Update(NamedTuple):
-    """Seconds of a fit and of one more label."""
-
-    name: str
-    n: int
-    fit: float
-    update: float
-
-
-def by_chance(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
+def by_chance(X: Any, y: Any, model: Any, rng: np.random.Generator) -> Any:
     """Select random unlabelled rows."""
-    return rng.choice(np.flatnonzero(~model.labeled_), BATCH, replace=False)
+    return rng.choice(np.flatnonzero(y < 0), BATCH, replace=False)
 
 
-def by_margin(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
+def by_margin(X: Any, y: Any, model: Any, rng: np.random.Generator) -> Any:
     """Select the least confident unlabelled rows."""
     values = model.decision_function(X)
     if values.ndim == 1:
@@ -89,29 +73,39 @@ def by_margin(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
     return np.argsort(np.where(model.labeled_, np.inf, margin))[:BATCH]
 
 
-def by_suggestion(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
-    """Select rows by `suggest`."""
-    return model.suggest(BATCH)
-
-
 RULES: dict[str, Rule] = {
     "random": by_chance,
     "smallest margin": by_margin,
-    "suggest": by_suggestion,
+    "suggest": lambda X, y, model, rng: model.suggest(BATCH),
 }
+REFIT_RULES: dict[str, Rule] = {
+    "random": by_chance,
+    "graph only": lambda X, y, model, rng: rows_to_label(X, y, BATCH),
+    "graph and model": lambda X, y, model, rng: rows_to_label(X, y, BATCH, model=model),
+}
+
+
+def updated(X: Any, y: Any, model: Any, rows: Any) -> Any:
+    """Fit LapRLS to the first labels, and update it for further ones."""
+    if model is None:
+        return LapRLSClassifier(updatable=True).fit(X, y)
+    return model.add_labels(rows, y[rows])
+
+
+def refitted(kernel: str, X: Any, y: Any, model: Any, rows: Any) -> Any:
+    """Fit S3VC to all labels."""
+    return S3VC(kernel).fit(X, y)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks labelling``."""
     add_output_options(parser, "two sets, two draws, fewer points")
-    parser.add_argument(
-        "--sets", nargs="*", default=None, help="data sets of all tables except the last"
-    )
-    parser.add_argument("--draws", type=int, default=5, help="draws of the first labels")
+    parser.add_argument("--sets", nargs="*", default=None, help="data sets")
+    add_number(parser, "--draws", 5, "draws of the first labels")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure and print the results; fail if suggestions are no better than chance, or slow."""
+def run(arguments: argparse.Namespace) -> Results:
+    """Measure the rules; the command fails if suggestions are no better than chance."""
     sets = arguments.sets or (FEW_LABEL_SETS[:2] if arguments.quick else FEW_LABEL_SETS)
     draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
     rule_errors: list[RuleErrors] = []
@@ -119,159 +113,107 @@ def run(arguments: argparse.Namespace) -> int:
     classes_seen: list[ClassesSeen] = []
     for name in sets:
         with step(name):
-            rule_errors += measure_rules(name, draws)
-            classes_seen += measure_classes_seen(name)
-            refits += measure_refits(name, draws)
-    with step("updates"):
-        updates = measure_updates(5000 if arguments.quick else 20_000)
+            X, truth = sampled(name, MOST)
+            n_classes = len(np.unique(truth))
+            budget = BUDGET_FEW if n_classes < FEW_CLASSES else BUDGET_MANY
+            rule_errors += measure_rules(name, X, truth, updated, RULES, budget, draws)
+            classes_seen += measure_classes_seen(name, X, truth)
+            if n_classes == 2:
+                X, truth = sampled(name, REFIT_MOST)
+                learner = partial(refitted, "linear" if X.shape[1] > X.shape[0] else "rbf")
+                refits += measure_rules(name, X, truth, learner, REFIT_RULES, REFIT_BUDGET, draws)
     raw = {
         "rule_errors": [one._asdict() for one in rule_errors],
         "again": [one._asdict() for one in refits],
         "first": [first._asdict() for first in classes_seen],
-        "updates": [update._asdict() for update in updates],
     }
+    start = f"Starting from one label per class, {BATCH} rows at a time"
     tables = [
-        _rule_table(rule_errors),
-        *([_refit_table(refits)] if refits else []),
-        _classes_table(classes_seen),
-        _update_table(updates),
+        _table_of_rules(
+            "Mean error (%) on the unlabelled points while labels are added (error at the end)",
+            rule_errors,
+            RULES,
+            f"{start}: {BUDGET_FEW} rows, or {BUDGET_MANY} with {FEW_CLASSES} classes or more. "
+            "LapRLSClassifier().",
+        ),
+        *(
+            [
+                _table_of_rules(
+                    "The same for S3VC, fitted again for each batch of rows_to_label (error at the "
+                    "end)",
+                    refits,
+                    REFIT_RULES,
+                    f"{start}, {REFIT_BUDGET} in all; sets with two classes, at most {REFIT_MOST} "
+                    "points.",
+                )
+            ]
+            if refits
+            else []
+        ),
+        Table(
+            "Classes among the first suggested rows, before any label",
+            ("set", "classes", "rows", "rows_to_label", "random"),
+            [(*map(str, first[:-1]), f"{first.random:.1f}") for first in classes_seen],
+        ),
     ]
-    write_results(arguments.output, "labelling", tables, raw)
-    means = {rule: _mean(rule_errors, rule) for rule in RULES}
-    return 0 if means["suggest"] < means["random"] and updates[-1].update <= LIMIT else 1
+    passed = _mean(rule_errors, "suggest") < _mean(rule_errors, "random")
+    return Results(tables, raw=raw, passed=passed)
 
 
-def measure_rules(name: str, draws: int) -> list[RuleErrors]:
-    """Run all rules on one set."""
-    X, truth = sampled(name, MOST)
-    return [
-        _mean_errors(name, label, [errors_of_rule(X, truth, rule, draw) for draw in range(draws)])
-        for label, rule in RULES.items()
-    ]
+def measure_rules(
+    name: str,
+    X: Any,
+    truth: Any,
+    learner: Learner,
+    rules: Mapping[str, Rule],
+    budget: int,
+    draws: int,
+) -> list[RuleErrors]:
+    """Run all rules on one set, and average the errors after each batch over draws."""
+    found = []
+    for label, rule in rules.items():
+        errors = [errors_of_rule(X, truth, learner, rule, budget, draw) for draw in range(draws)]
+        mean = 100 * np.mean(errors, axis=0)
+        found.append(RuleErrors(name, label, float(mean.mean()), float(mean[-1])))
+    return found
 
 
-def errors_of_rule(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
+def errors_of_rule(
+    X: Any, truth: Any, learner: Learner, rule: Rule, budget: int, seed: int
+) -> list[float]:
     """Compute the errors on the unlabelled points after each batch."""
     rng = np.random.default_rng(seed)
-    classes = np.unique(truth)
-    budget = BUDGET_FEW if len(classes) < FEW_CLASSES else BUDGET_MANY
-    first = draw_covering(np.arange(len(truth)), truth, len(classes), rng)
+    first = draw_covering(np.arange(len(truth)), truth, len(np.unique(truth)), rng)
     y = mask_labels(truth, labeled_indices=first)
     errors = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as of components without a label
-        model = LapRLSClassifier(updatable=True).fit(X, y)
+    # Warnings such as of components without a label, or of a balance that few labels contradict.
+    with warnings.catch_warnings(action="ignore"):
+        model = learner(X, y, None, first)
         for _ in range(budget // BATCH):
-            rows = rule(model, X, rng)
-            model.add_labels(rows, truth[rows])
-            open_rows = ~model.labeled_
-            errors.append(float((model.transduction_ != truth)[open_rows].mean()))
-    return errors
-
-
-def measure_refits(name: str, draws: int) -> list[RuleErrors]:
-    """Run all rules of `REFIT_RULES` on a set with two classes; return nothing for other sets."""
-    X, truth = sampled(name, REFIT_MOST)
-    if len(np.unique(truth)) > 2:
-        return []
-    kernel = "linear" if X.shape[1] > X.shape[0] else "rbf"
-    return [
-        _mean_errors(
-            name, label, [refit_errors(X, truth, kernel, rule, draw) for draw in range(draws)]
-        )
-        for label, rule in REFIT_RULES.items()
-    ]
-
-
-def refit_errors(
-    X: Any, truth: Any, kernel: str, rule: Callable[..., Any], seed: int
-) -> list[float]:
-    """Compute the errors of `S3VC` on the unlabelled points after each batch."""
-    rng = np.random.default_rng(seed)
-    first = draw_covering(np.arange(len(truth)), truth, 2, rng)
-    y = mask_labels(truth, labeled_indices=first)
-    errors = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as of a balance that few labels contradict
-        model = S3VC(kernel).fit(X, y)
-        for _ in range(REFIT_BUDGET // BATCH):
             rows = rule(X, y, model, rng)
             y[rows] = truth[rows]
-            model = S3VC(kernel).fit(X, y)
+            model = learner(X, y, model, rows)
             errors.append(float((model.transduction_ != truth)[y < 0].mean()))
     return errors
 
 
-def measure_classes_seen(name: str) -> list[ClassesSeen]:
+def measure_classes_seen(name: str, X: Any, truth: Any) -> list[ClassesSeen]:
     """Count classes among as many rows as there are classes, and among twice as many."""
-    X, truth = sampled(name, MOST)
     rng = np.random.default_rng(0)
-    found = []
-    for rows in np.array([1, 2]) * len(np.unique(truth)):
+    n_classes, found = len(np.unique(truth)), []
+    for rows in (n_classes, 2 * n_classes):
         drawn = [len(set(rng.choice(truth, rows, replace=False))) for _ in range(RANDOM)]
-        suggested = len(set(truth[rows_to_label(X, k=int(rows))]))
-        found.append(
-            ClassesSeen(name, len(np.unique(truth)), int(rows), suggested, float(np.mean(drawn)))
-        )
+        suggested = len(set(truth[rows_to_label(X, k=rows)]))
+        found.append(ClassesSeen(name, n_classes, rows, suggested, float(np.mean(drawn))))
     return found
-
-
-def measure_updates(n: int) -> list[Update]:
-    """Time one more label after a fit, as the median of five; LapERLS for the largest size."""
-    rng = np.random.default_rng(0)
-    found = []
-    for name, estimator, size in (
-        ("LapRLSClassifier", LapRLSClassifier(updatable=True), n // 10),
-        ("LapSVC", LapSVC(updatable=True), n // 10),
-        ("LapERLSClassifier", LapERLSClassifier(updatable=True), n),
-    ):
-        truth = rng.integers(10, size=size)
-        X = rng.standard_normal((10, 64))[truth] * 1.5 + rng.standard_normal((size, 64))
-        y = np.where(np.arange(size) < 100, truth, UNLABELED)
-        begun = time.perf_counter()
-        estimator.fit(X, y)
-        fit = time.perf_counter() - begun
-        times = []
-        for row in range(200, 205):
-            begun = time.perf_counter()
-            estimator.add_labels(row, truth[row])
-            times.append(time.perf_counter() - begun)
-        found.append(Update(name, size, fit, float(np.median(times))))
-    return found
-
-
-def _mean_errors(name: str, rule: str, errors: list[list[float]]) -> RuleErrors:
-    """Average the errors after each batch over draws."""
-    mean = np.mean(errors, axis=0)
-    return RuleErrors(name, rule, 100 * float(mean.mean()), 100 * float(mean[-1]))
 
 
 def _mean(rule_errors: list[RuleErrors], rule: str) -> float:
     return float(np.mean([one.mean for one in rule_errors if one.rule == rule]))
 
 
-def _rule_table(rule_errors: list[RuleErrors]) -> Table:
-    return _table_of_rules(
-        "Mean error (%) on the unlabelled points while labels are added (error at the end)",
-        rule_errors,
-        list(RULES),
-        f"Starting from one label per class, {BATCH} rows at a time: {BUDGET_FEW} rows, or "
-        f"{BUDGET_MANY} with {FEW_CLASSES} classes or more. LapRLSClassifier().",
-    )
-
-
-def _refit_table(rule_errors: list[RuleErrors]) -> Table:
-    return _table_of_rules(
-        "The same for S3VC, fitted again for each batch of rows_to_label (error at the end)",
-        rule_errors,
-        list(REFIT_RULES),
-        f"Starting from one label per class, {BATCH} rows at a time, {REFIT_BUDGET} in all; sets "
-        f"with two classes, at most {REFIT_MOST} points.",
-    )
-
-
 def _table_of_rules(
-    title: str, rule_errors: list[RuleErrors], rules: list[str], note: str
+    title: str, rule_errors: list[RuleErrors], rules: Mapping[str, Rule], note: str
 ) -> Table:
     rows = []
     for name in dict.fromkeys(one.name for one in rule_errors):
@@ -280,25 +222,3 @@ def _table_of_rules(
         rows.append((name, *cells))
     rows.append(("mean", *(f"{_mean(rule_errors, rule):.1f}" for rule in rules)))
     return Table(title, ("set", *rules), rows, [note])
-
-
-def _classes_table(classes_seen: list[ClassesSeen]) -> Table:
-    rows = [
-        (f.name, f"{f.classes}", f"{f.rows}", f"{f.suggested}", f"{f.random:.1f}")
-        for f in classes_seen
-    ]
-    return Table(
-        "Classes among the first suggested rows, before any label",
-        ("set", "classes", "rows", "rows_to_label", "random"),
-        rows,
-    )
-
-
-def _update_table(updates: list[Update]) -> Table:
-    rows = [
-        (u.name, f"{u.n}", f"{u.fit:.2f}", f"{u.update:.3f}", f"{u.fit / u.update:.0f}")
-        for u in updates
-    ]
-    return Table(
-        "One more label", ("estimator", "points", "fit (s)", "add_labels (s)", "ratio"), rows
-    )

@@ -8,8 +8,9 @@ sets are skipped, and the run reports how to get them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,23 +19,22 @@ from benchmarks.lapsvm import figures
 from benchmarks.lapsvm.descents import Descent, descend, mean_descent
 from benchmarks.lapsvm.drawings import drawings_table, errors_by_drawing
 from benchmarks.lapsvm.limits import NOTES, check_all
-from benchmarks.lapsvm.memory import MemoryUse, measure_memory
-from benchmarks.lapsvm.methods import METHODS, MethodRun, run_method
+from benchmarks.lapsvm.memory import fit_facemit
+from benchmarks.lapsvm.methods import METHODS, MethodRun, SplitRun, run_method
 from benchmarks.lapsvm.moons import run_moons
 from benchmarks.lapsvm.paper import WEIGHTS, NormWeights
 from benchmarks.lapsvm.problems import PROBLEMS, Problem
 from benchmarks.lapsvm.protocol import Split
 from benchmarks.lapsvm.report import SetResult, all_tables
-from benchmarks.lapsvm.runs import SplitFile, SplitRun
 from benchmarks.lapsvm.setting import Setting, prepare_setting
 from benchmarks.lapsvm.spread import exact_errors, spread_table
-from benchmarks.shared.checks import limits_table
 from benchmarks.shared.data import Data
+from benchmarks.shared.files import Lines
 from benchmarks.shared.guide import Datasets
 from benchmarks.shared.kernels import gaussian
-from benchmarks.shared.measuring import lu_seconds, products_seconds
-from benchmarks.shared.options import add_choice, add_run_options
-from benchmarks.shared.output import say, step, write_results
+from benchmarks.shared.measuring import lu_seconds, products_seconds, run_alone
+from benchmarks.shared.options import add_choice, add_resume, add_run_options
+from benchmarks.shared.output import Results, say, step
 from benchmarks.shared.stats import Stat
 
 QUICK_SPLITS = 2
@@ -54,11 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=3,
         help="subdivisions of sets with an official test part (default: the paper's 3)",
     )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue a stopped run with the splits in the output folder",
-    )
+    add_resume(parser)
     parser.add_argument(
         "--drawings",
         action="store_true",
@@ -73,11 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and return the exit status, 1 if no data set is available."""
+def run(arguments: argparse.Namespace) -> Results | int:
+    """Run the benchmark; return 1 if no data set is available."""
     names = arguments.sets or [n for n in PROBLEMS if not (arguments.quick and n in LARGE_SETS)]
-    folder: Path = arguments.output
-    folder.mkdir(parents=True, exist_ok=True)
     results: list[SetResult] = []
     descents: dict[str, Descent] = {}
     means: dict[str, list[float]] = {}
@@ -93,9 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
             continue
         problem = PROBLEMS[name]
         splits = problem.splits(data, arguments.seed, arguments.splits)[:n_splits]
-        kept = SplitFile(folder / "lapsvm" / f"{name} {arguments.seed}.jsonl", arguments.resume)
+        path = arguments.output / "lapsvm" / f"{name} {arguments.seed}.jsonl"
+        lines = Lines(path, resume=arguments.resume)
         result, descent = run_problem(
-            problem, data, splits, kept, figures_wanted=not arguments.no_figures
+            problem, data, splits, lines, figures_wanted=not arguments.no_figures
         )
         results.append(result)
         if descent is not None:
@@ -111,41 +106,55 @@ def run(arguments: argparse.Namespace) -> int:
     memory = None
     if any(result.problem.name == "facemit" for result in results):
         with step("FACEMIT: peak memory in a process of its own"):
-            memory = measure_memory()
-    write(folder, results, memory, means, drawings)
-    if not arguments.no_figures:
-        draw_figures(folder, results, descents)
-    return 0
+            memory = run_alone(fit_facemit)
+    tables = all_tables(results)
+    if means:
+        tables.append(spread_table(means, {name: PROBLEMS[name].title for name in means}))
+    if drawings:
+        tables.append(drawings_table(drawings))
+    raw = {
+        "sets": {result.problem.name: result.as_json() for result in results},
+        "memory": None if memory is None else asdict(memory),
+        "spread": means,
+        "drawings": drawings,
+    }
+    checks = check_all(results, memory)
+    return Results(tables, checks, raw, figures_of(results, descents), NOTES)
 
 
 def run_problem(
     problem: Problem,
     data: Data,
     splits: Sequence[Split],
-    kept: SplitFile,
+    lines: Lines,
     *,
     figures_wanted: bool,
 ) -> tuple[SetResult, Descent | None]:
-    """Run all methods on splits of a problem, and average the descents of PCG."""
-    outcomes: dict[str, list[MethodRun]] = {}
-    references: dict[str, list[float]] = {}
+    """Run all methods on splits of a problem, and average the descents of PCG.
+
+    `lines` has the runs of earlier splits.
+    """
+    ran = {line["split"]: SplitRun.of(line) for line in lines}
     descents: list[Descent] = []
     for number, split in enumerate(splits, start=1):
         first = number == 1
         # A descent on a large set takes minutes, so that its figures show the first split only.
         drawn = figures_wanted and (first or problem.name not in LARGE_SETS)
+        if not drawn and number in ran:
+            continue
         with step(f"{problem.title}: split {number} of {len(splits)}"):
-            setting = prepare_setting(problem, data, split) if drawn or number not in kept else None
-            if number not in kept:
-                assert setting is not None
-                kept.add(number, run_split(setting, methods_of(problem, first=first)))
+            setting = prepare_setting(problem, data, split)
+            if number not in ran:
+                ran[number] = run_split(setting, methods_of(problem, first=first))
+                lines.add({"split": number, **asdict(ran[number])})
             if drawn:
-                assert setting is not None
                 descents.append(descend(setting, figure_weights(problem), problem.horizon))
-        ran = kept[number]
-        for name, outcome in ran.outcomes.items():
+    outcomes: dict[str, list[MethodRun]] = {}
+    references: dict[str, list[float]] = {}
+    for number in range(1, len(splits) + 1):
+        for name, outcome in ran[number].outcomes.items():
             outcomes.setdefault(name, []).append(outcome)
-        for name, seconds in ran.references.items():
+        for name, seconds in ran[number].references.items():
             references.setdefault(name, []).append(seconds)
     last = splits[-1]
     sizes = (last.labeled.size, last.unlabeled.size, last.validation.size, last.test.size)
@@ -209,42 +218,20 @@ def over_seeds(problem: Problem, data: Data, n_seeds: int) -> list[float]:
         return [float(np.mean(exact_errors(problem, data, one))) for one in splits]
 
 
-def write(
-    folder: Path,
-    results: Sequence[SetResult],
-    memory: MemoryUse | None,
-    means: Mapping[str, Sequence[float]],
-    drawings: Mapping[str, Sequence[float]],
-) -> None:
-    """Print the tables, and write them and the raw results."""
-    checks = check_all(results, memory)
-    tables = [*all_tables(results), limits_table(checks, NOTES)]
-    if means:
-        tables.append(spread_table(means, {name: PROBLEMS[name].title for name in means}))
-    if drawings:
-        tables.append(drawings_table(drawings))
-    raw = {
-        "sets": {result.problem.name: result.as_json() for result in results},
-        "checks": [asdict(check) for check in checks],
-        "memory": None if memory is None else asdict(memory),
-        "spread": means,
-        "drawings": drawings,
-    }
-    write_results(folder, "lapsvm", tables, raw)
-
-
-def draw_figures(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent]) -> None:
-    """Draw Figures 3 to 14."""
-    with step("figures"):
-        drawn = figures.draw_moons(run_moons(), folder)
-        for result in results:
-            name, title = result.problem.name, result.problem.title
-            line, label = horizontal_line(result, descents[name])
-            drawn.append(figures.draw_errors(name, title, descents[name], line, label, folder))
-        if descents:
-            titled = {PROBLEMS[name].title: descent for name, descent in descents.items()}
-            drawn.append(figures.draw_values(titled, folder))
-    say("drawn: " + ", ".join(path.name for path in drawn))
+def figures_of(
+    results: Sequence[SetResult], descents: Mapping[str, Descent]
+) -> list[Callable[[Path], Path]]:
+    """Return the functions that draw Figures 3 to 14; none without descents."""
+    if not descents:
+        return []
+    moons = run_moons()
+    drawings = [partial(figures.draw_moons, moons), partial(figures.draw_stopping, moons)]
+    for result in results:
+        name, title = result.problem.name, result.problem.title
+        line, label = horizontal_line(result, descents[name])
+        drawings.append(partial(figures.draw_errors, name, title, descents[name], line, label))
+    titled = {PROBLEMS[name].title: descent for name, descent in descents.items()}
+    return [*drawings, partial(figures.draw_values, titled)]
 
 
 def horizontal_line(result: SetResult, descent: Descent) -> tuple[dict[str, float], str]:

@@ -20,8 +20,8 @@ ERROR_FIGURES = {
 STYLES = {"objective": "-", "gradient": "--", "preconditioned": "-.", "mixed": ":"}
 
 
-def draw_moons(moons: Moons, folder: Path) -> list[Path]:
-    """Draw Figure 3, the boundary during iterations and at the optimum, and Figure 4."""
+def draw_moons(moons: Moons, folder: Path) -> Path:
+    """Draw Figure 3, the boundary during iterations and at the optimum."""
     figure, axes = new_figure(2, 3, 3.4, 2.5)
     flat = axes.ravel()
     for ax in flat:
@@ -36,12 +36,15 @@ def draw_moons(moons: Moons, folder: Path) -> list[Path]:
         ax.contour(*moons.grid, values, levels=[0.0], colors="black", linewidths=1.5)
         _draw_points(ax, moons)
         ax.set_title(title, fontsize=9)
-    first = save(figure, folder, "figure03_two_moons")
+    return save(figure, folder, "figure03_two_moons")
 
+
+def draw_stopping(moons: Moons, folder: Path) -> Path:
+    """Draw Figure 4, the stopping values by iteration."""
     figure, axes = new_figure(1, 1, 5, 3.5)
     _draw_values(axes[0, 0], moons.values, moons.settled)
     axes[0, 0].set_title("two moons")
-    return [first, save(figure, folder, "figure04_two_moons_stopping")]
+    return save(figure, folder, "figure04_two_moons_stopping")
 
 
 def _draw_points(ax: Any, moons: Moons) -> None:

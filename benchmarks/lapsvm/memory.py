@@ -1,21 +1,16 @@
-"""Peak memory of LapSVC on the FACEMIT training part, measured in a separate process.
-
-``python -m benchmarks.lapsvm.memory`` is that process; it prints one line of JSON.
-"""
+"""Peak memory of LapSVC on the FACEMIT training part, for a separate process."""
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks.lapsvm.paper import WEIGHTS
 from benchmarks.lapsvm.problems import PROBLEMS
-from benchmarks.shared.measuring import resident_bytes, run_alone
+from benchmarks.shared.measuring import resident_bytes
 from lapwing import KNNGraph, LapSVC
 from lapwing.datasets import mask_labels
 from lapwing.exceptions import LapwingWarning
@@ -52,11 +47,6 @@ class MemoryUse:
         return self.peak_bytes / self.kernel_bytes
 
 
-def measure_memory() -> MemoryUse:
-    """Run the measurement in a new process."""
-    return MemoryUse(**run_alone("benchmarks.lapsvm.memory"))
-
-
 def fit_facemit() -> MemoryUse:
     """Fit LapSVC by PCG to all points of the FACEMIT training part, with one label per class."""
     problem = PROBLEMS["facemit"]
@@ -78,15 +68,10 @@ def fit_facemit() -> MemoryUse:
     )
     baseline = resident_bytes("VmRSS")
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LapwingWarning)
+    with warnings.catch_warnings(action="ignore", category=LapwingWarning):
         model.fit(X, y)
     seconds = time.perf_counter() - start
     n = X.shape[0]
     return MemoryUse(
         n, 4 * n * n, baseline, resident_bytes("VmHWM"), int(np.max(model.n_iter_)), seconds
     )
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(asdict(fit_facemit())) + "\n")

@@ -115,6 +115,30 @@ class MethodRun:
     status: str
 
 
+@dataclass(frozen=True)
+class SplitRun:
+    """Results of a split, without its kernel matrix.
+
+    Attributes
+    ----------
+    outcomes : mapping of str to MethodRun
+    references : mapping of str to float
+        Seconds of reference computations.
+    """
+
+    outcomes: Mapping[str, MethodRun]
+    references: Mapping[str, float]
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> SplitRun:
+        """Restore the results from the content of a file."""
+        outcomes = {
+            name: MethodRun(**{**run, "objective": tuple(run["objective"])})
+            for name, run in content["outcomes"].items()
+        }
+        return cls(outcomes, content["references"])
+
+
 def run_method(method: Method, setting: Setting, weights: NormWeights) -> MethodRun:
     """Fit a method on a split, and compute errors on L, U, V and T."""
     n_basis = setting.n_labeled if method.supervised else setting.n_train

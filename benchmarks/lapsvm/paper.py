@@ -6,6 +6,8 @@ standard deviation. Method names are those of `benchmarks.lapsvm.methods`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import starmap
 from typing import NamedTuple
 
 from benchmarks.shared.stats import Stat
@@ -39,17 +41,16 @@ def _weights(**methods: tuple[float, float]) -> dict[str, NormWeights]:
 
 
 def _errors(**methods: tuple[float, ...]) -> dict[str, Errors]:
-    return {
-        name: Errors(Stat(*row[0:2]), Stat(*row[2:4]), Stat(*row[4:6]))
-        for name, row in methods.items()
-    }
+    return {name: Errors(*_stats(row)) for name, row in methods.items()}
 
 
 def _effort(**methods: tuple[float, ...]) -> dict[str, Effort]:
-    return {
-        name: Effort(Stat(*row[0:2]), Stat(*row[2:4]), Stat(*row[4:6]))
-        for name, row in methods.items()
-    }
+    return {name: Effort(*_stats(row)) for name, row in methods.items()}
+
+
+def _stats(row: tuple[float, ...]) -> Iterator[Stat]:
+    """Return statistics from alternating means and deviations."""
+    return starmap(Stat, zip(row[::2], row[1::2], strict=True))
 
 
 # Table 8 (svm to newton) and Table 9 (the three stopping rules of PCG). No graph: gamma_I = 0.

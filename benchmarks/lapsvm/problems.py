@@ -10,15 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lapsvm.protocol import Split, cross_validation_splits, official_splits
-from benchmarks.shared.data import (
-    Data,
-    load_coil20,
-    load_facemit,
-    load_g50c,
-    load_mnist3vs8,
-    load_pcmac,
-    load_uspst,
-)
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 
 
@@ -90,22 +82,22 @@ DEGREE_NINE = {"kernel": "poly", "degree": 9, "gamma": 0.5, "coef0": 0.5}
 PROBLEMS: dict[str, Problem] = {
     problem.name: problem
     for problem in (
-        Problem("g50c", "G50C", load_g50c, gaussian(17.5), 50, 5, (50, 50), horizon=80),
+        Problem("g50c", "G50C", SETS["g50c"], gaussian(17.5), 50, 5, (50, 50), horizon=80),
         Problem(
-            "coil20b", "COIL20(B)", load_coil20, gaussian(0.6), 2, 1, (40, 40), 10, horizon=160
+            "coil20b", "COIL20(B)", SETS["coil20"], gaussian(0.6), 2, 1, (40, 40), 10, horizon=160
         ),
-        Problem("pcmac", "PCMAC", load_pcmac, gaussian(2.7), 50, 5, (50, 50), horizon=160),
+        Problem("pcmac", "PCMAC", SETS["pcmac"], gaussian(2.7), 50, 5, (50, 50), horizon=160),
         Problem(
-            "uspstb", "USPST(B)", load_uspst, gaussian(9.4), 10, 2, (50, 50), 5, horizon=160
+            "uspstb", "USPST(B)", SETS["uspst"], gaussian(9.4), 10, 2, (50, 50), 5, horizon=160
         ),
-        Problem("coil20", "COIL20", load_coil20, gaussian(0.6), 2, 1, (40, 40), horizon=160),
-        Problem("uspst", "USPST", load_uspst, gaussian(9.4), 10, 2, (50, 50), horizon=160),
+        Problem("coil20", "COIL20", SETS["coil20"], gaussian(0.6), 2, 1, (40, 40), horizon=160),
+        Problem("uspst", "USPST", SETS["uspst"], gaussian(9.4), 10, 2, (50, 50), horizon=160),
         Problem(
-            "mnist3vs8", "MNIST3VS8", load_mnist3vs8, DEGREE_NINE, 20, 3, (80, 80),
+            "mnist3vs8", "MNIST3VS8", SETS["mnist3vs8"], DEGREE_NINE, 20, 3, (80, 80),
             dtype="float32", horizon=300,
         ),
         Problem(
-            "facemit", "FACEMIT", load_facemit, gaussian(4.3), 6, 1, (2, 50),
+            "facemit", "FACEMIT", SETS["faces"], gaussian(4.3), 6, 1, (2, 50),
             dtype="float32", horizon=100, macro=True,
         ),
     )

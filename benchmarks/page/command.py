@@ -15,6 +15,7 @@ import argparse
 import http.client
 import json
 import os
+import tempfile
 import time
 import urllib.parse
 import warnings
@@ -28,8 +29,8 @@ from sklearn.datasets import load_digits
 import lapwing
 from benchmarks.page.browser import seconds_to_colours
 from benchmarks.shared.labels import UNLABELED, draw_per_class
-from benchmarks.shared.options import add_output_options
-from benchmarks.shared.output import step, write_results
+from benchmarks.shared.options import add_number, add_output_options
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
 from lapwing.datasets import mask_labels
 
@@ -107,11 +108,11 @@ class Page:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks page``."""
     add_output_options(parser, "only 20,000 points, two draws")
-    parser.add_argument("--draws", type=int, default=5, help="draws of random labels")
+    add_number(parser, "--draws", 5, "draws of random labels")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure and print the results; fail if colours are late or suggestions save no labels."""
+def run(arguments: argparse.Namespace) -> Results:
+    """Measure the page; the command fails if colours are late or suggestions save no labels."""
     sizes = list(LIMITS)[:1] if arguments.quick else list(LIMITS)
     draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
     waits = []
@@ -128,10 +129,10 @@ def run(arguments: argparse.Namespace) -> int:
         "curves": [curve._asdict() for curve in curves],
     }
     tables = [_wait_table(waits), _curve_table(curves, target)]
-    write_results(arguments.output, "page", tables, raw)
     in_time = all(max(wait.colours, wait.drawn or 0.0) < LIMITS[wait.n] for wait in waits)
     by_suggestions, *by_chance = [_or_more(curve.reached(target)) for curve in curves]
-    return 0 if in_time and by_suggestions < float(np.mean(by_chance)) else 1
+    saves = by_suggestions < float(np.mean(by_chance))
+    return Results(tables, raw=raw, passed=in_time and saves)
 
 
 def measure_wait(n: int) -> Wait:
@@ -139,8 +140,7 @@ def measure_wait(n: int) -> Wait:
     rng = np.random.default_rng(0)
     truth = rng.integers(10, size=n)
     X = rng.standard_normal((10, 64))[truth] * 1.5 + rng.standard_normal((n, 64))
-    folder = Path(os.environ.get("TMPDIR", "/tmp"))
-    journal = folder / f"lapwing-benchmark-{os.getpid()}.labels.jsonl"
+    journal = Path(tempfile.gettempdir()) / f"lapwing-benchmark-{os.getpid()}.labels.jsonl"
     begun = time.perf_counter()
     with lapwing.label(X, journal=journal, browser=False) as server:
         page = Page(server.url)
@@ -188,8 +188,7 @@ def error_to_reach(draws: int) -> float:
     for seed in range(draws):
         rows = draw_per_class(digits.target, PER_CLASS, np.random.default_rng(seed))
         y = mask_labels(digits.target, labeled_indices=rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             answers = lapwing.LapSVC().fit(digits.data, y).transduction_
         errors.append(np.mean((answers != digits.target)[y == UNLABELED]))
     return 100 * float(np.mean(errors))
@@ -245,24 +244,13 @@ def _wait_table(waits: list[Wait]) -> Table:
 
 
 def _curve_table(curves: list[LearningCurve], target: float) -> Table:
-    suggested, *chance = curves
-    at = [n for n in suggested.n_labels if n % 10 == 0]
-
-    def error(curve: LearningCurve, n: int) -> float:
-        return curve.errors[curve.n_labels.index(n)]
-
-    rows = [
-        (
-            "suggestions",
-            *(f"{error(suggested, n):.1f}" for n in at),
-            _labels_to_target([suggested], target),
-        ),
-        (
-            "random rows",
-            *(f"{np.mean([error(one, n) for one in chance]):.1f}" for n in at),
-            _labels_to_target(chance, target),
-        ),
-    ]
+    at = [n for n in curves[0].n_labels if n % 10 == 0]
+    rows = []
+    for user in dict.fromkeys(curve.user for curve in curves):
+        mine = [curve for curve in curves if curve.user == user]
+        errors = [[curve.errors[curve.n_labels.index(n)] for n in at] for curve in mine]
+        means = (f"{mean:.1f}" for mean in np.mean(errors, axis=0))
+        rows.append((user, *means, _labels_to_target(mine, target)))
     return Table(
         "Error (%) on the unlabelled digits by number of labels",
         ("rows", *map(str, at), "labels to the target"),

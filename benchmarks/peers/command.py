@@ -15,12 +15,17 @@ from importlib.metadata import version
 
 from benchmarks.peers.adapters import CONTENDERS, LIBRARIES, Codes, Contender, Task
 from benchmarks.shared.data import FEW_LABEL_SETS, sampled
-from benchmarks.shared.files import Lines
-from benchmarks.shared.guide import Datasets
-from benchmarks.shared.known import Answer, Outcome, error_table, gather, timed
+from benchmarks.shared.known import (
+    Answer,
+    Outcome,
+    Problem,
+    compare_methods,
+    error_table,
+    timed,
+)
 from benchmarks.shared.labels import UNLABELED, error_rate
-from benchmarks.shared.options import add_choice, add_run_options
-from benchmarks.shared.output import say, step, write_results
+from benchmarks.shared.options import add_choice, add_number, add_resume, add_run_options
+from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
 
 LABELS_PER_CLASS = (1, 3, 10)
@@ -33,39 +38,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser, f"one draw of {' and '.join(QUICK_SETS)}, {QUICK_MOST} points each")
     add_choice(parser, "--sets", FEW_LABEL_SETS, "sets")
     add_choice(parser, "--libraries", LIBRARIES, "libraries")
-    parser.add_argument("--draws", type=int, default=5, help="draws of labels (default: 5)")
-    parser.add_argument(
-        "--most", type=int, default=MOST, help=f"maximum number of points (default: {MOST})"
-    )
-    parser.add_argument("--resume", action="store_true", help="continue a stopped run")
+    add_number(parser, "--draws", 5, "draws of labels")
+    add_number(parser, "--most", MOST, "maximum number of points")
+    add_resume(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure and print the results; return 1 if there was nothing to measure."""
+def run(arguments: argparse.Namespace) -> Results | int:
+    """Measure all methods; return 1 if there was nothing to measure."""
     contenders = able(arguments.libraries or LIBRARIES)
     n_draws, most = (1, QUICK_MOST) if arguments.quick else (arguments.draws, arguments.most)
-    path = arguments.output / "peers" / f"{arguments.seed}.jsonl"
-    if not arguments.resume:
-        path.unlink(missing_ok=True)
-    datasets, found = Datasets(), []
     draws = [(labels, draw) for labels in LABELS_PER_CLASS for draw in range(n_draws)]
-    for name in arguments.sets or (QUICK_SETS if arguments.quick else FEW_LABEL_SETS):
-        data = datasets.load(name, partial(sampled, name, most))
-        if data is None:
-            continue
-        X, truth = data
-        n_classes = int(truth.max()) + 1
-        methods = {one.key: one for one in contenders if n_classes <= (one.n_classes or n_classes)}
-        hide, measure = partial(Task.drawn, X, truth), partial(measured, truth)
-        with step(name):
-            found += gather(name, methods, draws, arguments.seed, hide, measure, Lines(path))
-    datasets.report_missing()
+    sets = arguments.sets or (QUICK_SETS if arguments.quick else FEW_LABEL_SETS)
+    problems = {name: partial(problem_of, name, most, contenders) for name in sets}
+    path = arguments.output / "peers" / f"{arguments.seed}.jsonl"
+    found = compare_methods(problems, draws, path, arguments)
     if not found:
         return 1
     tables = [table_of(name, found) for name in dict.fromkeys(answer.set for answer in found)]
-    raw = {"answers": [asdict(answer) for answer in found]}
-    write_results(arguments.output, "peers", tables, raw)
-    return 0
+    return Results(tables, raw={"answers": [asdict(answer) for answer in found]})
+
+
+def problem_of(name: str, most: int, contenders: Sequence[Contender]) -> Problem:
+    """Load a set, with the methods for its number of classes."""
+    X, truth = sampled(name, most)
+    n_classes = int(truth.max()) + 1
+    methods = {one.key: one for one in contenders if n_classes <= (one.n_classes or n_classes)}
+    return Problem(methods, partial(Task.drawn, X, truth), partial(measured, truth))
 
 
 def able(libraries: Sequence[str]) -> list[Contender]:

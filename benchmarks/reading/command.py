@@ -7,20 +7,19 @@ libraries must be at most three times the size of the numbers in float64.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from benchmarks.shared.checks import Check, limits_table
+from benchmarks.shared.checks import Check
 from benchmarks.shared.measuring import resident_bytes, run_alone
 from benchmarks.shared.options import add_output_options
-from benchmarks.shared.output import write_results
+from benchmarks.shared.output import Results
 from benchmarks.shared.tables import Table
 
 LIMIT = 3.0
@@ -64,17 +63,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser, "use a tenth of the rows")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure and print the results; fail if the limit is exceeded."""
+def run(arguments: argparse.Namespace) -> Results:
+    """Measure a reading; the command fails if the limit is exceeded."""
     n_rows = arguments.rows // 10 if arguments.quick else arguments.rows
     use = measure_reading(n_rows, arguments.columns, text=arguments.text, parquet=arguments.parquet)
     kind = "Parquet" if arguments.parquet else "CSV"
     # The minimum memory of a process is more than three times a small table.
     checks = [] if arguments.quick else [reading_check(use, kind)]
-    raw = asdict(use) | {"ratio": use.ratio, "checks": [vars(check) for check in checks]}
-    tables = [use_table(use, kind), *([limits_table(checks, {})] if checks else [])]
-    write_results(arguments.output, "reading", tables, raw)
-    return 0 if all(check.passed for check in checks) else 1
+    raw = asdict(use) | {"ratio": use.ratio}
+    passed = all(check.passed for check in checks)
+    return Results([use_table(use, kind)], checks, raw, passed=passed)
 
 
 def use_table(use: ReadUse, kind: str) -> Table:
@@ -107,7 +105,7 @@ def measure_reading(
         write_table(path, n_rows, n_columns, text=text)
         if parquet:
             path = _as_parquet(path)
-        found = run_alone("benchmarks.reading.command", str(path))
+        found = run_alone(read, path)
         return ReadUse(n_rows, n_columns, path.stat().st_size, 8 * n_rows * n_columns, **found)
 
 
@@ -133,7 +131,7 @@ def _as_parquet(path: Path) -> Path:
     return target
 
 
-def read(path: Path) -> dict[str, float]:
+def read(path: Path) -> dict[str, Any]:
     """Read the table in this process, and return time and memory."""
     import polars  # noqa: F401 - a library's own size is none of the table's
 
@@ -146,7 +144,3 @@ def read(path: Path) -> dict[str, float]:
     seconds = time.perf_counter() - start
     assert table.labeled.any()
     return {"peak_bytes": resident_bytes("VmHWM") - before, "seconds": seconds}
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(read(Path(sys.argv[1]))) + "\n")

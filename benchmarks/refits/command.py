@@ -8,18 +8,19 @@ concurrent fits of `S3VC` compared with one fit.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.shared.checks import Check, limits_table
+from benchmarks.shared.checks import Check
 from benchmarks.shared.labels import UNLABELED
-from benchmarks.shared.options import add_output_options
-from benchmarks.shared.output import step, write_results
+from benchmarks.shared.measuring import cpu_seconds, wall_seconds
+from benchmarks.shared.options import add_number, add_output_options
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
 from lapwing import (
     S3VC,
@@ -72,26 +73,16 @@ class Spent(NamedTuple):
         return self.seconds / self.fit
 
 
-class Timed(NamedTuple):
-    """Processor seconds of a fit."""
-
-    name: str
-    seconds: float
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks refits``."""
     add_output_options(parser, "fewer points, one round")
-    parser.add_argument(
-        "--rounds", type=int, default=5, help="number of rounds, of which the best is reported"
-    )
+    add_number(parser, "--rounds", 5, "number of rounds, of which the best is reported")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure and print the results; fail if an expectation is missed."""
+def run(arguments: argparse.Namespace) -> Results:
+    """Measure all times; the command fails if an expectation is missed."""
     n, rounds = (QUICK_POINTS, 1) if arguments.quick else (POINTS, arguments.rounds)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as of long fits
+    with warnings.catch_warnings(action="ignore"):  # such as of long fits
         with step("fits"):
             fits = measure_fits(n, rounds)
         with step("draws"):
@@ -106,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     checks = check_all([] if arguments.quick else draws, left_out, updates, threads)
     raw = {
         "points": n,
-        "fits": [timed._asdict() for timed in fits],
+        "fits": [{"name": name, "seconds": seconds} for name, seconds in fits.items()],
         **{
             name: [spent._asdict() | {"fits": spent.fits} for spent in some]
             for name, some in (
@@ -116,7 +107,6 @@ def run(arguments: argparse.Namespace) -> int:
                 ("threads", [threads]),
             )
         },
-        "checks": [vars(check) for check in checks],
     }
     tables = [
         _fits_table(fits, n),
@@ -124,10 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
         _spent_table("Exact leave-one-out, compared with a fit without each label", left_out),
         _spent_table("One more label (`add_labels`), compared with a fit", updates),
         _spent_table(f"{THREADS} concurrent fits of S3VC in threads, compared with one", [threads]),
-        limits_table(checks, {}),
     ]
-    write_results(arguments.output, "refits", tables, raw)
-    return 0 if all(check.passed for check in checks) else 1
+    return Results(tables, checks, raw, passed=all(check.passed for check in checks))
 
 
 def problem(n: int, n_classes: int = 2) -> tuple[Any, Any, Any]:
@@ -139,11 +127,11 @@ def problem(n: int, n_classes: int = 2) -> tuple[Any, Any, Any]:
     return X, y, truth
 
 
-def measure_fits(n: int, rounds: int) -> list[Timed]:
-    """Time all fits in turn, and return the best round of each."""
+def measure_fits(n: int, rounds: int) -> dict[str, float]:
+    """Return processor seconds of all fits, which are run in turn: the best round of each."""
     X, y, _ = problem(n)
-    times = [[_processor(model.fit, X, y) for model in FITS.values()] for _ in range(rounds)]
-    return [Timed(name, t) for name, t in zip(FITS, np.min(times, axis=0).tolist(), strict=True)]
+    calls = [partial(model.fit, X, y) for model in FITS.values()]
+    return dict(zip(FITS, _best(rounds, *calls), strict=True))
 
 
 def measure_draws(n: int, rounds: int) -> list[Spent]:
@@ -152,12 +140,8 @@ def measure_draws(n: int, rounds: int) -> list[Spent]:
     found = []
     for name in REPEATED:
         model = FITS[name]
-        fit, draws = _best(
-            rounds,
-            lambda model=model: model.fit(X, y),
-            lambda model=model: reproducibility(model, X, y, n_draws=DRAWS, random_state=0),
-        )
-        found.append(Spent(name, fit, draws))
+        draw = partial(reproducibility, model, X, y, n_draws=DRAWS, random_state=0)
+        found.append(Spent(name, *_best(rounds, partial(model.fit, X, y), draw)))
     return found
 
 
@@ -173,8 +157,7 @@ def measure_left_out(n: int, rounds: int) -> list[Spent]:
             for row in rows:
                 model.fit(X, np.where(np.arange(len(y)) == row, UNLABELED, y))
 
-        fits, at_once = _best(rounds, by_fits, lambda model=model: leave_one_out(model, X, y))
-        found.append(Spent(name, fits, at_once))
+        found.append(Spent(name, *_best(rounds, by_fits, partial(leave_one_out, model, X, y))))
     return found
 
 
@@ -186,8 +169,8 @@ def measure_updates(sizes: tuple[int, int]) -> list[Spent]:
     for name, n in asked:
         X, y, truth = problem(n, 10)
         model = FITS[name].set_params(updatable=True)
-        fit = _processor(model.fit, X, y)
-        times = [_processor(model.add_labels, row, truth[row]) for row in range(n - 5, n)]
+        fit = cpu_seconds(model.fit, X, y)
+        times = [cpu_seconds(model.add_labels, row, truth[row]) for row in range(n - 5, n)]
         model.set_params(updatable=False)
         found.append(Spent(f"{name}, {n} points", fit, float(np.median(times))))
     return found
@@ -201,8 +184,8 @@ def measure_threads(n: int) -> Spent:
         with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(lambda _: S3VC().fit(X, y), range(THREADS)))
 
-    alone = min(_wall(S3VC().fit, X, y) for _ in range(2))
-    return Spent(f"S3VC, {n} points", alone, _wall(at_once))
+    alone = min(wall_seconds(S3VC().fit, X, y) for _ in range(2))
+    return Spent(f"S3VC, {n} points", alone, wall_seconds(at_once))
 
 
 def check_all(
@@ -236,36 +219,15 @@ def check_all(
 
 def _best(rounds: int, *calls: Callable[[], Any]) -> list[float]:
     """Measure processor seconds of several calls in turn, and return the best round of each."""
-    times = [[_processor(call) for call in calls] for _ in range(rounds)]
+    times = [[cpu_seconds(call) for call in calls] for _ in range(rounds)]
     best: list[float] = np.min(times, axis=0).tolist()
     return best
 
 
-def _processor(call: Callable[..., Any], *given: Any) -> float:
-    begun = time.process_time()
-    call(*given)
-    return time.process_time() - begun
-
-
-def _wall(call: Callable[..., Any], *given: Any) -> float:
-    begun = time.perf_counter()
-    call(*given)
-    return time.perf_counter() - begun
-
-
-def _fits_table(fits: list[Timed], n: int) -> Table:
-    return Table(
-        f"Processor seconds of a fit, {n} points",
-        ("fit", "s", "relative to LapRLS"),
-        [
-            (timed.name, f"{timed.seconds:.3f}", f"{timed.seconds / _of(fits, 'LapRLS'):.2f}")
-            for timed in fits
-        ],
-    )
-
-
-def _of(fits: list[Timed], name: str) -> float:
-    return next(timed.seconds for timed in fits if timed.name == name)
+def _fits_table(fits: dict[str, float], n: int) -> Table:
+    header = ("fit", "s", "relative to LapRLS")
+    rows = [(name, f"{s:.3f}", f"{s / fits['LapRLS']:.2f}") for name, s in fits.items()]
+    return Table(f"Processor seconds of a fit, {n} points", header, rows)
 
 
 def _spent_table(title: str, some: list[Spent]) -> Table:

@@ -8,7 +8,7 @@ are stored in the output folder, and --resume continues a stopped run.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -16,10 +16,17 @@ import numpy as np
 
 from benchmarks.regression.contenders import CONTENDERS, Contender, Predicted
 from benchmarks.regression.sources import SOURCES, Array
-from benchmarks.shared.files import Lines
-from benchmarks.shared.known import Answer, Outcome, error_table, gather, mean_errors, timed
-from benchmarks.shared.options import add_choice, add_run_options
-from benchmarks.shared.output import say, step, write_results
+from benchmarks.shared.known import (
+    Answer,
+    Outcome,
+    Problem,
+    compare_methods,
+    error_table,
+    mean_errors,
+    timed,
+)
+from benchmarks.shared.options import add_choice, add_number, add_resume, add_run_options
+from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
 
 TARGETS, QUICK_TARGETS = (20, 40, 80), (40,)
@@ -34,36 +41,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_choice(parser, "--sets", SOURCES, "sets")
     add_choice(parser, "--methods", CONTENDERS, "methods")
-    parser.add_argument(
-        "--draws", type=int, default=DRAWS, help=f"draws of targets (default: {DRAWS})"
-    )
-    parser.add_argument(
-        "--most", type=int, default=MOST, help=f"maximum number of rows (default: {MOST})"
-    )
-    parser.add_argument("--resume", action="store_true", help="continue a stopped run")
+    add_number(parser, "--draws", DRAWS, "draws of targets")
+    add_number(parser, "--most", MOST, "maximum number of rows")
+    add_resume(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and print the results."""
+def run(arguments: argparse.Namespace) -> Results:
+    """Run the benchmark."""
     asked = (arguments.draws, TARGETS)
     n_draws, targets = (QUICK_DRAWS, QUICK_TARGETS) if arguments.quick else asked
-    path = arguments.output / "regression" / f"{arguments.most} {arguments.seed}.jsonl"
-    if not arguments.resume:
-        path.unlink(missing_ok=True)
-    methods = {name: CONTENDERS[name] for name in arguments.methods or CONTENDERS}
     draws = [(known, draw) for known in targets for draw in range(n_draws)]
-    found: list[Answer] = []
-    for name in arguments.sets or SOURCES:
-        X, truth = SOURCES[name](arguments.most)
-        say(f"{name}: {X.shape[0]} rows, {X.shape[1]} columns")
-        with step(name):
-            hide, measure = partial(drawn, truth), partial(measured, X, truth)
-            found += gather(name, methods, draws, arguments.seed, hide, measure, Lines(path))
-    sets = list(dict.fromkeys(answer.set for answer in found))
+    methods = {name: CONTENDERS[name] for name in arguments.methods or CONTENDERS}
+    sets = list(arguments.sets or SOURCES)
+    problems = {name: partial(problem_of, name, arguments.most, methods) for name in sets}
+    path = arguments.output / "regression" / f"{arguments.most} {arguments.seed}.jsonl"
+    found = compare_methods(problems, draws, path, arguments)
     tables = [*(table_of(name, found) for name in sets), ratios(found), coverage(found)]
-    raw = {"answers": [asdict(answer) for answer in found]}
-    write_results(arguments.output, "regression", tables, raw)
-    return 0
+    return Results(tables, raw={"answers": [asdict(answer) for answer in found]})
+
+
+def problem_of(name: str, most: int, methods: Mapping[str, Contender]) -> Problem:
+    """Load a set."""
+    X, truth = SOURCES[name](most)
+    say(f"{name}: {X.shape[0]} rows, {X.shape[1]} columns")
+    return Problem(methods, partial(drawn, truth), partial(measured, X, truth))
 
 
 def drawn(truth: Array, targets: int, rng: np.random.Generator) -> Array:

@@ -11,12 +11,12 @@ from sklearn.svm import SVC
 
 from benchmarks.s3vm import paper_continuation as paper
 from benchmarks.s3vm.fits import FITTERS, FloatArray, Task
-from benchmarks.s3vm.plan import Part, Plan
+from benchmarks.s3vm.plan import Plan
 from benchmarks.s3vm.transduction import N_SPLITS, STANDARD, labeled_sets, space_of
-from benchmarks.shared.data import Data, load_uspst
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import UNLABELED, IndexArray, error_rate
-from benchmarks.shared.output import step
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 from lapwing import S3VC
@@ -25,17 +25,17 @@ NAMES = ("svc", "continuation", "gradient")
 QUICK_DIGITS = (3, 4, 5, 6)
 
 
-def classes_part(plan: Plan) -> Part:
+def classes_part(plan: Plan) -> Results:
     """Compute errors on U of ten one-vs-rest machines and of two groups of five digits."""
-    data = plan.load("uspst", load_uspst)
+    data = plan.load("uspst", SETS["uspst"])
     if data is None:
-        return Part([])
+        return Results([])
     errors: dict[tuple[str, str], list[float]] = {}
     for number, labeled in enumerate(labeled_sets(data, plan.seed)[: plan.n_splits(N_SPLITS)]):
         with step(f"Uspst, all classes: split {number + 1}"):
             for key, error in run_class_split(plan, data, labeled).items():
                 errors.setdefault(key, []).append(error)
-    return Part([table_of(errors)], raw={" ".join(key): value for key, value in errors.items()})
+    return Results([table_of(errors)], raw={" ".join(key): value for key, value in errors.items()})
 
 
 def run_class_split(plan: Plan, data: Data, labeled: IndexArray) -> dict[tuple[str, str], float]:
@@ -63,8 +63,7 @@ def run_class_split(plan: Plan, data: Data, labeled: IndexArray) -> dict[tuple[s
     machines = SVC(C=paper.C, **kernel).fit(X[seen], y[seen])
     errors["1-vs-1", "svc"] = error_rate(hidden, machines.predict(X[~seen]))
     model = S3VC(C=paper.C, C_star=paper.C, **kernel)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         model.fit(X, np.where(seen, y, UNLABELED))
     errors["1-vs-1", "continuation"] = error_rate(hidden, model.transduction_[~seen])
     return errors

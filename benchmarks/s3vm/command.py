@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.s3vm.classes import classes_part
@@ -18,21 +16,20 @@ from benchmarks.s3vm.few_labels import few_labels_part
 from benchmarks.s3vm.landmarks import landmarks_part
 from benchmarks.s3vm.limits import NOTES
 from benchmarks.s3vm.many_classes import many_classes_part
-from benchmarks.s3vm.plan import Part, Plan
+from benchmarks.s3vm.plan import Plan
 from benchmarks.s3vm.qn_curves import amounts_part, moons_part
 from benchmarks.s3vm.qn_table import table_part
 from benchmarks.s3vm.shares import shares_part
 from benchmarks.s3vm.times import scaling_part, speed_part, times_part
 from benchmarks.s3vm.transduction import hybrid_part, methods_part, weights_part, widths_part
-from benchmarks.shared.checks import limits_table
 from benchmarks.shared.options import add_choice, add_run_options
-from benchmarks.shared.output import say, step, write_results
+from benchmarks.shared.output import Results, join, say
 
 
 class Section(NamedTuple):
     """Section for ``--tables``."""
 
-    run: Callable[[Plan], Part]
+    run: Callable[[Plan], Results]
     what: str
 
 
@@ -81,30 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and return the exit status, 1 if there was nothing to measure."""
+def run(arguments: argparse.Namespace) -> Results | int:
+    """Run the benchmark; return 1 if there was nothing to measure."""
     sets = None if arguments.sets is None else frozenset(arguments.sets)
     plan = Plan(arguments.quick, sets, arguments.splits, arguments.seed)
-    folder: Path = arguments.output
-    folder.mkdir(parents=True, exist_ok=True)
     if plan.quick:
         say("quick: too little to judge errors by; see that all runs")
     parts = {name: SECTIONS[name].run(plan) for name in arguments.tables or SECTIONS}
     plan.datasets.report_missing()
-    tables = [table for part in parts.values() for table in part.tables if table.rows]
-    checks = [check for part in parts.values() for check in part.checks]
-    if not tables and not checks:
-        return 1
-    if checks:
-        tables.append(limits_table(checks, NOTES))
-    raw = {
-        "parts": {name: part.raw for name, part in parts.items()},
-        "checks": [asdict(check) for check in checks],
-    }
-    write_results(folder, "s3vm", tables, raw)
-    drawings = [draw for part in parts.values() for draw in part.drawings]
-    if drawings and not arguments.no_figures:
-        with step("figures"):
-            drawn = [draw(folder) for draw in drawings]
-        say("drawn: " + ", ".join(path.name for path in drawn))
-    return 0
+    raw = {"parts": {name: part.raw for name, part in parts.items()}}
+    return join(list(parts.values()), raw=raw, notes=NOTES)

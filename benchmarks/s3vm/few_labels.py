@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.svm import SVC
 
-from benchmarks.s3vm.plan import Part, Plan
-from benchmarks.shared.data import Data, load_pcmac
+from benchmarks.s3vm.plan import Plan
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.labels import UNLABELED, IndexArray, draw_per_class, error_rate
-from benchmarks.shared.output import step
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, KNNGraph, LapSVC
 from lapwing.datasets import mask_labels
@@ -37,11 +37,11 @@ METHODS: Mapping[str, Callable[[], BaseEstimator]] = {
 }
 
 
-def few_labels_part(plan: Plan) -> Part:
+def few_labels_part(plan: Plan) -> Results:
     """Compute errors on the unlabelled documents for many draws of labels."""
-    data = plan.load("text", load_pcmac)
+    data = plan.load("text", SETS["pcmac"])
     if data is None:
-        return Part([])
+        return Results([])
     rows, raw = [], {}
     for per_class in LABELS_PER_CLASS:
         errors: dict[str, list[float]] = {name: [] for name in METHODS}
@@ -59,15 +59,15 @@ def few_labels_part(plan: Plan) -> Part:
         "Default parameters. Swapped: more than half of the predictions are wrong, which can "
         "happen with one label per class if a labelled point is atypical of its class."
     )
-    return Part([Table(title, header, rows, [note])], raw=raw)
+    return Results([Table(title, header, rows, [note])], raw=raw)
 
 
 def error_of(estimator: Any, data: Data, labeled: IndexArray) -> float:
     """Compute the error on the unlabelled points; supervised estimators see the others only."""
     y = mask_labels(data.y, labeled_indices=labeled)
     hidden = y == UNLABELED
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LapwingWarning)  # reported once by the table
+    # The table reports what the warnings are about.
+    with warnings.catch_warnings(action="ignore", category=LapwingWarning):
         if isinstance(estimator, SVC):
             predicted = estimator.fit(data.X[labeled], y[labeled]).predict(data.X[hidden])
         else:

@@ -129,8 +129,7 @@ class LinearSVC(NamedTuple):
     @classmethod
     def fit(cls, X: Any, y: Any, C: float) -> LinearSVC:
         """Fit by the Gram matrix, as sparse products of libsvm take most of the time."""
-        gram = X @ X.T
-        gram = gram.toarray() if sp.issparse(gram) else gram
+        gram = (X @ X.T).toarray() if sp.issparse(X) else X @ X.T
         machine = SVC(kernel="precomputed", C=C).fit(gram, y)
         coef = X[machine.support_].T @ machine.dual_coef_.ravel()
         return cls(np.asarray(coef), float(machine.intercept_[0]))
@@ -140,7 +139,7 @@ class LinearSVC(NamedTuple):
         return np.asarray(X @ self.coef) + self.intercept
 
 
-class MarginSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MarginSVC(ClassifierMixin, BaseEstimator):
     """SVC with the logistic function of its decision values as probabilities.
 
     Self-training uses the order of probabilities only; Platt's fit would need more labels.
@@ -183,7 +182,8 @@ def self_training(task: Task, C: float) -> LinearFit:
         MarginSVC(C), criterion="k_best", k_best=-(-len(task.unlabeled) // 10), max_iter=10
     )
     model.fit(task.space.features[rows], y)
-    return LinearFit(*model.estimator_.function_, np.nan, time.perf_counter() - start)
+    function: LinearSVC = model.estimator_.function_
+    return LinearFit(*function, np.nan, time.perf_counter() - start)
 
 
 class Fitter(NamedTuple):

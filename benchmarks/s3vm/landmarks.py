@@ -14,11 +14,11 @@ from sklearn.svm import SVC
 from benchmarks.s3vm import figures
 from benchmarks.s3vm import paper_continuation as paper
 from benchmarks.s3vm.limits import LANDMARK_LOSS, LANDMARK_SECONDS, at_most
-from benchmarks.s3vm.plan import Part, Plan
-from benchmarks.shared.data import Data, load_mnist
+from benchmarks.s3vm.plan import Plan
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import UNLABELED, error_rate
-from benchmarks.shared.output import step
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, Landmarks
@@ -45,11 +45,11 @@ def draw_digit_pair(data: Data, n_unlabeled: int, rng: np.random.Generator) -> D
     return DigitPair(data.X[rows], (data.y[rows] == DIGITS[1]).astype(np.int64))
 
 
-def landmarks_part(plan: Plan) -> Part:
+def landmarks_part(plan: Plan) -> Results:
     """Measure time and error by number of landmarks."""
-    data = plan.load("mnist", load_mnist)
+    data = plan.load("mnist", SETS["mnist"])
     if data is None:
-        return Part([])
+        return Results([])
     n_unlabeled = 400 if plan.quick else N_UNLABELED
     counts = [n_unlabeled // 2**k for k in range(6, -1, -1)]
     errors: dict[int, list[float]] = {r: [] for r in counts}
@@ -94,7 +94,7 @@ def landmarks_part(plan: Plan) -> Part:
             ),
         ]
     raw = {"errors": errors, "seconds": seconds, "svc": baseline}
-    return Part([Table(title, header, rows, [note])], checks, raw, [drawn])
+    return Results([Table(title, header, rows, [note])], checks, raw, [drawn])
 
 
 def _fit(points: DigitPair, r: int) -> tuple[float, float]:
@@ -108,8 +108,7 @@ def _fit(points: DigitPair, r: int) -> tuple[float, float]:
         space=Landmarks(r, random_state=0),
         **gaussian(paper.SIGMA_MNIST),
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         start = time.perf_counter()
         model.fit(points.X, y)
         seconds = time.perf_counter() - start

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.s3vm.limits import MANY_CLASSES_SECONDS, at_most
-from benchmarks.s3vm.plan import Part, Plan
-from benchmarks.shared.data import Data, load_usps
+from benchmarks.s3vm.plan import Plan
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.labels import UNLABELED, draw_per_class, error_rate
-from benchmarks.shared.output import step
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, KNNGraph, LapSVC
 from lapwing.datasets import mask_labels
@@ -29,7 +29,7 @@ class Setting(NamedTuple):
     graph: Any
 
 
-def many_classes_part(plan: Plan) -> Part:
+def many_classes_part(plan: Plan) -> Results:
     """Measure seconds and errors on U of one draw."""
     rows, checks, raw = [], [], {}
     for name, setting in settings_of(plan).items():
@@ -53,14 +53,14 @@ def many_classes_part(plan: Plan) -> Part:
         "Default parameters, one fit. Large pairs of classes are fitted in threads. The texts "
         "are synthetic: words drawn by topic, rows of unit length."
     )
-    return Part([Table("Many classes: seconds of a fit", header, rows, [note])], checks, raw)
+    return Results([Table("Many classes: seconds of a fit", header, rows, [note])], checks, raw)
 
 
 def settings_of(plan: Plan) -> dict[str, Setting]:
     """Return the available sets."""
     cosine = KNNGraph(5, power=2, metric="cosine")
     found = {}
-    usps = plan.load("usps", load_usps)
+    usps = plan.load("usps", SETS["usps_full"])
     if usps is not None:
         rows = np.sort(np.random.default_rng(plan.seed).permutation(len(usps.y))[:6000])
         rows = rows[::20] if plan.quick else rows
@@ -106,8 +106,7 @@ def small_classes(n: int, k: int, rng: np.random.Generator) -> Data:
 
 
 def _timed(estimator: Any, data: Data, y: Any) -> tuple[float, float, float]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LapwingWarning)
+    with warnings.catch_warnings(action="ignore", category=LapwingWarning):
         start, processor = time.perf_counter(), time.process_time()
         estimator.fit(data.X, y)
         took = time.perf_counter() - start, time.process_time() - processor

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.datasets import make_moons
 
 from benchmarks.s3vm.fits import FloatArray, Task
-from benchmarks.shared.data import Data, load_coil20, load_mnist, load_pcmac, load_usps
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import draw_covering
 from lapwing.kernels import make_kernel
@@ -92,7 +92,7 @@ class QnSet:
 
 def _objects(i: int, j: int) -> QnSet:
     # Objects are numbered from 1 in COIL-20.
-    return QnSet(f"coil({i},{j})", "coil20", load_coil20, (i - 1, j - 1))
+    return QnSet(f"coil({i},{j})", "coil20", SETS["coil20"], (i - 1, j - 1))
 
 
 QN_SETS: dict[str, QnSet] = {
@@ -102,14 +102,14 @@ QN_SETS: dict[str, QnSet] = {
         QnSet("gaussian4c", "gaussian4c"),
         *(_objects(i, j) for i, j in ((3, 6), (5, 9), (6, 19), (18, 19))),
         *(
-            QnSet(f"usps({i},{j})", "usps", load_usps, (i, j))
+            QnSet(f"usps({i},{j})", "usps", SETS["usps_full"], (i, j))
             for i, j in ((2, 5), (2, 7), (3, 8), (8, 0))
         ),
         *(
-            QnSet(f"mnist({i},{j})", "mnist", load_mnist, (i, j), 1 / 255)
+            QnSet(f"mnist({i},{j})", "mnist", SETS["mnist"], (i, j), 1 / 255)
             for i, j in ((1, 7), (2, 5), (2, 7), (3, 8))
         ),
-        QnSet("text", "text", load_pcmac),
+        QnSet("text", "text", SETS["pcmac"]),
     )
 }
 

@@ -1,19 +1,15 @@
-"""Options of a run, and results of its parts."""
+"""Options of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.checks import Check
 from benchmarks.shared.data import Data
 from benchmarks.shared.guide import Datasets
-from benchmarks.shared.tables import Table
 
 QUICK_POINTS = 150  # unlabelled points of a problem in a quick run
 
@@ -61,24 +57,3 @@ class Plan:
     def load(self, name: str, load: Callable[[], Data]) -> Data | None:
         """Load a data set; None if it is not wanted, or missing, which is reported."""
         return self.datasets.load(name, load) if self.wants(name) else None
-
-
-@dataclass(frozen=True)
-class Part:
-    """Results of one part of a run.
-
-    Attributes
-    ----------
-    tables : sequence of Table
-    checks : sequence of Check
-        Expectations that the part covers.
-    raw : object
-        All measurements, for JSON.
-    drawings : sequence of functions
-        Functions that draw a figure into a folder and return its path.
-    """
-
-    tables: Sequence[Table]
-    checks: Sequence[Check] = ()
-    raw: Any = None
-    drawings: Sequence[Callable[[Path], Path]] = field(default_factory=tuple)

@@ -19,9 +19,9 @@ from benchmarks.s3vm.partitions import (
     moons,
     partition,
 )
-from benchmarks.s3vm.plan import Part, Plan
+from benchmarks.s3vm.plan import Plan
 from benchmarks.s3vm.selection import Contender, Grid, best, contenders, on_test, weights_of
-from benchmarks.shared.output import step
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 
@@ -44,10 +44,10 @@ class Chosen(NamedTuple):
     parameters: Any
 
 
-def moons_part(plan: Plan) -> Part:
+def moons_part(plan: Plan) -> Results:
     """Run Figure 4, with the width of the kernel in the grid."""
     if not plan.wants("moons"):
-        return Part([])
+        return Results([])
     rows, panels, raw = [], [], {}
     for even in (True, False):
         for noise, (svc_known, _, known) in zip(NOISES, paper.MOONS, strict=True):
@@ -71,7 +71,7 @@ def moons_part(plan: Plan) -> Part:
     header = ["noise", "labels", "partitions", "SVC", "quasi-newton"]
     title = "QN-S3VM paper, Figure 4: moons, errors (%) on the test points"
     drawing = partial(figures.draw_moon_panels, panels)
-    return Part([Table(title, header, rows, [note])], (), raw, [drawing])
+    return Results([Table(title, header, rows, [note])], (), raw, [drawing])
 
 
 def _moons(plan: Plan, noise: float, even: bool) -> tuple[dict[str, list[float]], Any]:
@@ -115,10 +115,10 @@ def _panel(chosen: Chosen) -> tuple[Any, FloatArray, FloatArray]:
     return chosen.part.X, np.sign(found.values(task.space.features)), labels
 
 
-def amounts_part(plan: Plan) -> Part:
+def amounts_part(plan: Plan) -> Results:
     """Run Figure 5: Gaussian4C with more labelled, and with more unlabelled points."""
     if not plan.wants("gaussian4c"):
-        return Part([])
+        return Results([])
     shares = QUICK_SHARES if plan.quick else SHARES
     labeled = {
         share: (round(share * N_TRAIN), round((1 - share) * N_TRAIN), N_TEST) for share in shares
@@ -143,7 +143,7 @@ def amounts_part(plan: Plan) -> Part:
         panels,
         unit="error (%)",
     )
-    return Part(tables, (), raw, [drawing])
+    return Results(tables, (), raw, [drawing])
 
 
 def _amount(plan: Plan, sizes: tuple[int, int, int]) -> dict[str, list[float]]:

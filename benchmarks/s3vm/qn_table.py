@@ -10,11 +10,11 @@ from benchmarks.s3vm import paper_qn as paper
 from benchmarks.s3vm.fits import self_training
 from benchmarks.s3vm.limits import TEXT_ON_LABELS, TEXT_ON_TEST, at_most
 from benchmarks.s3vm.partitions import N_PARTITIONS, QN_SETS, Partition, QnSet, partition
-from benchmarks.s3vm.plan import Part, Plan
+from benchmarks.s3vm.plan import Plan
 from benchmarks.s3vm.selection import Grid, best, contenders, on_labels, on_test, test_error
 from benchmarks.shared.checks import Check
 from benchmarks.shared.data import Data
-from benchmarks.shared.output import step
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 
@@ -24,7 +24,7 @@ QUICK_TABLE_GRID = Grid((1.0, 2.0**-5, 2.0**-10), (1.0,))
 ErrorsByMethod = Mapping[str, Sequence[float]]
 
 
-def table_part(plan: Plan) -> Part:
+def table_part(plan: Plan) -> Results:
     """Compute errors with parameters selected on the test labels and on the training labels."""
     rows: list[list[str]] = []
     checks: list[Check] = []
@@ -44,7 +44,7 @@ def table_part(plan: Plan) -> Part:
             rows.append(_row(problem.name, line, errors))
             if problem.name == "text":
                 checks += _checks(line, errors, number)
-    return Part([_table(rows)], checks, raw)
+    return Results([_table(rows)], checks, raw)
 
 
 def run_line(

@@ -41,13 +41,14 @@ from lapwing.solvers.low_density.schedules import (
 )
 
 N_FOLDS = 5
+_LAMBDAS = tuple(2.0**k for k in range(10, -11, -1))
 SETTINGS = Settings[Function](STAGE_TOL, 2000)
 
 
 class Grid(NamedTuple):
     """Candidates for lambda (and SVC's C), and for lambda'; large lambda first."""
 
-    lam: Sequence[float] = tuple(2.0**k for k in range(10, -11, -1))
+    lam: Sequence[float] = _LAMBDAS
     lam_prime: Sequence[float] = (1.0, 0.01, 100.0)
 
 

@@ -7,15 +7,14 @@ ones are rejected.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.s3vm.plan import Part, Plan
-from benchmarks.shared.data import Data, load_pcmac, load_ssl
+from benchmarks.s3vm.plan import Plan
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.labels import UNLABELED, draw_per_class, error_rate
-from benchmarks.shared.output import step
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, LapSVC
@@ -23,15 +22,14 @@ from lapwing.exceptions import BalanceWarning, LapwingWarning
 
 LABELS_PER_CLASS = (4, 10, 25)
 N_DRAWS = 8
-SETS: dict[str, Callable[[], Data]] = {"ssl_usps": lambda: load_ssl("usps"), "text": load_pcmac}
-KERNELS = {"ssl_usps": "rbf", "text": "linear"}
+SOURCES = {"ssl_usps": (SETS["usps"], "rbf"), "text": (SETS["pcmac"], "linear")}
 NAMES = ("balance='labels'", "balance=0.5", "true proportions", "LapSVC()")
 
 
-def shares_part(plan: Plan) -> Part:
+def shares_part(plan: Plan) -> Results:
     """Compute errors on U by balance, and how often the labels' proportions are rejected."""
     rows, raw = [], {}
-    for name, load in SETS.items():
+    for name, (load, kernel) in SOURCES.items():
         data = plan.load(name, load)
         if data is None:
             continue
@@ -39,7 +37,7 @@ def shares_part(plan: Plan) -> Part:
         for per_class in LABELS_PER_CLASS[-1:] if plan.quick else LABELS_PER_CLASS:
             with step(f"{name}, {per_class} labels per class"):
                 found = [
-                    draw_errors(plan, data, per_class, KERNELS[name], number)
+                    draw_errors(plan, data, per_class, kernel, number)
                     for number in range(plan.n_splits(N_DRAWS))
                 ]
             errors = np.array([one for one, _ in found])
@@ -55,7 +53,7 @@ def shares_part(plan: Plan) -> Part:
         "with a warning that the unlabelled rows contradict the class proportions of the labels; "
         "with fewer than ten labels per class these are used nevertheless."
     )
-    return Part([Table(title, header, rows, [note])], raw=raw)
+    return Results([Table(title, header, rows, [note])], raw=raw)
 
 
 def draw_errors(

@@ -19,13 +19,13 @@ from benchmarks.s3vm.limits import (
     at_most,
 )
 from benchmarks.s3vm.partitions import QN_SETS
-from benchmarks.s3vm.plan import Part, Plan
+from benchmarks.s3vm.plan import Plan
 from benchmarks.s3vm.selection import weights_of
 from benchmarks.shared.checks import Check
-from benchmarks.shared.data import Data, load_mnist, load_pcmac
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.labels import UNLABELED
 from benchmarks.shared.measuring import products_seconds
-from benchmarks.shared.output import step
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC
@@ -45,7 +45,7 @@ WIDE = (100_000, 50_000, 100)  # rows, columns, entries per row
 QUICK_WIDE = (2000, 1000, 20)
 
 
-def times_part(plan: Plan) -> Part:
+def times_part(plan: Plan) -> Results:
     """Run Figure 6: seconds of a fit with lambda = lambda' = 1 by unlabelled points."""
     rows, panels, raw = [], {}, {}
     for name, l in LABELED.items():
@@ -81,7 +81,7 @@ def times_part(plan: Plan) -> Part:
     drawing = partial(
         figures.draw_curves, "s3vm_qn_figure6", "unlabelled points", panels, unit="seconds"
     )
-    return Part([Table(title, header, rows, [note])], (), raw, [drawing] if panels else [])
+    return Results([Table(title, header, rows, [note])], (), raw, [drawing] if panels else [])
 
 
 def _fit_seconds(X: object, y: np.ndarray, l: int, u: int) -> float:
@@ -93,19 +93,18 @@ def _fit_seconds(X: object, y: np.ndarray, l: int, u: int) -> float:
         balance=float(np.mean(y[y != 0] > 0)),  # fixed as in the paper without a test
         unlabeled=0,
     )
-    with warnings.catch_warnings():
-        # With the paper's parameters and features the function is nearly constant.
-        warnings.simplefilter("ignore", LapwingWarning)
+    # With the paper's parameters and features the function is nearly constant.
+    with warnings.catch_warnings(action="ignore", category=LapwingWarning):
         start = time.perf_counter()
         model.fit(X, y)
         return time.perf_counter() - start
 
 
-def scaling_part(plan: Plan) -> Part:
+def scaling_part(plan: Plan) -> Results:
     """Run Figure 7: seconds and function calls on MNIST(1,7) with 2000 landmarks."""
-    data = plan.load("mnist", load_mnist)
+    data = plan.load("mnist", SETS["mnist"])
     if data is None:
-        return Part([])
+        return Results([])
     points = QN_SETS["mnist(1,7)"].points(data, np.random.default_rng(plan.seed))
     sizes = QUICK_COUNTS if plan.quick else TRAINING_COUNTS
     rows, times, calls, raw = [], [], [], {}
@@ -134,7 +133,7 @@ def scaling_part(plan: Plan) -> Part:
         figures.draw_curves, "s3vm_qn_figure7", "training points", panels, unit="see title"
     )
     title = "QN-S3VM paper, Figure 7: MNIST(1,7) by landmarks"
-    return Part([Table(title, header, rows, [note])], (), raw, [drawing])
+    return Results([Table(title, header, rows, [note])], (), raw, [drawing])
 
 
 def _scaled_fit(
@@ -150,17 +149,17 @@ def _scaled_fit(
     return time.perf_counter() - start, found.n_evaluations
 
 
-def speed_part(plan: Plan) -> Part:
+def speed_part(plan: Plan) -> Results:
     """Time single fits on Text and single evaluations, as the best of several runs."""
     checks: list[Check] = []
-    data = plan.load("text", load_pcmac)
+    data = plan.load("text", SETS["pcmac"])
     if data is not None:
         with step("Text: seconds of single fits"):
             checks += _text_checks(plan, data)
     if plan.wants("sparse"):
         with step("evaluation on sparse rows"):
             checks.append(_evaluation_check(plan))
-    return Part([], checks)
+    return Results([], checks)
 
 
 def _best(repeats: int, run: Callable[[], object]) -> float:

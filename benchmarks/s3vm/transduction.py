@@ -19,11 +19,11 @@ from benchmarks.s3vm import figures
 from benchmarks.s3vm import paper_continuation as paper
 from benchmarks.s3vm.fits import FITTERS, LossWeights, Task
 from benchmarks.s3vm.limits import ERROR_LIMITS, HYBRID, at_most
-from benchmarks.s3vm.plan import Part, Plan
-from benchmarks.shared.data import Data, load_coil20, load_pcmac, load_uspst
+from benchmarks.s3vm.plan import Plan
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import IndexArray, draw_per_class
-from benchmarks.shared.output import step
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import KNNGraph
@@ -78,9 +78,9 @@ class Record(NamedTuple):
 FAMILIES = {
     family.name: family
     for family in (
-        Family("uspst", "Uspst", load_uspst, paper.SIGMA_USPST),
-        Family("coil20", "Coil", load_coil20, paper.SIGMA_COIL),
-        Family("text", "Text", load_pcmac, None),
+        Family("uspst", "Uspst", SETS["uspst"], paper.SIGMA_USPST),
+        Family("coil20", "Coil", SETS["coil20"], paper.SIGMA_COIL),
+        Family("text", "Text", SETS["pcmac"], None),
     )
 }
 STANDARD = Variant(LossWeights(paper.C, paper.C))
@@ -188,7 +188,7 @@ def error_row(
     ]
 
 
-def methods_part(plan: Plan) -> Part:
+def methods_part(plan: Plan) -> Results:
     """Run Table 1, with all methods and both baselines, and Figure 3."""
     names = list(FITTERS)
     rows, times, tables, checks, drawings = [], [], [], [], []
@@ -223,7 +223,7 @@ def methods_part(plan: Plan) -> Part:
     first = Table("Continuation paper, Table 1: errors (%) on U", header, rows, notes)
     note = "Seconds of one fit with given kernel coordinates."
     second = Table("Seconds of these fits", ["Dataset", *titles], times, [note])
-    return Part([first, second, *tables], checks, raw, drawings)
+    return Results([first, second, *tables], checks, raw, drawings)
 
 
 def differences(records: Sequence[Record]) -> np.ndarray[Any, Any]:
@@ -259,7 +259,7 @@ def agreement(records: Sequence[Record]) -> Table:
     return Table("Continuation paper, Figure 3: objective against error", header, rows, notes)
 
 
-def weights_part(plan: Plan) -> Part:
+def weights_part(plan: Plan) -> Results:
     """Run Tables 2 and 3."""
     wanted = {"uspst": [(10.0, 10.0), (100.0, 10.0)], "text": [(1.0, 1.0)]}
     names = ["svc", "continuation", "gradient", "switching"]
@@ -272,10 +272,10 @@ def weights_part(plan: Plan) -> Part:
             rows.append(error_row(family, variant, records, names))
     header = ["Dataset", "C", "C*", "problems", *(FITTERS[name].title for name in names)]
     title = "Continuation paper, Tables 2 (C = C*) and 3 (C* < C): errors (%) on U"
-    return Part([Table(title, header, rows)], raw=raw)
+    return Results([Table(title, header, rows)], raw=raw)
 
 
-def widths_part(plan: Plan) -> Part:
+def widths_part(plan: Plan) -> Results:
     """Run Figure 5: errors on Uspst by width of the kernel."""
     names = ["svc", "continuation", "gradient", "quasi-newton"]
     sigmas = [8.0, 16.0] if plan.quick else [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
@@ -289,7 +289,7 @@ def widths_part(plan: Plan) -> Part:
     )[0]
 
 
-def hybrid_part(plan: Plan) -> Part:
+def hybrid_part(plan: Plan) -> Results:
     """Run Figure 6: errors on Uspst by weight of the graph."""
     names = ["svc", "continuation"]
     strengths = [0.0, 10.0] if plan.quick else [0.0, 1.0, 10.0, 100.0, 1e3, 1e4]
@@ -315,7 +315,7 @@ def hybrid_part(plan: Plan) -> Part:
         paper.BEST_HYBRID["continuation"],
         splits=(errors_by_split(records, "continuation"), N_SPLITS),
     )
-    return Part(part.tables, [check], part.raw, part.drawings)
+    return Results(part.tables, [check], part.raw, part.drawings)
 
 
 def _sweep(
@@ -325,7 +325,7 @@ def _sweep(
     variants: dict[float, Variant],
     title: str,
     note: str,
-) -> tuple[Part, dict[str, list[float]]]:
+) -> tuple[Results, dict[str, list[float]]]:
     rows, raw = [], {}
     means: dict[str, list[float]] = {}
     for family, data in _loaded(plan, ["uspst"]):
@@ -341,7 +341,7 @@ def _sweep(
     drawings = []
     if means:
         drawings = [partial(figures.draw_sweep, parameter, list(variants), means)]
-    return Part([Table(title, header, rows, [note])], (), raw, drawings), means
+    return Results([Table(title, header, rows, [note])], (), raw, drawings), means
 
 
 def _loaded(plan: Plan, names: Sequence[str] | dict[str, Any]) -> Iterator[tuple[Family, Data]]:

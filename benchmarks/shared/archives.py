@@ -250,7 +250,7 @@ def _test_part(arrays: Arrays, record: SetRecord, n: int) -> NDArray[np.bool_] |
 
 
 def _check_values(X: Any, scale: float, record: SetRecord) -> None:
-    values = X.data if sp.issparse(X) else X
+    values = X.data if record.sparse else X
     low, high = values.min() * scale, values.max() * scale
     # Minimum and maximum propagate NaN, so that all values are checked.
     if not (np.isfinite(low) and np.isfinite(high)):

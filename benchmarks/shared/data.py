@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,11 @@ class Data(NamedTuple):
     splits: tuple[NDArray[np.int64], ...] = ()  # labelled rows of each published split
 
 
-def _load(name: str, classes: Sequence[int] | None = None) -> Data:
-    """Load a set, or some of its classes, in the type of its record."""
+def load(name: str, classes: Sequence[int] | None = None) -> Data:
+    """Load a set of `RECORDS`, or some of its classes, in the type of its record.
+
+    Pixels of ``'mnist'`` are in 0..255.
+    """
     found, dtype = read_set(name), RECORDS[name].dtype
     X, y, is_test = found.X, found.y, found.is_test
     if classes is not None:
@@ -39,41 +43,16 @@ def _load(name: str, classes: Sequence[int] | None = None) -> Data:
     return Data(X, y, is_test, splits)
 
 
-def load_g50c() -> Data:
-    """Load G50C, two Gaussians in 50 dimensions."""
-    return _load("g50c")
-
-
-def load_coil20() -> Data:
-    """Load COIL20, twenty objects; COIL20(B) groups them."""
-    return _load("coil20")
-
-
-def load_pcmac() -> Data:
-    """Load PCMAC, two newsgroups, with rows of unit length."""
-    return _load("pcmac")
-
-
-def load_uspst() -> Data:
-    """Load USPST, ten digits; USPST(B) groups them."""
-    return _load("uspst")
-
-
 def load_mnist3vs8() -> Data:
     """Load digits 3 and 8, images of unit length (`benchmarks.lapsvm.problems.DEGREE_NINE`)."""
-    data = _load("mnist", classes=(3, 8))
+    data = load("mnist", classes=(3, 8))
     return data._replace(X=normalize(data.X, copy=False))
 
 
 def load_usps() -> Data:
     """Load all 9298 digits of USPS, pixels in [0, 1]."""
-    data = _load("usps")
+    data = load("usps")
     return data._replace(X=(data.X + 1) / 2)
-
-
-def load_mnist() -> Data:
-    """Load MNIST with pixels in 0..255, float32."""
-    return _load("mnist")
 
 
 def load_facemit() -> Data:
@@ -84,7 +63,7 @@ def load_facemit() -> Data:
     the mean deviation of the pixels in [0, 1], to which the LapSVM paper's kernel width refers:
     with deviation 1 kernel values of different points would be almost 0.
     """
-    data = _load("cbcl_face")
+    data = load("cbcl_face")
     assert data.is_test is not None
     pixels = data.X / np.float32(255)
     X = standardized(pixels) * pixels.std(axis=1).mean()
@@ -98,11 +77,15 @@ def standardized(images: NDArray[np.float32]) -> NDArray[np.float32]:
     return centered / np.where(deviation > 0, deviation, 1)
 
 
-def load_ssl(name: str) -> Data:
-    """Load a set of the book Semi-Supervised Learning, with twelve splits of 10 labels."""
-    # g241d in the book is published as g241n.
-    return _load(f"ssl_{'g241n' if name == 'g241d' else name}")
-
+# Sets by their names on the command line, where those of the book have no prefix.
+SETS: Mapping[str, Callable[[], Data]] = {
+    **{name: partial(load, name) for name in ("g50c", "uspst", "pcmac", "coil20", "mnist")},
+    **{name: partial(load, f"ssl_{name}") for name in ("digit1", "usps", "coil2", "g241c", "text")},
+    "g241d": partial(load, "ssl_g241n"),  # under this name it is published
+    "mnist3vs8": load_mnist3vs8,
+    "usps_full": load_usps,
+    "faces": load_facemit,
+}
 
 # Extended USPS: an image of 16 x 16 pixels at all offsets of a canvas of 26 x 26.
 CANVAS, OFFSETS = 26, 11

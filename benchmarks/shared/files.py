@@ -27,11 +27,14 @@ def read_json(path: Path) -> Any | None:
 class Lines:
     """Objects stored one per line, so that a stopped run can continue.
 
-    An incomplete last line is removed, and its object is measured again.
+    An incomplete last line is removed, and its object is measured again. Without `resume` an
+    existing file is removed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, resume: bool = True) -> None:
         self._path = path
+        if not resume:
+            path.unlink(missing_ok=True)
         if path.exists():
             text = path.read_bytes()
             if not text.endswith(b"\n"):

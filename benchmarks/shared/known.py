@@ -8,19 +8,20 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.shared.files import Lines
+from benchmarks.shared.guide import Datasets
 from benchmarks.shared.measuring import OverTimeError, within
-from benchmarks.shared.output import say
+from benchmarks.shared.output import say, step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
-
-Method = TypeVar("Method")
 
 
 class Outcome(NamedTuple):
@@ -79,58 +80,86 @@ def timed(
     """Measure error and seconds of a method, with a limit in seconds."""
     missed, failed = None, ""
     begun = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as of components without a label
-        try:
+    try:
+        # Warnings such as of components without a label.
+        with warnings.catch_warnings(action="ignore"):
             with within(limit):
                 found = answer()
             missed = error(found)
-        except OverTimeError:
-            failed = f"stopped after {limit:g} s"
-        except Exception as problem:
-            failed = f"{type(problem).__name__}: {problem}"
+    except OverTimeError:
+        failed = f"stopped after {limit:g} s"
+    except Exception as problem:
+        failed = f"{type(problem).__name__}: {problem}"
     return Outcome(missed, time.perf_counter() - begun, failed)
 
 
-def gather(
-    name: str,
-    methods: Mapping[str, Method],
-    draws: Sequence[tuple[int, int]],
-    seed: int,
-    hide: Callable[[int, np.random.Generator], Any],
-    measure: Callable[[Method, Any], Outcome],
-    lines: Lines,
-    limit: float = math.inf,
-) -> Iterator[Answer]:
-    """Run all methods on all draws of a set.
+class Problem(NamedTuple):
+    """Set of a comparison.
 
-    Parameters
+    Attributes
     ----------
-    name : str
-        Name of the set.
     methods : mapping of str to method
-    draws : sequence of (int, int)
-        Number of known rows, and number of the draw.
-    seed : int
     hide : callable (known, rng) -> y
         Hides all but `known` labels or targets.
     measure : callable (method, y) -> Outcome
-    lines : Lines
-        Results of a previous run; new ones are appended.
+    """
+
+    methods: Mapping[str, Any]
+    hide: Callable[[int, np.random.Generator], Any]
+    measure: Callable[[Any, Any], Outcome]
+
+
+def compare_methods(
+    problems: Mapping[str, Callable[[], Problem]],
+    draws: Sequence[tuple[int, int]],
+    path: Path,
+    arguments: Namespace,
+    limit: float = math.inf,
+) -> list[Answer]:
+    """Run all methods on all draws of all sets; sets without data are reported.
+
+    Parameters
+    ----------
+    problems : mapping of str to callable () -> Problem
+        Functions that load the sets.
+    draws : sequence of (int, int)
+        Number of known rows, and number of the draw.
+    path : Path
+        File of results, to continue a stopped run with ``--resume``.
+    arguments : Namespace
     limit : float, default=inf
         A method that took longer is left out of further draws with the same number of known rows.
     """
+    lines, datasets = Lines(path, resume=arguments.resume), Datasets()
+    found: list[Answer] = []
+    for name, load in problems.items():
+        problem = datasets.load(name, load)
+        if problem is not None:
+            with step(name):
+                found += _answers(name, problem, draws, arguments.seed, lines, limit)
+    datasets.report_missing()
+    return found
+
+
+def _answers(
+    name: str,
+    problem: Problem,
+    draws: Sequence[tuple[int, int]],
+    seed: int,
+    lines: Lines,
+    limit: float,
+) -> Iterator[Answer]:
     kept = {answer.key: answer for answer in (Answer(**line) for line in lines)}
     slow: set[tuple[str, int]] = set()
     for known, draw in draws:
-        y = hide(known, np.random.default_rng([seed, draw, known]))
-        for method, contender in methods.items():
+        y = problem.hide(known, np.random.default_rng([seed, draw, known]))
+        for method, contender in problem.methods.items():
             answer = kept.get((name, method, known, draw))
             if answer is None:
                 if (method, known) in slow:
                     outcome = Outcome(None, 0.0, f"not begun: a fit before took over {limit:g} s")
                 else:
-                    outcome = measure(contender, y)
+                    outcome = problem.measure(contender, y)
                 answer = Answer(name, method, known, draw, *outcome)
                 if answer.failed and answer.seconds:
                     say(f"{name}, {method}, {known} known: {answer.failed}")

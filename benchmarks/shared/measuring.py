@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import resource
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg as sla
 
+T = TypeVar("T")
 STATUS = Path("/proc/self/status")
 
 
-def run_alone(module: str, *arguments: str) -> dict[str, Any]:
-    """Run a module of the benchmarks in a new process, and return the JSON object it prints.
+def run_alone(task: Callable[..., T], *arguments: Any) -> T:
+    """Run a task in a new process, as the peak memory of this one could be that of other work."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(task, *arguments).result()
 
-    In the present process the peak memory could be that of other work.
-    """
-    run = subprocess.run(
-        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
-    )
-    if run.returncode != 0:
-        raise RuntimeError(f"{module} failed in its own process:\n{run.stderr}")
-    found: dict[str, Any] = json.loads(run.stdout)
-    return found
+
+def cpu_seconds(call: Callable[..., Any], *arguments: Any) -> float:
+    """Return the processor seconds of a call."""
+    begun = time.process_time()
+    call(*arguments)
+    return time.process_time() - begun
+
+
+def wall_seconds(call: Callable[..., Any], *arguments: Any) -> float:
+    """Return the seconds of a call."""
+    begun = time.perf_counter()
+    call(*arguments)
+    return time.perf_counter() - begun
 
 
 def forget_peak() -> None:

@@ -28,6 +28,17 @@ def add_run_options(parser: argparse.ArgumentParser, quick: str) -> None:
     parser.add_argument("--no-figures", action="store_true", help="write tables only")
 
 
+def add_number(parser: argparse.ArgumentParser, option: str, default: float, what: str) -> None:
+    """Add an option for a number of the type of its default."""
+    help = f"{what} (default: {default:g})"
+    parser.add_argument(option, type=type(default), default=default, help=help)
+
+
+def add_resume(parser: argparse.ArgumentParser) -> None:
+    """Add ``--resume``."""
+    parser.add_argument("--resume", action="store_true", help="continue a stopped run")
+
+
 def add_choice(
     parser: argparse.ArgumentParser, option: str, names: Iterable[str], what: str
 ) -> None:

@@ -5,17 +5,81 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.shared.checks import Check, limits_table
 from benchmarks.shared.files import write_whole
 from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
 RESULTS = Path(__file__).parents[1] / "results"
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results of a benchmark, or of a part of one.
+
+    Attributes
+    ----------
+    tables : sequence of Table
+    checks : sequence of Check
+        Expectations, whose table is added to the others.
+    raw : object
+        All measurements, for JSON; those of a whole benchmark are a mapping.
+    drawings : sequence of functions
+        Functions that draw a figure into a folder and return its path.
+    notes : mapping of str to str
+        Reasons for missed expectations, by `Check.what`.
+    name : str
+        Name of the files; that of the benchmark if empty.
+    passed : bool
+        Whether the command succeeds.
+    """
+
+    tables: Sequence[Table]
+    checks: Sequence[Check] = ()
+    raw: Any = None
+    drawings: Sequence[Callable[[Path], Path]] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    passed: bool = True
+
+
+def join(parts: Sequence[Results], **fields: Any) -> Results | int:
+    """Join the results of parts; return 1, the exit status, if there are none.
+
+    Parameters
+    ----------
+    parts : sequence of Results
+        Empty tables are dropped.
+    **fields
+        Fields of the result that are not joined.
+    """
+    tables = [table for part in parts for table in part.tables if table.rows]
+    checks = [check for part in parts for check in part.checks]
+    drawings = [draw for part in parts for draw in part.drawings]
+    if not tables and not checks:
+        return 1
+    return Results(tables, checks, drawings=drawings, **fields)
+
+
+def publish(results: Results, arguments: Namespace) -> int:
+    """Print and write the results, draw the figures, and return the exit status."""
+    tables = [*results.tables]
+    if results.checks:
+        tables.append(limits_table(results.checks, results.notes))
+    raw = {**results.raw, "checks": [asdict(check) for check in results.checks]}
+    write_results(arguments.output, results.name or arguments.benchmark, tables, raw)
+    if results.drawings and not arguments.no_figures:
+        with step("figures"):
+            drawn = [draw(arguments.output) for draw in results.drawings]
+        say("drawn: " + ", ".join(path.name for path in drawn))
+    return 0 if results.passed else 1
 
 
 def write_results(folder: Path, name: str, tables: Sequence[Table], raw: Mapping[str, Any]) -> None:

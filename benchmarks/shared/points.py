@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import rotate
 
-from benchmarks.shared.data import load_mnist
+from benchmarks.shared.data import load
 
 Points = tuple[NDArray[np.float32], NDArray[np.int64]]
 
@@ -57,7 +57,7 @@ def images(n: int, seed: int = 0) -> Points:
     The components are those of 20,000 of the images. Shifts and rotations are linear maps of the
     pixels, which are multiplied with the components.
     """
-    data = load_mnist()
+    data = load("mnist")
     original, y = data.X / np.float32(255), data.y
     rng = np.random.default_rng(seed)
     ways = list(product(_DEGREES, _MOVES, _MOVES))
@@ -108,7 +108,7 @@ def _turned(degrees: int) -> NDArray[np.float32]:
 
 def pixels(n: int, seed: int = 0) -> Points:
     """Load the digits of MNIST, with 784 pixels in [0, 1]."""
-    data = load_mnist()
+    data = load("mnist")
     chosen = np.random.default_rng(seed).permutation(len(data.y))[:n]
     return data.X[chosen] / np.float32(255), data.y[chosen]
 

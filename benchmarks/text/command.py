@@ -18,12 +18,18 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from benchmarks.shared.files import Lines
-from benchmarks.shared.guide import Datasets
-from benchmarks.shared.known import Answer, Outcome, error_table, gather, mean_errors, timed
+from benchmarks.shared.known import (
+    Answer,
+    Outcome,
+    Problem,
+    compare_methods,
+    error_table,
+    mean_errors,
+    timed,
+)
 from benchmarks.shared.labels import UNLABELED, draw_per_class, error_rate
-from benchmarks.shared.options import add_choice, add_run_options
-from benchmarks.shared.output import say, step, write_results
+from benchmarks.shared.options import add_choice, add_number, add_resume, add_run_options
+from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
 from benchmarks.text.contenders import COMPONENTS, Codes, Contender, Documents
 from benchmarks.text.sources import SOURCES
@@ -54,48 +60,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"labels per class (default: {' '.join(map(str, LABELS_PER_CLASS))})",
     )
-    parser.add_argument(
-        "--draws", type=int, default=DRAWS, help=f"draws of labels (default: {DRAWS})"
-    )
-    parser.add_argument(
-        "--most", type=int, default=MOST, help=f"maximum number of documents (default: {MOST})"
-    )
-    parser.add_argument(
-        "--limit",
-        type=float,
-        default=LIMIT,
-        help=f"time limit of a fit in seconds (default: {LIMIT:g})",
-    )
-    parser.add_argument("--resume", action="store_true", help="continue a stopped run")
+    add_number(parser, "--draws", DRAWS, "draws of labels")
+    add_number(parser, "--most", MOST, "maximum number of documents")
+    add_number(parser, "--limit", LIMIT, "time limit of a fit in seconds")
+    add_resume(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and return the exit status, 1 if there was nothing to measure."""
+def run(arguments: argparse.Namespace) -> Results | int:
+    """Run the benchmark; return 1 if there was nothing to measure."""
     asked = (arguments.draws, arguments.most, arguments.limit)
     n_draws, most, limit = (QUICK_DRAWS, QUICK_MOST, QUICK_LIMIT) if arguments.quick else asked
+    draws = [(labels, draw) for labels in arguments.labels for draw in range(n_draws)]
+    sets = arguments.sets or (QUICK_SETS if arguments.quick else SOURCES)
+    problems = {name: partial(problem_of, name, most, limit, arguments.methods) for name in sets}
     path = arguments.output / "text" / f"{most} {arguments.seed}.jsonl"
-    if not arguments.resume:
-        path.unlink(missing_ok=True)
-    datasets, found = Datasets(), []
-    for name in arguments.sets or (QUICK_SETS if arguments.quick else SOURCES):
-        data = datasets.load(name, partial(SOURCES[name].load, most))
-        if data is None:
-            continue
-        X, truth = data
-        say(f"{name}: {X.shape[0]} documents, {X.shape[1]} columns, {truth.max() + 1} classes")
-        draws = [(labels, draw) for labels in arguments.labels for draw in range(n_draws)]
-        methods = installed(SOURCES[name].contenders, arguments.methods)
-        hide, measure = partial(drawn, truth), partial(measured, Documents(X), truth, limit)
-        with step(name):
-            found += gather(name, methods, draws, arguments.seed, hide, measure, Lines(path), limit)
-    datasets.report_missing()
+    found = compare_methods(problems, draws, path, arguments, limit)
     if not found:
         return 1
     sets = list(dict.fromkeys(answer.set for answer in found))
     tables = [*(table_of(name, found) for name in sets), best(found)]
     raw = {"limit": limit, "answers": [asdict(answer) for answer in found]}
-    write_results(arguments.output, "text", tables, raw)
-    return 0
+    return Results(tables, raw=raw)
+
+
+def problem_of(name: str, most: int, limit: float, methods: Iterable[str] | None) -> Problem:
+    """Load a set, with the methods that are installed."""
+    X, truth = SOURCES[name].load(most)
+    say(f"{name}: {X.shape[0]} documents, {X.shape[1]} columns, {truth.max() + 1} classes")
+    measure = partial(measured, Documents(X), truth, limit)
+    return Problem(installed(SOURCES[name].contenders, methods), partial(drawn, truth), measure)
 
 
 def installed(

@@ -55,8 +55,7 @@ def docstrings(subpackages: tuple[str, ...] = SUBPACKAGES) -> Texts:
     Of documents with the same first paragraph only one is kept, and none if they belong to several
     classes: the docstrings of ``fit`` and ``transform`` do not depend on the subpackage.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecation warnings
+    with warnings.catch_warnings(action="ignore"):  # deprecation warnings
         found = [dict(_documents(name)) for name in subpackages]
     texts, codes = [], []
     for code, mine in enumerate(found):

@@ -10,20 +10,21 @@ third has the same for regression.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.datasets import load_diabetes, load_digits, make_friedman1, make_swiss_roll
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared.checks import Check, limits_table
+from benchmarks.shared.checks import Check
 from benchmarks.shared.data import FEW_LABEL_SETS, sampled
 from benchmarks.shared.labels import UNLABELED, draw_per_class
-from benchmarks.shared.options import add_choice, add_output_options
-from benchmarks.shared.output import step, write_results
+from benchmarks.shared.measuring import cpu_seconds
+from benchmarks.shared.options import add_choice, add_number, add_output_options
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
 from lapwing import (
     KNNGraph,
@@ -75,18 +76,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks tuning``."""
     add_output_options(parser, "only times, each measured once")
     add_choice(parser, "--tables", TABLES, "tables")
-    parser.add_argument(
-        "--points", type=int, default=MOST, help="number of points of the timed problem"
-    )
-    parser.add_argument("--most", type=int, default=MOST, help="maximum number of points of a set")
+    add_number(parser, "--points", MOST, "number of points of the timed problem")
+    add_number(parser, "--most", MOST, "maximum number of points of a set")
     parser.add_argument(
         "--sets", nargs="*", default=list(FEW_LABEL_SETS), help="data sets for the errors"
     )
-    parser.add_argument("--draws", type=int, default=5, help="draws of labels")
+    add_number(parser, "--draws", 5, "draws of labels")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and return the exit status, 1 if a selection costs more than the limit."""
+def run(arguments: argparse.Namespace) -> Results:
+    """Run the benchmark; the command fails if a selection costs more than the limit."""
     wanted = ["cost"] if arguments.quick else (arguments.tables or TABLES)
     costs: list[Cost] = []
     gains: list[Gain] = []
@@ -112,12 +111,11 @@ def run(arguments: argparse.Namespace) -> int:
         for c in costs
     ]
     tables = [
-        *([_cost_table(costs), limits_table(checks, {})] if costs else []),
+        *([_cost_table(costs)] if costs else []),
         *([_gain_table("Error on the unlabelled points, %", gains, COMPARED)] if gains else []),
         *([_gain_table(_OF_VALUES, values, REGRESSIONS)] if values else []),
     ]
-    write_results(arguments.output, "tuning", tables, raw)
-    return 0 if all(check.passed for check in checks) else 1
+    return Results(tables, checks, raw, passed=all(check.passed for check in checks))
 
 
 def measure_costs(n: int, rounds: int) -> list[Cost]:
@@ -131,7 +129,7 @@ def measure_costs(n: int, rounds: int) -> list[Cost]:
     one: dict[str, Any] = {"gammas": ["scale"], "graphs": [KNNGraph()]}
     grid = one | {"gamma_As": weights, "gamma_Is": weights}
     embedded = one | {"lams": np.logspace(0, 6, 7), "mus": np.logspace(0, 6, 7)}
-    pairs = [
+    pairs: list[tuple[Any, Any]] = [
         (LapRLSClassifierCV(**grid), LapRLSClassifier()),
         (LapSVCCV(**grid), LapSVC()),
         (LapERLSClassifierCV(**embedded), LapERLSClassifier()),
@@ -143,7 +141,7 @@ def measure_costs(n: int, rounds: int) -> list[Cost]:
     costs = []
     for name, points, labels, path, plain in tasks:
         times = [
-            (_seconds(path.fit, points, labels), _seconds(plain.fit, points, labels))
+            (cpu_seconds(path.fit, points, labels), cpu_seconds(plain.fit, points, labels))
             for _ in range(rounds)
         ]
         costs.append(Cost(type(path).__name__, name, *np.median(times, axis=0).tolist()))
@@ -155,16 +153,8 @@ def _digits() -> tuple[Any, Any]:
     X, truth = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(truth))[:DIGITS]
     X, truth = X[rows], truth[rows]
-    y = np.full(DIGITS, UNLABELED)
-    for label in range(10):
-        y[np.flatnonzero(truth == label)[:10]] = label
-    return X, y
-
-
-def _seconds(fit: Callable[..., Any], X: Any, y: Any) -> float:
-    begun = time.process_time()
-    fit(X, y)
-    return time.process_time() - begun
+    labeled = np.concatenate([np.flatnonzero(truth == label)[:10] for label in range(10)])
+    return X, mask_labels(truth, labeled_indices=labeled)
 
 
 def measure_gains(name: str, most: int, draws: int) -> list[Gain]:
@@ -182,21 +172,11 @@ def _diabetes() -> tuple[Any, Any]:
     return StandardScaler().fit_transform(X), y
 
 
-def _roll() -> tuple[Any, Any]:
-    X, y = make_swiss_roll(1000, noise=0.5, random_state=0)
-    return X, y
-
-
-def _friedman(noise: float) -> tuple[Any, Any]:
-    X, y = make_friedman1(1000, noise=noise, random_state=0)
-    return X, y
-
-
 VALUES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "diabetes": _diabetes,
-    "friedman": lambda: _friedman(0.5),
-    "friedman, noise": lambda: _friedman(3.0),
-    "swiss roll": _roll,
+    "friedman": partial(make_friedman1, 1000, noise=0.5, random_state=0),
+    "friedman, noise": partial(make_friedman1, 1000, noise=3.0, random_state=0),
+    "swiss roll": partial(make_swiss_roll, 1000, noise=0.5, random_state=0),
 }
 _OF_VALUES = (
     "Root mean squared error on the unlabelled points, % of the standard deviation of the targets"
@@ -234,8 +214,7 @@ def _errors(X: Any, truth: Any, labels: int, seed: int) -> list[float]:
 
 
 def _fitted(estimator: Callable[[], Any], X: Any, y: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # for instance, components without a label
+    with warnings.catch_warnings(action="ignore"):  # for instance, components without a label
         return estimator().fit(X, y)
 
 

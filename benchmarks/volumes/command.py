@@ -10,22 +10,22 @@ there are enough draws.
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 
 import numpy as np
 
-from benchmarks.shared.archives import DataError
-from benchmarks.shared.options import add_choice, add_output_options
-from benchmarks.shared.output import say, step, write_results
+from benchmarks.shared.guide import Datasets
+from benchmarks.shared.measuring import run_alone
+from benchmarks.shared.options import add_choice, add_number, add_output_options
+from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from benchmarks.volumes.contenders import METHODS
 from benchmarks.volumes.problems import PRIORS, SOURCES, UNSEEN
 from benchmarks.volumes.records import Record, gather
-from benchmarks.volumes.scaling import measure_scaling, scaling_table
+from benchmarks.volumes.scaling import run_here, scaling_table
 
 _ENOUGH = 20  # draws
 _REFERENCE = "poisson"
@@ -34,37 +34,28 @@ _UNEQUAL = ("poisson", "SVM")  # for classes of very different sizes
 _MARGIN = 2.0  # percentage points by which the flow may be worse than the best of these
 _QUICK = ("uspst", "digit1")
 
-
-@dataclass(frozen=True)
-class Expected:
-    """Upper limits of the error and the time of a method."""
-
-    source: str
-    per_class: int
-    method: str
-    prior: str
-    limit: float
-    seconds: float | None = None
+Cell = tuple[str, int, str, str]  # set, labels per class, method, prior
 
 
-EXPECTED = (
-    Expected("mnist", 1, "flow", "known", 3.0),
-    Expected("mnist", 1, "flow", "unknown", 3.6),
-    Expected("mnist", 5, "flow", "known", 2.6),
-    Expected("mnist", 5, "flow", "unknown", 2.9),
-    Expected(UNSEEN, 1, "flow", "known", 3.2),
-    Expected("usps_full", 1, "flow", "known", 5.0),
-    Expected("usps_full", 1, "flow", "unknown", 5.4),
-    Expected("mnist", 1, "LapERLS + refine", "known", 5.5),
-    Expected("mnist", 5, "LapERLS + refine", "known", 3.0),
-)
+# Upper limits of mean errors (%).
+EXPECTED: Mapping[Cell, float] = {
+    ("mnist", 1, "flow", "known"): 3.0,
+    ("mnist", 1, "flow", "unknown"): 3.6,
+    ("mnist", 5, "flow", "known"): 2.6,
+    ("mnist", 5, "flow", "unknown"): 2.9,
+    (UNSEEN, 1, "flow", "known"): 3.2,
+    ("usps_full", 1, "flow", "known"): 5.0,
+    ("usps_full", 1, "flow", "unknown"): 5.4,
+    ("mnist", 1, "LapERLS + refine", "known"): 5.5,
+    ("mnist", 5, "LapERLS + refine", "known"): 3.0,
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks volumes``."""
     add_output_options(parser, "two sets, two draws, 600 points")
     add_choice(parser, "--sets", SOURCES, "data")
-    parser.add_argument("--draws", type=int, default=20, help="draws of labels (default: 20)")
+    add_number(parser, "--draws", 20, "draws of labels")
     parser.add_argument(
         "--labels",
         type=int,
@@ -82,27 +73,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and return the exit status, 1 if there was nothing to measure."""
+def run(arguments: argparse.Namespace) -> Results | int:
+    """Run the benchmark; return 1 if there was nothing to measure."""
     if arguments.scaling:
-        return _scaled(arguments)
-    began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
-    kept = arguments.output / "volumes"
-    kept.mkdir(parents=True, exist_ok=True)
+        return _scaled(arguments.scaling)
     quick = arguments.quick
     n_draws, size = (2, 600) if quick else (arguments.draws, arguments.size)
-    chosen = {"methods": arguments.methods or METHODS, "priors": arguments.priors or PRIORS}
+    measure = partial(
+        gather,
+        folder=arguments.output / "volumes",
+        n_draws=n_draws,
+        most=size,
+        methods=arguments.methods or METHODS,
+        priors=arguments.priors or PRIORS,
+    )
+    datasets = Datasets()
     records: list[Record] = []
     for source in arguments.sets or (_QUICK if quick else SOURCES):
         labels = SOURCES[source].per_class
         if arguments.labels:
             labels = tuple(each for each in labels if each in arguments.labels)
-        if not labels:
-            continue
-        try:
-            records += gather(source, labels, kept, n_draws=n_draws, most=size, **chosen)
-        except DataError as error:
-            say(f"{source} is left out. {error}")
+        if labels:
+            records += datasets.load(source, partial(measure, source, labels)) or []
+    datasets.report_missing()
     if not records:
         return 1
     whole = size is None
@@ -111,25 +104,17 @@ def run(arguments: argparse.Namespace) -> int:
     if any(record.method == "SVM" for record in records):
         tables.append(compare_flow(records, _UNEQUAL))
     tables.append(expectations(records if whole else []))
-    raw = {
-        "date": began,
-        "load": load,
-        "draws": n_draws,
-        "size": size,
-        "records": [asdict(record) for record in records],
-    }
-    write_results(arguments.output, "volumes", tables, raw)
-    return 0
+    raw = {"draws": n_draws, "size": size, "records": [asdict(record) for record in records]}
+    return Results(tables, raw=raw)
 
 
-def _scaled(arguments: argparse.Namespace) -> int:
+def _scaled(sizes: Iterable[str]) -> Results:
     found = []
-    for points in arguments.scaling:
+    for points in sizes:
         with step(f"{points} points and classes"):
-            found.append(measure_scaling(points))
+            found.append(run_alone(run_here, points))
     raw = {"runs": [asdict(each) for each in found]}
-    write_results(arguments.output, "volumes-scaling", [scaling_table(found)], raw)
-    return 0
+    return Results([scaling_table(found)], raw=raw, name="volumes-scaling")
 
 
 def errors(records: Sequence[Record], prior: str) -> Table:
@@ -164,19 +149,16 @@ def errors(records: Sequence[Record], prior: str) -> Table:
 
 def compare_flow(records: Sequence[Record], others: Sequence[str] = _SAFE) -> Table:
     """Compare the flow without a prior to the best of other methods, by set and on average."""
-    rows, pairs, enough = [], [], True
+    rows, pairs, enough, found = [], [], True, _errors_by_cell(records)
     for source, per_class in _cells(records):
-        mean = {
-            method: _mean(records, source, per_class, method, "unknown")
-            for method in (*others, "flow")
-        }
-        known = {method: value for method, value in mean.items() if value is not None}
+        cells = {method: (source, per_class, method, "unknown") for method in (*others, "flow")}
+        known = {name: float(np.mean(found[cell])) for name, cell in cells.items() if cell in found}
         if "flow" not in known or len(known) < 2:
             continue
         flow = known.pop("flow")
         best = min(known, key=lambda name: known[name])
         verdict = "pass" if flow - known[best] <= _MARGIN else "MISS"
-        judged = _judged(records, source, per_class, "flow", "unknown", verdict)
+        judged = _judged(found[cells["flow"]], verdict)
         rows.append([f"{source}, {per_class}", *_compared(flow, best, known[best]), judged])
         pairs.append((flow, known[best]))
         enough &= judged == verdict
@@ -199,29 +181,20 @@ def _compared(flow: float, name: str, other: float) -> list[str]:
 
 def expectations(records: Sequence[Record]) -> Table:
     """Return the table of expectations, and whether they are met."""
-    rows = []
-    for each in EXPECTED:
-        mean = _mean(records, each.source, each.per_class, each.method, each.prior)
-        if mean is None:
-            continue
-        verdict = "pass" if mean <= each.limit else "MISS"
-        key = (each.source, each.per_class, each.method, each.prior)
-        rows.append(
-            [
-                f"{each.source}, {each.per_class} per class, {each.method}, prior {each.prior}",
-                f"{mean:.2f}",
-                f"{each.limit:g}",
-                _judged(records, *key, verdict),
-            ]
-        )
+    found, rows = _errors_by_cell(records), []
+    for cell, limit in EXPECTED.items():
+        if cell in found:
+            mean = float(np.mean(found[cell]))
+            source, per_class, method, prior = cell
+            quantity = f"{source}, {per_class} per class, {method}, prior {prior}"
+            judged = _judged(found[cell], "pass" if mean <= limit else "MISS")
+            rows.append([quantity, f"{mean:.2f}", f"{limit:g}", judged])
     notes = ["Checked on whole sets only."]
     return Table("Expected errors (%)", ["quantity", "measured", "limit", "result"], rows, notes)
 
 
-def _judged(
-    records: Iterable[Record], source: str, per_class: int, method: str, prior: str, verdict: str
-) -> str:
-    n = len(_errors(records, source, per_class, method, prior))
+def _judged(errors: Sequence[float], verdict: str) -> str:
+    n = len(errors)
     return verdict if n >= _ENOUGH else f"too few draws ({n} of {_ENOUGH})"
 
 
@@ -229,17 +202,8 @@ def _cells(records: Iterable[Record]) -> list[tuple[str, int]]:
     return list(dict.fromkeys((r.task.source, r.task.per_class) for r in records))
 
 
-def _errors(
-    records: Iterable[Record], source: str, per_class: int, method: str, prior: str
-) -> list[float]:
-    wanted = (source, per_class, method, prior)
-    return [
-        r.error for r in records if (r.task.source, r.task.per_class, r.method, r.prior) == wanted
-    ]
-
-
-def _mean(
-    records: Iterable[Record], source: str, per_class: int, method: str, prior: str
-) -> float | None:
-    found = _errors(records, source, per_class, method, prior)
-    return float(np.mean(found)) if found else None
+def _errors_by_cell(records: Iterable[Record]) -> dict[Cell, list[float]]:
+    found: dict[Cell, list[float]] = {}
+    for r in records:
+        found.setdefault((r.task.source, r.task.per_class, r.method, r.prior), []).append(r.error)
+    return found

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,80 +61,74 @@ class Graphs:
         return AffinityGraph(KNNGraph(10, weights="steep").affinity(self.X), power=1)
 
     @cached_property
+    def spread(self) -> Any:
+        """Affinity of that graph, for `LabelSpreading`."""
+        return self.balanced.affinity()
+
+    @cached_property
     def usual(self) -> AffinityGraph:
         """Graph of the other classifiers."""
         return AffinityGraph(KNNGraph(5).affinity(self.X), power=2)
 
 
-class Contender(ABC):
-    """Method on the points of a set."""
+class Contender(NamedTuple):
+    """Method on the points of a set.
+
+    Attributes
+    ----------
+    name : str
+    answer : function (y, prior) -> Answer
+        Classifies the points for a draw of labels; the prior is None if the volumes are unknown.
+    priors : tuple of str
+        Kinds of priors that the method can use.
+    """
 
     name: str
+    answer: Callable[[NDArray[np.int64], Any], Answer]
     priors: tuple[str, ...] = ("known", "unknown", "wrong")
 
-    @abstractmethod
-    def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
-        """Classify the points for a draw of labels; `prior` is None if the volumes are unknown."""
+
+def _labels_alone(graphs: Graphs, y: NDArray[np.int64], prior: None) -> Answer:
+    """Classify by scikit-learn's SVC on the labelled points."""
+    begun, labeled = time.process_time(), y >= 0
+    model = SVC(C=_C).fit(graphs.X[labeled], y[labeled])
+    return Answer(np.asarray(model.predict(graphs.X)), time.process_time() - begun)
 
 
-class LabelsAlone(Contender):
-    """scikit-learn's SVC on the labelled points."""
-
-    name = _LABELS_ALONE
-    priors = ("unknown",)
-
-    def __init__(self, graphs: Graphs) -> None:
-        self._X = graphs.X
-
-    def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
-        begun, labeled = time.process_time(), y >= 0
-        model = SVC(C=_C).fit(self._X[labeled], y[labeled])
-        return Answer(np.asarray(model.predict(self._X)), time.process_time() - begun)
-
-
-class Spreading(Contender):
-    """scikit-learn's LabelSpreading on the graph of the balanced methods.
+def _spreading(graphs: Graphs, y: NDArray[np.int64], prior: None) -> Answer:
+    """Classify by scikit-learn's LabelSpreading on the graph of the balanced methods.
 
     alpha is that of its paper (D. Zhou et al., "Learning with local and global consistency", 2004):
     with scikit-learn's defaults, 0.2 and 30 iterations, labels hardly spread beyond neighbours.
     """
-
-    name = _SPREADING
-    priors = ("unknown",)
-
-    def __init__(self, graphs: Graphs) -> None:
-        self._X = graphs.X
-        self._W = graphs.balanced.affinity()
-
-    def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
-        begun = time.process_time()
-        # LabelSpreading uses only the number of rows of X, as the kernel ignores the points.
-        rows = np.arange(len(y), dtype=np.float64)[:, None]
-        model = LabelSpreading(kernel=lambda a, b: self._W, alpha=_ALPHA, max_iter=_MOST_STEPS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of iterations, and of components without labels
-            model.fit(rows, y)
-        return Answer(np.asarray(model.transduction_), time.process_time() - begun)
+    W = graphs.spread
+    begun = time.process_time()
+    # LabelSpreading uses only the number of rows of X, as the kernel ignores the points.
+    rows = np.arange(len(y), dtype=np.float64)[:, None]
+    model = LabelSpreading(kernel=lambda a, b: W, alpha=_ALPHA, max_iter=_MOST_STEPS)
+    # Warnings of iterations, and of components without labels.
+    with warnings.catch_warnings(action="ignore"):
+        model.fit(rows, y)
+    return Answer(np.asarray(model.transduction_), time.process_time() - begun)
 
 
-class Fitted(Contender):
+class Fitted:
     """Estimator of the library, prepared once for all draws of labels."""
 
     def __init__(self, name: str, estimator: Any, graphs: Graphs, y: NDArray[np.int64]) -> None:
         self.name = name
-        self._estimator = estimator
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LapwingWarning)
-            self._prepared = prepare(estimator, graphs.X, y)
-            self._refits = estimator._refits(self._prepared)
+        self.estimator = estimator
+        with warnings.catch_warnings(action="ignore", category=LapwingWarning):
+            self.prepared = prepare(estimator, graphs.X, y)
+            self._refits = estimator._refits(self.prepared)
         self._answers: dict[tuple[bytes, bytes], Answer] = {}
 
     def sharing(self, name: str, **params: Any) -> Fitted:
         """Return a method with other parameters that uses the same prepared data."""
         other = object.__new__(Fitted)
         other.name = name
-        other._estimator = clone(self._estimator).set_params(**params)
-        other._prepared, other._refits = self._prepared, self._refits
+        other.estimator = clone(self.estimator).set_params(**params)
+        other.prepared, other._refits = self.prepared, self._refits
         other._answers = {}
         return other
 
@@ -147,15 +140,14 @@ class Fitted(Contender):
         return self._answers[asked]
 
     def _answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
-        unknown = "unknown" if isinstance(self._estimator, BalancedGraphClassifier) else None
-        estimator = clone(self._estimator).set_params(
+        unknown = "unknown" if isinstance(self.estimator, BalancedGraphClassifier) else None
+        estimator = clone(self.estimator).set_params(
             class_prior=unknown if prior is None else prior
         )
         targets = estimator._read_targets(y)
-        prepared = self._prepared.relabeled(targets)
+        prepared = self.prepared.relabeled(targets)
         begun = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LapwingWarning)
+        with warnings.catch_warnings(action="ignore", category=LapwingWarning):
             refits = replace(self._refits, estimator=estimator).covering(prepared.problem.index)
             values = replace(refits, prepared=prepared).values(prepared)
             known = targets.class_prior
@@ -165,28 +157,20 @@ class Fitted(Contender):
         return Answer(codes, time.process_time() - begun)
 
 
-class Refined(Contender):
-    """Refinement of another method's partition on the graph of that method."""
-
-    def __init__(self, begun: Fitted) -> None:
-        self.name = f"{begun.name} + refine"
-        self._begun = begun
-
-    def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
-        first = self._begun.answer(y, prior)
-        n_classes = int(y.max()) + 1
-        counts = np.bincount(first.codes, minlength=n_classes) if prior is None else prior
-        prepared = self._begun._prepared
-        targets = self._begun._estimator._read_targets(y)
-        problem = prepared.relabeled(targets).problem
-        begun = time.process_time()
-        parts = np.asarray(counts, dtype=np.float64)
-        volumes = volume_problem(
-            problem, Diffusion.of(prepared.laplacian), parts / parts.sum(), exact=True
-        )
-        found = refine(volumes, np.eye(n_classes)[first.codes[problem.rows]])
-        seconds = first.seconds + time.process_time() - begun
-        return Answer(found.codes[problem.vertex], seconds, found.objective)
+def _refined(begun: Fitted, y: NDArray[np.int64], prior: Any) -> Answer:
+    """Refine the partition of a method on the graph of that method."""
+    first = begun.answer(y, prior)
+    n_classes = int(y.max()) + 1
+    counts = np.bincount(first.codes, minlength=n_classes) if prior is None else prior
+    problem = begun.prepared.relabeled(begun.estimator._read_targets(y)).problem
+    start = time.process_time()
+    parts = np.asarray(counts, dtype=np.float64)
+    volumes = volume_problem(
+        problem, Diffusion.of(begun.prepared.laplacian), parts / parts.sum(), exact=True
+    )
+    found = refine(volumes, np.eye(n_classes)[first.codes[problem.rows]])
+    seconds = first.seconds + time.process_time() - start
+    return Answer(found.codes[problem.vertex], seconds, found.objective)
 
 
 def contenders(graphs: Graphs, y: NDArray[np.int64], methods: Sequence[str]) -> Iterator[Contender]:
@@ -200,10 +184,9 @@ def contenders(graphs: Graphs, y: NDArray[np.int64], methods: Sequence[str]) -> 
     methods : sequence of str
         Names in `METHODS`.
     """
-    if _LABELS_ALONE in methods:
-        yield LabelsAlone(graphs)
-    if _SPREADING in methods:
-        yield Spreading(graphs)
+    for name, answer in ((_LABELS_ALONE, _labels_alone), (_SPREADING, _spreading)):
+        if name in methods:
+            yield Contender(name, partial(answer, graphs), ("unknown",))
     partitions = [method for method in PARTITIONS if method in methods]
     if partitions:
         estimator = BalancedGraphClassifier(graphs.balanced, kernel="linear", n_votes=0)
@@ -217,16 +200,17 @@ def contenders(graphs: Graphs, y: NDArray[np.int64], methods: Sequence[str]) -> 
 
 
 def _both(fitted: Fitted) -> tuple[Contender, Contender]:
-    return fitted, Refined(fitted)
+    refined = Contender(f"{fitted.name} + refine", partial(_refined, fitted))
+    return Contender(fitted.name, fitted.answer), refined
 
 
 def unseen(
     graphs: Graphs, y: NDArray[np.int64], prior: Any, new: Any, methods: Sequence[str]
 ) -> Iterator[tuple[str, NDArray[np.int64], float]]:
     """Yield names, classes of new points, and times of fit and `predict` without the graph."""
-    options = {"class_prior": "unknown" if prior is None else prior}
-    models = {
-        method: BalancedGraphClassifier(graphs.balanced, method=method, **options)
+    given = "unknown" if prior is None else prior
+    models: dict[str, Any] = {
+        method: BalancedGraphClassifier(graphs.balanced, method=method, class_prior=given)
         for method in PARTITIONS
         if method in methods
     }
@@ -238,7 +222,6 @@ def unseen(
     }
     for name, model in models.items():
         begun = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LapwingWarning)
+        with warnings.catch_warnings(action="ignore", category=LapwingWarning):
             codes = model.fit(graphs.X, y).predict(new)
         yield name, codes, time.process_time() - begun

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +12,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from benchmarks.shared.archives import read_label_sets
-from benchmarks.shared.data import (
-    Data,
-    load_coil20,
-    load_mnist,
-    load_ssl,
-    load_usps,
-    load_uspst,
-)
+from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.labels import draw_per_class
 from lapwing.datasets import mask_labels
 
@@ -45,53 +39,46 @@ class Source(NamedTuple):
     at_random: bool = False
 
 
-def _digits() -> Data:
-    """Load MNIST, reduced to fifty principal components."""
-    data = load_mnist()
-    reduced = PCA(_COMPONENTS, svd_solver="covariance_eigh", random_state=0)
-    return data._replace(X=reduced.fit_transform(data.X / np.float32(255)))
-
-
-def _digits_in_parts() -> Data:
-    """Load MNIST, reduced to fifty principal components of the official training part."""
-    data = load_mnist()
+def _digits(*, unseen: bool = False) -> Data:
+    """Load MNIST, reduced to fifty principal components: of all points, or of the training part."""
+    data = SETS["mnist"]()
     assert data.is_test is not None
     X = data.X / np.float32(255)
-    reduced = PCA(_COMPONENTS, svd_solver="covariance_eigh", random_state=0).fit(X[~data.is_test])
-    return data._replace(X=reduced.transform(X))
+    reduced = PCA(_COMPONENTS, svd_solver="covariance_eigh", random_state=0)
+    if unseen:
+        return data._replace(X=reduced.fit(X[~data.is_test]).transform(X))
+    return data._replace(X=reduced.fit_transform(X))
 
 
-def _thinned(load: Callable[[], Data]) -> Callable[[], Data]:
-    """Return a function that loads a set with a fixed tenth of the rows of every second class."""
+def _thinned(load: Callable[[], Data]) -> Data:
+    """Load a set with a fixed tenth of the rows of every second class."""
+    data = load()
+    rng = np.random.default_rng(0)
+    pools = [np.flatnonzero(data.y == code) for code in range(int(data.y.max()) + 1)]
+    for code in range(1, len(pools), 2):
+        pools[code] = rng.choice(pools[code], len(pools[code]) // _THINNED, replace=False)
+    rows = np.sort(np.concatenate(pools))
+    return Data(data.X[rows], data.y[rows])
 
-    def thin() -> Data:
-        data = load()
-        rng = np.random.default_rng(0)
-        pools = [np.flatnonzero(data.y == code) for code in range(int(data.y.max()) + 1)]
-        for code in range(1, len(pools), 2):
-            pools[code] = rng.choice(pools[code], len(pools[code]) // _THINNED, replace=False)
-        rows = np.sort(np.concatenate(pools))
-        return Data(data.X[rows], data.y[rows])
 
-    return thin
+_thin_uspst, _thin_usps, _thin_digits = (
+    partial(_thinned, load) for load in (SETS["uspst"], SETS["usps_full"], _digits)
+)
 
 
 SOURCES: Mapping[str, Source] = {
     "mnist": Source(_digits, (1, 2, 3, 4, 5)),
-    UNSEEN: Source(_digits_in_parts, (1,)),
-    "usps_full": Source(load_usps, (1, 5)),
-    "uspst": Source(load_uspst, (1, 5)),
-    "coil20": Source(load_coil20, (1, 2)),
-    "digit1": Source(lambda: load_ssl("digit1"), (1, 5)),
-    "usps": Source(lambda: load_ssl("usps"), (1, 10)),
-    "coil2": Source(lambda: load_ssl("coil2"), (1, 10)),
-    "text": Source(lambda: load_ssl("text"), (1, 10)),
-    "uspst 10:1": Source(_thinned(load_uspst), (1, 5)),
-    "usps_full 10:1": Source(_thinned(load_usps), (1, 5)),
-    "mnist 10:1": Source(_thinned(_digits), (1, 5)),
-    "uspst 10:1 at random": Source(_thinned(load_uspst), (5,), at_random=True),
-    "usps_full 10:1 at random": Source(_thinned(load_usps), (5,), at_random=True),
-    "usps at random": Source(lambda: load_ssl("usps"), (5, 50), at_random=True),
+    UNSEEN: Source(partial(_digits, unseen=True), (1,)),
+    **{name: Source(SETS[name], (1, 5)) for name in ("usps_full", "uspst")},
+    "coil20": Source(SETS["coil20"], (1, 2)),
+    "digit1": Source(SETS["digit1"], (1, 5)),
+    **{name: Source(SETS[name], (1, 10)) for name in ("usps", "coil2", "text")},
+    "uspst 10:1": Source(_thin_uspst, (1, 5)),
+    "usps_full 10:1": Source(_thin_usps, (1, 5)),
+    "mnist 10:1": Source(_thin_digits, (1, 5)),
+    "uspst 10:1 at random": Source(_thin_uspst, (5,), at_random=True),
+    "usps_full 10:1 at random": Source(_thin_usps, (5,), at_random=True),
+    "usps at random": Source(SETS["usps"], (5, 50), at_random=True),
 }
 
 

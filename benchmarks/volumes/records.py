@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.shared.data import Data
 from benchmarks.shared.files import Lines
+from benchmarks.shared.labels import error_rate
 from benchmarks.shared.output import step
 from benchmarks.volumes.contenders import METHODS, Graphs, contenders, unseen
 from benchmarks.volumes.problems import PRIORS, SOURCES, UNSEEN, Task, drawn, points_of, prior_of
@@ -93,7 +93,8 @@ def _transduced(
                 if (task, contender.name, prior) in known:
                     continue
                 answer = contender.answer(labels[task], prior_of(y, prior))
-                error = _error(y, answer.codes, labels[task] < 0)
+                free = labels[task] < 0
+                error = error_rate(y[free], answer.codes[free])
                 cut = None if np.isnan(answer.cut) else answer.cut
                 yield Record(task, contender.name, prior, error, answer.seconds, cut)
 
@@ -117,9 +118,4 @@ def _unseen(
             y = drawn(data.y[rows], task, published=False)
             class_prior = prior_of(data.y[rows], prior)
             for name, codes, seconds in unseen(graphs, y, class_prior, data.X[new], methods):
-                error = _error(data.y[new], codes, np.ones(len(new), dtype=bool))
-                yield Record(task, name, prior, error, seconds)
-
-
-def _error(truth: NDArray[np.int64], codes: NDArray[np.int64], rows: NDArray[np.bool_]) -> float:
-    return 100.0 * float(np.mean(codes[rows] != truth[rows]))
+                yield Record(task, name, prior, error_rate(data.y[new], codes), seconds)

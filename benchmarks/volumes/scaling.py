@@ -1,24 +1,21 @@
-"""Time and peak memory of a partition of many points into many classes, in a separate process.
+"""Time and peak memory of a partition of many points into many classes, for a separate process.
 
-``python -m benchmarks.volumes.scaling POINTS:CLASSES`` is that process; it prints one line of JSON.
 The graph is built before, and measured separately.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.measuring import forget_peak, resident_bytes, run_alone
+from benchmarks.shared.measuring import forget_peak, resident_bytes
 from benchmarks.shared.tables import Table
 
 _DIMENSIONS, _INNER = 16, 3
@@ -53,11 +50,6 @@ class Use:
     peak_bytes: int
     error: float
     load: float
-
-
-def measure_scaling(points: str) -> Use:
-    """Run the measurement in a new process."""
-    return Use(**run_alone("benchmarks.volumes.scaling", points))
 
 
 def sheets(n: int, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -101,8 +93,7 @@ def run_here(points: str) -> Use:
     prepared = prepare(model, X, marked)
     forget_peak()
     before, begun = resident_bytes("VmRSS"), time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         partition, volume_problem = model._parted(prepared)
     seconds = time.process_time() - begun
     peak = resident_bytes("VmHWM") - before
@@ -134,7 +125,3 @@ def scaling_table(found: list[Use]) -> Table:
     title = "Many points and classes: sheets, one label per class, known class sizes"
     note = "Processor seconds; the peak is that of the partition, without points and graph."
     return Table.of(title, found, columns, [note])
-
-
-if __name__ == "__main__":
-    print(json.dumps(asdict(run_here(sys.argv[1]))))

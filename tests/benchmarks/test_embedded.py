@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.__main__ import main
 from benchmarks.embedded import paper
-from benchmarks.embedded.command import QUICK_SETS, SECTIONS
+from benchmarks.embedded.command import QUICK_SETS
 from benchmarks.embedded.digits import DigitsResult, predictions
 from benchmarks.embedded.grid import GRID, Tuning, left_out, paper_gamma, squared_fit
 from benchmarks.embedded.large import (
@@ -26,12 +26,22 @@ from benchmarks.embedded.large import (
 from benchmarks.embedded.library import SOLVERS, Agreement, library_values
 from benchmarks.embedded.outside import OutsideResult
 from benchmarks.embedded.prepared import Draw, Prepared, Recipe, prepare
-from benchmarks.embedded.report import AGREEMENT_LIMITS, NOTES, Run, all_tables, check_all
-from benchmarks.embedded.scaling import STAGES, Use, run_here
+from benchmarks.embedded.report import (
+    AGREEMENT_LIMITS,
+    NOTES,
+    _use_checks,
+    digits_results,
+    large_results,
+    scaling_results,
+    searches_results,
+    small_results,
+)
+from benchmarks.embedded.scaling import STAGES, Use, measure_fit
 from benchmarks.embedded.searches import SEARCHES
 from benchmarks.embedded.small import SMALL_SETS, SmallResult, transductive_draw
 from benchmarks.shared import points as points_of_kinds
 from benchmarks.shared.data import Data, shifted
+from benchmarks.shared.output import Results
 from benchmarks.shared.points import KINDS, N_FEATURES
 from benchmarks.shared.stats import Stat
 from lapwing import AffinityGraph, KNNGraph, Landmarks
@@ -221,7 +231,7 @@ def test_images_are_digits_moved_and_turned(monkeypatch: pytest.MonkeyPatch) -> 
     assert turned[:14, 14:].sum() != pytest.approx(turned[:14, :14].sum(), rel=0.1)
     rng = np.random.default_rng(0)
     some = Data(rng.uniform(0, 255, (100, 784)).astype(np.float32), np.arange(100) % 10)
-    monkeypatch.setattr(points_of_kinds, "load_mnist", lambda: some)
+    monkeypatch.setattr(points_of_kinds, "load", lambda name: some)
     monkeypatch.setattr(points_of_kinds, "_DEGREES", (0, 6))
     X, y = KINDS["images"](450)
     assert X.shape == (450, N_FEATURES)
@@ -236,14 +246,14 @@ def test_scaling_measures_every_stage(exact: str, monkeypatch: pytest.MonkeyPatc
     if not exact:
         monkeypatch.setattr("lapwing.graphs.neighbors._SKLEARN_POINTS", 1000)
         monkeypatch.setattr("lapwing.graphs.neighbors._FLAT_OPERATIONS", 0)
-    use = run_here(f"sheets:2000{exact}")
+    use = measure_fit(f"sheets:2000{exact}")
     assert use.n_points == 2000
     assert max(use.errors.values()) < 5
     assert 0.9 < use.recall <= 1
     assert (use.recall == 1) == bool(exact) == ("search" not in use.limits)
     assert use.total == pytest.approx(sum(use.seconds[name] for name in STAGES), rel=0.2)
     assert min(use.seconds.values()) > 0
-    table = next(table for table in all_tables(Run(uses=[use])) if table.title == "Scaling")
+    (table,) = scaling_results([use]).tables
     assert table.rows[0][0] == f"sheets:2000{exact}"
     assert (table.rows[0][7] == "-") == bool(exact)
 
@@ -255,7 +265,7 @@ def test_searches_reach_the_recall_they_tell(name: str) -> None:
     found = SEARCHES[name](X, 5, 0.9)
     assert 0.9 <= found.recall <= 1
     assert found.total >= found.build > 0
-    table = all_tables(Run(searches=[("sheets:1300", found)]))[0]
+    (table,) = searches_results([("sheets:1300", found)]).tables
     assert table.rows[0][:2] == ["sheets:1300", found.name]
 
 
@@ -269,71 +279,76 @@ def small(name: str, error: float, difference: float = 0.0) -> SmallResult:
     return SmallResult(name, rows, chosen, {}, agreement)
 
 
-@pytest.mark.parametrize(("error", "passed"), [(27.9, True), (28.2, False)])
-def test_limit_of_table_2(error: float, passed: bool) -> None:
-    run = Run(small=[small(name, error) for name in SMALL_SETS])
-    checks = {check.what: check for check in check_all(run)}
-    assert checks["Table II, mean of six sets, LapERLS"].passed is passed
-    assert checks["Table II, mean of six sets, LapERLS"].paper == "27.86 %"
-    assert checks["Table II, mean of six sets, LapESVR"].paper == "28.09 %"
-    assert not any("Table II" in check.what for check in check_all(Run(small=run.small[:2])))
+def table_ii(error: float) -> Results:
+    return small_results([small(name, error) for name in SMALL_SETS])
 
 
-@pytest.mark.parametrize("method", ["laperls"])
-def test_limit_of_the_agreement(method: str) -> None:
-    limit = AGREEMENT_LIMITS[method][0]
-    for difference, passed in ((limit / 2, True), (limit * 2, False)):
-        (check,) = check_all(Run(small=[small("usps", 1.0, difference)]))
-        assert check.passed is passed
+def agreement(difference: float) -> Results:
+    return small_results([small("usps", 1.0, difference * AGREEMENT_LIMITS["laperls"][0])])
 
 
-@pytest.mark.parametrize(("error", "passed"), [(5.4, True), (5.5, False)])
-def test_limit_of_table_3(error: float, passed: bool) -> None:
-    task = SOURCES["mnist"].tasks[0]
+def mnist1(error: float) -> Results:
     rates = {f"laperls {a} {c}": [error] * 10 for a in "fg" for c in ("validated", "default")}
-    run = Run(large=[LargeResult(task, 60_000, rates)])
-    checks = {check.what: check for check in check_all(run)}
-    assert len(checks) == 4
-    assert checks["MNIST1, LapERLS f, defaults"].passed is passed
-    assert checks["MNIST1, LapERLS f, by validation"].paper == "5.43 (0.83) %"
-    assert checks["MNIST1, LapERLS g, defaults"].passed is False
-    table = next(table for table in all_tables(run) if table.title == "Table III")
-    assert [row[1] for row in table.rows if row[0] == "LapERLS, f, defaults"] == [
-        f"{error:.2f} (0.00)"
-    ]
+    return large_results([LargeResult(SOURCES["mnist"].tasks[0], 60_000, rates)])
 
 
-@pytest.mark.parametrize(("error", "differ", "passed"), [(4.5, 0.0, True), (4.6, 0.2, False)])
-def test_limit_of_ten_classes(error: float, differ: float, passed: bool) -> None:
+def ten_classes(error: float, differ: float = 0.0) -> Results:
     rates = {f"{count} 50 g prior": [error] * 100 for count in (1, 5)}
-    checks = check_all(Run(digits=DigitsResult(70_000, rates, {"5 50": differ})))
-    assert [check.passed for check in checks] == [True, passed, passed]
+    return digits_results(DigitsResult(70_000, rates, {"5 50": differ}))
 
 
 def use_of(points: str, seconds: float, n: int, peak: float = 1.0, error: float = 1.0) -> Use:
     return Use(points, n, {"fit": seconds}, {}, int(peak * 1e9), {"g": 1.0, "f": error}, 1.0, 1.0)
 
 
-@pytest.mark.parametrize(("seconds", "gigabytes", "passed"), [(7.9, 2.9, 1), (9, 2, 0), (7, 4, 0)])
-def test_limit_of_time_and_memory(seconds: float, gigabytes: float, passed: bool) -> None:
-    (check,) = check_all(Run(uses=[use_of("pixels:70000", seconds, 70_000, gigabytes)]))
-    assert check.passed is bool(passed)
-
-
-@pytest.mark.parametrize(("error", "passed"), [(1.15, True), (1.3, False)])
-def test_limit_of_the_error_beside_an_exact_search(error: float, passed: bool) -> None:
+def beside_exact(error: float) -> Results:
     uses = [use_of("blobs:1000", 1, 1000, error=error), use_of("blobs:1000:exact", 1, 1000)]
-    (check,) = check_all(Run(uses=uses))
-    assert check.passed is passed
+    return Results([], _use_checks(uses))
 
 
-@pytest.mark.parametrize(("seconds", "passed"), [(12.0, True), (13.0, False)])
-def test_limit_of_growth(seconds: float, passed: bool) -> None:
+def growth(seconds: float) -> Results:
     uses = [use_of("sheets:10000", 1, 10_000), use_of("blobs:20", 9, 20)]
     uses += [use_of("sheets:100000", seconds, 100_000), use_of("sheets:10000:exact", 9, 10_000)]
-    checks = [check for check in check_all(Run(uses=uses)) if "time from" in check.what]
-    (check,) = checks
-    assert check.passed is passed
+    return Results([], _use_checks(uses))
+
+
+def fit(seconds: float, gigabytes: float) -> Results:
+    return Results([], _use_checks([use_of("pixels:70000", seconds, 70_000, gigabytes)]))
+
+
+@pytest.mark.parametrize(
+    ("what", "met", "missed"),
+    [
+        ("Table II, mean of six sets, LapERLS", table_ii(27.9), table_ii(28.2)),
+        ("grid against the library, USPS, LapERLS", agreement(0.5), agreement(2)),
+        ("MNIST1, LapERLS f, defaults", mnist1(5.4), mnist1(5.5)),
+        ("MNIST1, LapERLS g, by validation", mnist1(4.0), mnist1(5.4)),
+        ("MNIST, ten classes, 5 labels per class, prior known", ten_classes(4.5), ten_classes(4.6)),
+        (
+            "grid against LapERLSClassifier(class_prior=...), 5 labels per class",
+            ten_classes(4.5),
+            ten_classes(4.5, 0.2),
+        ),
+        ("fit, pixels:70000", fit(7.9, 2.9), fit(9, 2)),
+        ("fit, pixels:70000", fit(7.9, 2.9), fit(7, 4)),
+        ("error above that of an exact search, blobs:1000", beside_exact(1.15), beside_exact(1.3)),
+        ("time from 10000 to 100000 sheets", growth(12), growth(13)),
+    ],
+)
+def test_limits(what: str, met: Results, missed: Results) -> None:
+    assert [check.passed for check in met.checks if check.what == what] == [True]
+    assert [check.passed for check in missed.checks if check.what == what] == [False]
+
+
+def test_expectations_show_the_results_of_the_paper() -> None:
+    shown = {check.what: check.paper for check in (*table_ii(1.0).checks, *mnist1(1.0).checks)}
+    assert shown["Table II, mean of six sets, LapERLS"] == "27.86 %"
+    assert shown["Table II, mean of six sets, LapESVR"] == "28.09 %"
+    assert shown["MNIST1, LapERLS f, by validation"] == "5.43 (0.83) %"
+    some = small_results([small(name, 1.0) for name in list(SMALL_SETS)[:2]])
+    assert not any("Table II" in check.what for check in some.checks)
+    rows = {row[0]: row[1] for row in mnist1(5.4).tables[0].rows}
+    assert rows["LapERLS, f, defaults"] == "5.40 (0.00)"
 
 
 def test_paper_tables_are_complete() -> None:
@@ -351,17 +366,10 @@ def test_notes_are_about_checks_that_exist() -> None:
     rates = {f"laperls {a} {c}": [1.0] for a in "fg" for c in ("validated", "default")}
     outside = {"laperls validated": [1.0], "laperls default": [1.0]}
     digits = {f"{count} 50 g prior": [1.0] for count in (1, 5)}
-    run = Run(
-        large=[LargeResult(task, 1, rates) for task in tasks],
-        outside=OutsideResult(1, outside, dict.fromkeys(outside, 1.0)),
-        digits=DigitsResult(1, digits, {}),
-    )
-    assert set(NOTES) <= {check.what for check in check_all(run)}
-
-
-def test_tables_of_nothing_hold_the_expectations_only() -> None:
-    (table,) = all_tables(Run())
-    assert table.rows == []
+    large = [LargeResult(task, 1, rates) for task in tasks]
+    beyond = OutsideResult(1, outside, dict.fromkeys(outside, 1.0))
+    parts = large_results(large, beyond), digits_results(DigitsResult(1, digits, {}))
+    assert set(NOTES) <= {check.what for part in parts for check in part.checks}
 
 
 # A run
@@ -385,19 +393,3 @@ def test_quick_run(
     assert all(len(rows) == 2 for r in raw["small"] for rows in r["errors"].values())
     # The paper's figure on the first two splits of USPS, g and f tuned on the test labels.
     assert np.mean(raw["small"][0]["errors"]["laperls f tuned"]) < 15
-
-
-def test_missing_set_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("LAPWING_DATA_HOME", str(tmp_path))
-    assert main(["embedded", "--tables", "small", "large", "--output", str(tmp_path)]) == 1
-    told = capsys.readouterr().err
-    assert "Digit1: skipped: ssl1_digit1.npz" in told
-    assert "MNIST1, MNIST2: skipped: mnist.npz" in told
-
-
-def test_unknown_section_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["embedded", "--tables", "table9"])
-    assert all(section in capsys.readouterr().err for section in SECTIONS[:1])

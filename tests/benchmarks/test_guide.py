@@ -32,8 +32,9 @@ NEEDED = {
 }
 
 
-@pytest.mark.parametrize("home", [None, "empty"])
-@pytest.mark.parametrize("benchmark", NEEDED)
+@pytest.mark.parametrize(
+    ("benchmark", "home"), [("lapsvm", None), ("s3vm", "empty"), ("embedded", "empty")]
+)
 def test_benchmark_without_data(
     benchmark: str,
     home: str | None,
@@ -104,12 +105,6 @@ def test_help_says_how_to_get_the_data(
         main(arguments)
     assert info.value.code == 0
     assert how_to_get_all() in capsys.readouterr().out
-
-
-def test_old_name_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["cli"])
-    assert "reading" in capsys.readouterr().err
 
 
 def test_guide_names_every_download() -> None:

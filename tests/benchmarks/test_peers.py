@@ -76,7 +76,7 @@ def test_a_library_that_is_missing_is_left_out(
     assert "python -m pip install graphlearning" in told
 
 
-def test_a_stopped_run_goes_on(
+def test_a_run_continues_only_if_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clouds: tuple[np.ndarray, np.ndarray]
 ) -> None:
     calls = []

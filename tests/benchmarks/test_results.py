@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.lapsvm.drawings import DRAWINGS, drawings_table
-from benchmarks.lapsvm.methods import MethodRun
-from benchmarks.lapsvm.runs import SplitFile, SplitRun
 from benchmarks.shared.checks import Check, limits_table, meets_limit
 from benchmarks.shared.data import standardized
 from benchmarks.shared.files import Lines, read_json, write_whole
@@ -97,6 +95,7 @@ def test_lines_go_on_after_the_last_whole_one(tmp_path: Path) -> None:
     assert list(again) == [{"a": 1}, {"a": 2}]
     again.add({"a": 3})
     assert list(Lines(path)) == [{"a": 1}, {"a": 2}, {"a": 3}]
+    assert list(Lines(path, resume=False)) == []
 
 
 def test_results_say_where_they_are_from(
@@ -130,17 +129,7 @@ def test_what_is_not_known_of_a_run_is_said() -> None:
     assert run.describe() == "2026-01-02; 2 cores; versions and load not recorded"
 
 
-# Splits of the LapSVM paper
-
-
-def test_a_stopped_run_goes_on_only_where_it_is_asked_to(tmp_path: Path) -> None:
-    path = tmp_path / "lapsvm" / "g50c 0.jsonl"
-    run = SplitRun({"newton": MethodRun({"U": 1.5}, 0.1, 3, (0.5, 0.6), "dual", "done")}, {"lu": 1})
-    first = SplitFile(path, resume=True)
-    assert 1 not in first
-    first.add(1, run)
-    assert SplitFile(path, resume=True)[1] == run
-    assert 1 not in SplitFile(path, resume=False)
+# Draws of labels, and images
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

@@ -445,20 +445,6 @@ def test_quick_run_of_everything(
     assert len(list(tmp_path.glob("*.png"))) == 8
 
 
-def test_nothing_at_hand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("LAPWING_DATA_HOME", str(tmp_path))
-    options = ["--quick", "--tables", "methods", "--sets", "text", "--output", str(tmp_path / "o")]
-    assert main(["s3vm", *options]) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert "text: skipped" in printed.err
-
-
-def test_unknown_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["s3vm", "--tables", "eleven"])
-    assert "landmarks" in capsys.readouterr().err
+def test_names_of_data_and_values_of_fits() -> None:
     assert {problem.base for problem in PROBLEMS.values()} <= set(DATA_NAMES)
     assert LinearFit(np.ones(2), 1.0, 0.0, 0.0).values(np.eye(2)).tolist() == [2.0, 2.0]

@@ -22,7 +22,14 @@ from benchmarks.text.sources import Source
 
 TOPICS = ("matrix rank factor solve", "tree leaf root branch", "wave tone pitch filter")
 ON_FRAMES = {**ON_TABLES, **ON_TEXTS}
-SOME = ("numpy.polynomial", "scipy.ndimage", "sklearn.linear_model")
+SOME = ("numpy.polynomial", "scipy.ndimage")
+QUICK_METHODS = [name for name in ON_WORDS if not name.startswith("FewLabel")]
+QUICK_ON_FRAMES = [
+    # Encoders that are models take seconds to load.
+    pytest.param(name, marks=pytest.mark.slow if contender.packages else ())
+    for name, contender in ON_FRAMES.items()
+    if not name.startswith("FewLabel")
+]
 
 
 def made_up(n: int = 60) -> tuple[list[str], np.ndarray]:
@@ -54,12 +61,16 @@ def first_class(X: object, y: np.ndarray) -> np.ndarray:
 
 def test_documents_do_not_name_their_class() -> None:
     found = docstrings(SOME)
-    assert set(found.y) == {0, 1, 2}
+    assert set(found.y) == {0, 1}
     assert len(found.y) == len(found.texts) == len(set(found.texts))
     assert min(len(text.split()) for text in found.texts) >= LEAST_WORDS
     words = set(" ".join(found.texts).lower().replace(".", " ").split())
-    assert not words & {"numpy", "scipy", "sklearn", "polynomial", "ndimage", "linear_model"}
-    assert docstrings(SOME).texts == found.texts
+    assert not words & {"numpy", "scipy", "polynomial", "ndimage"}
+    # The same documents in two classes belong to none.
+    both = docstrings((*SOME, SOME[1]))
+    assert [both.texts[i] for i in range(len(both.y))] == [
+        text for text, code in zip(found.texts, found.y, strict=True) if code == 0
+    ]
 
 
 def test_code_and_paths_are_taken_out() -> None:
@@ -69,16 +80,10 @@ def test_code_and_paths_are_taken_out() -> None:
     assert without_names(text).split() == ["See", "`", "`", "of", ".", "1.5", "kept"]
 
 
-def test_what_several_classes_say_is_of_none() -> None:
-    own, both = docstrings(SOME[:2]), docstrings((*SOME[:2], SOME[1]))
-    assert (both.y == 0).sum() == (own.y == 0).sum()
-    assert (both.y > 0).sum() == 0
-
-
 # Methods
 
 
-@pytest.mark.parametrize("name", ON_WORDS)
+@pytest.mark.parametrize("name", QUICK_METHODS)
 def test_every_method_answers(name: str, topics: tuple[Documents, np.ndarray]) -> None:
     documents, truth = topics
     y = drawn(truth, 3, np.random.default_rng(0))
@@ -87,13 +92,6 @@ def test_every_method_answers(name: str, topics: tuple[Documents, np.ndarray]) -
     assert found.error is not None
     assert found.error < 20
     assert found.seconds > 0
-
-
-def test_labels_come_in_equal_numbers() -> None:
-    truth = np.repeat([0, 1, 2], [30, 10, 5])
-    y = drawn(truth, 3, np.random.default_rng(0))
-    assert np.bincount(y[y >= 0]).tolist() == [3, 3, 3]
-    assert (y[y >= 0] == truth[y >= 0]).all()
 
 
 def test_methods_whose_package_is_not_installed_are_left_out(
@@ -142,7 +140,7 @@ def test_every_column_of_the_mixed_table_depends_on_the_class(
     assert (opened[2] - opened[1]).days > 90
 
 
-@pytest.mark.parametrize("name", [name for name in ON_FRAMES if not name.startswith("FewLabel")])
+@pytest.mark.parametrize("name", QUICK_ON_FRAMES)
 def test_methods_answer_from_their_columns(name: str, mixed: tuple[Documents, np.ndarray]) -> None:
     for package in ON_FRAMES[name].packages:
         pytest.importorskip(package)
@@ -163,16 +161,6 @@ def test_what_takes_too_long_is_ended() -> None:
     with within(0.01):
         pass
     time.sleep(0.02)  # nothing rings afterwards
-
-
-def test_failures_are_told(topics: tuple[Documents, np.ndarray]) -> None:
-    def broken(X: object, y: np.ndarray) -> np.ndarray:
-        raise ValueError("no such graph")
-
-    documents, truth = topics
-    y = drawn(truth, 1, np.random.default_rng(0))
-    found = measured(documents, truth, 60, Contender(broken), y)
-    assert (found.error, found.failed) == (None, "ValueError: no such graph")
 
 
 def test_slow_methods_are_left_out_and_a_stopped_run_goes_on(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.__main__ import main
 from benchmarks.tuning import command
-from benchmarks.tuning.command import Cost, Gain, add_arguments, measure_values, run
-
-
-def arguments(*given: str) -> Any:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    return parser.parse_args(given)
+from benchmarks.tuning.command import Cost, Gain, measure_values
 
 
 def line(_: Any = None) -> tuple[Any, Any]:
@@ -44,8 +38,8 @@ def test_a_path_that_costs_too_much_fails(
         command, "measure_costs", lambda n, rounds: [Cost("LapSVCCV", "2 classes", seconds, 1.0)]
     )
     monkeypatch.setattr(command, "measure_values", lambda *_: [Gain("line", 10, (2.0, 1.0))])
-    given = arguments("--tables", "cost", "values", "--output", str(tmp_path))
-    assert run(given) == status
+    options = ["--tables", "cost", "values", "--output", str(tmp_path)]
+    assert main(["tuning", *options]) == status
     printed = capsys.readouterr().out
     assert ("MISS" in printed) is bool(status)
     assert "Error on the unlabelled points, %" not in printed

@@ -64,7 +64,7 @@ def test_labels_are_drawn_at_random_with_one_of_each_class() -> None:
 def test_every_second_class_is_thinned_to_a_tenth() -> None:
     y = np.tile(np.arange(4), 50)
     data = Data(np.arange(200.0)[:, None], y)
-    found, again = _thinned(lambda: data)(), _thinned(lambda: data)()
+    found, again = _thinned(lambda: data), _thinned(lambda: data)
     assert np.bincount(found.y).tolist() == [50, 5, 50, 5]
     assert (found.y == y[found.X[:, 0].astype(int)]).all()
     assert (found.X == again.X).all()
