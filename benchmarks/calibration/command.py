@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
@@ -62,8 +62,8 @@ def _of_labels(estimator: Any, task: Task) -> tuple[NDArray[Any], None]:
 
 
 def _spread(task: Task) -> tuple[NDArray[Any], None]:
-    X: Any = task.X
-    X = csr_array(X).toarray() if issparse(X) else X
+    points: Any = task.X
+    X = points.toarray() if issparse(task.X) else points
     model = LabelSpreading(kernel="knn").fit(X, task.y)
     shares = model.predict_proba(X)  # 0 / 0 where no label arrives
     even = np.full_like(shares, 1 / shares.shape[1])

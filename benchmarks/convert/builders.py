@@ -119,7 +119,8 @@ BUILDERS: dict[str, Callable[[SetRecord, Files], dict[str, Any]]] = {
 def _points(X: Any, record: SetRecord) -> dict[str, Any]:
     """Convert points to float32, with which the results of docs/measured were measured."""
     if not record.sparse:
-        dense = sp.csr_array(X).toarray() if sp.issparse(X) else np.asarray(X)
+        points: Any = X
+        dense = points.toarray() if sp.issparse(X) else np.asarray(points)
         return {"X": dense.astype(np.float32)}
     rows = sp.csr_array(X)
     rows.sort_indices()

@@ -34,8 +34,8 @@ def reading(path: Path, what: str) -> Iterator[None]:
     # Libraries raise errors of their own, and those of zlib, struct and pickle.
     except Exception as error:
         raise DataError(
-            f"{path} cannot be read as {what} ({str(error) or type(error).__name__}). It may be damaged "
-            "or cut short: download it again."
+            f"{path} cannot be read as {what} ({str(error) or type(error).__name__}). It may be "
+            "damaged or cut short: download it again."
         ) from error
 
 
