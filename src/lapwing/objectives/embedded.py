@@ -34,7 +34,6 @@ from lapwing.spaces.base import Space
 
 # Largest ratio of weights, which leaves half of the digits of float64 to the smallest weight.
 _DIGITS = 1e8
-_ALL = slice(None)
 _SQUARED = Squared()
 
 
@@ -182,6 +181,11 @@ class GraphSide:
     def n_columns(self) -> int:
         return int(self.pull.shape[1])
 
+    def column(self, j: int) -> GraphSide:
+        """Select a column of the targets."""
+        pull, targets = self.pull[:, [j]], self.targets[:, [j]]
+        return replace(self, pull=pull, constant=self.constant[[j]], targets=targets)
+
     def values(self, coef: Array) -> Array:
         """Compute the values g on the points."""
         values: Array = coef if self.basis is None else product(self.basis, coef)
@@ -201,21 +205,21 @@ class GraphSide:
         """Compute the products basis' u."""
         return u if self.basis is None else np.asarray(self.basis.T @ u)
 
-    def missing(self, coef: Array, alpha: Array, pull: Array) -> Array:
+    def missing(self, coef: Array, alpha: Array) -> Array:
         """Compute the residual of basis' alpha + S z = pull."""
-        return np.asarray(pull - self.curvature @ coef - self.adjoint(alpha))
+        return np.asarray(self.pull - self.curvature @ coef - self.adjoint(alpha))
 
-    def misfit(self, coef: Array, columns: slice = _ALL) -> Array:
-        """Compute the residuals y - g at the observations, for coefficients of some columns."""
-        return np.asarray(self.targets[:, columns] - self.values_at(self.index, coef))
+    def misfit(self, coef: Array) -> Array:
+        """Compute the residuals y - g at the observations."""
+        return np.asarray(self.targets - self.values_at(self.index, coef))
 
-    def energy(self, coef: Array, columns: slice = _ALL) -> Array:
+    def energy(self, coef: Array) -> Array:
         """Compute the quadratic form of each column, as a sum of non-negative terms.
 
         1/2 z'S z - h'z + constant is the same, but loses all digits if targets are large and the
         misfit is small.
         """
-        fit = self.weights @ self.misfit(coef, columns) ** 2
+        fit = self.weights @ self.misfit(coef) ** 2
         smooth = column_dot(coef, self.smoothness(coef))
         return np.asarray((fit + np.maximum(smooth, 0)) / 2)
 

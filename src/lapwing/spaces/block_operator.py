@@ -40,9 +40,9 @@ class BlockOperator(LinearOperator):
     def __init__(self, dtype: DTypeLike, shape: tuple[int, int]) -> None:
         super().__init__(dtype, shape)  # type: ignore[call-arg]
 
-    @abstractmethod
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Iterate over the row blocks in order."""
+        return self._computed()
 
     @abstractmethod
     def _computed(self) -> Iterator[tuple[slice, Array]]:
@@ -87,9 +87,6 @@ class RowFeatures(BlockOperator):
     def __init__(self, X: Rows) -> None:
         super().__init__(X.dtype, X.shape)
         self.X = X
-
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        return self._computed()
 
     def _computed(self) -> Iterator[tuple[slice, Array]]:
         return blocks_of(self.X, 8 * self.shape[1], DISK_BLOCK_BYTES)

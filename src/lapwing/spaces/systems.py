@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -69,6 +70,7 @@ def expansion_system(
     return DeformedSystem(K, smoothness, gamma_A, fit_intercept)
 
 
+@dataclass(frozen=True, eq=False)
 class DeformedSystem:
     """LU of (D + S) K + gamma_A I, with S K kept between factorisations.
 
@@ -78,36 +80,32 @@ class DeformedSystem:
     `FactoredSystem` is used instead.
     """
 
-    def __init__(
-        self, K: Array, smoothness: Smoothness, gamma_A: float, fit_intercept: bool
-    ) -> None:
-        self._K = K
-        self._smoothness = smoothness
-        self._gamma_A = gamma_A
-        self._fit_intercept = fit_intercept
-        self._constant = smoothness(np.ones((K.shape[0], 1)))[:, 0]
+    K: Array
+    smoothness: Smoothness
+    gamma_A: float
+    fit_intercept: bool
 
     @cached_property
     def _base(self) -> Array:
         return self._make_base()
 
     def _make_base(self) -> Array:
-        base = np.ascontiguousarray(self._smoothness(self._K))
-        base.flat[:: base.shape[0] + 1] += self._gamma_A
+        base = np.ascontiguousarray(self.smoothness(self.K))
+        base.flat[:: base.shape[0] + 1] += self.gamma_A
         return base
 
     @cached_property
     def _features(self) -> FactoredSystem:
-        return FactoredSystem(self._K, self._smoothness, self._gamma_A, self._fit_intercept)
+        return FactoredSystem(self.K, self.smoothness, self.gamma_A, self.fit_intercept)
 
     def factor(self, weights: Array | None = None) -> Quadratic:
-        n = self._K.shape[0]
+        n = self.K.shape[0]
         # Without weights there is one factorisation only: nothing is cached or copied.
         base = self._make_base() if weights is None else self._base
-        if self._fit_intercept:
+        if self.fit_intercept:
             M = np.empty((n + 1, n + 1))
             M[:n, :n] = base
-            M[:n, n] = self._constant
+            M[:n, n] = self.smoothness(np.ones((n, 1)))[:, 0]
             M[n, :n] = 1
             M[n, n] = 0
         else:
@@ -115,18 +113,18 @@ class DeformedSystem:
         del base
         if weights is not None:
             rows = np.flatnonzero(weights)
-            M[rows, :n] += weights[rows, None] * self._K[rows]
-            if self._fit_intercept:
+            M[rows, :n] += weights[rows, None] * self.K[rows]
+            if self.fit_intercept:
                 M[rows, n] += weights[rows]
         # A C-ordered matrix is its own transpose in Fortran order: no copy, solve with trans=1.
         lu = sla.lu_factor(M.T, overwrite_a=True, check_finite=False)
 
         def solve(u: Array) -> Coefficients:
-            right = np.vstack([u, np.zeros((1, u.shape[1]))]) if self._fit_intercept else u
+            right = np.vstack([u, np.zeros((1, u.shape[1]))]) if self.fit_intercept else u
             z = sla.lu_solve(lu, right, trans=1, check_finite=False)
-            coef, intercept = (z[:n], z[n]) if self._fit_intercept else (z, np.zeros(u.shape[1]))
+            coef, intercept = (z[:n], z[n]) if self.fit_intercept else (z, np.zeros(u.shape[1]))
             # In Fortran order, like the coefficients, as single columns may be used.
-            values = (coef.T @ self._K.T).T
+            values = (coef.T @ self.K.T).T
             values += intercept
             # Checked by the solution: to determine the rank first would take O(n^3) for each
             # kernel.
@@ -138,12 +136,13 @@ class DeformedSystem:
         return solve
 
     def _is_inaccurate(self, coef: Array, values: Array, weights: Array | None, u: Array) -> bool:
-        v = self._smoothness(values) - u
+        v = self.smoothness(values) - u
         if weights is not None:
             v += weights[:, None] * values
-        return _digits_lost(v + self._gamma_A * coef, u)
+        return _digits_lost(v + self.gamma_A * coef, u)
 
 
+@dataclass(frozen=True, eq=False)
 class SupervisedSystem:
     """System without a graph, on weighted points only: (K_EE + gamma_A D_E^-1) a_E = u_E / D_E.
 
@@ -152,19 +151,18 @@ class SupervisedSystem:
     instead.
     """
 
-    def __init__(self, K: Array, gamma_A: float, fit_intercept: bool) -> None:
-        self._K = K
-        self._gamma_A = gamma_A
-        self._fit_intercept = fit_intercept
+    K: Array
+    gamma_A: float
+    fit_intercept: bool
 
     def factor(self, weights: Array | None = None) -> Quadratic:
-        K, gamma_A = self._K, self._gamma_A
+        K, gamma_A = self.K, self.gamma_A
         E = np.flatnonzero(weights) if weights is not None else np.empty(0, dtype=int)
         d = np.empty(0) if weights is None else weights[E]
         H = K[np.ix_(E, E)].astype(np.float64)
         H.flat[:: len(E) + 1] += gamma_A / d
         solve_spd = spd_factor(H) if len(E) else None
-        ones = solve_spd(np.ones((len(E), 1))) if solve_spd and self._fit_intercept else None
+        ones = solve_spd(np.ones((len(E), 1))) if solve_spd and self.fit_intercept else None
 
         def solve(u: Array) -> Coefficients:
             coef = u / gamma_A
@@ -188,13 +186,11 @@ class SupervisedSystem:
         """Solve in feature coordinates, on the points whose coefficients are not 0."""
         # The other points have the coefficient 0 and need no coordinates.
         rows = np.flatnonzero((weights != 0) | u.any(axis=1))
-        system = FactoredSystem(
-            self._K[np.ix_(rows, rows)], None, self._gamma_A, self._fit_intercept
-        )
+        system = FactoredSystem(self.K[np.ix_(rows, rows)], None, self.gamma_A, self.fit_intercept)
         part = system.factor(weights[rows])(u[rows])
         coef = np.zeros(u.shape)
         coef[rows] = part.coef
-        return Coefficients(coef, part.intercept, self._K[:, rows] @ part.coef + part.intercept)
+        return Coefficients(coef, part.intercept, self.K[:, rows] @ part.coef + part.intercept)
 
 
 class PrimalSystem:
@@ -253,18 +249,19 @@ class PrimalSystem:
         return solve
 
 
+@dataclass(frozen=True, eq=False)
 class TransformedSystem:
     """System in other coordinates, with the map from its coefficients."""
 
-    def __init__(self, system: QuadraticSystem, transform: Callable[[Array], Array]) -> None:
-        self._system, self._transform = system, transform
+    system: QuadraticSystem
+    transform: Callable[[Array], Array]
 
     def factor(self, weights: Array | None = None) -> Quadratic:
-        inner = self._system.factor(weights)
+        inner = self.system.factor(weights)
 
         def solve(u: Array) -> Coefficients:
             coef, intercept, values = inner(u)
-            return Coefficients(self._transform(coef), intercept, values)
+            return Coefficients(self.transform(coef), intercept, values)
 
         return solve
 

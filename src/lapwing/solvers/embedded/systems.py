@@ -99,51 +99,8 @@ class StepSolver(Protocol):
         """Solve alpha = load - q r, f = K alpha, basis' alpha + S z = pull, 1' alpha = balance."""
 
 
-class EmbeddedSystem(ABC):
-    """Problem with a quadratic loss; the kernel is given by its matrix or by features."""
-
-    expands: ClassVar[bool]  # whether the coefficients are the multipliers alpha
-    side: GraphSide
-    fit_intercept: bool
-
-    @property
-    @abstractmethod
-    def n_points(self) -> int: ...
-
-    @abstractmethod
-    def factor(self, q: Array) -> StepSolver:
-        """Factor min 1/2 |f|^2 + sum_i (1/2 q_i r_i^2 - load_i r_i) + graph side, q >= 0."""
-
-    @abstractmethod
-    def trace(self) -> float:
-        """Compute the trace of the kernel matrix, a bound of its norm."""
-
-    @abstractmethod
-    def residual(self, fit: Fit) -> Array:
-        """Compute the residuals f + b - g on the points."""
-
-    @abstractmethod
-    def represent(self, alpha: Array) -> Array:
-        """Return the coefficients of f = K alpha."""
-
-    @abstractmethod
-    def norm(self, fit: Fit) -> Array:
-        """Compute |f|^2 of each column."""
-
-    def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
-        """Compute the residual of the linear optimality conditions, in the form `factor` takes.
-
-        The conditions are f = K alpha, basis' alpha + S z = pull and, with a bias, 1' alpha = 0.
-        """
-        return Fit(
-            self.represent(alpha) - fit.coef,
-            -alpha.sum(axis=0) * self.fit_intercept,
-            self.side.missing(fit.graph_coef, alpha, pull),
-        )
-
-
 @dataclass(frozen=True, eq=False)
-class DenseSystem(EmbeddedSystem):
+class DenseSystem:
     """System with f = K alpha and the kernel matrix: O(n^3) for a factorisation.
 
     alpha = load + W (g - b - K load) with W = q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2, which equals
@@ -161,22 +118,26 @@ class DenseSystem(EmbeddedSystem):
     side: GraphSide
     fit_intercept: bool
 
-    expands: ClassVar[bool] = True
+    expands: ClassVar[bool] = True  # whether the coefficients are the multipliers alpha
 
     @property
     def n_points(self) -> int:
         return int(self.K.shape[0])
 
     def trace(self) -> float:
+        """Compute the trace of the kernel matrix, a bound of its norm."""
         return float(np.trace(self.K))
 
     def residual(self, fit: Fit) -> Array:
+        """Compute the residuals f + b - g on the points."""
         return self.K @ fit.coef + fit.intercept - self.side.values(fit.graph_coef)
 
     def represent(self, alpha: Array) -> Array:
+        """Return the coefficients of f = K alpha."""
         return alpha
 
     def norm(self, fit: Fit) -> Array:
+        """Compute |f|^2 of each column."""
         return np.maximum(column_dot(fit.coef, self.K @ fit.coef), 0)
 
     def eliminate(self, q: Array) -> Elimination:
@@ -207,6 +168,7 @@ class DenseSystem(EmbeddedSystem):
         return WU, (H + H.T) / 2
 
     def factor(self, q: Array) -> StepSolver:
+        """Factor min 1/2 |f|^2 + sum_i (1/2 q_i r_i^2 - load_i r_i) + graph side, q >= 0."""
         side, r = self.side, len(self.side.curvature)
         W = _weighted_inverse(self.K, q)
         WU, H = self._graph_part(W)
@@ -258,7 +220,7 @@ def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureSystem(EmbeddedSystem):
+class FeatureSystem:
     """System with f = Z w and features in row blocks, in O(n (m + r)^2) time.
 
     It needs no memory of order n m.
@@ -312,10 +274,12 @@ class FeatureSystem(EmbeddedSystem):
         return Elimination(H[z, z] - half.T @ half, found[:m], intercept, variance)
 
     def trace(self) -> float:
+        """Compute the trace of the kernel matrix, a bound of its norm."""
         blocks = (np.asarray(Z, dtype=np.float64) for _, Z in self.space.blocks())
         return float(sum(np.einsum("ij,ij->", Z, Z) for Z in blocks))
 
     def residual(self, fit: Fit) -> Array:
+        """Compute the residuals f + b - g on the points."""
         values = np.empty((self.n_points, fit.coef.shape[1]))
         theta = np.vstack([fit.coef, fit.graph_coef])
         for rows, B in self._design():
@@ -323,15 +287,18 @@ class FeatureSystem(EmbeddedSystem):
         return values + fit.intercept
 
     def represent(self, alpha: Array) -> Array:
+        """Return the coefficients of f = K alpha."""
         coef = np.zeros((self.space.n_coef, alpha.shape[1]))
         for rows, Z in self.space.blocks():
             coef += np.asarray(Z, dtype=np.float64).T @ alpha[rows]
         return coef
 
     def norm(self, fit: Fit) -> Array:
+        """Compute |f|^2 of each column."""
         return column_dot(fit.coef, fit.coef)
 
     def factor(self, q: Array) -> StepSolver:
+        """Factor the same problem as `DenseSystem.factor`."""
         m, r = self.space.n_coef, len(self.side.curvature)
         H = self.normal_matrix(q)
         H[m : m + r, m : m + r] += self.side.curvature
@@ -351,6 +318,10 @@ class FeatureSystem(EmbeddedSystem):
             return Move(fit, residual, load - q[:, None] * residual)
 
         return solve
+
+
+EmbeddedSystem: TypeAlias = DenseSystem | FeatureSystem
+"""Problem with a quadratic loss; the kernel is given by its matrix or by features."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,7 +117,8 @@ def tube_regression(
     start = _start(system, float(C))
 
     def fit(j: int) -> TubeResult:
-        return fit_tube(system, j, C, epsilon, own, start=start.column(j))
+        column = replace(system, side=system.side.column(j))
+        return fit_tube(column, C, epsilon, own, start=start.column(j))
 
     try:
         with single_blas_thread() if n_threads > 1 else nullcontext():
@@ -172,7 +173,6 @@ class _Serialized:
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def fit_tube(
     system: EmbeddedSystem,
-    column: int,
     C: float,
     epsilon: float,
     settings: Settings[None] = DEFAULTS,
@@ -184,8 +184,7 @@ def fit_tube(
     Parameters
     ----------
     system : EmbeddedSystem
-    column : int
-        Index of the target.
+        With a single target.
     C : float
         Weight of the loss, and the bound of alpha.
     epsilon : float
@@ -195,8 +194,8 @@ def fit_tube(
     start : Move, optional
         Solution for the squared loss with the weight C, if it is known.
     """
-    problem, tol = Column(system, column, float(C), float(epsilon)), settings.tol
-    start = _inside(problem, _start(system, float(C)).column(column) if start is None else start)
+    problem, tol = Column(system, float(C), float(epsilon)), settings.tol
+    start = _inside(problem, _start(system, float(C)) if start is None else start)
     if not start.residual.any():
         energy = problem.energy(start.fit)
         state = TubeState(start.fit, start.alpha[:, 0])
@@ -265,7 +264,7 @@ def _inside(problem: Column, move: Move) -> Move:
         if not largest > 0.8 * problem.C:  # NaN stops as well
             return move
         q *= 0.5 * problem.C / largest
-        move = problem.system.factor(np.full(n, q))(np.zeros((n, 1)), problem.pull)
+        move = problem.system.factor(np.full(n, q))(np.zeros((n, 1)), problem.system.side.pull)
 
 
 def _first_point(problem: Column, start: Move) -> _Iterate:
@@ -302,7 +301,7 @@ def _direction(
     """Compute the Newton step for given changes of beta slack and (C - beta) xi."""
     shift = upper / at.beta - lower / (problem.C - at.beta)
     load = -(_SIGNS * shift / stiffness).sum(axis=0)
-    move = solve(load[:, None], np.zeros_like(problem.pull))
+    move = solve(load[:, None], np.zeros_like(problem.system.side.pull))
     # The change of r is computed from that of alpha. If it were computed from the values, beta
     # would drift away from alpha, as rounding errors are divided by a stiffness that tends to 0.
     change = (load - move.alpha[:, 0]) / (1 / stiffness).sum(axis=0)
@@ -351,21 +350,15 @@ _ZERO = 1e-7  # relative to C or, if smaller, to the largest multiplier; 0 and 1
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Problem of one column of a system, with its loss."""
+    """System with a single target, with its loss."""
 
     system: EmbeddedSystem
-    j: int
     C: float
     epsilon: float
 
-    @property
-    def pull(self) -> Array:
-        return self.system.side.pull[:, [self.j]]
-
     def energy(self, fit: Fit) -> float:
         """Compute the objective without the loss."""
-        graph = self.system.side.energy(fit.graph_coef, slice(self.j, self.j + 1))
-        return float(self.system.norm(fit)[0] / 2 + graph[0])
+        return float(self.system.norm(fit)[0] / 2 + self.system.side.energy(fit.graph_coef)[0])
 
     def reference(self, energy: float, loss: float, fit: Fit) -> float:
         """Return the scale of gaps: the objective, but at least the rounding error at g = 0.
@@ -373,7 +366,7 @@ class Column:
         It is also at least the rounding error of g in the loss, up to a limit: for small targets,
         in whose units C is large, the gaps of exact solutions are many times the rounding error.
         """
-        constant = float(self.system.side.constant[self.j])
+        constant = float(self.system.side.constant[0])
         size = self.C * float(np.abs(self.system.side.values(fit.graph_coef)).sum())
         rounding = min(
             _LOSS_ROUNDED * float(np.finfo(np.float64).eps) * size, _MOST_ROUNDED * energy
@@ -382,8 +375,16 @@ class Column:
         return max(energy + loss, _ROUNDED * constant, rounding, tiny)
 
     def missing(self, fit: Fit, alpha: Array) -> Fit:
-        """Compute the residual of the linear optimality conditions."""
-        return self.system.missing(fit, alpha, self.pull)
+        """Compute the residual of the linear optimality conditions, in the form `factor` takes.
+
+        The conditions are f = K alpha, basis' alpha + S z = pull and, with a bias, 1' alpha = 0.
+        """
+        system = self.system
+        return Fit(
+            system.represent(alpha) - fit.coef,
+            -alpha.sum(axis=0) * system.fit_intercept,
+            system.side.missing(fit.graph_coef, alpha),
+        )
 
     def measure(self, move: Move) -> tuple[float, float]:
         """Compute the objective and the relative duality gap.

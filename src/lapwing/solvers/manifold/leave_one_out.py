@@ -106,9 +106,8 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
     slopes, curvatures = w * loss.derivative(y, scores), w * loss.curvature(y, scores)
     T = kernel[np.ix_(reduced.index, reduced.index)]
     values = scores.copy()  # leaving out an observation of slope 0 changes nothing
-    patterns, group = np.unique(curvatures, axis=1, return_inverse=True)
-    for number, d in enumerate(patterns.T):
-        columns, E = np.flatnonzero(group.ravel() == number), np.flatnonzero(d)
+    for d, columns in equal_columns(curvatures):
+        E = np.flatnonzero(d)
         if not len(E):
             continue
         diagonal = _inverse_diagonal(T[np.ix_(E, E)], d[E], bias=reduced.fit_intercept)

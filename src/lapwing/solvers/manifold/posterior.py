@@ -9,9 +9,9 @@ a bias that is not part of T has a flat prior, and targets have normal errors of
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg as sla
 
 from lapwing._arrays import Array
+from lapwing.linalg import Solve, spd_factor
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.base import Covariance, Posterior
 from lapwing.solvers.manifold.deformed import Representers
@@ -35,9 +35,8 @@ def posterior(objective: Objective, columns: Representers, cross: Array, own: Ar
         Deformed kernel of each point of the result with itself.
     """
     reduced = columns.reduce(objective)
-    y, l, factor = reduced.targets[:, 0], len(reduced.index), _factor(reduced, columns)
-    t = cross[objective.index]
-    solved = sla.cho_solve(factor, np.column_stack([t, y, np.ones(l)]), check_finite=False)
+    y, l, t = reduced.targets[:, 0], len(reduced.index), cross[objective.index]
+    solved = _factor(reduced, columns)(np.column_stack([t, y, np.ones(l)]))
     of_t, of_y, of_one = solved[:, :-2], solved[:, -2], solved[:, -1]
     variance, pull, free = own - np.sum(t * of_t, axis=0), y @ of_y, l
     if reduced.fit_intercept:
@@ -61,10 +60,8 @@ def covariance(objective: Objective, columns: Representers, some: Representers) 
         Columns at the points whose covariances are wanted.
     """
     reduced = columns.reduce(objective)
-    factor, T = _factor(reduced, columns), columns.values[:, reduced.index]
-    own = some.values[objective.index]
-    right = np.column_stack([own, np.ones(len(own))])
-    solved = sla.cho_solve(factor, right, check_finite=False)
+    T, own = columns.values[:, reduced.index], some.values[objective.index]
+    solved = _factor(reduced, columns)(np.column_stack([own, np.ones(len(own))]))
     found = some.values - T @ solved[:, :-1]
     if reduced.fit_intercept:
         free = 1 - T @ solved[:, -1]
@@ -72,9 +69,8 @@ def covariance(objective: Objective, columns: Representers, some: Representers) 
     return Covariance(found, 1.0)
 
 
-def _factor(reduced: Objective, columns: Representers) -> tuple[Array, bool]:
-    """Factor the covariance of the targets by Cholesky."""
+def _factor(reduced: Objective, columns: Representers) -> Solve:
+    """Factor the covariance of the targets."""
     A = columns.block()[np.ix_(reduced.index, reduced.index)]
     A.flat[:: len(A) + 1] += 1 / reduced.weights
-    factor: tuple[Array, bool] = sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-    return factor
+    return spd_factor(A)
