@@ -50,10 +50,12 @@ def test_kernels_agree_with_scikit_learn(name, container, dtype):
     X, Z = gaussian_points(23, dtype=dtype), gaussian_points(9, seed=1, dtype=dtype)
     X[3] = 0  # the cosine of a zero vector is 0, not NaN
     X[:, 1] *= X[:, 1] > 0
-    kernel = make_kernel(name, container(X), **PARAMETERS)
-    gram, new = kernel.gram(container(X)), cross(kernel, container(Z), container(X))
-    assert gram.dtype == dtype
-    assert new.dtype == dtype
+    given_points = container(X.copy())
+    kernel = make_kernel(name, given_points, **PARAMETERS)
+    gram, new = kernel.gram(given_points), cross(kernel, container(Z), given_points)
+    assert gram.dtype == new.dtype == dtype
+    after = given_points.toarray() if sp.issparse(given_points) else given_points
+    np.testing.assert_array_equal(after, X)
     X, Z = X.astype(np.float64), Z.astype(np.float64)
     scale = max(1.0, np.abs(REFERENCES[name](X, X)).max())
     np.testing.assert_allclose(gram, REFERENCES[name](X, X), atol=TOLERANCE[dtype] * scale)
@@ -93,30 +95,11 @@ def test_new_points_in_blocks(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_expansion_is_the_sum_over_the_basis(name):
-    X, Z, alpha = gaussian_points(11), gaussian_points(5, seed=1), gaussian_points(11, 2, seed=2)
-    kernel = make_kernel(name, X, **PARAMETERS)
-    np.testing.assert_allclose(
-        kernel.expand(Z, X, alpha), REFERENCES[name](Z, X) @ alpha, atol=1e-11
-    )
-
-
-@pytest.mark.parametrize("name", REFERENCES)
 def test_new_points_may_come_in_the_other_container(name):
     X, Z = gaussian_points(11), gaussian_points(5, seed=1)
     for fitted, new in ((X, sp.csr_array(Z)), (sp.csr_array(X), Z)):
         kernel = make_kernel(name, fitted, **PARAMETERS)
         np.testing.assert_allclose(cross(kernel, new, fitted), REFERENCES[name](Z, X), atol=1e-12)
-
-
-@pytest.mark.parametrize("name", REFERENCES)
-def test_kernels_leave_their_input_alone(name):
-    X = gaussian_points(9)
-    before = X.copy()
-    kernel = make_kernel(name, X, **PARAMETERS)
-    kernel.gram(X)
-    cross(kernel, X, X)
-    np.testing.assert_array_equal(X, before)
 
 
 @pytest.mark.parametrize(("dtype", "shift"), [(np.float64, 1e6), (np.float32, 300.0)])
@@ -184,12 +167,6 @@ def test_scale_gamma_does_not_see_a_shift(container, size, rel):
     X = gaussian_points(15)
     shift = size * np.array([10, -5, 3, 100])
     assert scale_gamma(container(X + shift)) == pytest.approx(scale_gamma(X), rel=rel)
-
-
-def test_scale_gamma_is_scikit_learns_for_centred_features():
-    X = gaussian_points(15)
-    X -= X.mean(axis=0)
-    assert scale_gamma(X) == pytest.approx(1 / (X.shape[1] * X.var()), rel=1e-12)
 
 
 def test_scale_gamma_of_sparse_and_float32():
@@ -309,27 +286,6 @@ def test_a_matrix_that_will_not_fit_is_refused_before_it_is_allocated(monkeypatc
     for kernel in (make_kernel("rbf", X, gamma=1.0), make_kernel(lambda X, Z: X @ Z.T, X)):
         with pytest.raises(MemoryError, match=r"kernel matrix of 1000000 points .* needs 7\.3 TB"):
             kernel.gram(X)
-
-
-def test_the_memory_limit_is_the_environments(monkeypatch):
-    X = gaussian_points(100)  # 80 kB, and as much for two tiles: 240 kB
-    kernel = make_kernel("rbf", X)
-    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100k")
-    with pytest.raises(MemoryError, match=r"100\.0 kB are available.*float32.*linear.*sparse"):
-        kernel.gram(X)
-    for enough in ("1m", "0.5M", "240000", "1gb", "1 GiB"):
-        monkeypatch.setenv("LAPWING_MEMORY_LIMIT", enough)
-        assert kernel.gram(X).shape == (100, 100)
-    # float32 halves the need, as the message says.
-    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "130k")
-    assert kernel.gram(X.astype(np.float32)).shape == (100, 100)
-
-
-@pytest.mark.parametrize("text", ["lots", "8x", "-1", "1..2"])
-def test_a_memory_limit_that_is_not_a_size(text, monkeypatch):
-    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", text)
-    with pytest.raises(ValueError, match=r"LAPWING_MEMORY_LIMIT=.* is not a size"):
-        make_kernel("rbf", gaussian_points(5)).gram(gaussian_points(5))
 
 
 @given(st.integers(0, 200), st.integers(0, 50), st.integers(1, 400))

@@ -23,13 +23,6 @@ from lapwing.linalg import (
 from tests.helpers.spaces import random
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_spd_factor(order):
-    A = random(6, 6)
-    H, u = A @ A.T + np.eye(6), random(6, 2, seed=1)
-    np.testing.assert_allclose(H @ spd_factor(np.array(H, order=order))(u), u, atol=1e-10)
-
-
 @pytest.mark.parametrize("rounding", [0.0, -1e-14])
 def test_halves_of_an_inverse(rounding):
     rng = np.random.default_rng(0)
@@ -75,11 +68,6 @@ def test_product_of_two_precisions_is_that_of_the_wider_one(monkeypatch, shape):
     np.testing.assert_allclose(found, A.astype(np.float64) @ B, rtol=1e-14, atol=1e-14)
 
 
-def test_product_of_sparse_rows():
-    A, B = sp.random_array((20, 6), density=0.3, dtype=np.float32), random(6, 2)
-    np.testing.assert_allclose(product(A.tocsr(), B), A.toarray() @ B, rtol=1e-12, atol=1e-14)
-
-
 def test_column_dot_sums_float32_in_float64():
     a = np.full((10**6, 2), np.float32(0.1))
     expected = 10**6 * float(np.float32(0.1)) ** 2
@@ -106,15 +94,6 @@ def test_columns_apart_are_what_they_are_one_by_one(monkeypatch, n_rows, n_colum
     assert scaled_columns(before, factors, out=turned) is turned
     np.testing.assert_array_equal(turned, expected)
     np.testing.assert_allclose(column_dot(b, turned), column_dot(b, expected), rtol=1e-9)
-
-
-@pytest.mark.parametrize("n_rows", [9, 90_000])
-def test_columns_of_unlike_blocks_are_refused(n_rows):
-    block = np.ones((n_rows, 3))
-    with pytest.raises(ValueError, match=r"broadcast|shape"):
-        scaled_columns(block, np.ones(2))
-    with pytest.raises(ValueError, match=r"broadcast|shape|operand"):
-        column_dot(block, np.ones((n_rows + 1, 3)))
 
 
 def test_scaled_columns_keep_the_precision_of_the_block():
@@ -174,11 +153,6 @@ def test_normal_matrix_of_float32_is_summed_in_float64(container):
     np.testing.assert_allclose(H[:2, :2], expected, rtol=1e-11)
     np.testing.assert_allclose(H[2, :2], 20_000 * float(np.float32(0.1)), rtol=1e-11)
     assert H[2, 2] == pytest.approx(20_000, rel=1e-12)
-
-
-def test_normal_matrix_of_no_rows_is_zero():
-    found = normal_matrix(np.zeros((0, 3)), np.zeros(0), bias=True)
-    np.testing.assert_array_equal(found, np.zeros((4, 4)))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

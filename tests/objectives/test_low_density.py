@@ -15,9 +15,8 @@ from lapwing.losses.labeled import Hinge, SquaredHinge
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.spaces.linear import LinearSpace
-from lapwing.spaces.mapped import MappedSpace, full_map
+from lapwing.spaces.mapped import full_map
 from tests.helpers.data import gaussian_points
-from tests.helpers.low_density import make_tiny, translated, value_of
 from tests.helpers.members import check_examples
 from tests.helpers.problems import rbf
 
@@ -109,15 +108,6 @@ def test_value_and_gradient(loss, unlabeled_loss, bias):
         np.testing.assert_allclose(np.append(of_w, of_b), numeric, atol=3e-7 * max(1, abs(value)))
 
 
-def test_the_independent_formula_agrees():
-    for seed in range(5):
-        tiny = make_tiny(seed)
-        W = np.random.default_rng(seed).standard_normal((6, tiny.X.shape[1]))
-        b = tiny.bias[0]
-        values = [tiny.objective().value(Function(w, b)) for w in W]
-        np.testing.assert_allclose(values, value_of(tiny, W, b), rtol=1e-13)
-
-
 @pytest.mark.parametrize("bias", BIASES.values(), ids=BIASES)
 def test_zero_is_the_nearest_admissible_function(bias):
     objective = objective_on(LinearSpace(points(14)), bias=bias)
@@ -174,14 +164,6 @@ def test_a_centred_kernel():
     found = np.stack([features.values(features.represent(e)) for e in np.eye(14)])
     np.testing.assert_allclose(found, centred, atol=1e-13)
     np.testing.assert_allclose(features.squared_norms, np.diagonal(centred), atol=1e-13)
-
-
-def test_without_a_centre_nothing_is_centred():
-    X = points(14)
-    features = CenteredFeatures(LinearSpace(X))
-    np.testing.assert_allclose(features.values(np.ones(4)), X.sum(axis=1))
-    np.testing.assert_allclose(features.represent(np.ones(14)), X.sum(axis=0))
-    np.testing.assert_allclose(features.squared_norms, (X * X).sum(axis=1))
 
 
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e3])
@@ -260,42 +242,3 @@ def test_float32_points_far_from_the_origin_keep_their_norms():
     space = LinearSpace(X.astype(np.float32))
     norms = CenteredFeatures.on(space, shares(40, np.arange(20))).squared_norms
     np.testing.assert_allclose(norms, (Z * Z).sum(axis=1), rtol=1e-2)
-
-
-def test_rotations_change_nothing():
-    X = points(14)
-    Q = np.linalg.qr(np.random.default_rng(6).standard_normal((4, 4)))[0]
-    one, two = objective_on(LinearSpace(X)), objective_on(LinearSpace(X @ Q))
-    w = np.array([0.3, -1.0, 0.2, 0.1])
-    value, of_w, of_b = one.value_and_gradient(Function(w, 0.3))
-    turned, turned_w, turned_b = two.value_and_gradient(Function(Q.T @ w, 0.3))
-    assert turned == pytest.approx(value, rel=1e-13)
-    np.testing.assert_allclose(Q @ turned_w, of_w, atol=1e-12)
-    assert turned_b == pytest.approx(of_b, abs=1e-12)
-
-
-def test_weights_are_repetitions():
-    """A point of weight 2 is two points, in the centre and in the objective."""
-    X = points(8, 3)
-    twice = np.vstack([X, X[[5]]])
-    tiny = make_tiny(0, X=X, y=np.array([1.0, -1.0]), C=np.ones(2), C_star=np.ones(6))
-    more = replace(tiny, X=twice, C_star=np.ones(7))
-    weighted = replace(
-        tiny.objective(centered=False),
-        features=CenteredFeatures.on(LinearSpace(X), np.array([0, 0, 1, 1, 1, 2, 1, 1]) / 7),
-        unlabeled_weights=np.array([1.0, 1, 1, 2, 1, 1]),
-    )
-    w = np.array([0.5, -0.7, 0.2])
-    np.testing.assert_allclose(translated(more)[:8], X - X[[2, 3, 4, 5, 5, 6, 7]].mean(axis=0))
-    at = Function(w, 0.0)
-    assert weighted.value(at) == pytest.approx(more.objective().value(at), rel=1e-13)
-    of_weighted, of_more = (one.value_and_gradient(at)[1] for one in (weighted, more.objective()))
-    np.testing.assert_allclose(of_weighted, of_more, atol=1e-12)
-
-
-def test_mapped_features_may_be_anything_dense():
-    """The objective only asks for a design."""
-    X = points(14)
-    space = MappedSpace(X, np.eye(4), LinearSpace(X).function)
-    at = Function(np.ones(4), 0.3)
-    assert objective_on(space).value(at) == objective_on(LinearSpace(X)).value(at)

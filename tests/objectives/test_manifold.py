@@ -64,25 +64,6 @@ def test_value_and_gradient_are_the_formulas(space, loss):
         np.testing.assert_allclose(inner, numeric, rtol=1e-6, atol=1e-7, err_msg=name)
 
 
-@FOR_ALL_LOSSES
-@FOR_ALL_SPACES
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_taylor_slope(space, fit_intercept, loss):
-    """J(z + t h) - J(z) - t <g, h> falls with the square of t, and no slower."""
-    case = make_case(space=space, fit_intercept=fit_intercept, loss=loss)
-    problem = case.objective()
-    state, h = random_state(case, problem), random_state(case, problem, seed=1)
-    gradient = problem.state(*problem.gradient(state))
-    first = problem.inner(gradient, h)
-    steps = np.array([1e-3, 1e-4])
-    rest = [
-        problem.value(state.step(np.full(2, t), h)) - problem.value(state) - t * first
-        for t in steps
-    ]
-    slopes = np.log10(np.abs(rest[0]) / np.abs(rest[1]))
-    np.testing.assert_allclose(slopes, 2, atol=0.05)
-
-
 def test_reported_is_the_papers_scaling():
     """(7) has an overall 1/2; (4) and (14) have none (errata L9)."""
     for loss in (SquaredHinge(), Squared(), Hinge(), EpsilonInsensitive(0.3)):
@@ -115,15 +96,6 @@ def test_zero_is_the_state_of_the_zero_function(space):
         np.testing.assert_array_equal(given, expected)
 
 
-def test_a_state_knows_its_values_and_their_smooth_part():
-    case = make_case(fit_intercept=True)
-    problem = case.objective()
-    state = random_state(case, problem)
-    f = case.design @ state.coef + state.intercept
-    np.testing.assert_allclose(state.values, f, atol=1e-12)
-    np.testing.assert_allclose(state.smooth, case.penalty @ f, atol=1e-12)
-
-
 def test_steps_and_columns_of_states():
     case = make_case(fit_intercept=True, c=3)
     problem = case.objective()
@@ -142,15 +114,6 @@ def test_steps_and_columns_of_states():
     part = problem.columns(which)
     assert part.n_columns == 2
     np.testing.assert_array_equal(part.value(picked), problem.value(stepped)[[2, 0]])
-
-
-@pytest.mark.parametrize("space", SPACES)
-def test_inner_is_the_product_of_functions_and_of_intercepts(space):
-    case = make_case(space=space, fit_intercept=True)
-    problem = case.objective()
-    a, b = random_state(case, problem), random_state(case, problem, seed=1)
-    expected = np.einsum("ij,ij->j", a.coef, case.gram @ b.coef) + a.intercept * b.intercept
-    np.testing.assert_allclose(problem.inner(a, b), expected, rtol=1e-10)
 
 
 @FOR_ALL_SPACES
@@ -181,14 +144,6 @@ def repeated():
     return Objective(FullKernelSpace(np.eye(6)), SquaredHinge(), index, targets, weights, 1.0)
 
 
-def test_scatter_sums_what_one_point_carries(repeated):
-    u = np.arange(10.0).reshape(5, 2)
-    expected = np.zeros((6, 2))
-    for i, row in zip([4, 1, 4, 0, 4], u, strict=True):
-        expected[i] += row
-    np.testing.assert_array_equal(repeated.scatter(u), expected)
-
-
 def test_scatter_is_the_adjoint_of_labeled(repeated):
     rng = np.random.default_rng(0)
     u, F = rng.standard_normal((5, 2)), rng.standard_normal((6, 2))
@@ -197,31 +152,7 @@ def test_scatter_is_the_adjoint_of_labeled(repeated):
     assert left == pytest.approx(right, rel=1e-13)
 
 
-def test_scatter_without_repetition_keeps_the_order():
-    case = make_case(n_labels=7)
-    u = np.arange(14.0).reshape(7, 2)
-    out = case.objective().scatter(u)
-    np.testing.assert_array_equal(out[case.index], u)
-    assert np.count_nonzero(out) == np.count_nonzero(u)
-
-
 # --- the graph ------------------------------------------------------------------------------------
-
-
-def test_smoothness_is_gamma_i_times_the_power_of_the_laplacian():
-    for graph in GRAPHS:
-        case = make_case(graph=graph, gamma_I=0.7)
-        F = np.random.default_rng(0).standard_normal((case.n, 2))
-        np.testing.assert_allclose(case.objective().smoothness(F), case.penalty @ F, atol=1e-12)
-
-
-def test_without_a_graph_nothing_is_smoothed():
-    case = make_case()
-    assert case.objective().graph_term is not None
-    problem = replace(case.objective(), graph_term=None)
-    assert problem.graph_term is None
-    assert problem.constant_energy == 0
-    np.testing.assert_array_equal(problem.smoothness(np.ones((case.n, 2))), 0)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])

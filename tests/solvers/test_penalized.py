@@ -62,14 +62,6 @@ def test_masses_that_are_not_positive_are_those_of_the_labels() -> None:
     assert np.isfinite(found).all()
 
 
-def test_normalisation_leaves_equal_masses_alone() -> None:
-    rng = np.random.default_rng(0)
-    values = rng.uniform(-1, 1, size=(6, 1))
-    values -= values.mean()
-    found = normalize_masses(values, mass_scales(values, np.ones(6), np.sign(values)))
-    assert_allclose(found, values, atol=1e-12)
-
-
 def test_an_anchor_that_no_label_reaches_is_averaged() -> None:
     values = anchor_values(
         sp.csr_array(np.eye(2, 3)),

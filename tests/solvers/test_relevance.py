@@ -32,12 +32,6 @@ def test_the_objective_is_the_density_of_the_differences() -> None:
     assert mine - its == pytest.approx(other - one)
 
 
-def test_the_covariance_is_that_of_scaled_columns() -> None:
-    scaled = X * np.exp(EXPONENTS[:3])
-    expected = [[np.exp(1.2 - 0.5 * np.sum((a - b) ** 2)) for b in scaled] for a in scaled]
-    np.testing.assert_allclose(covariance(EXPONENTS, X, X), expected)
-
-
 def test_gradient() -> None:
     found = approx_fprime(EXPONENTS, lambda e: objective(e, X, Y)[0], 1e-6)
     np.testing.assert_allclose(objective(EXPONENTS, X, Y)[1], found, rtol=1e-4)

@@ -13,7 +13,6 @@ import pytest
 from lapwing import _arrays
 from lapwing.kernels import Kernel
 from lapwing.spaces import mapped
-from lapwing.spaces.base import Space
 from lapwing.spaces.block_operator import Sums
 from lapwing.spaces.functions import KernelExpansion, LinearFunction, function_from
 from lapwing.spaces.systems import FactoredSystem
@@ -39,10 +38,6 @@ def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=MAKERS)
 def known(request: pytest.FixtureRequest) -> Known:
     return MAKERS[request.param]()
-
-
-def test_a_space_has_all_members(known):
-    assert isinstance(known.space, Space)
 
 
 def test_sizes(known):
@@ -208,13 +203,6 @@ def test_functions_of_a_restriction_are_functions_of_the_whole(known, rows):
     np.testing.assert_allclose(values, known.k[:, rows] @ u, atol=1e-8)
 
 
-def test_a_restriction_leaves_the_space_alone(known):
-    before = np.asarray(known.space.gram()).copy()
-    part, embed = known.space.restrict(ROWS["some"])
-    embed(random(part.n_coef, C))
-    np.testing.assert_array_equal(known.space.gram(), before)
-
-
 # --- direct systems -------------------------------------------------------------------------------
 
 SYSTEMS = [
@@ -255,14 +243,6 @@ def test_factorisations_of_a_system_do_not_disturb_each_other(
     for D, quadratic in [*zip(weights, quadratics, strict=True)] * 2:
         check_stationary(known, quadratic(u), S, D, gamma_A, u, fit_intercept)
     np.testing.assert_array_equal(u, before)
-
-
-def test_a_system_leaves_the_space_alone(known):
-    a = random(known.space.n_coef, C)
-    before = known.space.values(a)
-    system = known.space.system(applied(penalty(known, "normalized")), 0.1, True)
-    system.factor(point_weights("all"))(random(N, C))
-    np.testing.assert_array_equal(known.space.values(a), before)
 
 
 def no_way_out(*_: Any) -> None:

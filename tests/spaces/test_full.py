@@ -69,13 +69,6 @@ def test_only_the_matrix_of_a_restriction_is_formed(monkeypatch):
     assert sizes == [len(ROWS)]
 
 
-def test_a_restriction_has_coefficients_on_its_points_alone():
-    for space in (computed()[0], computed()[0].stored()):
-        part, embed = space.restrict(ROWS)
-        alpha = embed(random(part.n_coef, 2))
-        assert set(np.flatnonzero(alpha.any(axis=1))) <= set(ROWS.tolist())
-
-
 def test_threads_may_restrict_at_the_same_time() -> None:
     """What is kept is counted while others add to it."""
     space = computed()[0].stored()
@@ -123,15 +116,3 @@ def test_storing_is_forecast(monkeypatch):
         with pytest.raises(MemoryError, match="The kernel matrix of 14 points"):
             form()
     space.values(random(N, 2))
-
-
-def test_functions_know_the_rows_that_they_are_made_of():
-    space, _ = computed()
-    rows = np.arange(N) * 2
-    space = FullKernelSpace.computed(space.kernel, space.basis, rows)
-    a = random(N, 2)
-    for one in (space, space.stored()):
-        function = one.function(a, np.zeros(2))
-        assert function.rows is rows
-        assert function.basis is space.basis
-        np.testing.assert_array_equal(function.coef, a)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
@@ -141,21 +140,6 @@ def test_other_kinds_do_not_take_the_attributes(name: str) -> None:
             assert kind.fitted(function.attributes) is None
 
 
-@every_function
-def test_values_have_a_column_a_problem(name: str) -> None:
-    make, points = EXAMPLES[name]
-    values = make()(points)
-    assert type(values) is np.ndarray
-    assert values.shape == (7, 3)
-    assert make().intercept.shape == (3,)
-
-
-@every_function
-def test_functions_are_frozen(name: str) -> None:
-    with pytest.raises(FrozenInstanceError):
-        EXAMPLES[name][0]().intercept = np.zeros(3)
-
-
 def test_an_estimator_without_a_function_is_told() -> None:
     with pytest.raises(ValueError, match=r"There is no fitted function among the attributes\."):
         function_from({"classes_": CLASSES, "intercept_": np.zeros(1)}, KINDS)
@@ -174,12 +158,6 @@ def test_linear_functions() -> None:
     assert kept.flags.c_contiguous
 
 
-def test_expansions() -> None:
-    for f in (expansion(), expansion(X[ROWS], rows=ROWS)):
-        expected = rbf(X_NEW, f.basis, GAMMA) @ f.coef + f.intercept
-        np.testing.assert_allclose(f(X_NEW), expected, atol=1e-13)
-
-
 def test_expansions_of_a_precomputed_kernel_look_at_their_own_columns() -> None:
     f = precomputed(ROWS)
     elsewhere = K_NEW.copy()
@@ -189,18 +167,6 @@ def test_expansions_of_a_precomputed_kernel_look_at_their_own_columns() -> None:
     np.testing.assert_allclose(f(K_NEW[:, ROWS]), expected, atol=1e-13)  # where they are all
     whole = precomputed()
     np.testing.assert_allclose(whole(K_NEW), K_NEW @ whole.coef + whole.intercept, atol=1e-13)
-
-
-def test_rows_are_kept_where_a_basis_is_made_of_some() -> None:
-    assert expansion(X[ROWS], rows=ROWS).attributes["basis_"] is ROWS
-    assert "basis_" not in expansion().attributes
-
-
-def test_means_over_anchors() -> None:
-    f = anchored()
-    Z = f.anchors.rows(X_NEW).toarray()
-    np.testing.assert_allclose(Z.sum(axis=1), 1)
-    np.testing.assert_allclose(f(X_NEW), Z @ f.coef + f.intercept, atol=1e-14)
 
 
 def test_sums_of_eigenfunctions() -> None:
@@ -242,12 +208,6 @@ def test_points_without_a_coefficient_are_pruned(container: Any, used: list[int]
     np.testing.assert_allclose(pruned(container(X_NEW)), f(container(X_NEW)), atol=1e-14)
     assert pruned.pruned() is pruned
     assert (pruned is f) == (len(used) == N)
-
-
-def test_pruning_without_rows() -> None:
-    pruned = expansion(X, sparse_coef([2, 5])).pruned()
-    assert pruned.rows is None
-    np.testing.assert_array_equal(pruned.basis, X[[2, 5]])
 
 
 def test_the_zero_function_keeps_one_point() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.spaces.functions import KernelExpansion
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import KernelFeatures, MappedSpace, deformed, full_map, landmark_map
 from lapwing.spaces.recipes import Landmarks
@@ -55,35 +54,6 @@ def test_null_directions_of_a_kernel_are_dropped(which, dtype):
     np.testing.assert_allclose(A.T @ K @ A, np.eye(rank), atol=tol)
     np.testing.assert_allclose(K @ A @ A.T @ K, K, atol=tol)
     np.testing.assert_allclose(space.features, K @ A, atol=tol)
-
-
-def test_landmarks_that_are_one_point_are_one():
-    X, _ = points(4)
-    kernel = make_kernel("rbf", X, gamma=GAMMA)
-    twice = landmark_map(kernel, X, X[[3, 5, 3, 5, 5]]).stored()
-    once = landmark_map(kernel, X, X[[3, 5]]).stored()
-    assert twice.n_coef == 2
-    np.testing.assert_allclose(
-        twice.features @ twice.features.T, once.features @ once.features.T, atol=1e-12
-    )
-
-
-def test_float32_landmarks():
-    X, _ = points(4)
-    wide = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:6]).stored()
-    X = X.astype(np.float32)
-    narrow = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:6]).stored()
-    assert narrow.dtype == np.float32
-    np.testing.assert_allclose(
-        narrow.features @ narrow.features.T, wide.features @ wide.features.T, atol=1e-4
-    )
-
-
-def test_a_deformation_by_nothing_changes_nothing():
-    X, _ = points(4)
-    space = deformed(LinearSpace(X), lambda F: 0 * F)
-    np.testing.assert_allclose(space.features, X, atol=1e-14)
-    np.testing.assert_allclose(space.lift, np.eye(4), atol=1e-14)
 
 
 @pytest.mark.parametrize("make", ["full", "landmarks"])
@@ -158,15 +128,6 @@ def test_the_gram_matrix_of_float32_landmarks_is_summed_in_float64():
     gram = space.gram()
     assert gram.dtype == np.float64
     np.testing.assert_allclose(gram, Z @ Z.T, atol=1e-15)
-
-
-def test_functions_of_landmarks_are_expansions_over_them():
-    X, _ = points(4)
-    space = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:5])
-    function = space.function(random(5, 2), np.zeros(2))
-    assert isinstance(function, KernelExpansion)
-    assert function.rows is None  # a landmark need not be a point
-    assert {tuple(z) for z in function.basis} == {tuple(x) for x in X[:5]}
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

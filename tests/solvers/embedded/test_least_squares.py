@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.objectives.embedded import GraphSide, spectral_side
+from lapwing.objectives.embedded import GraphSide, graph_side, spectral_side
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
@@ -213,16 +213,7 @@ def test_any_virtual_labels_are_left_out_too(bias: bool) -> None:
     values, vectors = np.linalg.eigh(laplacian(affinity(POINTS), normalized=False))
     whole = spectral_side(vectors, values, INDEX, SHARES, TARGETS)
     L = vectors * values @ vectors.T
-    free = GraphSide(
-        None,
-        L + np.diag(np.bincount(INDEX, SHARES, minlength=N)),
-        vectors @ whole.pull,
-        whole.constant,
-        lambda F: L @ F,
-        INDEX,
-        SHARES,
-        TARGETS,
-    )
+    free = graph_side(lambda F: L @ F, N, INDEX, SHARES, TARGETS)
     found, expected = (
         left_out_values(kernel_of(system_of(side, features=False, bias=bias), 5.0), side)
         for side in (free, whole)

@@ -17,18 +17,13 @@ from lapwing.solvers.embedded.methods import (
     require_matrices,
 )
 from lapwing.solvers.embedded.systems import (
-    DenseSystem,
     EmbeddedResult,
-    FeatureSide,
-    FeatureSystem,
-    MatrixSide,
     in_units,
 )
-from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import full_map, landmark_map
-from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
+from tests.helpers.problems import DenseTerm, affinity, laplacian
 from tests.helpers.spaces import random
 
 N, MU, C, GAMMA = 30, 3.0, 5.0, 0.4
@@ -85,16 +80,6 @@ def value(problem: EmbeddedObjective, result: EmbeddedResult) -> Any:
     return (norm + misfit + smooth) / 2 + of_loss.sum(axis=0)
 
 
-def test_methods_by_their_names() -> None:
-    assert {key: method.name for key, method in EMBEDDED_METHODS.items()} == {
-        ("squared", "matrix"): "cholesky",
-        ("squared", "features"): "normal equations",
-        ("squared", "operator"): "conjugate gradient",
-        ("epsilon_insensitive", "matrix"): "interior point",
-        ("epsilon_insensitive", "features"): "interior point",
-    }
-
-
 # Features want a basis of g and the operator none; the full kernel has no coordinates.
 BASES = {"matrix": (True, False), "features": (True,), "operator": (False,)}
 WAYS = [
@@ -137,32 +122,6 @@ def test_multipliers_are_told_where_the_method_knows_them(loss: str) -> None:
         assert result.state.alpha is not None
         np.testing.assert_array_equal(result.state.alpha, result.state.coef)
         assert np.abs(result.state.alpha).max() <= C
-
-
-def test_what_is_formed() -> None:
-    few, any_g = (objective(SPACES["landmarks"](), few=few) for few in (True, False))
-    for loss in LOSSES:
-        dense = EMBEDDED_METHODS[loss, "matrix"].form(any_g)
-        features = EMBEDDED_METHODS[loss, "features"].form(few)
-        if loss == "squared":
-            assert isinstance(dense, MatrixSide)
-            assert isinstance(features, FeatureSide)
-            assert features.equations.shape == (8 + 9 + 1,) * 2
-            dense = dense.problem
-        else:
-            assert isinstance(features, FeatureSystem)
-            assert features.space is few.space
-            assert features.side is few.side
-            assert features.fit_intercept
-        assert isinstance(dense, DenseSystem)
-        Z = rbf(X, X[:8], GAMMA)
-        K = Z @ np.linalg.solve(rbf(X[:8], X[:8], GAMMA), Z.T)
-        np.testing.assert_allclose(dense.K, K, atol=1e-10)
-        assert dense.side is any_g.side
-        assert dense.fit_intercept
-    regression = EMBEDDED_METHODS["squared", "operator"].form(any_g)
-    assert isinstance(regression, FunctionRegression)
-    assert (regression.space, regression.C) == (any_g.space, any_g.C)
 
 
 @pytest.mark.parametrize("scale", [0.25, 8.0])

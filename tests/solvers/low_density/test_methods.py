@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lapwing.losses import Hinge, SquaredHinge
-from lapwing.objectives.low_density import CenteredFeatures, Function
+from lapwing.objectives.low_density import Function
 from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density import methods as s3vm
 from lapwing.solvers.low_density.cccp import (
@@ -28,7 +28,6 @@ from lapwing.solvers.low_density.methods import (
     local_minimum,
     minimize_low_density,
 )
-from lapwing.spaces.linear import LinearSpace
 from tests.helpers.low_density import global_optimum, make_tiny, value_of
 from tests.solvers.low_density.test_multipliers import violation
 
@@ -134,47 +133,7 @@ def test_without_weight_it_is_the_svm(method):
     assert result.supervised.objective == result.minimum.objective
 
 
-@FOR_ALL
-def test_order_of_the_points_is_no_matter(method):
-    for seed in range(2):
-        tiny = tiny_for(method, seed)
-        rng = np.random.default_rng(seed)
-        of_labels, of_rest = rng.permutation(tiny.l), rng.permutation(tiny.u)
-        moved = replace(
-            tiny,
-            X=tiny.X[np.concatenate([of_labels, tiny.l + of_rest])],
-            y=tiny.y[of_labels],
-        )
-        same_function(fit(moved, method), fitted(method, seed))
-
-
-def same_function(result, expected, turn=None, sign=1.0):
-    assert result.minimum.objective == pytest.approx(expected.minimum.objective, rel=1e-6)
-    w = expected.minimum.state.coef
-    w = w if turn is None else turn @ w
-    np.testing.assert_allclose(result.minimum.state.coef, sign * w, atol=1e-4)
-    assert result.minimum.state.intercept == sign * expected.minimum.state.intercept
-
-
-@FOR_ALL
-def test_swapping_the_classes_changes_the_sign(method):
-    for seed in range(2):
-        tiny = tiny_for(method, seed)
-        b = -tiny.bias[0]
-        swapped = replace(tiny, y=-tiny.y, bias=(b, b))
-        same_function(fit(swapped, method), fitted(method, seed), sign=-1.0)
-
-
-@FOR_ALL
-def test_rotations_turn_the_solution(method):
-    for seed in range(2):
-        tiny = tiny_for(method, seed)
-        d = tiny.X.shape[1]
-        Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))[0]
-        same_function(fit(replace(tiny, X=tiny.X @ Q), method), fitted(method, seed), turn=Q.T)
-
-
-@FOR_ALL
+@pytest.mark.parametrize("method", ["continuation", "switching"])
 def test_the_same_random_numbers_give_the_same_answer(method):
     tiny = tiny_for(method, 2)
     one, two = (fit(tiny, method, n_init=3, random=np.random.RandomState(5)) for _ in range(2))
@@ -183,30 +142,6 @@ def test_the_same_random_numbers_give_the_same_answer(method):
     assert one.objectives[0] == fitted(method, 2).objectives[0]
     assert len(one.objectives) == 3
     assert one.minimum.objective == min(one.objectives.min(), one.supervised.objective)
-
-
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "switching"])
-def test_weights_are_repetitions(method):
-    """A point of weight 2 is two points; the ratio that switching keeps counts points."""
-    tiny = tiny_for(method, 2)
-    d, last = tiny.X.shape[1], tiny.l + tiny.u - 1
-    more = replace(
-        tiny, X=np.vstack([tiny.X, tiny.X[last]]), C_star=np.append(tiny.C_star, tiny.C_star[-1])
-    )
-    weights = np.ones(tiny.u)
-    weights[-1] = 2
-    shares = np.concatenate([np.zeros(tiny.l), weights / weights.sum()])
-    weighted = replace(
-        tiny.objective(),
-        features=CenteredFeatures.on(LinearSpace(tiny.X), shares),
-        unlabeled_weights=weights * tiny.C_star,
-    )
-    one = minimize_low_density(weighted, method, SETTINGS)
-    two = fit(more, method)
-    assert one.minimum.objective == pytest.approx(two.minimum.objective, rel=1e-6)
-    np.testing.assert_allclose(
-        one.minimum.state.coef, two.minimum.state.coef, atol=1e-4 * np.sqrt(d)
-    )
 
 
 @pytest.mark.parametrize("bias", [(-np.inf, np.inf), (-0.2, 0.1)])
@@ -307,10 +242,10 @@ def test_continuation_beats_gradient():
 # --- concave-convex steps -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ramp", [0.0, RAMP, 0.8])
+@pytest.mark.parametrize("ramp", [0.0, RAMP])
 def test_concave_convex_steps_never_go_up(ramp):
     """On min(1 - S, max(0, 1 - |f|)), step by step."""
-    for seed in range(2):
+    for seed in SEEDS:
         objective = make_tiny(seed, symmetric=True).objective()
 
         def height(function, objective=objective):
@@ -332,17 +267,6 @@ def test_concave_convex_steps_never_go_up(ramp):
         end = concave_convex(objective, start, Settings(1e-8, 20_000), ramp=ramp)
         assert height(end.state) <= heights[-1] * (1 + 1e-6)
         assert end.objective == objective.value(end.state)
-
-
-def test_labelled_by():
-    objective = make_tiny(0, symmetric=True).objective()
-    labels = np.resize([1.0, -1.0], len(objective.unlabeled))
-    made = labeled_by(objective, labels, objective.unlabeled_weights)
-    at = Function(np.full(objective.features.n_coef, 0.2), objective.bias[0])
-    f = objective.values(at)[objective.unlabeled]
-    extra = objective.unlabeled_weights @ np.maximum(0, 1 - labels * f)
-    assert made.value(at) == pytest.approx(objective.supervised().value(at) + extra)
-    assert len(made.unlabeled) == 0
 
 
 # --- switching ------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from lapwing.solvers.low_density.lbfgs import descend, projected_gradient, refer
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import full_map
 from tests.helpers.data import two_clouds
-from tests.helpers.low_density import make_tiny, value_of
 from tests.helpers.problems import rbf
 
 FREE = (-np.inf, np.inf)
@@ -89,22 +88,6 @@ def bounded_least_squares(A, b, low, high):
     return beta
 
 
-def dense_dual(K, y, C, b):
-    """max sum_i beta_i (1 - y_i b) - 1/2 |sum beta y phi|^2 in the box: coordinate ascent."""
-    beta, h = np.zeros(len(y)), np.zeros(len(y))
-    for _ in range(20_000):
-        before = beta.copy()
-        for i in range(len(y)):
-            slack = 1 - y[i] * (h[i] + b)
-            step = slack / K[i, i] if K[i, i] > 0 else np.inf * np.sign(slack)
-            new = min(max(beta[i] + step, 0), C)
-            h += (new - beta[i]) * y[i] * K[:, i]
-            beta[i] = new
-        if np.abs(beta - before).max() < 1e-13 * C:
-            break
-    return h + b, float(beta @ (1 - y * b) - 0.5 * (beta * y) @ h)
-
-
 def check_gap(value, dual, total, tol=1e-8):
     """No lower than a dual value, and above by what margins off by `tol` cost."""
     assert value >= dual - 1e-7 * abs(dual)
@@ -114,14 +97,13 @@ def check_gap(value, dual, total, tol=1e-8):
 # --- the supervised SVM ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("C", C_RANGE)
-def test_a_free_bias_is_libsvm(C, kernel, center):
+def test_a_free_bias_is_libsvm(C, kernel):
     """Centring is no matter to a free bias."""
     X, y = two_clouds(apart=1.5 if kernel == "linear" and C > 100 else 0.7)
     K = X @ X.T if kernel == "linear" else rbf(X, X, 0.5)
-    objective = svm(X, y, C, FREE, K=K, center=center)
+    objective = svm(X, y, C, FREE, K=K, center=kernel == "rbf")
     found = solve(objective)
     assert found.status in (Status.CONVERGED, Status.PRECISION)
     f = objective.values(found.state)
@@ -137,48 +119,16 @@ def test_a_free_bias_is_libsvm(C, kernel, center):
     assert violation(objective, found.state) < 1e-5
 
 
-@pytest.mark.parametrize("b", [0.0, 0.4, -2.0])
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("C", C_RANGE)
-def test_a_fixed_bias_is_the_dense_dual(C, kernel, b):
-    """The margins are offset, which libsvm has no parameter for."""
-    X, y = two_clouds(14, 3, seed=1, apart=1.5 if C > 100 else 0.7)
-    K = X @ X.T if kernel == "linear" else rbf(X, X, 0.5)
-    objective = svm(X, y, C, (b, b), K=K)
-    found = solve(objective)
-    assert found.state.intercept == b
-    f, dual = dense_dual(K, y, C, b)
-    check_gap(found.objective, dual, C * len(y))
-    if C <= 100:  # the dual's own digits
-        np.testing.assert_allclose(
-            objective.values(found.state), f, atol=1e-4 * max(1.0, np.abs(f).max())
-        )
-    assert violation(objective, found.state) < 1e-5
-
-
-@pytest.mark.parametrize("bias", [(0.3, 0.3), FREE, (-0.1, 0.1), (0.2, 5.0)])
-def test_conditions_hold_whatever_the_bias(bias):
+@pytest.mark.parametrize("bias", [(0.3, 0.3), FREE, (-0.1, 0.1), (0.2, 5.0), (-2.0, -2.0)])
+def test_conditions_hold_whatever_the_bias_and_weights(bias):
     X, y = two_clouds()
     for C in (0.01, 1.0, 50.0):
-        objective = svm(X + 0.4, y, C, bias)
+        weights = C * np.random.default_rng(2).uniform(0.5, 3, len(y))
+        objective = svm(X + 0.4, y, weights, bias)
         found = solve(objective)
         assert bias[0] <= found.state.intercept <= bias[1]
         assert found.optimality <= 1e-8 or found.status == Status.PRECISION
         assert violation(objective, found.state) < 1e-5
-
-
-def test_a_bounded_bias_is_the_free_one_or_its_bound():
-    X, y = two_clouds()
-    X = X + 0.4
-    free = solve(svm(X, y, 1.0, FREE))
-    b = free.state.intercept
-    inside = solve(svm(X, y, 1.0, (b - 1, b + 1)))
-    # Margins off by tol cost up to tol times the sum of the weights.
-    assert inside.objective == pytest.approx(free.objective, rel=1e-7)
-    bound = solve(svm(X, y, 1.0, (b + 0.5, b + 2)))
-    fixed = solve(svm(X, y, 1.0, (b + 0.5, b + 0.5)))
-    assert bound.state.intercept == pytest.approx(b + 0.5, abs=1e-9)
-    assert bound.objective == pytest.approx(fixed.objective, rel=1e-7)
 
 
 @pytest.mark.parametrize("bias", [(0.0, 0.0), FREE])
@@ -190,15 +140,6 @@ def test_a_point_with_both_labels(bias):
         objective = svm(X, y, C, bias)
         found = solve(objective)
         assert violation(objective, found.state) < 1e-5
-
-
-def test_observations_of_one_point_are_their_sum():
-    X, y = two_clouds(8)
-    doubled = svm(np.vstack([X, X]), np.tile(y, 2), 1.0, FREE)
-    heavy = svm(X, y, 2.0, FREE)
-    one, two = solve(doubled), solve(heavy)
-    assert one.objective == pytest.approx(two.objective, rel=1e-7)
-    np.testing.assert_allclose(one.state.coef, two.state.coef, atol=1e-6)
 
 
 @pytest.mark.parametrize("bias", [(0.0, 0.0), FREE])
@@ -213,26 +154,6 @@ def test_singular_kernels(bias):
     found = solve(nothing)
     assert found.objective == pytest.approx(3.0 * len(y))
     np.testing.assert_array_equal(found.state.coef, 0)
-
-
-def test_weights_of_the_observations():
-    X, y = two_clouds()
-    C = np.random.default_rng(2).uniform(0.1, 5, len(y))
-    objective = svm(X, y, C, FREE)
-    found = solve(objective)
-    libsvm = SVC(C=1.0, kernel="linear", tol=1e-10).fit(X, y, sample_weight=C)
-    np.testing.assert_allclose(found.state.coef, libsvm.coef_[0], atol=1e-5)
-    assert violation(objective, found.state) < 1e-6
-
-
-@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
-def test_units_are_no_matter(size):
-    """x in other units with C accordingly: the same decision values."""
-    X, y = two_clouds()
-    one = svm(X, y, 0.5, (0.2, 0.2))
-    other = svm(X * size, y, 0.5 / size**2, (0.2, 0.2))
-    f, g = (objective.values(solve(objective).state) for objective in (one, other))
-    np.testing.assert_allclose(g, f, atol=1e-5)
 
 
 @pytest.mark.parametrize("C", [10.0, 1e3, 1e4])
@@ -290,9 +211,8 @@ def test_known_multipliers_save_iterations():
     assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", [SquaredHinge()])
-def test_differentiable_losses_are_descended_as_they_are(loss):
-    objective = replace(svm(*two_clouds(), 2.0, FREE), loss=loss)
+def test_differentiable_losses_are_descended_as_they_are():
+    objective = smooth_problem()
     found = solve(objective)
     same = descend(objective, objective.zero(), Settings(1e-8, 50_000))
     np.testing.assert_array_equal(found.state.coef, same.state.coef)
@@ -301,26 +221,6 @@ def test_differentiable_losses_are_descended_as_they_are(loss):
 
 
 # --- beside the non-convex loss -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("bias", [None, FREE, (-0.2, 0.1)])
-def test_local_minima_of_the_non_convex_objective(bias):
-    """Conditions of first order, and no step near by goes down."""
-    for seed in range(5):
-        tiny = make_tiny(seed)
-        tiny = tiny if bias is None else replace(tiny, bias=bias)
-        objective = tiny.objective()
-        rng = np.random.default_rng(seed)
-        start = Function(rng.standard_normal(tiny.X.shape[1]), objective.zero().intercept)
-        found = minimize(objective, start, Settings(1e-8, 20_000))
-        assert found.objective <= objective.value(start)
-        assert violation(objective, found.state) < 1e-5
-        w, b = found.state
-        for size in (1e-5, 1e-4, 1e-3):
-            W = w + size * rng.standard_normal((300, len(w)))
-            move = size * rng.standard_normal(300) if objective.free_bias else np.zeros(300)
-            B = np.clip(b + move, *objective.bias)
-            assert value_of(tiny, W, B).min() >= found.objective - 1e-7 * found.objective
 
 
 # --- the shifted hinge ----------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from tests.helpers.problems import (
     affinity,
     laplacian,
     make_case,
-    primal_value,
     relative_gradient,
     sweep,
 )
@@ -42,77 +41,24 @@ def supervised(space, y, gamma_A, *, fit_intercept=True):
     )
 
 
-def gradient_norm(K, problem, state):
-    """Euclidean norm of the dense gradient in alpha and b, with y f < 1 as the error set."""
-    f = K @ state.coef + state.intercept
-    y = problem.targets
-    v = np.where(y * f < 1, f - y, 0.0)
-    return float(np.sqrt(((K @ (v + problem.gamma_A * state.coef)) ** 2).sum() + v.sum() ** 2))
-
-
-def full_steps(K, y, gamma_A, alpha, b, n_steps):
-    """Newton as printed, s = 1: the error sets that it goes through."""
-    n, sets = len(K), []
-    for _ in range(n_steps):
-        E = np.diag((y * (K @ alpha + b) < 1).astype(float))
-        sets.append(tuple(np.flatnonzero(E.diagonal())))
-        M = np.block(
-            [
-                [np.zeros((1, 1)), np.ones((1, n))],
-                [E.sum(axis=1)[:, None], E @ K + gamma_A * np.eye(n)],
-            ]
-        )
-        z = np.linalg.solve(M, np.concatenate([[0.0], E @ y]))
-        b, alpha = z[0], z[1:]
-    return sets
-
-
 # --- L11: full steps cycle ------------------------------------------------------------------------
 
 CYCLING_X = np.array([(6.1, 6.4), (22.5, -3), (6.2, 9.4), (-2.4, 15.1), (6.4, -8.6), (1.2, -13.1)])
 CYCLING_Y = np.array([1.0, -1, -1, 1, 1, 1])
 
 
-def test_full_steps_cycle_on_the_example_of_errata_l11():
-    sets = full_steps(CYCLING_X @ CYCLING_X.T, CYCLING_Y, 0.18, np.zeros(6), 0.0, 40)
-    cycle = [(0, 2), (0, 1, 2, 3), (2, 3), (0, 2, 3, 4, 5), (0, 2, 3, 4)]
-    start = sets.index(cycle[0], 5)
-    assert sets[start : start + 5] == sets[start + 5 : start + 10] == cycle
-
-
 @pytest.mark.parametrize("space", ["full", "linear"])
 def test_newton_converges_on_the_example_of_errata_l11(space):
-    K = CYCLING_X @ CYCLING_X.T
-    made = FullKernelSpace(K) if space == "full" else LinearSpace(CYCLING_X)
+    made = FullKernelSpace(CYCLING_X @ CYCLING_X.T) if space == "full" else LinearSpace(CYCLING_X)
     problem = supervised(made, CYCLING_Y, 0.18)
     result = newton(problem)
     assert result.status == Status.CONVERGED
     assert result.n_iter <= 6
     assert problem.value(result.state)[0] == pytest.approx(0.0719, abs=5e-5)
     assert result.optimality[0] < 1e-9
-    if space == "full":
-        assert gradient_norm(K, problem, result.state) < 1e-9
 
 
 # --- L12, L13: starts that trap full steps --------------------------------------------------------
-
-TWO = np.array([[1, 0.2], [0.2, 1]])
-
-
-def test_full_steps_alternate_from_a_one_class_error_set():
-    sets = full_steps(TWO, np.array([1.0, -1]), 0.1, np.zeros(2), -3.0, 8)
-    assert sets == [(0,), (1,)] * 4
-
-
-@pytest.mark.parametrize("solve", [newton, pcg])
-@pytest.mark.parametrize("b", [-3.0, -1.0, 1.0, 3.0, 1e6])
-def test_a_start_whose_error_set_has_one_class(b, solve):
-    problem = supervised(FullKernelSpace(TWO), [1, -1], 0.1)
-    result = solve(problem, ManifoldSettings(start=problem.state(np.zeros((2, 1)), np.array([b]))))
-    assert result.status == Status.CONVERGED
-    # By symmetry b = 0 and alpha = (a, -a): both gradients by hand, 0.8 a - 1 + gamma_A a = 0.
-    assert result.state.intercept[0] == pytest.approx(0, abs=2e-6)
-    np.testing.assert_allclose(result.state.coef[:, 0], [1 / 0.9, -1 / 0.9], atol=2e-6)
 
 
 STARTS = {
@@ -142,7 +88,8 @@ def signed(case):
     ],
 )
 def test_any_start_leads_to_the_optimum(start, graph, fit_intercept, solve):
-    case = make_case(graph=graph, fit_intercept=fit_intercept, unit_weights=True)
+    sizes = {"n": 24, "n_labels": 16}
+    case = make_case(graph=graph, fit_intercept=fit_intercept, unit_weights=True, **sizes)
     problem = case.objective()
     coef, intercept = STARTS[start](np.random.default_rng(0), case)
     begun = problem.state(coef, intercept * fit_intercept)
@@ -166,21 +113,6 @@ def test_labels_of_one_class_with_a_free_bias(graph, solve):
     assert (result.state.values < -1 + 1e-4).all()
     np.testing.assert_allclose(np.ptp(result.state.values, axis=0), 0, atol=1e-2)
     np.testing.assert_allclose(case.objective().value(result.state), 0, atol=1e-7)
-
-
-@pytest.mark.parametrize("solve", [newton, pcg])
-def test_an_empty_error_set_where_the_graph_sees_the_bias(solve):
-    """With L_n regularisers alone pull b to 0, so a start with E empty is not the end (L13)."""
-    case = make_case(graph="normalized", fit_intercept=True)
-    case = replace(case, y=np.ones_like(case.y))
-    problem = case.objective()
-    start = problem.state(np.zeros((case.n, 2)), np.array([5.0, 2.0]))
-    assert (problem.targets * problem.labeled(start.values) >= 1).all()
-    result = solve(problem, ManifoldSettings(start=start))
-    assert relative_gradient(case, result.state) < 1e-5
-    optimum = problem.value(dual(problem).state)
-    assert (optimum < 0.1 * problem.value(start)).all()
-    np.testing.assert_allclose(problem.value(result.state), optimum, atol=1e-6)
 
 
 def test_random_tiny_problems_all_converge():
@@ -293,14 +225,6 @@ def test_on_a_quadratic_conjugate_gradient_ends_after_the_rank(fit_intercept):
     assert result.n_iter <= 6 + 2 * fit_intercept + 1
 
 
-def test_the_metric_of_the_space_is_worth_its_iterations():
-    """Ill-conditioned in the Euclidean metric only: 32 iterations against 188 in the errata."""
-    case = make_case(graph="normalized", n=60, n_labels=20, c=1, gamma_A=0.1, gamma_I=0.01, seed=2)
-    result = pcg(case.objective(), ManifoldSettings(tol=1e-9))
-    assert result.status == Status.CONVERGED
-    assert result.n_iter < 60
-
-
 @dataclass(frozen=True)
 class Counting:
     """A space or an operator that counts the columns it is applied to."""
@@ -330,29 +254,3 @@ def test_an_iteration_costs_one_product_with_the_kernel_and_one_with_the_graph()
         assert len(calls) <= result.n_iter + 6  # the start, the end, and checks at restarts
     # Columns that are done leave the products: their iterations differ.
     assert sum(space.calls) < 3 * (result.n_iter + 6)
-
-
-def test_a_bias_with_a_normalised_laplacian_is_inside_the_norm():
-    """Errata L3, L4: stationary for f'Lf with f = K alpha + b, not for (K alpha)'L (K alpha)."""
-    case = make_case(graph="normalized", fit_intercept=True, gamma_I=2.0, unit_weights=True)
-    for solve in (newton, dual, pcg):
-        state = solve(case.objective()).state
-        assert relative_gradient(case, state) < 1e-5
-        assert np.abs(state.intercept).min() > 1e-3  # so the two models differ
-        for nudge in (1e-3, -1e-3):
-            moved = primal_value(case, state.coef, state.intercept + nudge)
-            assert (moved > primal_value(case, state.coef, state.intercept)).all()
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e6, 1e8])
-@pytest.mark.parametrize("power", [1, 2, 3])
-def test_the_size_of_the_weights_does_not_decide_whether_the_bias_is_free(power, scale):
-    """(D - W) 1 = 0 but for rounding, which is of the size of the weights."""
-    case = make_case(graph="unnormalized", fit_intercept=True, n=30, n_labels=8)
-    L = laplacian(scale * affinity(case.X), normalized=False)
-    problem = replace(
-        case.objective(),
-        graph_term=DenseTerm(0.3 / scale**power * np.linalg.matrix_power(L, power)),
-    )
-    values = [problem.value(solve(problem).state) for solve in (newton, dual)]
-    np.testing.assert_allclose(values[0], values[1], rtol=1e-8)

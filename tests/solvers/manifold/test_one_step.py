@@ -63,24 +63,6 @@ def test_a_matrix_without_an_inverse_gives_no_values():
     assert np.isnan(found).all()
 
 
-@pytest.mark.parametrize("bias", [False, True], ids=["no bias", "bias"])
-def test_the_inverse_is_that_of_the_bordered_matrix(bias):
-    """With a free bias the block of the labels of [[T + W^-1, 1], [1', 0]]^-1, and its row of 1."""
-    random = np.random.default_rng(0)
-    root = random.normal(size=(7, 4))
-    T, d = root @ root.T, random.uniform(0.1, 3, size=7)
-    A = T + np.diag(1 / d)
-    if bias:
-        A = np.block([[A, np.ones((7, 1))], [np.ones((1, 7)), np.zeros((1, 1))]])
-    exact = np.linalg.inv(A)
-    found = leave_one_out._inverse(T, d, bias=bias)
-    assert found is not None
-    np.testing.assert_allclose(found[0], exact[:7, :7], atol=1e-12)
-    np.testing.assert_allclose(found[1], exact[7, :7] if bias else np.zeros(7), atol=1e-12)
-    diagonal = leave_one_out._inverse_diagonal(T, d, bias=bias)
-    np.testing.assert_allclose(diagonal, np.diag(exact)[:7], atol=1e-12)
-
-
 def test_a_single_label_with_a_bias_has_no_left_out_value():
     found = leave_one_out._inverse_diagonal(np.ones((1, 1)), np.ones(1), bias=True)
     assert np.isnan(found).all()

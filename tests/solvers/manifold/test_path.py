@@ -16,15 +16,6 @@ def test_a_logarithmic_grid_has_few_ratios() -> None:
     assert path.n_ratios(weights, np.empty(0)) == 0
 
 
-def test_ratios_cover_the_grid_once() -> None:
-    gamma_As, gamma_Is = np.array([1e-3, 1e-2, 0.1]), np.array([0.1, 1.0])
-    seen = np.zeros((3, 2), dtype=int)
-    for ratio, rows, columns in path._by_ratio(gamma_As, gamma_Is):
-        np.testing.assert_allclose(gamma_Is[columns] / gamma_As[rows], ratio, rtol=1e-12)
-        seen[rows, columns] += 1
-    assert (seen == 1).all()
-
-
 @pytest.mark.parametrize("block", [1, 8 * 7 * 3, 2**22])
 def test_energies_of_powers_are_those_of_the_formed_power(
     block: int, monkeypatch: pytest.MonkeyPatch

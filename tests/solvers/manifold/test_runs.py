@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lapwing.classes.decoding import predict_codes
 from lapwing.losses.labeled import Hinge, Squared, SquaredHinge
 from lapwing.objectives.manifold import State
 from lapwing.solvers.base import Status
@@ -23,12 +22,11 @@ from lapwing.solvers.manifold.pcg import (
     pcg,
     relative_change,
 )
-from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldSettings
+from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.spaces.full import FullKernelSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
     DIFFERENTIABLE_LOSSES,
-    GRAPHS,
     KINKED_LOSSES,
     DenseTerm,
     column,
@@ -37,11 +35,6 @@ from tests.helpers.problems import (
     primal_value,
     sweep,
 )
-
-
-def precise(objective, settings=DEFAULTS):
-    return pcg(objective, replace(settings, tol=1e-10))
-
 
 BY_NAME = {"ids": lambda loss: loss.name}
 
@@ -86,36 +79,20 @@ def test_a_near_start_is_shorter_and_ends_where_a_cold_one_does(loss):
     assert (metric_norm(case, warm.state) <= 2.1e-6 * metric_norm(case, problem.zero())).all()
 
 
-@pytest.mark.parametrize("solve", [newton, precise])
-def test_starts_are_not_written_to(solve):
-    problem = make_case(fit_intercept=True).objective()
+@pytest.mark.parametrize("loss", ALL_LOSSES, **BY_NAME)
+def test_objectives_and_starts_are_not_written_to(loss):
+    problem = make_case(loss=loss, fit_intercept=True).objective()
     rng = np.random.default_rng(0)
     start = problem.state(rng.standard_normal((40, 2)), rng.standard_normal(2))
-    before = [part.copy() for part in start]
-    solve(problem, ManifoldSettings(start=start))
-    for part, copy in zip(start, before, strict=True):
-        np.testing.assert_array_equal(part, copy)
-
-
-@pytest.mark.parametrize("loss", ALL_LOSSES, **BY_NAME)
-def test_objectives_are_not_written_to(loss):
-    problem = make_case(loss=loss, fit_intercept=True).objective()
-    arrays = [problem.space.K, problem.index, problem.targets, problem.weights]
+    arrays = [problem.space.K, problem.index, problem.targets, problem.weights, *start]
     before = [array.copy() for array in arrays]
-    for solve in (newton, precise, dual) if loss.kind.differentiable else (dual,):
-        solve(problem)
+    for solve in (newton, pcg, dual) if loss.kind.differentiable else (dual,):
+        solve(problem, ManifoldSettings(start=start, tol=1e-10))
     for array, copy in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
 
 # --- reports --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("solve", [newton, pcg, dual])
-def test_results_are_frozen(solve):
-    result = solve(make_case().objective())
-    with pytest.raises(FrozenInstanceError):
-        result.n_iter = 0
 
 
 @pytest.mark.parametrize(
@@ -182,7 +159,7 @@ def test_more_precision_than_the_arithmetic_has(tol):
 @pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
 @pytest.mark.parametrize(
     ("graph", "fit_intercept"),
-    [tuple(a.values()) for a in sweep(graph=GRAPHS, fit_intercept=(False, True))],
+    [("no graph", False), ("normalized", True), ("unnormalized^3", True)],
 )
 def test_the_history_never_rises_and_tells_the_truth(graph, fit_intercept, loss):
     case = make_case(graph=graph, fit_intercept=fit_intercept, loss=loss, n=24, n_labels=12)
@@ -239,26 +216,17 @@ def stop_after(number, record):
     return on_iteration
 
 
-@pytest.mark.parametrize("number", [1, 3])
-def test_a_callback_stops_pcg(number):
+@pytest.mark.parametrize(("solve", "number"), [(pcg, 1), (pcg, 3), (newton, 1)])
+def test_a_callback_stops_a_run(solve, number):
     case = make_case(fit_intercept=True)
     record: list[Any] = []
-    result = pcg(case.objective(), ManifoldSettings(on_iteration=stop_after(number, record)))
+    result = solve(case.objective(), ManifoldSettings(on_iteration=stop_after(number, record)))
     assert result.status == Status.CALLBACK
     assert result.n_iter == number
     assert len(record) == number
     np.testing.assert_array_equal(record[-1]().coef, result.state.coef)
-    limited = pcg(case.objective(), ManifoldSettings(max_iter=number))
+    limited = solve(case.objective(), ManifoldSettings(max_iter=number))
     np.testing.assert_array_equal(result.state.coef, limited.state.coef)
-
-
-def test_a_callback_stops_newton():
-    case = make_case(fit_intercept=True)
-    record: list[Any] = []
-    result = newton(case.objective(), ManifoldSettings(on_iteration=stop_after(1, record)))
-    assert result.status == Status.CALLBACK
-    assert result.n_iter == 1
-    np.testing.assert_array_equal(record[0]().coef, result.state.coef)
 
 
 @pytest.mark.parametrize("loss", [SquaredHinge(), Hinge()], **BY_NAME)
@@ -308,17 +276,6 @@ def test_theta_of_errata_l20():
     assert isinstance(check_interval(364), int)
 
 
-def test_a_score_of_zero_elects_the_positive_class():
-    np.testing.assert_array_equal(
-        predict_codes(np.array([[-0.1], [0.0], [-0.0], [2.0]])), [0, 1, 1, 1]
-    )
-
-
-def test_several_columns_elect_their_first_maximum():
-    scores = np.array([[0.1, 0.3, 0.3], [-1, -2, -3], [0, 0, 0]])
-    np.testing.assert_array_equal(predict_codes(scores), [1, 0, 0])
-
-
 def test_the_first_stability_check_only_stores():
     """With d_old = 0 and labels 0/1 the printed rule may stop at once (errata L21)."""
     rule = StabilityRule(np.arange(4), every=1)
@@ -365,20 +322,6 @@ def test_validation_goes_on_only_while_errors_fall():
     assert [rule.check(showing(0)) for _ in range(2)] == [False, True]
 
 
-def test_validation_without_errors_stops_at_the_next_check():
-    rule = ValidationRule(lambda state: 0, every=1)
-    assert [rule.check(showing(0)) for _ in range(2)] == [False, True]
-
-
-def test_validation_compares_integers():
-    """One error less goes on; in percent, as printed, rounding stops it (errata L22)."""
-    assert 100 * 2 / 3 > 100 * 3 / 3 - 100 / 3  # |V| = 3, from 3 errors to 2
-    for k in range(1, 200):
-        errors = iter([k, k - 1, k - 1])
-        rule = ValidationRule(lambda state, errors=errors: next(errors), every=1)
-        assert [rule.check(showing(0)) for _ in range(3)] == [False, False, True]
-
-
 def test_mixed_needs_both_at_the_same_check():
     """And both memories follow every check (errata L23)."""
     errors = iter([9, 9, 5, 6, 6])
@@ -390,12 +333,6 @@ def test_mixed_needs_both_at_the_same_check():
     verdicts = [rule.check(showing(*row)) for row in scores]
     assert verdicts == [False, False, False, False, True]
     assert rule.every == 4
-
-
-def test_mixed_remembers_the_checks_that_only_one_rule_passed():
-    """Validation is asked also where stability has said no."""
-    rule = MixedRule(StabilityRule(np.arange(2), every=1), ValidationRule(lambda _: 9, every=1))
-    assert [rule.check(showing(1, 1)) for _ in range(2)] == [False, True]
 
 
 @dataclass
@@ -421,12 +358,6 @@ def test_pcg_asks_a_rule_every_theta_iterations():
     limited = pcg(problem, ManifoldSettings(tol=1e-12, max_iter=12))
     np.testing.assert_array_equal(stopped.state.coef, limited.state.coef)
     assert (stopped.optimality > 1e-12).any()
-
-
-def test_the_tolerance_goes_before_a_rule_that_never_stops():
-    problem = make_case(fit_intercept=True).objective()
-    result = pcg(problem, ManifoldSettings(tol=1e-6, rule=After(every=1, looks=10**9)))
-    assert result.status == Status.CONVERGED
 
 
 def test_a_rule_sees_all_columns_also_those_that_are_done():
@@ -474,7 +405,7 @@ def test_pcg_in_float32(loss, fit_intercept):
 
 
 def test_pcg_in_float32_says_when_it_has_no_more_digits():
-    case = make_case(fit_intercept=True, n=80, n_labels=30, c=3, gamma_A=1e-3)
+    case = make_case(fit_intercept=True, n=40, n_labels=20, gamma_A=1e-3)
     single = pcg(cast(case, np.float32), ManifoldSettings(tol=1e-12, max_iter=5000))
     assert single.status == Status.PRECISION
     exact = newton(case.objective())
