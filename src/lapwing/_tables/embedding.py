@@ -16,6 +16,7 @@ from functools import lru_cache
 from hashlib import blake2b, file_digest
 from importlib import import_module
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -204,22 +205,22 @@ class Embedder:
                 rows.setdefault(text, row)
         if not rows:
             raise ValueError(f"no row of the column {column!r} has a text to encode.")
-        store = self.store
-        known = {} if store is None else store.load()
-        keys = {} if store is None else {text: _key(text, reading.picture) for text in rows}
-        new = [text for text in rows if keys.get(text) not in known]
-        made: dict[str, Vectors] = {}
+        keys = {text: _key(text, reading.picture) for text in rows}
+        known = {} if self.store is None else self.store.load()
+        new = {text: row for text, row in rows.items() if keys[text] not in known}
         if new:
-            made = dict(zip(new, self._encode(new, rows, column), strict=True))
-        found = {text: made[text] if text in made else known[keys[text]] for text in rows}
+            made = zip(new, self._encode(new, column), strict=True)
+            known |= {keys[text]: vector for text, vector in made}
+        found = {text: known[key] for text, key in keys.items()}
         first = next(iter(found.values()))
-        if store is not None and any(vector.shape != first.shape for vector in found.values()):
-            raise ValueError(  # the encoder has changed without a change of its digest
-                f"{self._named} gives vectors of another length than those in {store.path}. "
+        if any(vector.shape != first.shape for vector in found.values()):
+            assert self.store is not None  # the encoder has changed without a change of its digest
+            raise ValueError(
+                f"{self._named} gives vectors of another length than those in {self.store.path}. "
                 "Delete that file."
             )
-        if store is not None and new:
-            store.save(known | {keys[text]: made[text] for text in new})
+        if self.store is not None and new:
+            self.store.save(known)
         zero = np.zeros_like(first)
         return np.stack([found.get(text, zero) for text in texts])
 
@@ -227,90 +228,83 @@ class Embedder:
     def _named(self) -> str:
         return f"--encoder {self.encoder.name}"
 
-    def _encode(self, texts: list[str], rows: Mapping[str, int], column: str) -> Vectors:
-        """Call the encoder; `rows` are the rows of the texts, for messages."""
+    def _encode(self, rows: Mapping[str, int], column: str) -> Vectors:
+        """Compute the vectors of texts, whose rows are for messages."""
         parts: list[Vectors] = []
-        starts = range(0, len(texts), _CALL)
-        with self.progress.stage(f"encoding {column!r}", len(starts)) as tick:
-            for start in starts:
-                batch = texts[start : start + _CALL]
-                places = [rows[text] + 1 for text in batch]
-                part = self._checked(self._call(batch, places, column), places, column)
-                if parts and part.shape[1] != parts[0].shape[1]:
+        items = list(rows.items())
+        batches = [dict(items[k : k + _CALL]) for k in range(0, len(items), _CALL)]
+        with self.progress.stage(f"encoding {column!r}", len(batches)) as tick:
+            for batch in batches:
+                part = self._call(batch, column)
+                if not parts:
+                    self._check_alone(batch, part, column)
+                elif part.shape[1] != parts[0].shape[1]:
                     raise ValueError(
                         f"{self._named} gives vectors of {part.shape[1]} numbers from row "
-                        f"{places[0]} of {column!r} on, and of {parts[0].shape[1]} before. All "
-                        "must have as many."
+                        f"{next(iter(batch.values())) + 1} of {column!r} on, and of "
+                        f"{parts[0].shape[1]} before. All must have as many."
                     )
-                if not parts:
-                    self._check_alone(batch, part, places, column)
                 parts.append(part)
                 tick(dict)
         return np.concatenate(parts)
 
-    def _check_alone(
-        self, batch: list[str], vectors: Vectors, places: Sequence[int], column: str
-    ) -> None:
+    def _check_alone(self, batch: Mapping[str, int], vectors: Vectors, column: str) -> None:
         """Raise ValueError if vectors depend on the other texts of a call, or are random."""
         if len(batch) == 1:
             return
-        for k in range(min(_AGAIN, len(batch))):
-            alone = self._checked(self._call([batch[k]], [places[k]], column), [places[k]], column)
-            same = alone.shape[1] == vectors.shape[1]
-            if same and np.linalg.norm(alone[0] - vectors[k]) <= _CHANGE * max(
-                np.linalg.norm(alone[0]), np.linalg.norm(vectors[k])
-            ):
-                continue
-            raise ValueError(
-                f"{self._named} gives row {places[k]} of {column!r} another vector alone than "
-                f"among {len(batch)} texts, so vectors of new rows would depend on their table. "
-                "Fit or seed the encoder once, when its module is imported."
-            )
+        for (text, row), vector in islice(zip(batch.items(), vectors, strict=True), _AGAIN):
+            (alone,) = self._call({text: row}, column)
+            largest = max(np.linalg.norm(alone), np.linalg.norm(vector))
+            if alone.size != vector.size or np.linalg.norm(alone - vector) > _CHANGE * largest:
+                raise ValueError(
+                    f"{self._named} gives row {row + 1} of {column!r} another vector alone than "
+                    f"among {len(batch)} texts, so vectors of new rows would depend on their "
+                    "table. Fit or seed the encoder once, when its module is imported."
+                )
 
-    def _call(self, batch: list[str], places: Sequence[int], column: str) -> Any:
+    def _call(self, rows: Mapping[str, int], column: str) -> Vectors:
+        """Call the encoder for some texts, and check that it returns a vector for each."""
         try:
-            return self.encoder.function(list(batch))
+            given = self.encoder.function(list(rows))
         except (Exception, SystemExit) as error:  # anything that a user function raises
-            for text, row in zip(batch, places, strict=True):
+            for text, row in rows.items():
                 try:
                     self.encoder.function([text])
                 except (Exception, SystemExit) as cause:
                     raise ValueError(
-                        f"{self._named} fails at row {row} of {column!r} ({shorten(text)!r}): "
+                        f"{self._named} fails at row {row + 1} of {column!r} ({shorten(text)!r}): "
                         f"{describe_error(cause)}."
                     ) from cause
             raise ValueError(
-                f"{self._named} fails at {len(batch)} texts of {column!r} together, from row "
-                f"{places[0]} on, though not at any one of them: {describe_error(error)}."
+                f"{self._named} fails at {len(rows)} texts of {column!r} together, from row "
+                f"{next(iter(rows.values())) + 1} on, though not at any one of them: "
+                f"{describe_error(error)}."
             ) from error
-
-    def _checked(self, given: object, places: Sequence[int], column: str) -> Vectors:
-        """Return the vectors as an array, and check that there is one for each text."""
-        n = len(places)
         try:
             array = None if is_sparse(given) else np.asarray(given)
         except Exception:  # for ragged lists, or tensors with gradients or on a GPU
             array = None
-        if array is None or array.ndim != 2 or array.shape[0] != n or not array.size:
-            shape = f"a {type(given).__name__}" if array is None else f"shape {array.shape}"
-            raise ValueError(self._not_vectors(shape, n))
-        if array.dtype.kind not in "fiub":
-            raise ValueError(self._not_vectors(f"type {array.dtype}", n))
+        wrong = ""
+        if array is None:
+            wrong = f"a {type(given).__name__}"
+        elif array.ndim != 2 or array.shape[0] != len(rows) or not array.size:
+            wrong = f"shape {array.shape}"
+        elif array.dtype.kind not in "fiub":
+            wrong = f"type {array.dtype}"
+        if array is None or wrong:
+            raise ValueError(
+                f"{self._named} gives no array of numbers of shape ({len(rows)}, d) for "
+                f"{len(rows)} texts: {wrong}. Return one, each text's vector in its row."
+            )
         narrow = array.dtype.kind == "f" and array.dtype.itemsize < np.dtype(float).itemsize
         array = array.astype(np.float32 if narrow else np.float64)
-        wrong = np.flatnonzero(~(np.abs(array) < _LARGEST).all(axis=1))
-        if wrong.size:
-            raise ValueError(
-                f"{self._named} gives NaN, or numbers beyond {_LARGEST:g}, for row "
-                f"{places[wrong[0]]} of {column!r}. Give smaller ones, or leave the text empty."
-            )
+        for row, vector in zip(rows.values(), array, strict=True):
+            if not (np.abs(vector) < _LARGEST).all():
+                raise ValueError(
+                    f"{self._named} gives NaN, or numbers beyond {_LARGEST:g}, for row {row + 1} "
+                    f"of {column!r}. Give smaller ones, or leave the text empty."
+                )
         return array
-
-    def _not_vectors(self, what: str, n: int) -> str:
-        return (
-            f"{self._named} gives no array of numbers of shape ({n}, d) for {n} texts: {what}. "
-            "Return one, each text's vector in its row."
-        )
 
 
 def store_beside(path: Path, encoder: Encoder) -> VectorStore | None:
