@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,51 +78,28 @@ def _stack_wide(parts: Sequence[Any]) -> Any:
 
 
 def _take_filled(
-    X: Any, selection: Selection, where: str, *, arrays: Sequence[str] = (), **columns: Any
+    X: Any, selection: Selection, source: str, *, arrays: Sequence[str] = (), **columns: Any
 ) -> RawTable:
     """Select the non-empty columns of a sparse matrix, or those of a model.
 
     Hashed texts have indices up to 2^31: a name for each would take gigabytes, as would a number
     for each in later steps.
     """
-    filled = np.unique(X.indices[X.data != 0])
-    if selection.expected is None:
-        kept = filled
-        names = [_name(j) for j in kept]
-        roles = selection.resolve([*names, *arrays], where)
-        kept = kept[[j for j in roles.features if j < len(names)]]
-        found = [_name(j) for j in kept]
-        return _table(_pick(X, kept), found, left_out=roles.left_out, **columns)
-    kept = np.array([_index(name, where) for name in selection.expected], dtype=np.int64)
-    known = {*selection.expected, *selection.optional}
-    ignored = [name for name in map(_name, filled) if name not in known]
-    return _table(_pick(X, kept), selection.expected, ignored=tuple(ignored), **columns)
+    X.eliminate_zeros()
+    expected = [_index(name, source) for name in selection.expected or ()]
+    places = np.union1d(X.indices, expected).astype(np.int64)
+    shape = (X.shape[0], places.size)
+    X = sp.csr_array((X.data, np.searchsorted(places, X.indices), X.indptr), shape=shape)
+    # Files may lack columns that are empty in them.
+    selection = replace(selection, same_columns=False)
+    names = [f"x{j}" for j in places]
+    return take_columns(X, names, selection, source, arrays=arrays, **columns)
 
 
-def _table(X: Any, names: Iterable[str], **columns: Any) -> RawTable:
-    return RawTable(X.shape[0], matrix=X, matrix_names=tuple(names), **columns)
-
-
-def _pick(X: Any, columns: NDArray[np.int64]) -> Any:
-    """Return columns of a CSR array in a given order; columns beyond its width are empty."""
-    order = np.argsort(columns, kind="stable")
-    place = np.searchsorted(columns[order], X.indices)
-    place = np.minimum(place, max(columns.size - 1, 0))
-    found = columns[order][place] == X.indices if columns.size else np.zeros(X.nnz, dtype=bool)
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[found]
-    shape = (X.shape[0], columns.size)
-    picked = sp.coo_array((X.data[found], (rows, order[place[found]])), shape=shape)
-    return picked.tocsr()
-
-
-def _name(column: int) -> str:
-    return f"x{column}"
-
-
-def _index(name: str, where: str) -> int:
+def _index(name: str, source: str) -> int:
     if not re.fullmatch(r"x\d{1,18}", name):
         raise ValueError(
-            f"{where} has no names of columns, and the model knows {name!r} by its name. Give the "
+            f"{source} has no names of columns, and the model knows {name!r} by its name. Give the "
             "table in a format with names."
         )
     return int(name[1:])
@@ -136,7 +113,7 @@ def read_matrix_market(source: Source, selection: Selection) -> RawTable:
         raise ValueError(f"{source} holds {X.dtype}, but the features must be real numbers.")
     if not is_sparse(X):
         X = np.asarray(X, dtype=np.float64)
-        return take_columns(X, numbered(X.shape[1]), selection, source)
+        return take_columns(X, numbered(X.shape[1]), selection, str(source))
     sparse: Any = sp.csr_array
     X = sparse(X, dtype=np.float64)
     X.sum_duplicates()
@@ -220,7 +197,7 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
         X,
         names,
         selection,
-        source,
+        str(source),
         arrays=wanted[1:],
         labels=None if label is None else _column(label, f"{source}: {selection.label!r}"),
         ids=None
@@ -238,22 +215,21 @@ def read_npy(source: Source, selection: Selection) -> RawTable:
     if not isinstance(X, np.ndarray):
         raise ValueError(f"{source} is an archive of arrays: give it the extension .npz.")
     X = _check_points(X, "the array", source)
-    return take_columns(X, numbered(X.shape[1]), selection, source)
+    return take_columns(X, numbered(X.shape[1]), selection, str(source))
 
 
 def take_columns(
     X: Matrix,
-    names: list[str],
+    names: Sequence[str],
     selection: Selection,
-    source: Source,
+    source: str,
     *,
-    arrays: list[str] | None = None,
+    arrays: Sequence[str] = (),
     **columns: Any,
 ) -> RawTable:
     """Select the chosen columns of a matrix with labels, ids and so on in separate arrays."""
-    kept_names = names if arrays is None else [*names, *arrays]
-    roles = selection.resolve(kept_names, str(source))
-    kept = list(roles.features)
+    roles = selection.resolve([*names, *arrays], source)
+    kept = [j for j in roles.features if j < len(names)]
     wrong = [name for name in selection.texts if name in names]
     if wrong:
         raise ValueError(
@@ -262,9 +238,13 @@ def take_columns(
         )
     everything = kept == list(range(X.shape[1]))
     dtype = np.float32 if X.dtype == np.float32 else np.float64
-    return _table(
-        (X if everything else X[:, kept]).astype(dtype, copy=False),
-        (names[j] for j in kept),
+    chosen: Any = (X if everything else X[:, kept]).astype(dtype, copy=False)
+    if is_sparse(X):
+        chosen.sort_indices()
+    return RawTable(
+        X.shape[0],
+        matrix=chosen,
+        matrix_names=tuple(names[j] for j in kept),
         ignored=roles.ignored,
         left_out=roles.left_out,
         **columns,
