@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta, timezone
-from functools import partial
+from datetime import UTC, date, datetime, time
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,80 +57,55 @@ _DATES = {
     "dmy": rf"(?P<day>{_NUMBER})(?P<sep>[-/.])\s?(?P<month>{_NUMBER})(?P=sep)\s?{_YEAR}",
     "mdy": rf"(?P<month>{_NUMBER})(?P<sep>[-/])(?P<day>{_NUMBER})(?P=sep){_YEAR}",
 }
-_PATTERNS = {order: re.compile(pattern + _LATER) for order, pattern in _DATES.items()}
-_NAMED = tuple(
-    re.compile(pattern + _LATER)
-    for pattern in (
-        rf"{_WEEKDAY}(?P<day>{_NUMBER})\.?[\s-]+{_NAME}[\s-]+{_YEAR}",
-        rf"{_WEEKDAY}{_NAME}\s+(?P<day>{_NUMBER})(?:st|nd|rd|th)?,?\s+{_YEAR}",
-    )
+_NAMED = (
+    rf"{_WEEKDAY}(?P<day>{_NUMBER})\.?[\s-]+{_NAME}[\s-]+{_YEAR}",
+    rf"{_WEEKDAY}{_NAME}\s+(?P<day>{_NUMBER})(?:st|nd|rd|th)?,?\s+{_YEAR}",
 )
-_CLOCK_PATTERN = re.compile(rf"(?:1899-12-3[01] )?{_TIME}(?:\s*Uhr)?")
+# Dates that start with the year and dates with the name of the month are read in any order.
+_PATTERNS = {
+    order: tuple(re.compile(date + _LATER) for date in (pattern, _DATES["ymd"], *_NAMED))
+    for order, pattern in _DATES.items()
+} | {CLOCK: (re.compile(rf"(?:1899-12-3[01] )?{_TIME}(?:\s*Uhr)?"),)}
 
 
 def read_moment(text: str, order: str) -> datetime | None:
     """Read a date, with or without a time of day; None if it is not one in this order.
 
-    Dates that start with the year and dates with the name of the month are unambiguous, and read
-    whatever the order.
+    Parameters
+    ----------
+    text : str
+    order : str
+        A member of `ORDERS`, or `CLOCK` for a time of day, which is that of 1 January 1970.
     """
     if not text or len(text) > LONGEST_NUMBER or not any(c.isdigit() for c in text):
         return None
-    for pattern in (_PATTERNS[order], _PATTERNS["ymd"], *_NAMED):
-        found = pattern.fullmatch(text)
-        if found is not None:
-            return _moment(found)
-    return None
-
-
-def _moment(found: re.Match[str]) -> datetime | None:
-    parts = found.groupdict()
-    year = int(parts["year"])
-    if len(parts["year"]) == 2:
-        year += 1900 if year >= 69 else 2000  # as in POSIX
-    month = parts.get("month")
-    number = int(month) if month else _MONTH.get(parts["name"].lower(), 0)
+    matches = (pattern.fullmatch(text) for pattern in _PATTERNS[order])
+    found = next(filter(None, matches), None)
     try:
-        date = datetime(year, number, int(parts["day"]))
-        if parts["hour"] is None:
-            return date
-        moment = date + _time(parts)
-        if parts["zone"] is None:
-            return moment
-        return moment.replace(tzinfo=_zone(parts["zone"])).astimezone(UTC).replace(tzinfo=None)
+        return None if found is None else _moment(found.groupdict())
     except (ValueError, OverflowError):  # 31 February or 25:00, for example
         return None
 
 
-def _time(parts: dict[str, str | None]) -> timedelta:
+def _moment(parts: dict[str, Any]) -> datetime:
+    day = date(1970, 1, 1)
+    if "year" in parts:
+        year = int(parts["year"])
+        if len(parts["year"]) == 2:
+            year += 1900 if year >= 69 else 2000  # as in POSIX
+        month = parts.get("month") or _MONTH.get(parts["name"].lower(), 0)
+        day = date(year, int(month), int(parts["day"]))
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
     if parts["half"]:
         if not 1 <= hour <= 12:
             raise ValueError("no hour of half a day")
         hour = hour % 12 + (12 if parts["half"] in "pP" else 0)
-    if hour > 23 or minute > 59 or second > 59:
-        raise ValueError("no time of day")
     micro = int((parts["part"] or "0")[:6].ljust(6, "0"))
-    return timedelta(hours=hour, minutes=minute, seconds=second, microseconds=micro)
-
-
-def _zone(text: str) -> timezone:
-    if text in ("Z", "UTC"):
-        return UTC
-    digits = text[1:].replace(":", "")
-    away = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return timezone(-away if text[0] == "-" else away)
-
-
-def read_clock(text: str) -> float | None:
-    """Read a time of day as hours since midnight; None if it is not one."""
-    found = _CLOCK_PATTERN.fullmatch(text) if ":" in text else None
-    if found is None:
-        return None
-    try:
-        return _time(found.groupdict()) / timedelta(hours=1)
-    except ValueError:
-        return None
+    moment = datetime.combine(day, time(hour, minute, second, micro))
+    if parts.get("zone") is None:
+        return moment
+    zone = datetime.strptime(parts["zone"].replace("UTC", "Z"), "%z").tzinfo
+    return moment.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
 
 
 def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
@@ -153,13 +128,11 @@ def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
         Whether as many texts, with other dates, can be read in another order.
     """
     known = list(islice(texts, _SAMPLE))
-    readers = {order: partial(read_moment, order=order) for order in ORDERS}
-    moments = {order: [read(text) for text in known] for order, read in readers.items()}
+    moments = {order: [read_moment(text, order) for text in known] for order in (*ORDERS, CLOCK)}
     counts = {order: sum(m is not None for m in found) for order, found in moments.items()}
-    clock = sum(read_clock(text) is not None for text in known)
-    best = max(counts.values())
-    if clock > best:
-        return CLOCK, clock, False
+    best = max(counts[order] for order in ORDERS)
+    if counts[CLOCK] > best:
+        return CLOCK, counts[CLOCK], False
     # In this order: year first is unambiguous, and points are usual if the day comes first.
     winners = [order for order in ("ymd", usual, *ORDERS) if counts[order] == best]
     ambiguous = moments["dmy"] != moments["mdy"] and counts["dmy"] == counts["mdy"] == best

@@ -6,9 +6,9 @@ are not inferred again for new files. Readings are plain values, stored as JSON 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,21 +141,13 @@ class DateReading:
     def moments(self, cells: Cells) -> tuple[NDArray[np.datetime64], BadCells | None]:
         """Return the points in time, NaT for missing ones; times of day are those of one day."""
         moments = np.full(cells.numbers.size, np.datetime64("NaT", "us"))
-        known = {text: self._moment(text) for text in set(cells.texts.tolist())}
+        known = {text: dates.read_moment(text, self.order) for text in set(cells.texts.tolist())}
         found = np.array([known[text] for text in cells.texts.tolist()], dtype="datetime64[us]")
         moments[cells.rows] = found
         rows = np.concatenate(
             [cells.rows[np.isnat(found)], np.flatnonzero(~np.isnan(cells.numbers))]
         )
         return moments, _bad(rows, cells)
-
-    def _moment(self, text: str) -> np.datetime64:
-        if self.order != dates.CLOCK:
-            return np.datetime64(dates.read_moment(text, self.order), "us")
-        hours = dates.read_clock(text)
-        if hours is None:
-            return np.datetime64("NaT", "us")
-        return np.datetime64(0, "us") + np.timedelta64(round(hours * 3.6e9), "us")
 
     def describe(self) -> str:
         """Describe the encoding in words."""
@@ -395,14 +387,17 @@ def reading_from(description: Mapping[str, Any]) -> Reading:
         If it is invalid, as model files are not trusted.
     """
     entries = {key: tuple(v) if isinstance(v, list) else v for key, v in description.items()}
-    make = _KINDS.get(str(entries.pop("kind", "")))
+    kinds = {make.kind: make for make in get_args(Reading)}
+    kind = entries.pop("kind", None)
     try:
-        if make is None:
-            raise TypeError("no known kind")
-        reading = make(**entries)
-        _check(reading)
+        reading: Reading = kinds[kind](**entries)
+        wrong = [f"{key}={v!r}" for key, v in vars(reading).items() if not _is_valid(key, v)]
+    except KeyError:
+        wrong = [f"kind={kind!r}"]
     except (TypeError, ValueError) as error:
-        raise ValueError(f"a column's reading is damaged: {error}") from None
+        wrong = [str(error)]
+    if wrong:
+        raise ValueError(f"a column's reading is damaged: {', '.join(wrong)}")
     return reading
 
 
@@ -412,38 +407,24 @@ def describe_reading(reading: Reading) -> dict[str, Any]:
     return {"kind": reading.kind, **entries}
 
 
-def _check(reading: Reading) -> None:
-    texts: Collection[Any] = [reading.column]
-    if isinstance(reading, NumberReading):
-        if reading.decimal not in (".", ","):
-            raise ValueError("no decimal mark")
-        texts = [*texts, reading.unit]
-    elif isinstance(reading, DateReading):
-        np.datetime64(reading.origin, "us")
-        if reading.order not in (*dates.ORDERS, dates.CLOCK):
-            raise ValueError("no order of dates")
-        if not set(reading.parts) <= {"days", "weekday", "hour"}:
-            raise ValueError("no part of a date")
-    elif isinstance(reading, FreeTextReading):
-        if not isinstance(reading.letters, bool):
-            raise ValueError("neither words nor letters")
-    elif isinstance(reading, EncodedReading):
-        if not isinstance(reading.picture, bool):
-            raise ValueError("neither texts nor pictures")
-        texts = [*texts, reading.encoder]
-    else:
-        texts = [*texts, *reading.values, *([] if reading.missing is None else [reading.missing])]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("no text")
-
-
-_KINDS: Mapping[str, Callable[..., Reading]] = {
-    "number": NumberReading,
-    "date": DateReading,
-    "text": TextReading,
-    "free text": FreeTextReading,
-    "encoded": EncodedReading,
-}
+def _is_valid(name: str, value: object) -> bool:
+    """Return whether a field of a reading has a value of its type."""
+    match name:
+        case "letters" | "picture":
+            return isinstance(value, bool)
+        case "decimal":
+            return value in (".", ",")
+        case "order":
+            return value in (*dates.ORDERS, dates.CLOCK)
+        case "parts":
+            return isinstance(value, tuple) and set(value) <= {"days", "weekday", "hour"}
+        case "values":
+            return isinstance(value, tuple) and all(isinstance(text, str) for text in value)
+        case "missing" if value is None:
+            return True
+        case "origin":
+            np.datetime64(str(value), "us")
+    return isinstance(value, str)
 
 
 def _bad(rows: NDArray[np.int64], cells: Cells) -> BadCells | None:
