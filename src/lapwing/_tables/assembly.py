@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import BadCells, Cells
+from lapwing._tables.cells import BadCells, Cells, usual_mark
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.encoders import (
     NUMERIC,
@@ -31,10 +31,9 @@ from lapwing._tables.inference import (
     date_evidence,
     decimal_of,
     doubt_of,
-    file_evidence,
-    fractions_of,
     infer_leniently,
     infer_strictly,
+    marks_of_table,
     missing_words,
 )
 from lapwing._tables.options import ReadOptions
@@ -100,7 +99,7 @@ def defaults_of(raw: RawTable, options: ReadOptions) -> ReadingDefaults:
     """Find the defaults of a table for ambiguous columns."""
     decimal = options.decimal
     if decimal == "auto":
-        decimal = file_evidence(raw.cells).decimal or raw.decimal
+        decimal = usual_mark(marks_of_table(raw.cells)) or raw.decimal
     order = {"day": "dmy", "month": "mdy", "auto": ""}[options.dates]
     order = order or date_evidence(raw.cells) or ("mdy" if decimal == "." else "dmy")
     return ReadingDefaults(decimal, options.decimal != "auto", order)
@@ -143,7 +142,7 @@ def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
     if reading.decimal != "," or not cells.texts.size:
         return False
     grouped = any("." in text for text in set(cells.texts.tolist()))
-    return grouped and bool(fractions_of(cells).any())
+    return grouped and cells.fractions.size > 0
 
 
 def _choose_columns(

@@ -11,8 +11,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -105,24 +107,6 @@ class Amount:
     unit: str = ""
 
 
-@dataclass(frozen=True)
-class DecimalMarks:
-    """Numbers of texts that are numbers only with a decimal point, or only with a comma."""
-
-    point: int = 0
-    comma: int = 0
-
-    def __add__(self, other: DecimalMarks) -> DecimalMarks:
-        return DecimalMarks(self.point + other.point, self.comma + other.comma)
-
-    @property
-    def decimal(self) -> str:
-        """The more frequent decimal mark; empty if there is none."""
-        if self.comma == self.point:
-            return ""
-        return "," if self.comma > self.point else "."
-
-
 def plain_number(text: str) -> float | None:
     """Read a number in the notation of programs; None if it is not one.
 
@@ -134,6 +118,19 @@ def plain_number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def unambiguous_number(text: str, *, grouped: bool) -> float | None:
+    """Read a number in the notation of programs; None for texts that may mean something else.
+
+    Parameters
+    ----------
+    text : str
+    grouped : bool
+        Whether points may separate groups of three digits.
+    """
+    odd = _ODD_OR_GROUPED if grouped else _ODD
+    return None if odd.match(text) else plain_number(text)
 
 
 def read_amount(text: str, decimal: str) -> Amount | None:
@@ -164,16 +161,20 @@ def read_amount(text: str, decimal: str) -> Amount | None:
     return Amount(value, unit_name(unit) if unit else "")
 
 
-def gather_evidence(texts: Iterable[str]) -> DecimalMarks:
-    """Count the decimal marks in texts, without ambiguous ones such as "1,234" and "1.234"."""
-    point = comma = 0
+def count_marks(texts: Iterable[str]) -> Counter[str]:
+    """Count texts that are numbers with one decimal mark only, unlike "1,234" and "1.234"."""
+    marks = Counter[str]()
     for text in texts:
-        if "," not in text and "." not in text:
-            continue
-        one, other = read_amount(text, "."), read_amount(text, ",")
-        point += one is not None and other is None
-        comma += other is not None and one is None
-    return DecimalMarks(point, comma)
+        if "," in text or "." in text:
+            point, comma = (read_amount(text, decimal) is not None for decimal in ".,")
+            marks["."] += point and not comma
+            marks[","] += comma and not point
+    return marks
+
+
+def usual_mark(marks: Counter[str]) -> str:
+    """Return the more frequent decimal mark; empty if there is none."""
+    return "" if marks["."] == marks[","] else max(".,", key=marks.__getitem__)
 
 
 def spell(value: float) -> str:
@@ -262,6 +263,17 @@ class Cells:
         kept = np.array([known[text] for text in self.texts.tolist()])
         return replace(self, rows=self.rows[kept], texts=self.texts[kept])
 
+    @cached_property
+    def marks(self) -> Counter[str]:
+        """Counts of the decimal marks in its texts."""
+        return count_marks(set(self.texts.tolist()))
+
+    @property
+    def fractions(self) -> NDArray[Any]:
+        """Plain numbers with a fraction that are written as text, hence with a decimal point."""
+        written = self.numbers[np.isfinite(self.numbers) & (not self.typed)]
+        return np.asarray(written[written % 1 != 0])
+
     @property
     def n_filled(self) -> int:
         """Number of cells that are not empty."""
@@ -308,18 +320,6 @@ def as_text(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def keeps_its_spelling(text: str, *, grouped: bool) -> bool:
-    """Return whether a text that `float` accepts may mean something else.
-
-    Parameters
-    ----------
-    text : str
-    grouped : bool
-        Whether points may separate groups of three digits.
-    """
-    return (_ODD_OR_GROUPED if grouped else _ODD).match(text) is not None
-
-
 def numbers_if_plain(cells: Iterable[Any], decimal: str = ".") -> NDArray[Any]:
     """Convert the texts of a column to numbers if all of them are unambiguous numbers.
 
@@ -348,11 +348,8 @@ def _certain_number(cell: Any, decimal: str) -> int | float | None:
         return _int_if_whole(cell)
     if decimal == "," and "." in cell:  # 1.234 is ambiguous
         return None
-    text = cell.replace(decimal, ".")
-    number = plain_number(text)
-    if number is None or keeps_its_spelling(text, grouped=False) or not abs(number) < EXACT:
-        return None
-    return _int_if_whole(number)
+    number = unambiguous_number(cell.replace(decimal, "."), grouped=False)
+    return None if number is None or not abs(number) < EXACT else _int_if_whole(number)
 
 
 def _int_if_whole(number: float) -> int | float:
@@ -361,24 +358,12 @@ def _int_if_whole(number: float) -> int | float:
 
 def cells_of_texts(texts: Iterable[str | None]) -> Cells:
     """Divide texts into numbers and others; None is a blank."""
-    numbers: list[float] = []
-    rows: list[int] = []
-    others: list[str] = []
-    for row, text in enumerate(texts):
-        text = "" if text is None else visible(text)
-        value = float("nan")
-        if text:
-            try:
-                value = float(text)
-                odd = keeps_its_spelling(text, grouped=True)
-            except ValueError:
-                odd = True
-            if odd:
-                value = float("nan")
-                rows.append(row)
-                others.append(text)
-        numbers.append(value)
-    return Cells(np.array(numbers, dtype=np.float64), np.array(rows, np.int64), as_text(others))
+    known = ["" if text is None else visible(text) for text in texts]
+    numbers = [unambiguous_number(text, grouped=True) for text in known]
+    pairs = enumerate(zip(known, numbers, strict=True))
+    rows = [row for row, (text, number) in pairs if text and number is None]
+    values = np.array(numbers, dtype=np.float64)  # None is NaN
+    return Cells(values, np.array(rows, np.int64), as_text([known[row] for row in rows]))
 
 
 def text_of(value: object) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
-from lapwing._tables.cells import gather_evidence, plain_number, read_amount
+from lapwing._tables.cells import count_marks, plain_number, read_amount, usual_mark
 from lapwing._tables.columns import TextColumn
 from lapwing._tables.words import NO_LABEL, name_row
 from lapwing._words import listed
@@ -179,7 +179,7 @@ def numbers_of(column: TextColumn, decimal: str) -> tuple[NDArray[np.float64], i
     """
     texts, exact = column.texts, column.numbers_or_nan
     different = set(texts[np.isnan(exact)].tolist()) - {""}
-    mark = gather_evidence(different).decimal or decimal or "."
+    mark = usual_mark(count_marks(different)) or decimal or "."
     known = {text: _amount(text, mark) for text in different} | {"": float("nan")}
     found = [
         number if text and number == number else known[text]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import math
 import re
 import sys
 from array import array
@@ -25,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from lapwing._tables.cells import Cells, as_text, keeps_its_spelling, plain_number
+from lapwing._tables.cells import Cells, as_text, plain_number, unambiguous_number, usual_mark
 from lapwing._tables.columns import ColumnRoles, RawTable, Selection, TextColumn
-from lapwing._tables.inference import file_evidence, fractions_of
+from lapwing._tables.inference import marks_of_table
 from lapwing._tables.options import SEPARATORS, Dialect, ReadOptions
 from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_text
 from lapwing._words import visible
@@ -66,7 +67,7 @@ def read_csv(source: Source, selection: Selection) -> RawTable:
     # The number of labels in a separate file must be that of all rows.
     all_rows = selection.strict or selection.labels_file is not None
     raw, n_empty = _read(source, layout, names, roles, grouped, all_rows)
-    if not (grouped or selection.strict) and file_evidence(raw.cells).comma:
+    if not (grouped or selection.strict) and marks_of_table(raw.cells)[","]:
         raw, n_empty = _read(source, layout, names, roles, True, all_rows)
     if n_empty:
         rows = "1 row" if n_empty == 1 else f"{n_empty} rows"
@@ -88,9 +89,9 @@ def _decimal_of(cells: Mapping[str, Cells], usual: str, options: ReadOptions) ->
     """Return the decimal mark of a file."""
     if options.strict or options.decimal != "auto":
         return "," if options.decimal == "," else "."
-    found = file_evidence(cells).decimal
+    found = usual_mark(marks_of_table(cells))
     # Numbers that Python reads have points, if they have a fraction.
-    plain = not found and any(fractions_of(one).any() for one in cells.values())
+    plain = not found and any(one.fractions.size for one in cells.values())
     return "." if plain else found or usual or "."
 
 
@@ -271,13 +272,9 @@ def _number(
 ) -> float:
     """Return plain numbers, and record other texts."""
     cell = _bare(cell)
-    if not cell:
-        return float("nan")
-    try:
-        if not keeps_its_spelling(cell, grouped=grouped):
-            return float(cell)
-    except ValueError:
-        pass
+    number = unambiguous_number(cell, grouped=grouped) if cell else math.nan
+    if number is not None:
+        return number
     texts[0].append(row)
     texts[1].append(shared.setdefault(cell, cell) if len(cell) < 40 else cell)
-    return float("nan")
+    return math.nan

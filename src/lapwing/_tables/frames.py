@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
@@ -138,7 +138,19 @@ def read_parquet(source: Source, selection: Selection) -> RawTable:
     """Read a Parquet file; see `lapwing._tables.tables.read_table`."""
     pl = require("polars", extra="cli", purpose=f"reading {source}")
     frame = _load(source, pl, selection)
-    return columns_of_frame(frame, frame.columns, selection, str(source), pl)
+    names, remarks = selection.name_columns(frame.columns, str(source))
+    roles = selection.resolve(names, str(source))
+
+    def cells(j: int) -> Cells:
+        return cells_of_series(frame.to_series(j), pl)
+
+    def texts(j: int) -> TextColumn:
+        column = frame.to_series(j).alias(names[j])
+        numbers = cells(j).numbers.astype(np.float64) if column.dtype.is_numeric() else None
+        any_type = selection.whole and j not in (roles.label, roles.id)
+        return TextColumn(_texts(column, str(source), pl, any_type), numbers)
+
+    return RawTable.by_roles(frame.height, names, roles, cells, texts, remarks=tuple(remarks))
 
 
 def _load(source: Source, pl: ModuleType, options: ReadOptions) -> Any:
@@ -182,37 +194,6 @@ def _no_panic_report() -> Iterator[None]:
         finally:
             os.dup2(kept, 2)
             os.close(kept)
-
-
-def columns_of_frame(
-    frame: Any, header: Sequence[str], selection: Selection, where: str, pl: ModuleType
-) -> RawTable:
-    """Select the columns with a role.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    header : sequence of str
-        Names of its columns in the file, which may contain duplicates.
-    selection : Selection
-    where : str
-        Name of the file, for messages.
-    pl : module
-        polars.
-    """
-    names, remarks = selection.name_columns(header, where)
-    roles = selection.resolve(names, where)
-
-    def cells(j: int) -> Cells:
-        return cells_of_series(frame.to_series(j), pl)
-
-    def texts(j: int) -> TextColumn:
-        column = frame.to_series(j).alias(names[j])
-        numbers = cells(j).numbers.astype(np.float64) if column.dtype.is_numeric() else None
-        any_type = selection.whole and j not in (roles.label, roles.id)
-        return TextColumn(_texts(column, where, pl, any_type), numbers)
-
-    return RawTable.by_roles(frame.height, names, roles, cells, texts, remarks=tuple(remarks))
 
 
 def cells_of_series(column: Any, pl: ModuleType) -> Cells:

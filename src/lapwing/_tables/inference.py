@@ -23,13 +23,13 @@ from lapwing._tables.cells import (
     Amount,
     BadCells,
     Cells,
-    DecimalMarks,
-    gather_evidence,
+    count_marks,
     kind_of_unit,
     plain_number,
     read_amount,
     spell,
     unit_in_name,
+    usual_mark,
 )
 from lapwing._tables.encoders import (
     MISSING_VALUE,
@@ -142,12 +142,9 @@ def missing_words(strict: bool) -> frozenset[str]:
     return MISSING_WORDS if strict else USUAL_MISSING_WORDS
 
 
-def file_evidence(columns: Mapping[str, Cells]) -> DecimalMarks:
+def marks_of_table(columns: Mapping[str, Cells]) -> Counter[str]:
     """Count the decimal marks in the texts of all columns."""
-    evidence = DecimalMarks()
-    for cells in columns.values():
-        evidence += gather_evidence(set(cells.texts.tolist()))
-    return evidence
+    return sum((cells.marks for cells in columns.values()), Counter[str]())
 
 
 def date_evidence(columns: Mapping[str, Cells]) -> str:
@@ -176,10 +173,9 @@ def doubt_of(reading: Reading, cells: Cells) -> str:
         ambiguous = dates.choose_order(texts, "dmy")[2]
         other = "month" if reading.order == "dmy" else "day"
         return f"could be read the other way: --dates {other}" * ambiguous
-    if not isinstance(reading, NumberReading) or not texts or fractions_of(cells).any():
+    if not isinstance(reading, NumberReading) or not texts or cells.fractions.size:
         return ""
-    evidence = gather_evidence(texts)
-    if evidence.point or evidence.comma:
+    if cells.marks.total():
         return ""
     other = "." if reading.decimal == "," else ","
     both = ((read_amount(text, reading.decimal), read_amount(text, other)) for text in texts)
@@ -338,12 +334,11 @@ def decimal_of(cells: Cells, defaults: ReadingDefaults) -> str:
     """
     if not cells.texts.size:
         return defaults.decimal or "."
-    evidence = gather_evidence(set(cells.texts.tolist()))
     # Plain numbers with a fraction are not ambiguous like 1.234, which remains a text.
-    evidence += DecimalMarks(point=int(np.count_nonzero(fractions_of(cells))))
-    if defaults.fixed and evidence.point and evidence.comma:
+    marks = cells.marks + Counter({".": cells.fractions.size})
+    if defaults.fixed and marks["."] and marks[","]:
         return defaults.decimal
-    return evidence.decimal or defaults.decimal or "."
+    return usual_mark(marks) or defaults.decimal or "."
 
 
 def _mixed_marks(column: _Column) -> str:
@@ -351,11 +346,8 @@ def _mixed_marks(column: _Column) -> str:
 
     Numbers such as "4,420" are then ambiguous, and could be wrong by a factor of a thousand.
     """
-    counts = column.counts
-    points = [text for text in counts if gather_evidence([text]).point]
-    commas = [text for text in counts if gather_evidence([text]).comma]
-    finite = column.cells.numbers[np.isfinite(column.cells.numbers)]
-    written = finite[finite % 1 != 0] if not column.cells.typed else finite[:0]
+    counts, written = column.counts, column.cells.fractions
+    points, commas = ([text for text in counts if count_marks([text])[mark]] for mark in ".,")
     n_points = sum(counts[text] for text in points) + written.size
     n_commas = sum(counts[text] for text in commas)
     if min(n_points, n_commas) <= _MAX_BAD * (n_points + n_commas):
@@ -365,13 +357,6 @@ def _mixed_marks(column: _Column) -> str:
         f"some numbers have a decimal point, such as {shorten(point)!r}, and others a decimal "
         f"comma, such as {shorten(commas[0])!r}"
     )
-
-
-def fractions_of(cells: Cells) -> NDArray[np.float64]:
-    """Return the fractional parts of the numbers that are written as text in a column."""
-    finite = cells.numbers[np.isfinite(cells.numbers) & (not cells.typed)]
-    fractions: NDArray[np.float64] = finite % 1
-    return fractions
 
 
 def _as_dates(column: _Column, defaults: ReadingDefaults) -> Reading | None:

@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
-from lapwing._rows import PointData, PointsLike, Rows, ScaledRows, moments_of
+from lapwing._rows import PointData, Rows, ScaledRows, moments_of
 from lapwing._tables.encoders import (
     CATEGORICAL,
     NUMERIC,
@@ -111,7 +111,9 @@ def scaling(
     Scaling
         The decision with its reason.
     """
-    spread = [np.nan_to_num(spreads(X), posinf=0.0)] if X.shape[0] else [np.zeros(len(names))]
+    spread = [np.zeros(len(names))]
+    if X.shape[0]:
+        spread = [np.nan_to_num(np.sqrt(column_variances(X)), posinf=0.0)]
     names, n_numbers = list(names), len(names)
     for name, cells in texts.items():
         counts = np.array(sorted(Counter(cells).values()), dtype=np.float64)
@@ -416,8 +418,3 @@ def _largest_singular_value(block: Any) -> float:
     )
     start = np.ones(min(n, p))  # fixed, for reproducibility
     return float(svds(centred, 1, v0=start, tol=_FIRST_DIGITS, return_singular_vectors=False)[0])
-
-
-def spreads(X: PointsLike) -> NDArray[np.float64]:
-    """Compute standard deviations of the columns without missing cells; exactly 0 if constant."""
-    return np.asarray(np.sqrt(column_variances(X)))

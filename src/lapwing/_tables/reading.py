@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from lapwing._tables.answers import is_answers, locate, name_keys
-from lapwing._tables.cells import Cells, is_unit, read_amount
+from lapwing._tables.cells import Cells, is_unit, read_amount, usual_mark
 from lapwing._tables.columns import Keys, RawTable, Selection, join_tables
 from lapwing._tables.csv import read_csv
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.excel import read_excel
 from lapwing._tables.frames import read_parquet
-from lapwing._tables.inference import file_evidence
+from lapwing._tables.inference import marks_of_table
 from lapwing._tables.matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from lapwing._tables.source import Source, open_source
 from lapwing._tables.words import USUAL_MISSING_WORDS, name_row
@@ -204,7 +204,7 @@ def _of_later_files(first: RawTable, selection: Selection) -> Selection:
         optional=first.left_out,
         same_columns=not selection.features,
         # With decimal commas, 1.234 in the next file may be 1234.
-        grouped=(first.decimal or file_evidence(first.cells).decimal) == ",",
+        grouped=(first.decimal or usual_mark(marks_of_table(first.cells))) == ",",
     )
 
 
