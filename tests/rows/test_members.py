@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from lapwing._rows import (
@@ -127,7 +128,7 @@ def test_a_file_that_changes_is_told(name: str, change: str, tmp_path: Path) -> 
 def test_integers_are_read_as_numbers(tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", np.arange(6).reshape(3, 2))
     rows = open_rows(tmp_path / "X.npy")
-    assert rows.dtype == np.float64
+    assert repr(rows) == f"<3 rows of 2 columns in {tmp_path / 'X.npy'}, read as float64>"
     np.testing.assert_array_equal(rows.take(np.array([2])), [[4, 5]])
 
 
@@ -144,7 +145,6 @@ def test_a_list_of_parquet_files_keeps_its_order(tmp_path: Path) -> None:
 
 
 def test_nulls_are_nan_and_booleans_numbers(tmp_path: Path) -> None:
-    pl = pytest.importorskip("polars")
     frame = pl.DataFrame({"a": [1, None, 3], "b": [True, False, True]})
     frame.write_parquet(tmp_path / "X.parquet")
     taken = open_rows(tmp_path / "X.parquet").take(np.arange(3))
@@ -171,41 +171,24 @@ def test_what_was_written_through_a_mapping_is_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows.take(np.arange(53)), X)
 
 
-def _text_column(folder: Path) -> Any:
-    pl = pytest.importorskip("polars")
-    pl.DataFrame({"a": ["x"]}).write_parquet(folder / "X.parquet")
-    return folder / "X.parquet"
+def _frames(source: str, *frames: dict[str, Any]) -> Any:
+    """Write a Parquet file for each frame, and return the path of `source`."""
 
+    def write(folder: Path) -> Path:
+        for k, columns in enumerate(frames, start=1):
+            pl.DataFrame(columns).write_parquet(folder / f"{k}.parquet")
+        return folder / source
 
-def _two_schemas(folder: Path) -> Any:
-    pl = pytest.importorskip("polars")
-    pl.DataFrame({"a": [1.0]}).write_parquet(folder / "1.parquet")
-    pl.DataFrame({"b": [1.0]}).write_parquet(folder / "2.parquet")
-    return folder / "*.parquet"
-
-
-def _one_column_more(folder: Path) -> Any:
-    pl = pytest.importorskip("polars")
-    pl.DataFrame({"a": [1.0]}).write_parquet(folder / "1.parquet")
-    pl.DataFrame({"a": [1.0], "b": [1.0]}).write_parquet(folder / "2.parquet")
-    return folder / "*.parquet"
+    return write
 
 
 def _missing_of_a_list(folder: Path) -> Any:
-    pl = pytest.importorskip("polars")
-    pl.DataFrame({"a": [1.0]}).write_parquet(folder / "1.parquet")
-    return [folder / "1.parquet", folder / "2.parquet"]
+    return [_frames("1.parquet", {"a": [1.0]})(folder), folder / "2.parquet"]
 
 
 def _archive(folder: Path) -> Any:
     np.savez(folder / "X.npz", X)
     return (folder / "X.npz").rename(folder / "X.npy")
-
-
-def _no_rows(folder: Path) -> Any:
-    pl = pytest.importorskip("polars")
-    pl.DataFrame({"a": []}, schema={"a": pl.Float64}).write_parquet(folder / "X.parquet")
-    return folder / "X.parquet"
 
 
 def _written(name: str, text: bytes) -> Any:
@@ -246,12 +229,28 @@ def _flat_zarr(folder: Path) -> Any:
         (_saved(np.zeros(3)), ValueError, r"array of shape \(3,\): X needs rows and columns"),
         (_saved(np.zeros((0, 3))), ValueError, r"array of shape \(0, 3\): X needs rows"),
         (_saved(np.array([["a"]])), ValueError, "values of type <U1, but points must be numbers"),
-        (_text_column, ValueError, "Column 'a' of .* has the type String, but points must be"),
-        (_two_schemas, ValueError, "2.parquet has no column 'a', and all files of X need it"),
-        (_one_column_more, ValueError, "2.parquet has a column 'b', which .*1.parquet does not"),
+        (
+            _frames("1.parquet", {"a": ["x"]}),
+            ValueError,
+            "Column 'a' of .* has the type String, but points must be",
+        ),
+        (
+            _frames("*.parquet", {"a": [1.0]}, {"b": [1.0]}),
+            ValueError,
+            "2.parquet has no column 'a', and all files of X need it",
+        ),
+        (
+            _frames("*.parquet", {"a": [1.0]}, {"a": [1.0], "b": [1.0]}),
+            ValueError,
+            "2.parquet has a column 'b', which .*1.parquet does not",
+        ),
         (_missing_of_a_list, FileNotFoundError, "There is no .*2.parquet. X as a path"),
         (_archive, ValueError, "X.npy holds several arrays, like an .npz file"),
-        (_no_rows, ValueError, "has 0 rows and 1 columns"),
+        (
+            _frames("1.parquet", {"a": np.empty(0)}),
+            ValueError,
+            "has 0 rows and 1 columns",
+        ),
         (lambda folder: folder, ValueError, "is not a Zarr array"),
         (_flat_zarr, ValueError, r"has the shape \(53, 1, 1\): X needs rows and columns"),
     ],
@@ -261,16 +260,7 @@ def test_what_cannot_be_read_is_told(make: Any, error: Any, words: str, tmp_path
         open_rows(make(tmp_path))
 
 
-def test_rows_say_what_they_are(tmp_path: Path) -> None:
-    np.save(tmp_path / "X.npy", X)
-    path = tmp_path / "X.npy"
-    assert (
-        repr(open_rows(path)) == f"<53 rows of {X.shape[1]} columns in {path}, read as {X.dtype}>"
-    )
-
-
 def test_files_whose_numbers_are_not_in_order_are_told(tmp_path: Path) -> None:
-    pl = pytest.importorskip("polars")
     paths = [tmp_path / f"part{k}.parquet" for k in range(9, 12)]
     for k, path in enumerate(paths):
         pl.DataFrame({"a": [float(k)]}).write_parquet(path)
@@ -285,51 +275,44 @@ def test_files_whose_numbers_are_not_in_order_are_told(tmp_path: Path) -> None:
     assert open_rows(tmp_path).shape == (2, 1)
 
 
-def test_columns_are_those_of_parquet_files(tmp_path: Path) -> None:
-    pl = pytest.importorskip("polars")
-    pl.DataFrame({"ab": [1.0]}).write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=r"columns='ab' must be a list of names: \['ab'\]"):
-        open_rows(tmp_path / "t.parquet", columns="ab")
-    with pytest.raises(ValueError, match="columns= chooses columns of Parquet files"):
-        open_rows(_saved(X)(tmp_path), columns=["a"])
-
-
 @pytest.mark.parametrize(
-    ("columns", "error", "words"),
+    ("make", "columns", "error", "words"),
     [
-        (["c"], ValueError, "has no column 'c', and all files of X need it. Its columns are 'a'"),
-        (["a", "a"], ValueError, "repeats a name. Name each column once"),
+        (
+            _frames("1.parquet", {"ab": [1.0]}),
+            "ab",
+            ValueError,
+            r"must be a list of names: \['ab'\]",
+        ),
+        (
+            _frames("1.parquet", {"a": [1.0]}),
+            ["c"],
+            ValueError,
+            "no column 'c', .* columns are 'a'",
+        ),
+        (_frames("1.parquet", {"a": [1.0]}), ["a", "a"], ValueError, "repeats a name. Name each"),
+        (_saved(X), ["a"], ValueError, "columns= chooses columns of Parquet files"),
+        (
+            _frames("no.parquet"),
+            ["a"],
+            FileNotFoundError,
+            r"There is no .*no\.parquet. X as a path",
+        ),
     ],
 )
-def test_columns_have_to_be_those_of_the_file(
-    columns: list[str], error: Any, words: str, tmp_path: Path
-) -> None:
-    pl = pytest.importorskip("polars")
-    pl.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "X.parquet")
+def test_wrong_columns(make: Any, columns: Any, error: Any, words: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=words):
-        open_rows(tmp_path / "X.parquet", columns=columns)
+        open_rows(make(tmp_path), columns=columns)
 
 
-def test_columns_of_no_file_are_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"There is no .*no\.parquet. X as a path"):
-        open_rows(tmp_path / "no.parquet", columns=["a"])
-
-
-def test_brackets_in_the_name_of_a_parquet_file_are_no_pattern(tmp_path: Path) -> None:
-    pl = pytest.importorskip("polars")
-    pl.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "part[1].parquet")
-    assert open_rows(tmp_path / "part[1].parquet").shape == (1, 1)
-
-
-def test_hidden_files_of_a_folder_are_left_out(tmp_path: Path) -> None:
-    pl = pytest.importorskip("polars")
-    pl.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "1.parquet")
+def test_which_files_a_name_means(tmp_path: Path) -> None:
+    # Brackets in the name of a file are no pattern, and hidden files of a folder are left out.
+    path = _frames("1.parquet", {"a": [1.0]})(tmp_path).rename(tmp_path / "part[1].parquet")
     (tmp_path / "._1.parquet").write_bytes(b"resource")
-    assert open_rows(tmp_path).shape == (1, 1)
+    assert open_rows(path).shape == open_rows(tmp_path).shape == (1, 1)
 
 
 def test_a_damaged_parquet_file_is_told(tmp_path: Path) -> None:
-    pl = pytest.importorskip("polars")
     path = tmp_path / "X.parquet"
     pl.DataFrame({"a": np.random.default_rng(0).normal(size=100)}).write_parquet(path)
     damaged = bytearray(path.read_bytes())

@@ -11,9 +11,8 @@ import pytest
 from lapwing._tables.cells import (
     Amount,
     Cells,
-    DecimalMarks,
     cells_of_texts,
-    gather_evidence,
+    count_marks,
     join_cells,
     read_amount,
 )
@@ -21,6 +20,8 @@ from lapwing._tables.dates import read_moment
 from lapwing._tables.encoders import (
     MISSING_VALUE,
     DateReading,
+    EncodedReading,
+    FreeTextReading,
     NumberReading,
     Reading,
     TextReading,
@@ -74,6 +75,16 @@ def read(texts: list[str], **habits: Any) -> list[Any]:
         ("1,234,567", ".", 1234567, ""),
         (",5", ",", 0.5, ""),
         ("2e-3", ".", 0.002, ""),
+        ("57.69 mm", ".", 57.69, "mm"),
+        ("1e5mm", ".", 1e5, "mm"),
+        ("20 \u2103", ".", 20, "°C"),
+        ("20 °C", ".", 20, "°C"),
+        ("5 \u03bcg/mL", ".", 5, "µg/ml"),
+        ("1 mm Hg", ".", 1, "mmHg"),
+        ("2 years", ".", 2, "year"),
+        ("1 Jahr", ".", 1, "year"),
+        ("5 m^2", ".", 5, "m²"),
+        ("12 pcs", ".", 12, "pcs"),
     ],
 )
 def test_numbers_in_every_notation(text: str, decimal: str, value: float, unit: str) -> None:
@@ -205,8 +216,8 @@ def test_a_nought_begins_no_group_of_thousands() -> None:
     for text in ("0.661", "-0.661", "+0.661 €", "00.661"):
         assert read_amount(text, ",") is None
         assert read_amount(text.replace(".", ","), ".") is None
-    assert gather_evidence(["0.661"]) == DecimalMarks(point=1)
-    assert gather_evidence(["-0,661"]) == DecimalMarks(comma=1)
+    assert count_marks(["0.661"]) == {".": 1, ",": 0}
+    assert count_marks(["-0,661"]) == {".": 0, ",": 1}
 
 
 def test_decimal_points_and_commas_in_one_column_are_not_guessed() -> None:
@@ -385,12 +396,14 @@ def test_a_strict_judge_knows_numbers_and_few_values_only() -> None:
         NumberReading("x", ",", "€"),
         DateReading("x", "dmy", "2020-01-06", ("days", "weekday")),
         TextReading("x", ("a", "b"), MISSING_VALUE),
+        FreeTextReading("x", letters=True),
+        EncodedReading("x", "f", picture=True),
     ],
 )
 def test_readings_survive_json(reading: Reading) -> None:
     described = describe_reading(reading)
     assert reading_from(described) == reading
-    for key, wrong in (("kind", "code"), ("column", 3), ("more", 1)):
+    for key, wrong in (("kind", "code"), ("column", 3), ("column", ["x"]), ("more", 1)):
         with pytest.raises(ValueError, match="reading is damaged"):
             reading_from({**described, key: wrong})
 
@@ -402,7 +415,13 @@ def test_readings_survive_json(reading: Reading) -> None:
         {"kind": "date", "column": "x", "order": "ydm"},
         {"kind": "date", "column": "x", "order": "dmy", "origin": "yesterday"},
         {"kind": "date", "column": "x", "order": "dmy", "parts": ["century"]},
+        {"kind": "number", "column": "x", "decimal": [","]},
+        {"kind": "date", "column": "x", "order": "dmy", "parts": "days"},
         {"kind": "text", "column": "x", "values": [1]},
+        {"kind": "text", "column": "x", "missing": 1},
+        {"kind": "free text", "column": "x", "letters": 1},
+        {"kind": "encoded", "column": "x", "picture": "no"},
+        {"kind": ["number"], "column": "x"},
         {},
     ],
 )

@@ -110,14 +110,6 @@ def test_class_labels_keep_what_the_user_wrote(
     assert table.labeled.tolist() == [label.strip() != "" for label in labels]
 
 
-def test_numbers_to_be_predicted(tmp_path: Path) -> None:
-    table = with_labels(tmp_path, ["0.5", "", "-1", "7"], regression=True)
-    np.testing.assert_array_equal(table.y, [0.5, np.nan, -1, 7])
-    assert table.labeled.tolist() == [True, False, True, True]
-    assert isinstance(table.unlabeled, float)
-    assert np.isnan(table.unlabeled)
-
-
 @given(
     X=st.lists(
         st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2),
@@ -163,7 +155,6 @@ def test_npz_markers_types_and_names(tmp_path: Path) -> None:
         "X": X,
         "y": np.array([4, -1, 7]),
         "z": np.array([True, False, True]),
-        "r": np.array([0.1, np.nan, -1.0]),
         "key": np.array(["a", "b", "c"]),
         "feature_names": np.array(["w", "h"]),
     }
@@ -175,9 +166,6 @@ def test_npz_markers_types_and_names(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_table(path, "y", drop=["w"]).X, X[:, 1:])
     with pytest.warns(LapwingWarning, match="every row has a label"):
         assert read_table(path, "z").y.tolist() == ["true", "false", "true"]
-    # As a number -1 is a value like any other, and 0.1 is the user's 0.1.
-    numbers = read_table(path, "r", regression=True).y
-    np.testing.assert_array_equal(numbers, [0.1, np.nan, -1.0])
 
 
 def test_many_rows_in_little_more_than_their_own_memory(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._tables.cells import cells_of_texts
-from lapwing._tables.encoders import FreeTextReading, describe_reading, reading_from
+from lapwing._tables.encoders import FreeTextReading
 from lapwing._tables.inference import ReadingDefaults, Unusable, infer_leniently, infer_strictly
 from lapwing._tables.preprocessing import _SMALL_BLOCK, _largest_singular_value, preprocess
 from lapwing._tables.tables import Fitted, read_points
@@ -98,15 +98,6 @@ def test_titles_are_used_when_asked_for() -> None:
     assert found.forced == FreeTextReading("x")
 
 
-def test_readings_are_kept_as_json() -> None:
-    for letters in (False, True):
-        reading = FreeTextReading("x", letters)
-        assert reading_from(describe_reading(reading)) == reading
-        assert reading.describe() == f"free text, by its {'letters' if letters else 'words'}"
-    with pytest.raises(ValueError, match="reading is damaged: neither words nor letters"):
-        reading_from({"kind": "free text", "column": "x", "letters": 1})
-
-
 def test_missing_texts_are_empty(tmp_path: Path) -> None:
     notes = ["" if k % 4 == 0 else s for k, s in enumerate(sentences(40))]
     table = read(write(tmp_path / "t.csv", a=range(3, 83, 2), note=notes, y=["u", "v"] + [""] * 38))
@@ -121,7 +112,7 @@ def test_missing_texts_are_empty(tmp_path: Path) -> None:
 def test_blocks_are_those_of_scikit_learn_with_one_largest_singular_value(tmp_path: Path) -> None:
     table = read(mixed(tmp_path / "t.csv"))
     assert table.features.kinds == ("numeric", "categorical", "text", "text")
-    found = preprocess(table.features, "auto", "auto")
+    found = preprocess(table.features, "auto", "auto", {"more": 0.25})
     assert sp.issparse(found.points)
     X = table.X
 
@@ -135,7 +126,8 @@ def test_blocks_are_those_of_scikit_learn_with_one_largest_singular_value(tmp_pa
         counts("note"),
         counts("more"),
     ]
-    whole = np.hstack([b / np.linalg.norm(b - b.mean(axis=0), 2) for b in blocks])
+    blocks = [b / np.linalg.norm(b - b.mean(axis=0), 2) for b in blocks]
+    whole = np.hstack([*blocks[:3], 0.25 * blocks[3]])
     whole /= np.linalg.norm(whole, axis=1).mean()
     np.testing.assert_allclose(found.points.toarray(), whole, atol=1e-12)
     # The pipeline, later, gives the same points.
@@ -144,24 +136,6 @@ def test_blocks_are_those_of_scikit_learn_with_one_largest_singular_value(tmp_pa
     )
     assert "numbers standardised beside text; one-hot encoded: kind; " in found.words
     assert "words and pairs of words of 'note'" in found.words
-
-
-def test_a_weight_is_that_of_its_block(tmp_path: Path) -> None:
-    table = read(mixed(tmp_path / "t.csv"), drop=("price", "kind"))
-    plain, weighed = (preprocess(table.features, "auto", "auto", w) for w in ({}, {"more": 0.25}))
-    places = plain.steps[0][1].output_indices_
-    one, more = (
-        (found.points[:, places["text 0"]], found.points[:, places["text 1"]])
-        for found in (plain, weighed)
-    )
-    ratio = more[0].sum() / one[0].sum()
-    np.testing.assert_allclose(more[0].toarray(), ratio * one[0].toarray())
-    np.testing.assert_allclose(more[1].toarray(), 0.25 * ratio * one[1].toarray())
-    assert sp.linalg.norm(weighed.points, axis=1).mean() == pytest.approx(1)
-    with pytest.raises(
-        ValueError, match="--weight: 'price' is not a column of free text; free text"
-    ):
-        preprocess(table.features, "auto", "auto", {"price": 2.0})
 
 
 def test_rows_without_words_do_not_count_for_the_norm(tmp_path: Path) -> None:
@@ -188,7 +162,9 @@ def test_letters_of_texts_without_spaces(tmp_path: Path) -> None:
         for k in range(40)
     ]
     path = write(tmp_path / "t.csv", note=texts, y=["u", "v"] + [""] * 38)
-    found = preprocess(read(path, text=("note",)).features, "auto", "auto")
+    table = read(path, text=("note",))
+    assert table.features.notes[0].words == "free text, by its letters"
+    found = preprocess(table.features, "auto", "auto")
     assert "runs of letters of 'note'" in found.words
     similar = (found.points @ found.points.T).toarray()
     assert similar[1, 3] > 0.5 > similar[1, 2]

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 from lapwing._tables.cells import (
-    Amount,
     cells_of_texts,
     kind_of_unit,
-    read_amount,
     unit_in_name,
     unit_name,
 )
 from lapwing._tables.encoders import NumberReading
-from lapwing._tables.inference import ReadingDefaults, Unusable, infer_leniently
+from lapwing._tables.inference import ReadingDefaults, infer_leniently
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import Table, read_points, read_table
 from tests.helpers.reading import fitted
@@ -32,20 +30,6 @@ def read(folder: Path, names: str, *rows: str, **options: Any) -> Table:
     path = folder / "t.csv"
     path.write_text("\n".join([f"{names};y", *lines]) + "\n", encoding="utf-8")
     return read_table(path, ReadOptions(**{"label": "y", **options}))
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "unit"),
-    [
-        *[("57.69 mm", 57.69, "mm"), ("3 kg", 3, "kg"), ("20 °C", 20, "°C"), ("20 ℃", 20, "°C")],
-        *[("5 \u03bcg/mL", 5, "µg/ml"), ("1e5mm", 1e5, "mm")],
-        *[("2e-3", 2e-3, ""), ("1 mm Hg", 1, "mmHg")],
-        *[("2 years", 2, "year"), ("1 Jahr", 1, "year"), ("5 m^2", 5, "m²")],
-        ("12 pcs", 12, "pcs"),
-    ],
-)  # fmt: skip
-def test_numbers_with_units(text: str, value: float, unit: str) -> None:
-    assert read_amount(text, ".") == Amount(value, unit)
 
 
 @pytest.mark.parametrize(
@@ -140,5 +124,3 @@ def test_a_row_of_values_is_no_row_of_units(tmp_path: Path) -> None:
     sexes = [f"{'mf'[i % 2]};{x}" for i, x in enumerate(VALUES)]
     assert len(read(tmp_path, "sex;x", *sexes).y) == 30
     assert len(read(tmp_path, "sex", *("mf"[i % 2] for i in range(30))).y) == 30
-    refused = infer_leniently("x", cells_of_texts(["5 mm", "1 cm"] * 9), ReadingDefaults())
-    assert isinstance(refused, Unusable)
