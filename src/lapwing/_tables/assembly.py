@@ -37,7 +37,7 @@ from lapwing._tables.inference import (
     missing_words,
 )
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.words import name_row, shorten, text_error
+from lapwing._tables.words import name_row, shorten
 from lapwing._words import quoted
 
 
@@ -158,7 +158,7 @@ def _choose_columns(
         if not isinstance(one, Unusable):
             readings.append(one)
         elif one.bad is not None:
-            input_errors.append(text_error(one.column, one.bad, raw.source, raw.places))
+            input_errors.append(raw.text_error(one.column, one.bad))
         elif one.column not in insisted and not one.refused:
             left_out.append(one)
         elif one.forced is not None and one.column in insisted:

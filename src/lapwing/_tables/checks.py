@@ -23,7 +23,7 @@ from lapwing._tables.encoders import (
     NumberReading,
 )
 from lapwing._tables.inference import MIN_WORDS, count_words
-from lapwing._tables.words import name_row, shorten, text_error
+from lapwing._tables.words import name_row, shorten
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
     MANY_NUMBERS,
@@ -92,7 +92,7 @@ def feature_errors(
     ValueError
         If there are no rows.
     """
-    where, places, n = raw.source, raw.places, features.X.shape[0]
+    where, n = raw.source, features.X.shape[0]
     if n == 0:
         raise ValueError(f"{where} has no rows.")
     found = list(features.errors)
@@ -108,17 +108,15 @@ def feature_errors(
     # A model needs its columns, so new rows can only be corrected in the file.
     drop = "" if new else ", or leave the columns out with --drop"
     if not missing:
-        found += [
-            text_error(name, bad, where, places, new=new) for name, bad in features.bad.items()
-        ]
+        found += [raw.text_error(name, bad, new=new) for name, bad in features.bad.items()]
         holes = {name: hole for name, hole in holes.items() if name not in features.bad}
         again = (
             "Fill them in: the model was fitted to a table without any, and has no values for them"
         )
         cure = again if new else f"Either fill them in with --impute median{drop}"
-        found += _cell_errors(holes, places, "missing values", cure, where)
+        found += _cell_errors(holes, raw, "missing values", cure)
     cure = "Correct them" if new else f"Either correct them{drop}"
-    found += _cell_errors(infinite_cells(features), places, "infinite values", cure, where)
+    found += _cell_errors(infinite_cells(features), raw, "infinite values", cure)
     return found
 
 
@@ -168,23 +166,19 @@ def _wrong_cells(features: Features, wrong: Callable[..., Any]) -> dict[str, tup
 
 
 def _cell_errors(
-    cells: Mapping[str, tuple[int, int]],
-    places: NDArray[np.int64] | None,
-    what: str,
-    cure: str,
-    where: str,
+    cells: Mapping[str, tuple[int, int]], raw: RawTable, what: str, cure: str
 ) -> list[str]:
     if not cells:
         return []
     names = listed([f"{name!r} ({count})" for name, (count, _) in cells.items()], 8)
-    first = next(iter(cells.values()))[1]
-    return [f"{where}: {what} in {names}; the first is in {name_row(first, places)}. {cure}."]
+    first = name_row(next(iter(cells.values()))[1], raw.places)
+    return [f"{raw.source}: {what} in {names}; the first is in {first}. {cure}."]
 
 
 def warn_of_bad_cells(features: Features, raw: RawTable) -> None:
     """Warn about cells of new rows that do not have the type of their column."""
     for name, bad in features.bad.items():
-        message = text_error(name, bad, raw.source, raw.places).partition(". Correct")[0]
+        message = raw.text_error(name, bad).partition(". Correct")[0]
         warn(f"{message}; counted as missing.", LapwingWarning)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lapwing._arrays import is_sparse
 from lapwing._tables.cells import (
     EXACT,
+    BadCells,
     Cells,
     as_text,
     join_cells,
@@ -23,7 +24,7 @@ from lapwing._tables.cells import (
 )
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
-from lapwing._tables.words import join_messages, without_guard
+from lapwing._tables.words import join_messages, name_row, shorten, without_guard
 from lapwing._words import guess, quoted
 
 
@@ -246,6 +247,15 @@ class RawTable:
         block = self.matrix[rows][:, [self.matrix_names.index(name)]]
         dense: NDArray[Any] = block.toarray() if is_sparse(block) else block
         return [float(value) for value in dense.ravel()]
+
+    def text_error(self, column: str, bad: BadCells, *, new: bool = False) -> str:
+        """Describe text in a numeric column, which cannot be left out of `new` rows."""
+        cure = "" if new else f", or leave the column out with --drop {column}"
+        rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
+        return (
+            f"{self.source}: column {column!r} holds text in {rows}; the first is "
+            f"{name_row(bad.row, self.places)}: {shorten(bad.value)!r}. Correct it{cure}."
+        )
 
     def as_columns(self) -> RawTable:
         """Return the table with `cells`, also that of a matrix."""

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import BadCells
-
 # Compared in lower case. Only these count with `strict`.
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
@@ -90,20 +88,3 @@ def join_messages(where: str, messages: Sequence[str]) -> str:
 def name_row(row: int, places: NDArray[np.int64] | None) -> str:
     """Name a row, counted from 0, by its number in the file or spreadsheet."""
     return f"row {row + 1}" if places is None else f"row {places[row]} of the sheet"
-
-
-def text_error(
-    column: str,
-    bad: BadCells,
-    where: str,
-    places: NDArray[np.int64] | None,
-    *,
-    new: bool = False,
-) -> str:
-    """Return the message for text in a numeric column, which cannot be left out of `new` rows."""
-    cure = "Correct it" if new else f"Correct it, or leave the column out with --drop {column}"
-    rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
-    return (
-        f"{where}: column {column!r} holds text in {rows}; the first is "
-        f"{name_row(bad.row, places)}: {shorten(bad.value)!r}. {cure}."
-    )
