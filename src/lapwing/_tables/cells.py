@@ -129,8 +129,8 @@ def unambiguous_number(text: str, *, grouped: bool) -> float | None:
     grouped : bool
         Whether points may separate groups of three digits.
     """
-    odd = _ODD_OR_GROUPED if grouped else _ODD
-    return None if odd.match(text) else plain_number(text)
+    odd, number = _ODD_OR_GROUPED if grouped else _ODD, plain_number(text)
+    return None if number is None or odd.match(text) else number
 
 
 def read_amount(text: str, decimal: str) -> Amount | None:

@@ -343,16 +343,15 @@ def _write_npz(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, w
 def _write_xlsx(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, what: str) -> None:
     xlsxwriter = require("xlsxwriter", extra="excel", purpose="writing Excel files")
     n_rows = next(iter(columns.values())).size
-    if n_rows >= _SHEET_ROWS:
-        raise ValueError(
-            f"a sheet of Excel holds {_SHEET_ROWS - 1} rows below the names, and there are "
-            f"{n_rows} in {what}. Write a .csv or .parquet file."
-        )
-    if len(columns) > _SHEET_COLUMNS:
-        raise ValueError(
-            f"a sheet of Excel holds {_SHEET_COLUMNS} columns, and there are {len(columns)} in "
-            f"{what}. Write a .csv or .parquet file."
-        )
+    for size, most, unit in (
+        (n_rows, _SHEET_ROWS - 1, "rows below the names"),
+        (len(columns), _SHEET_COLUMNS, "columns"),
+    ):
+        if size > most:
+            raise ValueError(
+                f"a sheet of Excel holds {most} {unit}, and there are {size} in {what}. Write a "
+                ".csv or .parquet file."
+            )
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     try:
         # Rows are written one by one.
@@ -404,7 +403,7 @@ def written_in_batches(
         Predictions -> None; writes a batch.
     """
     if path is None:
-        yield _csv_writer(sys.stdout, all_probabilities, shown=sys.stdout.isatty())
+        yield _csv_writer(sys.stdout, all_probabilities)
         return
     with atomic_write(path) as temporary:
         if Path(path).suffix.lower() == ".csv":
@@ -426,14 +425,13 @@ def written_in_batches(
             pl.concat(scans, how="vertical_relaxed").sink_parquet(temporary)
 
 
-def _csv_writer(
-    file: TextIO, all_probabilities: bool, *, shown: bool = False
-) -> Callable[[Predictions], None]:
+def _csv_writer(file: TextIO, all_probabilities: bool) -> Callable[[Predictions], None]:
     begun = False
 
     def write(batch: Predictions) -> None:
         nonlocal begun
-        lines = csv_lines(batch.columns(all_probabilities=all_probabilities), USUAL, shown=shown)
+        columns = batch.columns(all_probabilities=all_probabilities)
+        lines = csv_lines(columns, USUAL, shown=file.isatty())
         file.writelines(lines[1:] if begun else lines)
         begun = True
 

@@ -24,10 +24,10 @@ _SIGNATURES = (
     (b"PAR1", ".parquet"),
     (b"\x93NUMPY", ".npy"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".xls"),
+    (b"%%MatrixMarket", ".mtx"),
 )
 _ZIP = b"PK\x03\x04"
 _MEMBERS = {"xl/workbook.xml": ".xlsx", "content.xml": ".ods"}
-_MATRIX_MARKET = b"%%MatrixMarket"
 
 ENCODING_NAMES = {
     "utf-8-sig": "UTF-8",
@@ -160,8 +160,6 @@ def _sniff(spooled: IO[bytes], name: str, suffix: str) -> str:
             return known
     if start.startswith(_ZIP):
         return _sniff_archive(spooled)
-    if start.startswith(_MATRIX_MARKET):
-        return ".mtx"
     return suffix or ".csv"
 
 
