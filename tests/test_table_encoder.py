@@ -312,7 +312,7 @@ def test_a_file_that_names_an_encoder_is_refused(
     encoder = TableEncoder(encoder=f"{__name__}:embed")
     model = make_pipeline(encoder, LapSVC()).fit(pd.DataFrame(columns()), labels())
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_without_encoders", lambda pipeline: pipeline)
+        patch.setattr(files, "_storable", lambda pipeline: pipeline)
         patch.setattr(files, "_check_pipeline", lambda pipeline, name: None)
         save_model(model, tmp_path / "m")
     with pytest.raises(ModelFileError, match="names an encoder of texts, which would be imported"):

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -205,7 +205,7 @@ def _encode(model: Model) -> bytes:
     if model.report is not None:
         texts[REPORT] = _json(model.report.to_dict(), "report")
     try:
-        dump = skops.dumps(_with_listed_words(_without_encoders(model.pipeline)))
+        dump = skops.dumps(_storable(model.pipeline))
     except Exception as error:  # __getstate__ of any object may raise any exception
         raise ValueError(f"the model cannot be saved: {one_line(error)}.") from None
     schema, members = canonical_nodes(dump)
@@ -224,48 +224,38 @@ def _encode(model: Model) -> bytes:
     return content
 
 
-def _without_encoders(pipeline: Pipeline) -> Any:
-    """Copy a model without encoders of `TableEncoder`, which are code or names of code."""
+def _storable(pipeline: Pipeline) -> Any:
+    """Copy a model without encoders, and with vocabularies as arrays of words in their order.
+
+    Encoders of `TableEncoder` are code or names of code. skops writes several files for each word
+    of a dict, which takes a minute for 40,000 words.
+    """
     parts = list(_parts(pipeline))
-    bare = {}
-    for part in parts:
-        if _is_table_encoder(part) and part.encoder is not None:
-            bare[id(part)] = copy(part)
-            bare[id(part)].encoder = None
-    return deepcopy(pipeline, _arrays_among(parts) | bare) if bare else pipeline
-
-
-def _arrays_among(parts: Iterable[Any]) -> dict[int, Any]:
-    """Return the arrays that a deep copy shares."""
-    return {id(part): part for part in parts if is_sparse(part) or isinstance(part, np.ndarray)}
+    encoders = [one for one in parts if _is_table_encoder(one) and one.encoder is not None]
+    vocabularies = [
+        part.vocabulary_
+        for part in parts
+        if isinstance(part, CountVectorizer) and hasattr(part, "vocabulary_")
+    ]
+    if not encoders and not vocabularies:
+        return pipeline
+    # Arrays are shared with the copy.
+    memo = {id(part): part for part in parts if is_sparse(part) or isinstance(part, np.ndarray)}
+    for words in vocabularies:
+        memo[id(words)] = np.array(sorted(words, key=words.__getitem__), dtype=object)
+    for encoder in encoders:
+        bare = copy(encoder)
+        bare.encoder = None
+        memo[id(encoder)] = deepcopy(bare, memo)
+    return deepcopy(pipeline, memo)
 
 
 def _is_table_encoder(part: BaseEstimator) -> bool:
     return f"{type(part).__module__}.{type(part).__name__}" == TABLE_ENCODER
 
 
-def _with_listed_words(pipeline: Pipeline) -> Any:
-    """Copy a model with vocabularies as arrays of words, in the order of their indices.
-
-    skops writes several files for each word of a dict, which takes a minute for 40,000 words.
-    """
-    parts = list(_parts(pipeline))
-    vocabularies = [
-        part.vocabulary_
-        for part in parts
-        if isinstance(part, CountVectorizer) and hasattr(part, "vocabulary_")
-    ]
-    if not vocabularies:
-        return pipeline
-    memo = _arrays_among(parts) | {
-        id(words): np.array(sorted(words, key=words.__getitem__), dtype=object)
-        for words in vocabularies
-    }
-    return deepcopy(pipeline, memo)
-
-
 def _number_words(pipeline: Pipeline) -> None:
-    """Restore the vocabularies of a loaded model to dicts; undoes `_with_listed_words`."""
+    """Restore the vocabularies of a loaded model to dicts; undoes `_storable`."""
     for part in _parts(pipeline):
         if isinstance(part, CountVectorizer):
             words = getattr(part, "vocabulary_", None)
