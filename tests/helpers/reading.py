@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+import polars as pl
+import xlsxwriter
 
 from lapwing._tables import tables
 from lapwing._tables.options import ReadOptions
@@ -12,6 +18,29 @@ from lapwing._tables.tables import Fitted, Table
 def read(path: Any, **options: Any) -> Table:
     """Read a table whose labels are in the column `y`."""
     return tables.read_table(path, ReadOptions(**{"label": "y"} | options))
+
+
+def write(path: Path, content: Any) -> Path:
+    """Write text, bytes, a frame (as Parquet) or arrays (as .npz)."""
+    if isinstance(content, pl.DataFrame):
+        content.write_parquet(path)
+    elif isinstance(content, dict):
+        np.savez(path, **content)
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def write_book(path: Path, **sheets: Iterable[Sequence[Any]]) -> Path:
+    """Write a spreadsheet with the rows of its sheets by name."""
+    with xlsxwriter.Workbook(path) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for i, row in enumerate(rows):
+                for j, value in enumerate(row):
+                    if value is not None:
+                        sheet.write(i, j, value)
+    return path
 
 
 def fitted(table: Table, impute: str = "median") -> Fitted:

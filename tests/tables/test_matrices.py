@@ -58,6 +58,7 @@ def test_an_index_below_the_model_s_base_is_refused(tmp_path: Path) -> None:
 
 def test_a_column_far_out_costs_nothing(tmp_path: Path) -> None:
     rows = [f"{i % 2 if i < 8 else -1} {1 + i % 5}:1.5 100000000:{i}" for i in range(30)]
+    rows[0] += " 100000001:0"  # a stored 0 fills no column
     write(tmp_path / "t.svm", rows)
     tracemalloc.start()
     table = read_table(tmp_path / "t.svm", MARKED)
@@ -103,6 +104,11 @@ def test_sparse_matrix_market_files_too(tmp_path: Path) -> None:
     scipy.io.mmwrite(tmp_path / "n.mtx", sp.coo_matrix(dense[:, :3]))
     with pytest.raises(ValueError, match="has 3 columns, but the model was fitted on x4"):
         read_points(tmp_path / "n.mtx", fitted(table))
+    # Another file may have other columns that are not empty.
+    scipy.io.mmwrite(tmp_path / "m.mtx", sp.coo_matrix(dense[:, [1, 1, 2, 3, 4]]))
+    write(labels, ["a", "b"] * 3 + [""] * 34)
+    both = read_table([tmp_path / "t.mtx", tmp_path / "m.mtx"], ReadOptions(labels_file=labels))
+    np.testing.assert_array_equal(both.X.toarray(), np.tile(dense[:, [1, 4]], (2, 1)))
     named = Fitted(("width",), ("numeric",))
     with pytest.raises(ValueError, match="no names of columns, and the model knows 'width'"):
         read_points(tmp_path / "t.mtx", named)

@@ -20,7 +20,7 @@ from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import Table, read_points, read_table
 from lapwing.exceptions import LapwingWarning
 from tests.helpers.customers import HEADER, LABEL, TRUTH, N, write_csv, write_ods, write_xlsx
-from tests.helpers.reading import fitted, read
+from tests.helpers.reading import fitted, read, write, write_book
 
 BOM = b"\xef\xbb\xbf"
 WRITERS: dict[str, Callable[[Path], Path]] = {
@@ -57,11 +57,6 @@ def rows(cells: str, end: str = "\n", n: int = 30) -> str:
         for i in range(n)
     )
     return "".join(cells.format(**one) + end for one in values)
-
-
-def write(path: Path, text: str | bytes) -> Path:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 def words(table: Table) -> dict[str, str]:
@@ -387,18 +382,6 @@ def test_parquet_columns_that_are_dates_times_durations_or_nested(tmp_path: Path
 # --- spreadsheets ---------------------------------------------------------------------------------
 
 
-def book(path: Path, *sheets: list[list[Any]]) -> Path:
-    import xlsxwriter
-
-    with xlsxwriter.Workbook(path, {"in_memory": True}) as file:
-        for number, rows in enumerate(sheets, start=1):
-            sheet = file.add_worksheet(f"S{number}")
-            for i, row in enumerate(rows):
-                for j, value in enumerate(row):
-                    sheet.write(i, j, value)
-    return path
-
-
 # Fifteen digits, which is what a spreadsheet holds.
 BODY: list[list[Any]] = [
     [float(f"{i + 1 / 3:.15g}"), i % 4, "ab"[i % 2] if i < 9 else None] for i in range(30)
@@ -409,7 +392,7 @@ def test_numbers_of_a_spreadsheet_are_read_to_the_bit(tmp_path: Path) -> None:
     rows = [list(row) for row in BODY]
     rows[5][0] = "k.A."
     rows[6][0] = "1.234,5"
-    table = read(book(tmp_path / "t.xlsx", [["x", "z", "y"], *rows]))
+    table = read(write_book(tmp_path / "t.xlsx", S=[["x", "z", "y"], *rows]))
     expected = [row[0] for row in BODY]
     expected[5], expected[6] = np.nan, 1234.5
     np.testing.assert_array_equal(table.X[:, 0], expected)
@@ -417,14 +400,14 @@ def test_numbers_of_a_spreadsheet_are_read_to_the_bit(tmp_path: Path) -> None:
 
 def test_whole_numbers_as_labels_and_ids_have_no_point(tmp_path: Path) -> None:
     rows = [[100 + i, i % 7, (1.0 + i % 2) if i < 9 else None] for i in range(30)]
-    table = read(book(tmp_path / "t.xlsx", [["k", "x", "y"], *rows]), id="k")
+    table = read(write_book(tmp_path / "t.xlsx", S=[["k", "x", "y"], *rows]), id="k")
     assert table.ids[:2].tolist() == ["100", "101"]
     assert table.y[:3].tolist() == [1, 2, 1]
 
 
 def test_sheets(tmp_path: Path) -> None:
     head = ["x", "z", "y"]
-    path = book(tmp_path / "t.xlsx", [], [head, *BODY], [head, *BODY[:20]])
+    path = write_book(tmp_path / "t.xlsx", S1=[], S2=[head, *BODY], S3=[head, *BODY[:20]])
     table = read(path)
     assert table.X.shape == (30, 2)
     assert table.remarks == ("the sheet 'S2' was read; --sheet NAME reads another: 'S3'",)
@@ -434,12 +417,12 @@ def test_sheets(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the sheet 'S1' is empty"):
         read(path, sheet="S1")
     with pytest.raises(ValueError, match="all sheets are empty"):
-        read(book(tmp_path / "e.xlsx", [], []))
+        read(write_book(tmp_path / "e.xlsx", S1=[], S2=[]))
 
 
 def test_empty_rows_and_columns_of_a_sheet_do_not_count(tmp_path: Path) -> None:
     rows = [["x", "z", "y"], *BODY[:12], [None, None, None], *BODY[12:], [None, " ", None]]
-    assert read(book(tmp_path / "t.xlsx", rows)).X.shape == (30, 2)
+    assert read(write_book(tmp_path / "t.xlsx", S=rows)).X.shape == (30, 2)
 
 
 @pytest.mark.parametrize("suffix", ["xlsx", "ods", "xls"])
@@ -477,12 +460,3 @@ def test_spreadsheets_need_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(ImportError, match=r"t\.ods needs 'python_calamine'.*\[excel\]"):
         read(write(tmp_path / "t.ods", b"PK"))
-
-
-def test_several_files_of_several_formats_are_one_table(tmp_path: Path, plain: Table) -> None:
-    lines = (tmp_path / "utf8.csv").read_bytes().splitlines(keepends=True)
-    first = write(tmp_path / "a.csv", b"".join(lines[:50]))
-    second = write(tmp_path / "b.csv", lines[0] + b"".join(lines[50:]))
-    table = read_table([first, second], READ)
-    assert table.X.equals(plain.X)
-    assert table.features.readings == plain.features.readings

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-import xlsxwriter
 
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import read_points
-from tests.helpers.reading import fitted, read
+from tests.helpers.reading import fitted, read, write_book
 
 N = 30
-
-
-def write(path: Path, *rows: Sequence[Any], name: str = "Data", first: int = 0) -> Path:
-    """Write one sheet; `first` is the row of the first of `rows`, counted from 0."""
-    with xlsxwriter.Workbook(path) as book:
-        _fill(book.add_worksheet(name), rows, first)
-    return path
-
-
-def _fill(sheet: Any, rows: Sequence[Sequence[Any]], first: int = 0) -> None:
-    for i, row in enumerate(rows, start=first):
-        for j, value in enumerate(row):
-            if value is not None:
-                sheet.write(i, j, value)
 
 
 def german(value: float) -> str:
@@ -48,7 +32,7 @@ def test_numbers_of_the_format_are_certain(tmp_path: Path, decimal: str, suffix:
     path = tmp_path / f"t.{suffix}"
     if suffix == "xlsx":
         typed[4] = "-"  # type: ignore[call-overload]
-        write(path, ("size", "price", "y"), *zip(typed, texts, LABELS, strict=True))
+        write_book(path, S=[("size", "price", "y"), *zip(typed, texts, LABELS, strict=True)])
     else:
         pl.DataFrame({"size": typed, "price": texts, "y": LABELS}).write_parquet(path)
     table = read(path, decimal=decimal)
@@ -66,7 +50,7 @@ def test_numbers_to_predict_and_known_answers_are_certain_too(tmp_path: Path) ->
     y = [round(x, 3) if i < 12 else None for i, x in enumerate(NUMBERS)]
     truth = [round(x, 3) for x in NUMBERS]
     rows = zip(price, y, truth, truth, strict=True)
-    path = write(tmp_path / "t.xlsx", ("price", "y", "t", "m"), *rows)
+    path = write_book(tmp_path / "t.xlsx", S=[("price", "y", "t", "m"), *rows])
     table = read(path, truth="t", layout=("m", "t"), regression=True)
     np.testing.assert_array_equal(table.y[:12], y[:12])
     np.testing.assert_array_equal(table.truth, truth)
@@ -91,17 +75,18 @@ def test_errors_name_the_row_that_the_spreadsheet_shows(
     tmp_path: Path, change: tuple[int, int, Any], options: dict[str, Any], message: str
 ) -> None:
     rows = [[i, x, i % 5 if i < 12 else None] for i, x in enumerate(NUMBERS)]
-    title = [["Measured by X"], []]
-    path = write(tmp_path / "t.xlsx", *title, ["id", "size", "y"], *_with(rows, *change))
+    title = [["Measured by X"], [], ["id", "size", "y"]]
+    path = write_book(tmp_path / "t.xlsx", S=[*title, *_with(rows, *change)])
     with pytest.raises(ValueError, match=message):
         read(path, **options)
 
 
 def test_a_missing_column_names_the_other_sheets(tmp_path: Path) -> None:
-    path = tmp_path / "t.xlsx"
-    with xlsxwriter.Workbook(path) as book:
-        _fill(book.add_worksheet("Legend"), [["name", "meaning"], ["a", "b"]])
-        _fill(book.add_worksheet("Data"), [["x", "y"], *zip(NUMBERS, LABELS, strict=True)])
+    legend, data = (
+        [["name", "meaning"], ["a", "b"]],
+        [("x", "y"), *zip(NUMBERS, LABELS, strict=True)],
+    )
+    path = write_book(tmp_path / "t.xlsx", Legend=legend, Data=data)
     with pytest.raises(ValueError, match=r"has no column 'y' .*The sheet 'Legend' was read; "):
         read(path)
     assert read(path, sheet="Data").feature_names == ("x",)

@@ -19,19 +19,9 @@ from hypothesis import strategies as st
 from lapwing._tables.tables import Table
 from lapwing.exceptions import LapwingWarning
 from tests.helpers.reading import read_strictly as read_table
+from tests.helpers.reading import write
 
 CSV = "name,width,height,kind\na,1,2.5,cat\nb, 2 ,-3e1,\nc,4,0.5,dog\n"
-
-
-def write(path: Path, content: Any) -> Path:
-    """Write text, bytes, a frame (as Parquet) or arrays (as .npz)."""
-    if isinstance(content, pl.DataFrame):
-        content.write_parquet(path)
-    elif isinstance(content, dict):
-        np.savez(path, **content)
-    else:
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 @pytest.fixture

@@ -10,19 +10,14 @@ import pytest
 
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import Table, read_table
+from tests.helpers.reading import write
 
 ROWS = "".join(f"r{i},{i + 0.5},{i % 3},{'ab'[i % 2] if i < 6 else ''}\n" for i in range(12))
 NAMES = "id,x,z,kind\n"
 
 
-def written(folder: Path, text: str) -> Path:
-    path = folder / "t.csv"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def read(folder: Path, text: str, **options: Any) -> Table:
-    return read_table(written(folder, text), ReadOptions(label="kind", id="id", **options))
+    return read_table(write(folder / "t.csv", text), ReadOptions(label="kind", id="id", **options))
 
 
 @pytest.mark.parametrize(
@@ -68,16 +63,16 @@ def test_the_user_says_where_the_names_are(tmp_path: Path) -> None:
 def test_a_first_line_that_is_cut_is_no_title(tmp_path: Path) -> None:
     """Below it stand numbers, which are no names: the user has to say what is meant."""
     with pytest.raises(ValueError, match=r"line 2 has 4 fields.*--skip-lines 1\.$"):
-        read_table(written(tmp_path, "kind\n" + ROWS), ReadOptions(label="kind"))
+        read_table(write(tmp_path / "t.csv", "kind\n" + ROWS), ReadOptions(label="kind"))
     with pytest.raises(ValueError, match=r"line 3 has 3 fields.*Put cells .* in quotes\.$"):
-        read_table(written(tmp_path, "x,kind\n1,a\n2,b,c\n"), ReadOptions(label="kind"))
+        read_table(write(tmp_path / "t.csv", "x,kind\n1,a\n2,b,c\n"), ReadOptions(label="kind"))
     with pytest.raises(ValueError, match=r"no column 'kind' \(--label\)\. It has 'Report'"):
         read(tmp_path, "Report\n" + NAMES + ROWS, strict=True)
 
 
 def test_one_column_or_few_rows_have_no_title(tmp_path: Path) -> None:
     for text in (",kind\np,a\nq,b\np,\nq,a\np,b\n", "id,kind\n1,a\n2,b\n3,\n2,b\n3,a\n"):
-        found = read_table(written(tmp_path, text), ReadOptions(label="kind"))
+        found = read_table(write(tmp_path / "t.csv", text), ReadOptions(label="kind"))
         assert found.remarks == ()
         assert set(found.y.tolist()) == {"a", "b", ""}
 
@@ -91,10 +86,10 @@ def test_skipped_lines_are_of_csv_files(tmp_path: Path) -> None:
 def test_the_user_says_what_separates_the_cells(tmp_path: Path) -> None:
     """More commas than semicolons in the names: they are read as the separators."""
     names = "id;length, in mm, wet;width, in mm, wet;kind\n"
-    text = names + ROWS.replace(",", ";")
+    path = write(tmp_path / "t.csv", names + ROWS.replace(",", ";"))
     with pytest.raises(ValueError, match="no column 'kind'"):
-        read_table(written(tmp_path, text), ReadOptions(label="kind"))
-    found = read_table(written(tmp_path, text), ReadOptions(label="kind", id="id", separator=";"))
+        read_table(path, ReadOptions(label="kind"))
+    found = read_table(path, ReadOptions(label="kind", id="id", separator=";"))
     assert found.feature_names == ("length, in mm, wet", "width, in mm, wet")
     with pytest.raises(ValueError, match=r"--separator '#' must be one of auto, ,, ;, \|, tab"):
         ReadOptions(separator="#")

@@ -18,8 +18,7 @@ from lapwing._tables.encoders import NumberReading
 from lapwing._tables.inference import ReadingDefaults, infer_leniently
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import Table, read_points, read_table
-from tests.helpers.reading import fitted
-from tests.tables.test_spreadsheets import write as write_sheet
+from tests.helpers.reading import fitted, write_book
 
 VALUES = [round(50 + 1.37 * i, 2) for i in range(30)]
 LABELS = ["a", "b"] * 6 + [""] * 18
@@ -110,7 +109,7 @@ def test_a_row_of_units_below_the_names(
     if suffix == "csv":
         path.write_text("\n".join(",".join(map(str, row)) for row in content) + "\n")
     else:
-        write_sheet(path, *content)
+        write_book(path, S=content)
     table = read_table(path, ReadOptions(label="y"))
     np.testing.assert_array_equal(table.X, [row[:2] for row in rows])
     assert table.y.tolist() == LABELS
