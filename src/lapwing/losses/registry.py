@@ -150,6 +150,8 @@ _STEP = 1e-4
 _TOLERANCE = 1e-3  # of their deviations, relative to the larger value
 _HALVINGS = 25  # of the distances between scores, down to about 1e-9
 _SPARED = 0.02  # fraction of the scores that may be within a step of a discontinuity
+# No round numbers, which are likely to be breaks.
+_SCORES = np.array([-31.0, -9.0, *np.linspace(-4, 4, 201), 9.0, 31.0]) + 0.00137
 _TARGETS = {TargetKind.SIGNS: (-1.0, 1.0), TargetKind.VALUES: (-2.0, -0.3, 0.0, 1.0)}
 
 
@@ -165,31 +167,25 @@ def check_loss(loss: Loss) -> None:
     ValueError
         The message names the wrong method and a score.
     """
+    f, smooth = _SCORES, loss.kind is Kind.SMOOTH
     for target in _TARGETS[loss.targets]:
-        f = _scores()
         y = np.full_like(f, target)
         of = f", for the target {target:g}"
-        breaks = [] if loss.kind is Kind.SMOOTH else _breaks(loss, y)
+        breaks = [] if smooth else _breaks(loss, y)
         away = np.ones(len(f), dtype=bool)
         for at in breaks:
             away &= np.abs(f - at) > 2 * _STEP
-        value, slope = _finite(loss, "value", y, f), _finite(loss, "derivative", y, f)
-        curvature = _finite(loss, "curvature", y, f)
-        left, right = f - _STEP, f + _STEP
-        rise = (loss.value(y, right) - loss.value(y, left)) / (2 * _STEP)
-        _compare(loss, "derivative", "value", slope, rise, f, away, of)
-        bend = (loss.derivative(y, right) - loss.derivative(y, left)) / (2 * _STEP)
         # smooth losses need not declare discontinuities of the curvature
-        jumps = _SPARED if loss.kind is Kind.SMOOTH else 0.0
-        _compare(loss, "curvature", "derivative", curvature, bend, f, away, of, spared=jumps)
-        _increases(loss, slope, f, of)
+        spared = 0.0, _SPARED if smooth else 0.0
+        value, slope, curvature = _derivatives(loss, (y,), away, spared, of)
+        _increases(loss, slope, of)
         if (value < 0).any():
             at = f[np.argmin(value)]
             raise ValueError(f"{loss!r} must not be negative, but value is at f = {at:g}{of}.")
         if loss.kind.differentiable:
-            _no_kinks(loss, y, f, of)
+            _no_kinks(loss, y, of)
         if loss.kind is Kind.PIECEWISE_QUADRATIC:
-            _constant_between(loss, breaks, curvature, f, away, of)
+            _constant_between(loss, breaks, curvature, away, of)
 
 
 def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
@@ -204,21 +200,33 @@ def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
     ValueError
         The message names the wrong method and a score.
     """
-    f = _scores()
-    slope, curvature = _finite(loss, "derivative", f), _finite(loss, "curvature", f)
-    _finite(loss, "value", f)
-    rise = (loss.value(f + _STEP) - loss.value(f - _STEP)) / (2 * _STEP)
-    bend = (loss.derivative(f + _STEP) - loss.derivative(f - _STEP)) / (2 * _STEP)
     # unlabelled losses need not declare kinks or discontinuities of the curvature
-    away = np.ones(len(f), dtype=bool)
-    kinks = 0.0 if loss.kind is Kind.SMOOTH else _SPARED
-    _compare(loss, "derivative", "value", slope, rise, f, away, "", spared=kinks)
-    _compare(loss, "curvature", "derivative", curvature, bend, f, away, "", spared=_SPARED)
+    spared = 0.0 if loss.kind is Kind.SMOOTH else _SPARED, _SPARED
+    _derivatives(loss, (), np.ones(len(_SCORES), dtype=bool), spared, "")
 
 
-def _scores() -> Array:
-    # No round numbers, which are likely to be breaks.
-    return np.concatenate([np.linspace(-4, 4, 201), [-31.0, -9.0, 9.0, 31.0]]) + 0.00137
+def _derivatives(
+    loss: Any, y: tuple[Array, ...], away: Array, spared: tuple[float, float], target: str
+) -> list[Array]:
+    """Return values, derivatives and curvatures that agree with differences away from breaks.
+
+    Fractions `spared` of the derivatives and of the curvatures may disagree.
+    """
+    f, methods = _SCORES, ("value", "derivative", "curvature")
+    found = [_finite(loss, method, *y) for method in methods]
+    for k, fraction in enumerate(spared, start=1):
+        function, given = getattr(loss, methods[k - 1]), found[k]
+        slope = (function(*y, f + _STEP) - function(*y, f - _STEP)) / (2 * _STEP)
+        off = np.abs(given - slope) - _TOLERANCE * (1 + np.maximum(np.abs(given), np.abs(slope)))
+        wrong = away & (off > 0)
+        if wrong.mean() > fraction:
+            i = int(np.argmax(np.where(wrong, off, -np.inf)))
+            hint = "" if loss.kind is Kind.SMOOTH else " and that all breaks are named"
+            raise ValueError(
+                f"{loss!r}: {methods[k]} gives {given[i]:g} at f = {f[i]:g}{target}, where the "
+                f"differences of {methods[k - 1]} give {slope[i]:g}. Check both{hint}."
+            )
+    return found
 
 
 def _breaks(loss: Loss, y: Array) -> list[Array]:
@@ -231,56 +239,32 @@ def _breaks(loss: Loss, y: Array) -> list[Array]:
     return [np.broadcast_to(np.asarray(at, dtype=np.float64), y.shape) for at in breaks]
 
 
-def _finite(loss: Loss | str, method: str, *given: Array) -> Array:
-    found = np.asarray(getattr(loss, method)(*given))
-    f = given[-1]
-    if found.shape != f.shape:
+def _finite(loss: Any, method: str, *y: Array) -> Array:
+    found = np.asarray(getattr(loss, method)(*y, _SCORES))
+    if found.shape != _SCORES.shape:
         raise ValueError(
-            f"{loss!r}: {method} must give an array of the shape of the scores, {f.shape}, not "
-            f"{found.shape}."
+            f"{loss!r}: {method} must give an array of the shape of the scores, {_SCORES.shape}, "
+            f"not {found.shape}."
         )
     if not np.isfinite(found).all():
-        raise ValueError(f"{loss!r}: {method} is not finite at f = {f[~np.isfinite(found)][0]:g}.")
+        at = _SCORES[~np.isfinite(found)][0]
+        raise ValueError(f"{loss!r}: {method} is not finite at f = {at:g}.")
     return found
 
 
-def _compare(
-    loss: Loss,
-    method: str,
-    of: str,
-    given: Array,
-    found: Array,
-    f: Array,
-    where: Array,
-    target: str,
-    *,
-    spared: float = 0.0,
-) -> None:
-    off = np.abs(given - found) - _TOLERANCE * (1 + np.maximum(np.abs(given), np.abs(found)))
-    wrong = where & (off > 0)
-    if wrong.mean() > spared:
-        i = int(np.argmax(np.where(wrong, off, -np.inf)))
-        hint = "" if loss.kind is Kind.SMOOTH else " and that all breaks are named"
-        raise ValueError(
-            f"{loss!r}: {method} gives {given[i]:g} at f = {f[i]:g}{target}, where the differences "
-            f"of {of} give {found[i]:g}. Check both{hint}."
-        )
-
-
-def _increases(loss: Loss, slope: Array, f: Array, target: str) -> None:
-    order = np.argsort(f)
-    fall = np.diff(slope[order])
-    if (fall < -_TOLERANCE * _STEP * (1 + np.abs(slope[order][1:]))).any():
+def _increases(loss: Loss, slope: Array, target: str) -> None:
+    fall = np.diff(slope)
+    if (fall < -_TOLERANCE * _STEP * (1 + np.abs(slope[1:]))).any():
         i = int(np.argmin(fall))
         raise ValueError(
-            f"{loss!r} is not convex: its derivative falls between f = {f[order][i]:g} and "
-            f"{f[order][i + 1]:g}{target}. Losses on labelled points must be convex."
+            f"{loss!r} is not convex: its derivative falls between f = {_SCORES[i]:g} and "
+            f"{_SCORES[i + 1]:g}{target}. Losses on labelled points must be convex."
         )
 
 
-def _no_kinks(loss: Loss, y: Array, f: Array, target: str) -> None:
+def _no_kinks(loss: Loss, y: Array, target: str) -> None:
     """Raise ValueError for a jump of the derivative, found by bisection at its steepest rise."""
-    left, right = np.sort(f)[:-1], np.sort(f)[1:]
+    left, right = _SCORES[:-1], _SCORES[1:]
     for _ in range(_HALVINGS):
         middle = (left + right) / 2
         low, mid, high = (loss.derivative(y[1:], at) for at in (left, middle, right))
@@ -296,11 +280,10 @@ def _no_kinks(loss: Loss, y: Array, f: Array, target: str) -> None:
 
 
 def _constant_between(
-    loss: Loss, breaks: list[Array], curvature: Array, f: Array, away: Array, target: str
+    loss: Loss, breaks: list[Array], curvature: Array, away: Array, target: str
 ) -> None:
-    piece = np.zeros(len(f), dtype=int)
-    for at in breaks:
-        piece += f > at
+    f = _SCORES
+    piece = np.sum([np.zeros(len(f), dtype=bool), *(f > at for at in breaks)], axis=0)
     for number in np.unique(piece):
         inside = away & (piece == number)
         if np.ptp(curvature[inside]) > _TOLERANCE * (1 + np.abs(curvature[inside]).max()):

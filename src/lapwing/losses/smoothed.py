@@ -152,48 +152,43 @@ class _StepArgument(NamedTuple):
         return np.where(self.exact, 0.0, density)
 
 
+class _Average:
+    """Mean of a function of scores over f + sqrt(v) z, with z the nodes of the rule."""
+
+    kind: ClassVar[Kind] = Kind.SMOOTH
+    loss: Any
+    variance: Array | float
+
+    def value(self, *scores: Array) -> Array:
+        return self._mean(self.loss.value, *scores)
+
+    def derivative(self, *scores: Array) -> Array:
+        return self._mean(self.loss.derivative, *scores)
+
+    def curvature(self, *scores: Array) -> Array:
+        return self._mean(self.loss.curvature, *scores)
+
+    def _mean(self, function: Callable[..., Array], *scores: Array) -> Array:
+        """Average over the last argument, the scores; targets may come before them."""
+        *targets, f = (np.asarray(part)[..., None] for part in scores)
+        deviation = np.sqrt(np.asarray(self.variance, dtype=np.float64))
+        return function(*targets, f + deviation[..., None] * _NODES) @ _SHARES
+
+
 @dataclass(frozen=True, eq=False)
-class Averaged(Loss):
-    """Mean of a loss over scores f + sqrt(v) z, with z the nodes of the rule."""
+class Averaged(_Average, Loss):
+    """Mean of a loss over scores, by quadrature."""
 
     loss: Loss
     variance: Array | float
-    kind: ClassVar[Kind] = Kind.SMOOTH
-
-    def value(self, y: Array, f: Array) -> Array:
-        return self._mean(self.loss.value, y, f)
-
-    def derivative(self, y: Array, f: Array) -> Array:
-        return self._mean(self.loss.derivative, y, f)
-
-    def curvature(self, y: Array, f: Array) -> Array:
-        return self._mean(self.loss.curvature, y, f)
-
-    def _mean(self, function: Callable[[Array, Array], Array], y: Array, f: Array) -> Array:
-        return function(np.asarray(y)[..., None], _spread(f, self.variance)) @ _SHARES
 
 
 @dataclass(frozen=True, eq=False)
-class AveragedUnlabeled(UnlabeledLoss):
-    """Mean of an unlabelled loss over scores f + sqrt(v) z, with z the nodes of the rule."""
+class AveragedUnlabeled(_Average, UnlabeledLoss):
+    """Mean of an unlabelled loss over scores, by quadrature."""
 
     loss: UnlabeledLoss
     variance: Array | float
-    kind: ClassVar[Kind] = Kind.SMOOTH
-
-    def value(self, f: Array) -> Array:
-        return self.loss.value(_spread(f, self.variance)) @ _SHARES
-
-    def derivative(self, f: Array) -> Array:
-        return self.loss.derivative(_spread(f, self.variance)) @ _SHARES
-
-    def curvature(self, f: Array) -> Array:
-        return self.loss.curvature(_spread(f, self.variance)) @ _SHARES
-
-
-def _spread(f: Array, variance: Array | float) -> Array:
-    deviation = np.sqrt(np.asarray(variance, dtype=np.float64))
-    return np.asarray(f)[..., None] + deviation[..., None] * _NODES
 
 
 @overload
