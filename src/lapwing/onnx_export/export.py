@@ -190,7 +190,7 @@ def _inputs(
     p = first.n_features_in_
     types = build.onnx.TensorProto
     number = types.FLOAT if input_type == "float" else types.DOUBLE
-    texts = text_columns(first, p)
+    texts = text_columns(first)
     make = build.onnx.helper.make_tensor_value_info
 
     def double(name: str) -> str:

@@ -82,17 +82,17 @@ class ColumnTensors:
         return build.op("Concat", *(self.names[j] for j in which), axis=1)
 
 
-def text_columns(step: BaseEstimator, n_columns: int) -> set[int]:
+def text_columns(step: BaseEstimator) -> set[int]:
     """Return the positions of the input columns whose categories are strings."""
     if isinstance(step, Pipeline):
-        return text_columns(step.steps[0][1], n_columns) if step.steps else set()
+        return text_columns(step.steps[0][1]) if step.steps else set()
     if isinstance(step, OneHotEncoder):
         return {j for j, values in enumerate(step.categories_) if values.dtype.kind in "OU"}
     found: set[int] = set()
     if isinstance(step, ColumnTransformer):
-        for _, inner, columns in step.transformers_:
-            which = _positions(columns, step)
-            found |= {which[j] for j in text_columns(inner, len(which))}
+        for name, inner, _ in step.transformers_:
+            which = step._transformer_to_input_indices[name]
+            found |= {which[j] for j in text_columns(inner)}
     return found
 
 
@@ -128,29 +128,12 @@ def apply_step(build: Builder, step: BaseEstimator, columns: ColumnTensors) -> C
     return convert(build, step, matrix, columns.n_columns)
 
 
-def _positions(columns: Any, step: ColumnTransformer) -> list[int]:
-    n = step.n_features_in_
-    names = list(getattr(step, "feature_names_in_", ()))
-    if isinstance(columns, slice) and not isinstance(columns.start or columns.stop, str):
-        return list(range(n))[columns]
-    if isinstance(columns, (str, int, np.integer)):
-        columns = [columns]
-    if isinstance(columns, slice):
-        # Slices of names include their end in scikit-learn.
-        first = 0 if columns.start is None else names.index(columns.start)
-        last = n - 1 if columns.stop is None else names.index(columns.stop)
-        return list(range(first, last + 1))
-    if len(columns) and all(isinstance(c, (bool, np.bool_)) for c in columns):
-        return [j for j, chosen in enumerate(columns) if chosen]
-    return [names.index(c) if isinstance(c, str) else range(n)[int(c)] for c in columns]
-
-
 def _column_transformer(
     build: Builder, step: ColumnTransformer, columns: ColumnTensors
 ) -> ColumnTensors:
     parts, width = [], 0
-    for _, inner, chosen in step.transformers_:
-        which = _positions(chosen, step)
+    for name, inner, _ in step.transformers_:
+        which = step._transformer_to_input_indices[name]
         if not which or (isinstance(inner, str) and inner == "drop"):
             continue
         part = apply_step(
