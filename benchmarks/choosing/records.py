@@ -16,7 +16,7 @@ from benchmarks.shared.output import step
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import default_candidates
 from lapwing.model_selection.evidence import Effort, try_out
-from lapwing.model_selection.reproducibility import fit_predictive_check
+from lapwing.model_selection.reproducibility import start_supervised
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,8 @@ def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
     given = drawn.data.X, drawn.y, None
     candidates = default_candidates(drawn.data.X, n_classes=int(drawn.data.y.max()) + 1)
     with warnings.catch_warnings(action="ignore", category=LapwingWarning):
-        check = fit_predictive_check(candidates, *given)
-        tries = [
-            try_out(candidate, *given, effort, predictive_check=check) for candidate in candidates
-        ]
+        alone = start_supervised(candidates, *given)
+        tries = [try_out(candidate, *given, effort, supervised=alone) for candidate in candidates]
     for candidate, tried in zip(candidates, tries, strict=True):
         evidence = tried.evidence
         found.append(

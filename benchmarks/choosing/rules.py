@@ -162,20 +162,18 @@ def _evidence(row: Row, constants: Constants) -> Evidence:
 
 
 def _likeliest(rows: Sequence[Row], weights: np.ndarray, start: Constants) -> Constants:
-    """Fit the constants, except the slope of reproducibility (`model_selection.evidence`)."""
+    """Fit the constants of `lapwing.model_selection.evidence`."""
     errors = np.clip([row.error for row in rows], *_BOUNDS)
 
     def constants(parameters: np.ndarray) -> Constants:
-        unseen, prior_labels, of_a_label = np.exp(parameters)
-        return start._replace(unseen=unseen, prior_labels=prior_labels, of_a_label=of_a_label)
+        return Constants(*np.exp(parameters))
 
     def loss(parameters: np.ndarray) -> float:
         tried = constants(parameters)
         both = np.array([_posterior(row, tried) for row in rows])
         return float(-(weights * beta.logpdf(errors, both[:, 0], both[:, 1])).sum())
 
-    begin = np.log([start.unseen, start.prior_labels, start.of_a_label])
-    return constants(minimize(loss, begin, method="Nelder-Mead").x)
+    return constants(minimize(loss, np.log(start), method="Nelder-Mead").x)
 
 
 def _posterior(row: Row, constants: Constants) -> tuple[float, float]:

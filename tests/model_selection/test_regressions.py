@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 from sklearn.base import clone
-from sklearn.exceptions import DataConversionWarning, FitFailedWarning
+from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -23,12 +23,11 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
-from lapwing.exceptions import ConstantFitWarning, LapwingWarning
+from lapwing.exceptions import ConstantFitWarning
 from lapwing.model_selection import Candidate, compare, default_candidates
 from lapwing.model_selection.candidates import LABELS_ALONE, SMOOTH
 from lapwing.model_selection.regression import (
     RegressionEvidence,
-    RegressionSetting,
     _interval,
     clearly_better,
     regression_verdict,
@@ -143,8 +142,7 @@ def test_what_is_clearly_better() -> None:
     assert unsure.error < 0.98 * alone.error
     assert not clearly_better(unsure, alone)
     assert simplest_first([unsure, alone])[0] is unsure
-    setting = RegressionSetting(100, 100, 50)
-    assert "seem to help" in regression_verdict([unsure, alone], setting)
+    assert "seem to help" in regression_verdict([unsure, alone])
     assert clearly_better(evidence("same", 0.99 * noise), alone)
     # Of different rows those that both have count.
     few = evidence("few", 0.5 * noise[:10], rows=np.arange(10), weights=np.full(10, 0.1))
@@ -152,12 +150,11 @@ def test_what_is_clearly_better() -> None:
 
 
 def test_verdicts() -> None:
-    setting = RegressionSetting(100, 100, 20)
     alone = evidence("alone", np.full(20, 1.0), LABELS_ALONE)
     better = evidence("better", np.full(20, 0.5))
 
-    def said(*table: Any, setting: RegressionSetting = setting) -> str:
-        return regression_verdict(table, setting)
+    def said(*table: Any, all_labeled: bool = False) -> str:
+        return regression_verdict(table, all_labeled=all_labeled)
 
     assert said(better, alone) == (
         "The unlabelled rows help: values are smooth along the rows. Use better. Targets left out "
@@ -173,8 +170,7 @@ def test_verdicts() -> None:
     nothing = evidence("nothing", np.ones(20), explained=0.05)
     assert "hardly better than the mean of the targets" in said(nothing)
     assert "Nothing here follows" in said(evidence("flat", np.ones(20), explained=math.nan))
-    every = RegressionSetting(20, 20, 20)
-    assert said(alone, setting=every).startswith("Every row has a target")
+    assert said(alone, all_labeled=True).startswith("Every row has a target")
 
 
 def test_the_estimator_answers_as_what_it_chose(tmp_path: Any) -> None:
@@ -274,23 +270,9 @@ def test_what_nothing_can_be_learnt_from_is_refused() -> None:
         FewLabelRegressor(max_samples=1).fit(X, Y)
 
 
-def test_failures_are_told_and_the_others_go_on() -> None:
-    broken = Candidate("broken", LapERLSRegressor(n_eigenvectors=-1), SMOOTH)
-    with pytest.warns(FitFailedWarning, match="The candidate 'broken' cannot be fitted"):
-        model = FewLabelRegressor([broken, ALONE]).fit(X, Y)
-    assert [row.name for row in model.evidence_.table] == ["alone"]
-
-
 def test_whole_numbers_beside_gaps_are_no_classes() -> None:
     rng = np.random.default_rng(0)
     y = np.where(np.arange(len(X)) % 2, np.nan, rng.integers(-99, 99, len(X)))
     y[0] = -1
     with pytest.raises(ValueError, match=r"different whole numbers in .* use a regressor"):
         compare(X, y)
-
-
-def test_candidates_warn_once_of_the_data() -> None:
-    full = np.where(np.isnan(Y), 0.5, Y)
-    with pytest.warns(LapwingWarning, match="No row of y is unlabelled") as told:
-        compare(X, full, candidates=[ALONE, GRAPH])
-    assert len(told) == 1

@@ -53,7 +53,7 @@ def test_rounds_do_not_follow_the_order_of_the_labels() -> None:
 def test_each_round_is_a_fit_without_its_labels(estimator: Any, n_classes: int) -> None:
     X, y, _ = labeled_clusters(n_classes, n_labels=4, seed=5)
     trial = start(estimator, X, y)
-    found = leave_out_rounds(trial, 3, seed=1)
+    found = leave_out_rounds(trial, 3 * n_classes, seed=1)
     problem = trial.prepared.problem
     times, missed = np.zeros(len(found.codes)), np.zeros(len(found.codes))
     possible = np.ones(len(found.codes), dtype=bool)

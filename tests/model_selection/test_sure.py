@@ -16,6 +16,7 @@ from lapwing.classes.decoding import as_columns, of_each_class
 from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection import Candidate, sure_rows
 from tests.helpers.data import labeled_clusters
+from tests.helpers.low_density import ONE_DESCENT
 
 
 def fitted(n_labels: int = 30, n_classes: int = 2) -> tuple[Any, Any, Any]:
@@ -77,7 +78,7 @@ def test_equal_rows_are_all_sure_or_none_is() -> None:
         assert found.precision >= precision
 
 
-@pytest.mark.parametrize("model", [LapSVC(), S3VC()])
+@pytest.mark.parametrize("model", [LapSVC(), S3VC(**ONE_DESCENT)])
 def test_none_is_sure_where_no_label_was_tested(model: Any) -> None:
     X, y, _ = labeled_clusters(2, n_labels=1)
     with pytest.warns(FewLabelsWarning, match="left no label out, so that no answer is sure"):

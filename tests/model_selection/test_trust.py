@@ -192,30 +192,6 @@ def test_separated_clusters_are_found_again_from_any_labels(estimator: Any) -> N
     np.testing.assert_array_equal(found.classes, [3, 7])
 
 
-def test_labels_that_have_nothing_to_do_with_the_points_are_not_reproduced() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((150, 10)), np.full(150, -1)
-    y[:12] = np.arange(12) % 2
-    found = reproducibility(LapSVC(), X, y, 10, random_state=0)
-    assert found.share > 0.25
-    assert ((found.of_rows >= 0) & (found.of_rows <= 1)).all()
-
-
-def test_the_order_of_rows_and_the_names_of_classes_do_not_matter() -> None:
-    """Beyond the draws' own chance: both means lie within their standard errors."""
-    X, y, _ = labeled_clusters(3, n_labels=4)
-    first = reproducibility(LapRLSClassifier(), X, y, 60, random_state=0)
-    order = np.random.default_rng(1).permutation(len(y))
-    names = np.array(["none", "z", "a", "m"])[y + 1]
-    other = reproducibility(
-        LapRLSClassifier(unlabeled="none"), X[order], names[order], 60, random_state=1
-    )
-    error = np.hypot(first.standard_error, other.standard_error)
-    assert abs(first.share - other.share) < 4 * error
-    spread = np.hypot(first.of_class_standard_error, other.of_class_standard_error[[2, 0, 1]])
-    assert (np.abs(first.of_class - other.of_class[[2, 0, 1]]) < 4 * spread + 0.01).all()
-
-
 def test_a_class_without_rows_keeps_its_labels() -> None:
     X, y, _ = labeled_clusters(3, n_labels=3)
     trial = start(LapRLSClassifier(), X, y)
@@ -228,7 +204,7 @@ def test_a_class_without_rows_keeps_its_labels() -> None:
 def test_the_standard_error_knows_that_draws_share_a_pool() -> None:
     """Means of many draws scatter from seed to seed by what is said, not by a fraction of it."""
     X, y, _ = labeled_clusters(3, n_labels=4)
-    found = [reproducibility(LapRLSClassifier(), X, y, 40, random_state=s) for s in range(12)]
+    found = [reproducibility(LapRLSClassifier(), X, y, 40, random_state=s) for s in range(8)]
     scatter = np.std([one.share for one in found], ddof=1)
     said = np.mean([one.standard_error for one in found])
     assert scatter < said
@@ -270,21 +246,8 @@ def test_other_estimators_are_refused(trial: Any) -> None:
     X, y, _ = labeled_clusters(2, n_labels=4)
     with pytest.raises(TypeError, match=r"SVC cannot be tried.* of searches give best_estimator_"):
         trial(SVC(), X, y)
-
-
-@pytest.mark.parametrize("trial", [leave_one_out, reproducibility_function])
-def test_one_that_chooses_is_refused_with_what_to_give_instead(trial: Any) -> None:
-    X, y, _ = labeled_clusters(2, n_labels=4)
     with pytest.raises(TypeError, match=r"FewLabelClassifier would choose .*best_estimator_\."):
         trial(FewLabelClassifier(), X, y)
-
-
-def test_a_trial_leaves_the_estimator_unfitted() -> None:
-    X, y, _ = labeled_clusters(2, n_labels=4)
-    estimator = LapSVC()
-    leave_one_out(estimator, X, y)
-    reproducibility(estimator, X, y)
-    assert not hasattr(estimator, "classes_")
 
 
 def test_what_leave_one_out_found_is_printed_in_words() -> None:

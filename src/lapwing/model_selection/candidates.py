@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,114 +81,76 @@ class Kernels(NamedTuple):
 
     without_graph: str
     with_graph: str
-    wide: bool  # linear functions fit any targets of the rows, as in texts
-    single: bool  # one column
 
     @classmethod
     def of(cls, X: Any) -> Kernels:
         """Choose kernels for points."""
-        mostly_zero, shape = default_metric(X) == "cosine", np.shape(X)
-        return cls(
-            "linear" if is_sparse(X) else "rbf",
-            "linear" if mostly_zero else "rbf",
-            is_sparse(X) or (len(shape) == 2 and shape[1] > shape[0]),
-            len(shape) == 2 and shape[1] == 1,
-        )
+        mostly_zero = default_metric(X) == "cosine"
+        return cls("linear" if is_sparse(X) else "rbf", "linear" if mostly_zero else "rbf")
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """A candidate of the defaults.
+# Rejected: LapRLS with other graphs (k = 10; k = 3 and p = 1), which change the mean error by half
+# a point up or down; and BalancedGraphClassifier for two classes. On digit1 its error is 2 to 3
+# points smaller with equal numbers of labels, and 13 larger with six labels drawn at random, as
+# five labels of one class and one of the other are poor evidence of the volumes. It was hardly ever
+# chosen on g50c, pcmac and usps, and doubles the time.
+def _default_classifiers(X: Any, large: bool, n_classes: int | None) -> Iterator[tuple[str, Any]]:
+    """Yield assumptions and classifiers to compare; a new family is a line here.
 
-    Attributes
+    Parameters
     ----------
-    assumption : str
-    make : callable (Kernels) -> estimator
-        Makes the estimator for points whose kernel matrix fits in memory.
-    make_large : callable (Kernels) -> estimator or None, or None
-        The same for more points; None if there is none.
-    least_classes : int
-        Least number of classes that it is tried for.
-    name : str
-        Name in the table; empty for the text of the estimator.
+    X : PointData
+    large : bool
+        Whether a matrix of all pairs of rows is too large.
+    n_classes : int or None
+        None for any number.
     """
-
-    assumption: str
-    make: Callable[[Kernels], Any]
-    make_large: Callable[[Kernels], Any] | None = None
-    least_classes: int = 2
-    name: str = ""
-
-
-def _large_svm(kernels: Kernels) -> Any:
-    if kernels.without_graph == "linear":
-        return LapSVC("linear", gamma_I=0)
-    return S3VC("rbf", space=Landmarks(), C_star=0.0, balance=None)
-
-
-def _large_s3vc(kernels: Kernels) -> Any:
-    kernel = kernels.without_graph
-    return S3VC(kernel, space=None if kernel == "linear" else Landmarks())
-
-
-# All candidates of the defaults: a new family is a line here. Rejected: LapRLS with other graphs
-# (k = 10; k = 3 and p = 1), which change the mean error by half a point up or down; and
-# BalancedGraphClassifier for two classes. On digit1 its error is 2 to 3 points smaller with equal
-# numbers of labels, and 13 larger with six labels drawn at random, as five labels of one class and
-# one of the other are poor evidence of the volumes. It was hardly ever chosen on g50c, pcmac and
-# usps, and doubles the time.
-RECIPES: tuple[Recipe, ...] = (
-    Recipe(LABELS_ALONE, lambda kernels: LapSVC(kernels.without_graph, gamma_I=0), _large_svm),
-    Recipe(
-        SHEETS,
-        lambda kernels: LapSVC(kernels.with_graph),
-        lambda kernels: LapSVC("linear") if kernels.with_graph == "linear" else None,
-    ),
-    Recipe(SHEETS, lambda _: LapERLSClassifier(), lambda _: LapERLSClassifier()),
-    Recipe(
-        SHEETS,
-        lambda _: BalancedGraphClassifier(),
-        lambda _: BalancedGraphClassifier(),
-        least_classes=3,
-    ),
-    Recipe(CLUSTERS, lambda kernels: S3VC(kernels.without_graph), _large_s3vc),
-)
-
-
-def _linear_ridge(_: Kernels) -> Any:
-    return LapRLSRegressorCV("linear", gamma_As=_RIDGES, gamma_Is=(0.0,))
-
-
-def _kernel_ridge(kernels: Kernels) -> Any:
-    if kernels.wide:
-        return None
-    return LapRLSRegressorCV(gamma_As=_KERNEL_RIDGES, gamma_Is=(0.0,))
-
-
-def _on_scaled_columns(kernels: Kernels, **parameters: Any) -> Any:
-    if kernels.wide or kernels.single:
-        return None
-    # The width of the Gaussian process by which the scales were computed.
-    return make_pipeline(RelevanceScaler(), LapRLSRegressorCV(gammas=(0.5,), **parameters))
+    kernel, graph_kernel = Kernels.of(X)
+    in_landmarks = large and kernel != "linear"
+    if in_landmarks:
+        yield LABELS_ALONE, S3VC(kernel, space=Landmarks(), C_star=0.0, balance=None)
+    else:
+        yield LABELS_ALONE, LapSVC(kernel, gamma_I=0)
+    if not large or graph_kernel == "linear":
+        yield SHEETS, LapSVC(graph_kernel)
+    yield SHEETS, LapERLSClassifier()
+    if n_classes is None or n_classes > 2:
+        yield SHEETS, BalancedGraphClassifier()
+    yield CLUSTERS, S3VC(kernel, space=Landmarks() if in_landmarks else None)
 
 
 # On the labels alone, one eigendecomposition of their number serves the whole grid.
 _RIDGES = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
 _KERNEL_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1)
 
-# The same for regression, the simplest first.
-REGRESSION_RECIPES: tuple[Recipe, ...] = (
-    Recipe(LABELS_ALONE, _linear_ridge, _linear_ridge, name="linear ridge regression"),
-    Recipe(LABELS_ALONE, _kernel_ridge, name="kernel ridge regression"),
-    Recipe(
-        LABELS_ALONE,
-        lambda kernels: _on_scaled_columns(kernels, gamma_As=_KERNEL_RIDGES, gamma_Is=(0.0,)),
-        name="kernel ridge regression, scaled columns",
-    ),
-    Recipe(SMOOTH, lambda kernels: LapRLSRegressorCV(kernels.with_graph)),
-    Recipe(SMOOTH, _on_scaled_columns, name="LapRLSRegressorCV(), scaled columns"),
-    Recipe(SMOOTH, lambda _: LapERLSRegressor(), lambda _: LapERLSRegressor()),
-)
+
+def _default_regressors(X: Any, large: bool) -> Iterator[tuple[str, Any, str]]:
+    """Yield assumptions, regressors and names to compare, the simplest first."""
+    alone: dict[str, Any] = {"gamma_As": _KERNEL_RIDGES, "gamma_Is": (0.0,)}
+    ridge = LapRLSRegressorCV("linear", gamma_As=_RIDGES, gamma_Is=(0.0,))
+    yield LABELS_ALONE, ridge, "linear ridge regression"
+    if not large:
+        # As in texts, linear functions fit any targets of as many rows as columns.
+        shape = np.shape(X)
+        wide = is_sparse(X) or (len(shape) == 2 and shape[1] > shape[0])
+        several = not wide and shape[1:] != (1,)
+        # The width of the Gaussian process by which the scales are computed.
+        in_scaled = partial(LapRLSRegressorCV, gammas=(0.5,))
+        if not wide:
+            yield LABELS_ALONE, LapRLSRegressorCV(**alone), "kernel ridge regression"
+        if several:
+            scaled = make_pipeline(RelevanceScaler(), in_scaled(**alone))
+            yield LABELS_ALONE, scaled, "kernel ridge regression, scaled columns"
+        smooth = LapRLSRegressorCV(Kernels.of(X).with_graph)
+        yield SMOOTH, smooth, _text_of(smooth)
+        if several:
+            scaled = make_pipeline(RelevanceScaler(), in_scaled())
+            yield SMOOTH, scaled, "LapRLSRegressorCV(), scaled columns"
+    yield SMOOTH, LapERLSRegressor(), "LapERLSRegressor()"
+
+
+def _text_of(estimator: BaseEstimator) -> str:
+    return " ".join(repr(estimator).split())
 
 
 def default_candidates(
@@ -228,19 +191,14 @@ def default_candidates(
     'S3VC()'
     """
     X = rows_else(X)
-    kernels = Kernels.of(X)
     large = _num_samples(X) > _LARGE
-    found = []
-    for recipe in REGRESSION_RECIPES if regression else RECIPES:
-        if n_classes is not None and n_classes < recipe.least_classes:
-            continue
-        make = recipe.make_large if large else recipe.make
-        estimator = None if make is None else make(kernels)
-        if estimator is not None:
-            name = recipe.name or " ".join(repr(estimator).split())
-            marker = {} if regression else {"unlabeled": unlabeled}
-            found.append(Candidate(name, estimator.set_params(**marker), recipe.assumption))
-    return tuple(found)
+    if regression:
+        made = _default_regressors(X, large)
+        return tuple(Candidate(name, one, assumption) for assumption, one, name in made)
+    return tuple(
+        Candidate(_text_of(one), one.set_params(unlabeled=unlabeled), assumption)
+        for assumption, one in _default_classifiers(X, large, n_classes)
+    )
 
 
 def with_sizes(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from sklearn import get_config
@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.modules import require
+from lapwing._host.warn import heard, warn
 from lapwing._rows import PointData, PointsLike, all_of, is_rows, rows_else
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import refuse_many_numbers
@@ -35,7 +36,6 @@ from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.input_checks import warn_row_order
 from lapwing.estimators.prepared import Shown, Stages, check_one_entry_a_row
 from lapwing.estimators.regressor import SemiSupervisedRegressor
-from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     CLUSTERS,
     LABELS_ALONE,
@@ -56,13 +56,11 @@ from lapwing.model_selection.candidates import (
 from lapwing.model_selection.evidence import PROBABILITY, Effort, Evidence, TrialResult, try_out
 from lapwing.model_selection.regression import (
     RegressionEvidence,
-    RegressionSetting,
-    regression_caveats,
     regression_verdict,
     simplest_first,
     try_out_regression,
 )
-from lapwing.model_selection.reproducibility import fit_predictive_check
+from lapwing.model_selection.reproducibility import start_supervised
 from lapwing.problem import value_order
 
 _LOG = logging.getLogger("lapwing")
@@ -337,7 +335,9 @@ def compared(
     Also returns the sharpness of the scores of the chosen one.
     """
     points = _checked(X, y, sample_weight, asked, regression=False)
-    if (numbers := _numbers_beside_nan(y)) is not None:  # -1 may be a number here, not the marker
+    column = read_column(y)
+    if column.dtype.kind == "f" and np.isnan(column).any():  # -1 may be a number, not the marker
+        numbers = column[np.isfinite(column)]
         refuse_many_numbers(np.unique(numbers), len(numbers))
     labels = code_classes(y, asked.unlabeled)
     refuse_many_numbers(labels.classes, int(labels.labeled.sum()))
@@ -346,39 +346,27 @@ def compared(
     rng = check_random_state(asked.random_state)
     seed = int(rng.randint(2**31 - 1))
     effort_of = _efforts(candidates, asked, seed, len(labels.classes))
-    data, n_used = _sampled(Data(points, y, sample_weight), labels.labeled, asked.max_samples, rng)
+    data, n_used = _sampled(points, y, sample_weight, labels.labeled, asked.max_samples, rng)
     sizes = agreed_sizes(candidates, labels.codes, labels.classes)
     with _each_warning_once():
-        predictive_check = fit_predictive_check(candidates, *data)
+        supervised = start_supervised(candidates, *data)
 
         def try_one(one: Candidate, tried: Sequence[TrialResult]) -> TrialResult:
-            bar = _bar(tried) if fits_again(one) else math.inf
-            return try_out(one, *data, effort_of[one.name], bar, predictive_check, sizes)
+            admitted = [t.evidence.error for t in tried if t.evidence.admitted]
+            bar = min(admitted, default=math.inf) if fits_again(one) else math.inf
+            return try_out(one, *data, effort_of[one.name], bar, supervised, sizes)
 
         # Candidates that need a whole fit for other labels come last: each fit takes as long as the
         # trial of another candidate, and may be saved if they cannot be chosen any more.
         known, failed = _try_all(sorted(candidates, key=fits_again), try_one, progress)
     tried = [known[one.name] for one in candidates if one.name in known]
-    table = tuple(in_order(_with_agreement(tried), len(labels.classes), sizes))
-    setting = Setting(
-        classes=labels.classes,
-        counts=np.bincount(labels.codes[labels.labeled]),
-        n_samples=len(labels.codes),
-        n_used=n_used,
-        sizes=sizes,
-        untried=asked.untried,
-    )
-    comparison = Comparison(
-        table,
-        verdict(table, setting),
-        caveats(table, setting),
-        setting.n_samples,
-        setting.n_used,
-        int(labels.labeled.sum()),
-        failed,
-    )
-    chosen = next(one for one in tried if one.evidence.name == table[0].name)
-    return comparison, chosen.sharpness
+    evidence = [replace(one.evidence, agreement=_agreement(one, tried)) for one in tried]
+    table = tuple(in_order(evidence, len(labels.classes), sizes))
+    counts = np.bincount(labels.codes[labels.labeled])
+    setting = Setting(labels.classes, counts, len(labels.codes), n_used, sizes, asked.untried)
+    texts = verdict(table, setting), caveats(table, setting)
+    comparison = Comparison(table, *texts, setting.n_samples, n_used, int(counts.sum()), failed)
+    return comparison, known[table[0].name].sharpness
 
 
 def _efforts(
@@ -412,20 +400,19 @@ def compared_regressions(
         candidates = default_candidates(points, regression=True)
     _check_candidates(candidates, SemiSupervisedRegressor)
     rng = check_random_state(asked.random_state)
-    data, n_used = _sampled(Data(points, targets, sample_weight), labeled, asked.max_samples, rng)
+    data, n_used = _sampled(points, targets, sample_weight, labeled, asked.max_samples, rng)
     with _each_warning_once():
         known, failed = _try_all(
             candidates, lambda one, _: try_out_regression(one, *data), progress
         )
     table = tuple(simplest_first([known[one.name] for one in candidates if one.name in known]))
-    setting = RegressionSetting(len(targets), n_used, int(labeled.sum()))
-    return Comparison(
-        table,
-        regression_verdict(table, setting),
-        regression_caveats(table, setting),
-        *setting,
-        failed,
+    notes = (
+        f"The estimate comes from {table[0].n_left_out} targets, each left out in turn. It is of "
+        "rows like those with a target.",
+        *sample_caveats(n_used, len(targets)),
     )
+    text = regression_verdict(table, all_labeled=bool(labeled.all()))
+    return Comparison(table, text, notes, len(targets), n_used, int(labeled.sum()), failed)
 
 
 def _predicts_numbers(candidates: object, y: ArrayLike) -> bool:
@@ -439,14 +426,6 @@ def _predicts_numbers(candidates: object, y: ArrayLike) -> bool:
         return False
     known = column[np.isfinite(column)]
     return bool((known != np.round(known)).any())
-
-
-def _numbers_beside_nan(y: ArrayLike) -> Array | None:
-    """Return the finite entries of a column of floats with NaN; None for any other column."""
-    column = read_column(y)
-    if column.dtype.kind != "f" or not np.isnan(column).any():
-        return None
-    return column[np.isfinite(column)]
 
 
 def _checked(
@@ -511,28 +490,21 @@ def _check_candidates(candidates: Any, kind: type) -> None:
         raise ValueError(f"Two candidates are called {twice[0]!r}. Give each a name of its own.")
 
 
-class Data(NamedTuple):
-    """Points, labels, weights of the points."""
-
-    X: Any
-    y: Any
-    sample_weight: Any
-
-
 def _sampled(
-    data: Data, labeled: Array, max_samples: int, rng: np.random.RandomState
-) -> tuple[Data, int]:
+    X: Any, y: Any, sample_weight: Any, labeled: Array, max_samples: int, rng: RandomState
+) -> tuple[tuple[Any, Any, Any], int]:
     """Select the rows of the comparison, in their order, and return their number."""
-    X, y, sample_weight = data
     known = np.flatnonzero(labeled)
     n_others = max(max_samples - len(known), len(known))
     if len(labeled) - len(known) <= n_others:
-        return Data(all_of(X) if is_rows(X) else X, y, sample_weight), len(labeled)
+        return (all_of(X) if is_rows(X) else X, y, sample_weight), len(labeled)
     order = _value_order(X)
     drawn = rng.choice(order[~labeled[order]], n_others, replace=False)
     rows = np.sort(np.concatenate([known, drawn]))
+    X = X.tocsr() if is_sparse(X) else X  # other sparse formats cannot be indexed
+    points = X.take(rows) if is_rows(X) else _safe_indexing(X, rows)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    return Data(_rows(X, rows), _safe_indexing(y, rows), weights), len(rows)
+    return (points, _safe_indexing(y, rows), weights), len(rows)
 
 
 def _value_order(X: PointsLike) -> Array:
@@ -545,22 +517,13 @@ def _value_order(X: PointsLike) -> Array:
     return np.argsort([crc32(repr(row).encode()) for row in values.tolist()], kind="stable")
 
 
-def _rows(X: PointsLike, rows: Array) -> Any:
-    if is_rows(X):
-        return X.take(rows)
-    X = X.tocsr() if is_sparse(X) else X  # other sparse formats cannot be indexed
-    return _safe_indexing(X, rows)
-
-
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
     """Issue a warning of several candidates once."""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always", LapwingWarning)
+    with heard() as said:
         yield
-    texts = {(warning.category, str(warning.message)): warning for warning in reversed(warned)}
-    for warning in reversed(texts.values()):
-        warnings.warn(warning.message, stacklevel=5)
+    for kind, text in dict.fromkeys((type(warning), str(warning)) for warning in said):
+        warn(text, kind)
 
 
 def _try_all(
@@ -583,41 +546,31 @@ def _try_all(
     return tried, {name: message_of(error) for name, error in errors.items()}
 
 
-def _bar(tried: Sequence[TrialResult]) -> float:
-    """Return the estimated error that a candidate must not exceed to be chosen."""
-    return min((t.evidence.error for t in tried if t.evidence.admitted), default=math.inf)
-
-
 def in_order(
     table: Sequence[Evidence], n_classes: int, sizes: Array | None = None
 ) -> list[Evidence]:
     """Sort rows by their estimated error; the first is chosen.
 
-    Admitted candidates come first, and ties stay in the order of the candidates. If the best one is
-    close to guessing, the supervised candidate comes first, as there is no evidence that unlabelled
-    rows help.
+    Admitted candidates come first, and ties stay in the order of the candidates. If enough left-out
+    labels show that the best one is close to guessing, the supervised candidate comes first, as
+    there is no evidence that unlabelled rows help.
     """
     rows = sorted(table, key=lambda row: (not row.admitted, round(row.error, TIE_DIGITS)))
-    if finds_nothing(rows[0], n_classes, sizes):
+    near_guessing = rows[0].error >= _NOTHING_FOUND * guessing(n_classes, sizes)
+    if near_guessing and rows[0].n_left_out >= _LEAST_FOR_NOTHING_FOUND:
         alone = [row for row in rows if row.assumption == LABELS_ALONE and row.admitted]
         rows = [*alone[:1], *(row for row in rows if row not in alone[:1])]
     return rows
 
 
-def _with_agreement(tried: Sequence[TrialResult]) -> list[Evidence]:
-    def share(one: TrialResult, other: TrialResult) -> float:
-        both = (one.codes >= 0) & (other.codes >= 0)
-        return float((one.codes[both] == other.codes[both]).mean())
-
-    return [
-        replace(
-            one.evidence,
-            agreement={
-                other.evidence.name: share(one, other) for other in tried if other is not one
-            },
-        )
-        for one in tried
-    ]
+def _agreement(one: TrialResult, tried: Sequence[TrialResult]) -> dict[str, float]:
+    """Return the fraction of equal predictions of each other candidate."""
+    found = {}
+    for other in tried:
+        if other is not one:
+            both = (one.codes >= 0) & (other.codes >= 0)
+            found[other.evidence.name] = float((one.codes[both] == other.codes[both]).mean())
+    return found
 
 
 # Fractions of the error of guessing from which the verdict is that a method is hardly better than
@@ -712,12 +665,6 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
             "More labels would tell."
         )
     return f"The unlabelled rows help: {finding}. {use}"
-
-
-def finds_nothing(row: Evidence, n_classes: int, sizes: Array | None = None) -> bool:
-    """Return whether enough left-out labels show that an answer is near to guessing."""
-    enough = row.n_left_out >= _LEAST_FOR_NOTHING_FOUND
-    return enough and row.error >= _NOTHING_FOUND * guessing(n_classes, sizes)
 
 
 def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:

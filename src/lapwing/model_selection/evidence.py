@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,12 +24,8 @@ from lapwing.model_selection.candidates import (
     label_rows,
     last_step,
 )
-from lapwing.model_selection.probabilities import (
-    LeftOutRounds,
-    leave_out_rounds,
-    relative_sharpness,
-)
-from lapwing.model_selection.reproducibility import PredictiveCheck, Trial, start
+from lapwing.model_selection.probabilities import leave_out_rounds, relative_sharpness
+from lapwing.model_selection.reproducibility import Trial, contradiction, start
 from lapwing.model_selection.reproducibility import of_trial as reproduce
 
 # A class with less than this fraction of its proportion is lost. If the class has two or more
@@ -169,18 +164,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-class TrialEvidence(NamedTuple):
-    """Evidence for the predictions of a trial, with the resulting error estimate."""
-
-    left_out: LeftOutRounds
-    reproducibility: float  # as in `Evidence`, like the last
-    standard_error: float  # of the reproducibility
-    n_missed: Array  # misclassified left-out labels of each class
-    n_left_out: Array
-    estimate: ErrorEstimate
-    contradiction: float
-
-
 class TrialResult(NamedTuple):
     """Result of trying a candidate."""
 
@@ -198,93 +181,62 @@ def try_out(
     sample_weight: ArrayLike | None,
     effort: Effort,
     bar: float = math.inf,
-    predictive_check: PredictiveCheck | None = None,
+    supervised: Trial | None = None,
     sizes: Array | None = None,
 ) -> TrialResult:
     """Gather the evidence for a candidate, whose points are prepared once.
 
     If the estimated error would be above the bar even if no row changed, neither reproducibility
-    nor the predictive check is computed. Misclassified labels are weighted by known class
-    proportions, see `lapwing.model_selection.candidates.label_rows`.
+    nor the contradiction by the supervised trial is computed. Misclassified labels are weighted by
+    known class proportions, see `lapwing.model_selection.candidates.label_rows`.
     """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
-    problem = trial.prepared.problem
+    problem, n_classes = trial.prepared.problem, len(trial.classes)
     codes = np.where(problem.vertex >= 0, trial.answers(trial.values)[problem.vertex], -1)
     given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
     labels = predict_codes(trial.prepared.targets.columns[given])
-    n_classes = len(trial.classes)
     # A label of weight 2 counts as two labels; weights of other rows have no meaning.
     weights = np.where(codes >= 0, 1.0, 0.0)
     weights[given] = problem.row_weights[given]
-    against = None if predictive_check is None else partial(predictive_check.against, codes)
-    found = gather(trial, effort, bar, against, sizes)
-    left_out = found.left_out
-    missed = left_out.missed[left_out.judged]
     shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
     counts = np.bincount(labels, weights[given], n_classes)
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
     own_sizes = given_sizes(last_step(candidate.estimator), labels, trial.classes)
     objection = objection_to(shares, counts, fitted, trial.classes, own_sizes)
-    # Predictions that lose a class are reproducible even if wrong: then only left-out labels count.
-    by_labels = estimate_error(math.nan, found.n_missed, found.n_left_out, sizes=sizes)
-    estimate = by_labels if objection else found.estimate
+
+    left_out = leave_out_rounds(trial, effort.max_left_out, effort.seed)
+    missed = left_out.missed[left_out.judged]
+    n_missed, n_left_out = left_out.n_missed(n_classes), left_out.n_left_out(n_classes)
+    wrong = float(missed.mean()) if len(missed) else math.nan
+    estimate = estimate_error(0.0, n_missed, n_left_out, sizes=sizes)
+    changed, changed_error, against = math.nan, math.nan, 0.0
+    if estimate.error <= bar:
+        changed, changed_error = _reproduce(trial, effort)
+        if supervised is not None and not math.isnan(changed):
+            against = contradiction(supervised, codes, effort.seed)
+        estimate = estimate_error(changed, n_missed, n_left_out, contradiction=against, sizes=sizes)
+    if objection:
+        # Predictions that lose a class are reproducible even if wrong: only the labels count.
+        estimate = estimate_error(math.nan, n_missed, n_left_out, sizes=sizes)
     evidence = Evidence(
         name=candidate.name,
         estimator=candidate.estimator,
         assumption=candidate.assumption,
         error=estimate.error,
         error_interval=(estimate.low, estimate.high),
-        left_out_error=float(missed.mean()) if len(missed) else math.nan,
-        left_out_standard_error=_standard_error(missed),
-        n_left_out=int(found.n_left_out.sum()),
-        reproducibility=found.reproducibility,
-        reproducibility_standard_error=found.standard_error,
+        left_out_error=wrong,
+        left_out_standard_error=math.sqrt(wrong * (1 - wrong) / max(len(missed), 1)),
+        n_left_out=len(missed),
+        reproducibility=changed,
+        reproducibility_standard_error=changed_error,
         smallest_share=float(shares.min() * n_classes),
         fitted=fitted,
         objection=objection,
         seconds=time.perf_counter() - begun,
-        contradiction=found.contradiction,
+        contradiction=against,
     )
-    sharpness = relative_sharpness(trial, left_out)
-    return TrialResult(evidence, codes, found.n_missed, found.n_left_out, sharpness)
-
-
-def gather(
-    trial: Trial,
-    effort: Effort,
-    bar: float = math.inf,
-    against: Callable[[int], float] | None = None,
-    sizes: Array | None = None,
-) -> TrialEvidence:
-    """Leave out labels of a trial, and reproduce its predictions.
-
-    Parameters
-    ----------
-    trial : Trial
-    effort : Effort
-    bar : float, default=inf
-        As in `try_out`.
-    against : callable (seed) -> float, optional
-        Computes the contradiction by the predictive check.
-    sizes : ndarray of shape (n_classes,), optional
-        Known proportions of the classes.
-    """
-    n_classes = len(trial.classes)
-    left_out = _leave_out(trial, effort)
-    n_missed, n_left_out = left_out.n_missed(n_classes), left_out.n_left_out(n_classes)
-    changed, standard_error, contradiction = math.nan, math.nan, 0.0
-    estimate = estimate_error(0.0, n_missed, n_left_out, sizes=sizes)
-    if estimate.error <= bar:
-        changed, standard_error = _reproduce(trial, effort)
-        if against is not None and not math.isnan(changed):
-            contradiction = against(effort.seed)
-        estimate = estimate_error(
-            changed, n_missed, n_left_out, contradiction=contradiction, sizes=sizes
-        )
-    return TrialEvidence(
-        left_out, changed, standard_error, n_missed, n_left_out, estimate, contradiction
-    )
+    return TrialResult(evidence, codes, n_missed, n_left_out, relative_sharpness(trial, left_out))
 
 
 def objection_to(
@@ -319,25 +271,6 @@ def objection_to(
     return ""
 
 
-def _leave_out(trial: Trial, effort: Effort) -> LeftOutRounds:
-    """Leave out labels in rounds, until all of them or `max_left_out` have been left out.
-
-    Candidates of equal effort leave out the same labels, even if their refits cost nothing: labels
-    that are hard for all candidates would otherwise count against some of them only.
-    """
-    counts = np.bincount(predict_codes(trial.prepared.problem.targets))
-    n_rounds = min(int(counts.max()), -(-effort.max_left_out // len(counts)))
-    return leave_out_rounds(trial, n_rounds, effort.seed)
-
-
-def _standard_error(missed: Array) -> float:
-    """Compute the standard error of the error rate on left-out labels."""
-    if not len(missed):
-        return math.nan
-    share = float(missed.mean())
-    return math.sqrt(share * (1 - share) / len(missed))
-
-
 def _reproduce(trial: Trial, effort: Effort) -> tuple[float, float]:
     """Return the mean change over the classes and its standard error; NaN without other rows."""
     problem = trial.prepared.problem
@@ -356,10 +289,11 @@ class Constants(NamedTuple):
 
     Attributes
     ----------
-    unseen, seen : float
-        The prior mean of the error is ``unseen * (2 / K) ** (1 / 4) + seen * D + C`` for the
-        reproducibility D, the contradiction C and K classes: a reproducible confusion of two
-        classes affects fewer rows if there are more classes. The power was chosen on 22 draws of
+    unseen : float
+        The prior mean of the error is ``unseen * (2 / K) ** (1 / 4) + D + C`` for the
+        reproducibility D, which is the error if the method is right, the contradiction C, also a
+        fraction of the rows, and K classes: a reproducible confusion of two classes affects fewer
+        rows if there are more classes. The power was chosen on 22 draws of
         uspst, coil20 and four digits of MNIST, which are therefore no test of it: with 0 the
         estimate at three labels per class is 5 points too high, with 1 / 2 that at one label 6 too
         low.
@@ -371,7 +305,6 @@ class Constants(NamedTuple):
     """
 
     unseen: float
-    seen: float
     prior_labels: float
     of_a_label: float
 
@@ -379,11 +312,9 @@ class Constants(NamedTuple):
 # Maximum likelihood for the errors of the chosen candidates, on 240 draws of labels on eight sets
 # of two classes, up to 2000 points each, one, three and ten labels per class, equally many or at
 # random (`python -m benchmarks choosing`). Without one of the sets they are 0.15 to 0.18, 5.5 to
-# 7.6 and 0.53 to 0.63. `seen` is 1 by the meaning of reproducibility, the error if the method is
-# right, and so is the weight of the contradiction, also a fraction of the rows. Rejected: separate
-# constants for the labels alone, for sheets and for clusters (the regret falls by a point with
-# three labels per class, and rises by three with ten).
-CONSTANTS = Constants(unseen=0.17, seen=1.0, prior_labels=6.4, of_a_label=0.59)
+# 7.6 and 0.53 to 0.63. Rejected: separate constants for the labels alone, for sheets and for
+# clusters (the regret falls by a point with three labels per class, and rises by three with ten).
+CONSTANTS = Constants(unseen=0.17, prior_labels=6.4, of_a_label=0.59)
 
 _CLASSES_POWER = 0.25  # of 2 / K, see `Constants`
 _BOUNDS = (0.005, 0.95)  # of the prior mean: that of a beta distribution is inside (0, 1)
@@ -458,7 +389,7 @@ def posterior(
     unseen = constants.unseen * (2 / n_classes) ** _CLASSES_POWER
     # D and C are means over classes of equal weight: convert them to fractions of rows.
     rows = guessing(n_classes) / guessing(n_classes, sizes)
-    mean = (unseen + constants.seen * reproducibility + contradiction) / rows
+    mean = (unseen + reproducibility + contradiction) / rows
     mean = min(max(mean, _BOUNDS[0]), _BOUNDS[1])
     weight = constants.prior_labels * rows
     return alpha + weight * mean, beta + weight * (1 - mean)

@@ -189,7 +189,9 @@ def informative_rows(
         Fewer if no more are unlabelled. Equal rows are one point, unless the graph is a matrix of
         rows.
     """
-    first, vertex = _vertices(points, graph)
+    rows = np.arange(points.shape[0])
+    of_rows = _is_of_rows(graph)
+    first, vertex = (rows, rows) if of_rows else distinct_rows(points)
     points = some_rows(points, first)
     if graph is None:
         graph = usual(points)
@@ -197,7 +199,7 @@ def informative_rows(
     free = np.ones(len(first), dtype=bool)
     free[vertex[labeled]] = False
     # In the order of values, by which ties are broken, so that the order of rows has no effect.
-    order = np.arange(len(first)) if _is_of_rows(graph) else value_order(points)
+    order = rows if of_rows else value_order(points)
     chosen = most_informative(
         design_of(laplacian)[order],
         np.flatnonzero(~free[order]),
@@ -208,14 +210,6 @@ def informative_rows(
         laplacian.affinity[order][:, order],
     )
     return np.asarray(first[order[chosen]], dtype=np.intp)
-
-
-def _vertices(points: PointData, graph: GraphLike) -> tuple[Array, Array]:
-    """Return the first row of each point of the graph, and the point of every row."""
-    if _is_of_rows(graph):
-        rows = np.arange(points.shape[0])
-        return rows, rows
-    return distinct_rows(points)
 
 
 def _is_of_rows(graph: GraphLike) -> bool:

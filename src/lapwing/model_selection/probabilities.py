@@ -125,10 +125,8 @@ def calibrate(
     if not last.probability_n_labels_:
         trial = start(model, X, y, sample_weight)
         _check_data_of_the_fit(last, trial, y)
-        counts = np.bincount(predict_codes(trial.prepared.problem.targets))
-        n_rounds = min(int(counts.max()), -(-max_left_out // len(counts)))
         seed = int(check_random_state(random_state).randint(2**31 - 1))
-        found = relative_sharpness(trial, leave_out_rounds(trial, n_rounds, seed))
+        found = relative_sharpness(trial, leave_out_rounds(trial, max_left_out, seed))
         if not found.n_labels:
             raise ValueError(
                 "Every class has one label, and none can be left out. Label a second row of each "
@@ -410,13 +408,16 @@ def make_rounds(codes: Array, possible: Array, key: Array, n_rounds: int, seed: 
     return list(np.stack(dealt, axis=1))
 
 
-def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOutRounds:
-    """Fit without the labels of each round, and predict them.
+def leave_out_rounds(trial: Trial, max_left_out: int, seed: int) -> LeftOutRounds:
+    """Fit without the labels of each round, and predict them, until enough have been left out.
 
-    The fits keep the class proportions of all labels.
+    The fits keep the class proportions of all labels. Trials leave out the same labels, even if
+    their fits cost nothing: labels that are hard for all would otherwise count against some only.
     """
     problem = trial.prepared.problem
     codes = predict_codes(problem.targets)
+    counts = np.bincount(codes)
+    n_rounds = min(int(counts.max()), -(-max_left_out // len(counts)))
     refits = trial.refits.holding_shares()
     possible = removable(trial.prepared, False)
     times, missed = np.zeros(len(codes)), np.zeros(len(codes))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,6 @@ from lapwing.estimators.prepared import SILENT
 from lapwing.model_selection.candidates import (
     LABELS_ALONE,
     Candidate,
-    sample_caveats,
     with_last,
 )
 from lapwing.model_selection.evidence import PROBABILITY
@@ -199,26 +198,19 @@ def simplest_first(table: Sequence[RegressionEvidence]) -> list[RegressionEviden
     return rows
 
 
-class RegressionSetting(NamedTuple):
-    """Setting of a comparison of regressions."""
-
-    n_samples: int
-    n_used: int
-    n_labeled: int
-
-
-def regression_verdict(table: Sequence[RegressionEvidence], setting: RegressionSetting) -> str:
+def regression_verdict(table: Sequence[RegressionEvidence], *, all_labeled: bool = False) -> str:
     """Return whether the rows without a target help, and which estimator to use.
 
     Parameters
     ----------
     table : sequence of RegressionEvidence
         Rows, the selected one first.
-    setting : RegressionSetting
+    all_labeled : bool, default=False
+        Whether every row has a target.
     """
     chosen, use = table[0], f"Use {table[0].name}."
     alone = [row for row in table if row.assumption == LABELS_ALONE]
-    if setting.n_labeled == setting.n_samples:
+    if all_labeled:
         return f"Every row has a target, so there are no other rows to learn from. {use}"
     if not chosen.explained > _EXPLAINED:
         return (
@@ -243,14 +235,3 @@ def regression_verdict(table: Sequence[RegressionEvidence], setting: RegressionS
             "difference is within chance. More targets would tell."
         )
     return f"The unlabelled rows help: {chosen.assumption}. {use} {missed}."
-
-
-def regression_caveats(
-    table: Sequence[RegressionEvidence], setting: RegressionSetting
-) -> tuple[str, ...]:
-    """Return caveats of the estimates, a sentence or two each."""
-    return (
-        f"The estimate comes from {table[0].n_left_out} targets, each left out in turn. It is of "
-        "rows like those with a target.",
-        *sample_caveats(setting.n_used, setting.n_samples),
-    )

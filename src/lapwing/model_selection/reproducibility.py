@@ -130,11 +130,26 @@ def of_trial(trial: Trial, n_draws: int = 5, random_state: RandomSource = None) 
     if n_draws < 1:
         raise ValueError(f"n_draws={n_draws} must be at least 1.")
     answer = trial.answers(trial.values)
-    changes, overlap = changes_of(trial, answer, n_draws, random_state)
-    return _summary(trial, answer, changes, overlap)
+    changes, overlap = _changes(trial, answer, n_draws, random_state)
+    of_draw = _mean(changes, axis=1)
+    classes, of_class, spread = np.empty(0), np.empty(0), np.empty(0)
+    if not trial.regression:
+        vertex, classes = trial.prepared.problem.vertex, trial.classes
+        codes = np.where(vertex >= 0, answer[vertex], -1)
+        each = _mean_of_classes(changes, codes, len(classes)).T
+        of_class, spread = _mean(each, axis=1), _standard_error(each, overlap)
+    return Reproducibility(
+        float(of_draw.mean()),
+        float(_standard_error(of_draw[None], overlap)[0]),
+        of_draw,
+        of_class,
+        spread,
+        1 - _mean(changes, axis=0),
+        classes,
+    )
 
 
-def changes_of(
+def _changes(
     trial: Trial, answer: Array, n_draws: int, random_state: RandomSource
 ) -> tuple[Array, float]:
     """Compute the changes of an answer in fits to labels drawn from it.
@@ -256,27 +271,7 @@ def _change(answer: Array, again: Array, regression: bool) -> Array:
     return np.asarray(square / variance if variance > 0 else np.where(square > 0, np.inf, 0.0))
 
 
-def _summary(trial: Trial, answer: Array, changes: Array, overlap: float) -> Reproducibility:
-    of_draw = _mean(changes, axis=1)
-    vertex = trial.prepared.problem.vertex
-    classes, of_class, spread = np.empty(0), np.empty(0), np.empty(0)
-    if not trial.regression:
-        classes = trial.classes
-        codes = np.where(vertex >= 0, answer[vertex], -1)
-        each = mean_of_classes(changes, codes, len(classes)).T
-        of_class, spread = _mean(each, axis=1), _standard_error(each, overlap)
-    return Reproducibility(
-        float(of_draw.mean()),
-        float(_standard_error(of_draw[None], overlap)[0]),
-        of_draw,
-        of_class,
-        spread,
-        1 - _mean(changes, axis=0),
-        classes,
-    )
-
-
-def mean_of_classes(changes: Array, codes: Array, n_classes: int) -> Array:
+def _mean_of_classes(changes: Array, codes: Array, n_classes: int) -> Array:
     """Compute the mean change (n_draws, n_classes) of the rows of each class; NaN without rows."""
     return np.stack([_mean(changes[:, codes == c], axis=1) for c in range(n_classes)], axis=1)
 
@@ -386,57 +381,47 @@ def start(
     return Trial(estimator._refits(prepare(estimator, X, y, sample_weight)))
 
 
-@dataclass(frozen=True, eq=False)
-class PredictiveCheck:
-    """Check of an answer against a fit to the labels alone.
+def contradiction(supervised: Trial, codes: Array, seed: int) -> float:
+    """Compute how much a fit to the labels alone contradicts predictions, in fractions of the rows.
 
-    Attributes
+    It is the mean over the classes of the fraction of rows on which the supervised fit differs from
+    the predictions, minus the mean and one standard deviation of this fraction for labels drawn
+    from the predictions; at least 0 (a posterior predictive check).
+
+    Parameters
     ----------
-    trial : Trial
+    supervised : Trial
+    codes : ndarray of shape (n_rows,)
+        Predicted class codes, -1 for rows that are left out.
+    seed : int
     """
+    problem = supervised.prepared.problem
+    answer = codes[problem.rows]
+    free = (problem.vertex >= 0) & ~problem.labeled_rows & (codes >= 0)
+    if (answer < 0).any() or not free.any():
+        return 0.0
 
-    trial: Trial
-
-    def against(self, codes: Array, seed: int) -> float:
-        """Compute how much the check contradicts predictions, as a fraction of the rows.
-
-        It is the mean over the classes of the fraction of rows on which the supervised fit differs
-        from the predictions, minus the mean and one standard deviation of this fraction for labels
-        drawn from the predictions; at least 0.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (n_rows,)
-            Class codes of the answer, -1 for rows that are left out.
-        seed : int
-        """
-        problem = self.trial.prepared.problem
-        answer = codes[problem.rows]
-        free = (problem.vertex >= 0) & ~problem.labeled_rows & (codes >= 0)
-        if (answer < 0).any() or not free.any():
-            return 0.0
-        own = self.trial.answers(self.trial.values)[problem.vertex]
-        seen = self._mean_of_classes(np.where(free, own != codes, np.nan)[None], codes)
-        changes, _ = changes_of(self.trial, answer, _DRAWS, seed)
-        by_chance = self._mean_of_classes(changes, codes)
-        if not len(by_chance):  # the draws label every row
-            return 0.0
-        return float(max(0.0, seen[0] - by_chance.mean() - by_chance.std()))
-
-    def _mean_of_classes(self, changes: Array, codes: Array) -> Array:
-        """Return the mean change over the classes, of the draws that leave rows to compare."""
-        found = _mean(mean_of_classes(changes, codes, len(self.trial.classes)), axis=1)
+    def mean_over_classes(changes: Array) -> Array:
+        found = _mean(_mean_of_classes(changes, codes, len(supervised.classes)), axis=1)
         return found[~np.isnan(found)]
 
+    own = supervised.answers(supervised.values)[problem.vertex]
+    seen = mean_over_classes(np.where(free, own != codes, np.nan)[None])
+    changes, _ = _changes(supervised, answer, _DRAWS, seed)
+    by_chance = mean_over_classes(changes)
+    if not len(by_chance):  # the draws label every row
+        return 0.0
+    return float(max(0.0, seen[0] - by_chance.mean() - by_chance.std()))
 
-def fit_predictive_check(
+
+def start_supervised(
     candidates: Sequence[Candidate], X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None
-) -> PredictiveCheck | None:
-    """Fit the first candidate that uses labels alone; None if there is none, or if it fails."""
+) -> Trial | None:
+    """Start the first candidate that uses labels alone; None if there is none, or if it fails."""
     for candidate in candidates:
         if candidate.assumption == LABELS_ALONE:
             try:
-                return PredictiveCheck(start(candidate.estimator, X, y, sample_weight))
+                return start(candidate.estimator, X, y, sample_weight)
             except Exception:  # `compare` reports it when it tries the candidate itself
                 return None
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
@@ -90,6 +91,7 @@ def labeled_scorer(
     return LabeledScorer(scorer, unlabeled)
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class LabeledScorer:
     """Scorer that ignores unlabelled rows, created by `labeled_scorer`.
 
@@ -101,9 +103,8 @@ class LabeledScorer:
         Marker of unlabelled rows.
     """
 
-    def __init__(self, scorer: Callable[..., Any] | None, unlabeled: object) -> None:
-        self.scorer = scorer
-        self.unlabeled = unlabeled
+    scorer: Callable[..., Any] | None
+    unlabeled: object
 
     def __call__(
         self,
@@ -174,18 +175,13 @@ def _read(estimator: BaseEstimator, y: ArrayLike, marker: object) -> tuple[Array
     """Read the labels to score on, and the mask of their rows."""
     if is_classifier(estimator):
         labels, labeled = read_known(y, marker, estimator.classes_)
-        _refuse_markers(labels, estimator.classes_, marker)
+        known = set(estimator.classes_.tolist())
+        unknown = [label for label in labels.tolist() if label not in known]
+        if unknown:  # unless they may be markers, they count as errors
+            values, counts = np.unique(unknown, return_counts=True)
+            check_labels(values, counts, 0, (), marker)
         return labels, labeled
     return known_targets(y, marker)
-
-
-def _refuse_markers(labels: Array, classes: Array, marker: object) -> None:
-    """Raise ValueError for unknown classes that may be markers."""
-    known = set(classes.tolist())
-    unknown = [label for label in labels.tolist() if label not in known]
-    if unknown:
-        values, counts = np.unique(unknown, return_counts=True)
-        check_labels(values, counts, 0, (), marker)
 
 
 class HeldOut(NamedTuple):
@@ -269,8 +265,9 @@ def labeled_cross_val_predict(
     """
     X, y = indexable(X, y)
     labels = read_labels(y, unlabeled, not is_classifier(estimator))
+    labeled = np.flatnonzero(labels.labeled)
     splitter = _splitter(cv, is_classifier(estimator), unlabeled)
-    splits = [(train, np.intersect1d(test, labels.rows)) for train, test in splitter.split(X, y)]
+    splits = [(train, np.intersect1d(test, labeled)) for train, test in splitter.split(X, y)]
     splits = [(train, test) for train, test in splits if len(test)]
     if not splits:
         raise ValueError(

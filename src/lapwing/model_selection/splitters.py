@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from lapwing._arrays import Array
 from lapwing._host.warn import warn
 from lapwing._parameters import parameters
 from lapwing._words import quoted
-from lapwing.classes.labels import code_classes, known_targets
+from lapwing.classes.labels import ClassLabels, code_classes, known_targets
 from lapwing.classes.markers import missing_mask, read_column, settle
 from lapwing.exceptions import FewLabelsWarning
 
@@ -77,9 +77,12 @@ class LabeledSplitter(BaseCrossValidator):
         self._refuse_groups(groups)
         check_consistent_length(X, y)
         labels = self._read(y)
-        self._warn_few(labels)
-        for train, test in self._sides(labels):
-            yield np.concatenate([labels.in_turn(train), labels.unlabeled]), labels.rows[test]
+        rows, unlabeled = np.flatnonzero(labels.labeled), np.flatnonzero(~labels.labeled)
+        codes = labels.codes[rows]
+        self._warn_few(labels.classes, codes)
+        for train, test in self._sides(codes, len(labels.classes)):
+            train = train[_in_turn(codes[train])]
+            yield np.concatenate([rows[train], unlabeled]), rows[test]
 
     def _refuse_groups(self, groups: object) -> None:
         """Raise ValueError for groups, which the splits would not keep together."""
@@ -90,34 +93,47 @@ class LabeledSplitter(BaseCrossValidator):
             )
 
     @abstractmethod
-    def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
-        """Yield the positions of the labels in the training and test sets."""
+    def _sides(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
+        """Yield the positions of the labels in the training and test sets.
 
-    def _warn_few(self, labels: SplitLabels) -> None:
+        Parameters
+        ----------
+        codes : ndarray of int of shape (n_labeled,)
+            Classes of the labels.
+        n_classes : int
+            0 for a regression, whose targets have code 0.
+        """
+
+    def _warn_few(self, classes: Array, codes: Array) -> None:
         """Warn about labels that are never held out."""
-        alone = np.flatnonzero(labels.alone)
-        if labels.classes is None or labels.codes is None or not len(alone):
-            return
-        names = labels.classes[labels.codes[alone]].tolist()
-        shown = quoted(names, _NAMED)
-        warn(
-            f"{len(alone)} of {len(labels.rows)} labels are never held out: they are the only ones "
-            f"of their classes ({shown}), so scores do not include these classes. Label "
-            f"another row of each such class.{self._regression_hint(labels)}",
-            FewLabelsWarning,
+        alone = codes[_alone(codes)]
+        if len(classes) and len(alone):
+            warn(
+                f"{len(alone)} of {len(codes)} labels are never held out: they are the only ones "
+                f"of their classes ({quoted(classes[alone].tolist(), _NAMED)}), so scores do not "
+                "include these classes. Label another row of each such class."
+                f"{self._regression_hint(classes)}",
+                FewLabelsWarning,
+            )
+
+    def _read(self, y: ArrayLike | None) -> ClassLabels:
+        labels = read_labels(y, self.unlabeled, self.regression)
+        if not _alone(labels.codes[labels.labeled]).all():
+            return labels
+        if not len(labels.classes):
+            raise ValueError(
+                "No target can be held out: y has only one, and one is needed for training. Give "
+                "at least two."
+            )
+        raise ValueError(
+            f"No label can be held out: each of the {len(labels.classes)} classes has only one, "
+            "which must be in the training set. Label another row of a class."
+            f"{self._regression_hint(labels.classes)}"
         )
 
-    def _read(self, y: ArrayLike | None) -> SplitLabels:
-        labels = read_labels(y, self.unlabeled, self.regression)
-        if labels.alone.all():
-            raise ValueError(_nothing_to_hold_out(labels) + self._regression_hint(labels))
-        return labels
-
-    def _regression_hint(self, labels: SplitLabels) -> str:
+    def _regression_hint(self, classes: Array) -> str:
         """Advise on whole numbers, which may be targets or classes."""
-        if self.regression != "auto" or labels.classes is None:
-            return ""
-        if labels.classes.dtype.kind not in "iuf":
+        if self.regression != "auto" or classes.dtype.kind not in "iuf":
             return ""
         return " If y contains numbers to predict and not classes, pass regression=True."
 
@@ -159,18 +175,18 @@ class LabeledFolds(LabeledSplitter):
             If no label can be held out, or groups are given.
         """
         self._refuse_groups(groups)
-        return self.n_splits if y is None else self._n_folds(self._read(y))
+        if y is None:
+            return self.n_splits
+        labels = self._read(y)
+        return self._n_folds(labels.codes[labels.labeled])
 
-    def _n_folds(self, labels: SplitLabels) -> int:
-        return min(self.n_splits, int((~labels.alone).sum()))
+    def _n_folds(self, codes: Array) -> int:
+        return min(self.n_splits, int((~_alone(codes)).sum()))
 
-    def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
-        free = np.flatnonzero(~labels.alone)
-        n_folds = self._n_folds(labels)
-        folds = np.full(len(labels.rows), -1)
-        # Targets of a regression are treated as one class.
-        codes = np.zeros(len(free), dtype=np.intp) if labels.codes is None else labels.codes[free]
-        folds[free] = self._deal(codes, n_folds)
+    def _sides(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
+        free, n_folds = ~_alone(codes), self._n_folds(codes)
+        folds = np.full(len(codes), -1)
+        folds[free] = self._deal(codes[free], n_folds)
         for fold in range(n_folds):
             yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
@@ -178,9 +194,9 @@ class LabeledFolds(LabeledSplitter):
     def _deal(self, codes: Array, n_folds: int) -> Array:
         """Assign labels to folds so that every class is in at least two."""
 
-    def _warn_few(self, labels: SplitLabels) -> None:
-        super()._warn_few(labels)
-        if (n_folds := self._n_folds(labels)) < self.n_splits:
+    def _warn_few(self, classes: Array, codes: Array) -> None:
+        super()._warn_few(classes, codes)
+        if (n_folds := self._n_folds(codes)) < self.n_splits:
             warn(
                 f"n_splits={self.n_splits} is more than the {n_folds} labels that can be held out, "
                 f"so there are {n_folds} splits, one a label. Label more rows, or use "
@@ -391,19 +407,18 @@ class LabeledShuffleSplit(LabeledSplitter):
         self._refuse_groups(groups)
         return self.n_splits
 
-    def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
+    def _sides(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
         draws = ShuffleSplit(
             self.n_splits,
             test_size=self.test_size,
             train_size=self.train_size,
             random_state=self.random_state,
         )
-        sides = list(draws.split(labels.rows))
-        if labels.codes is None:
+        sides = list(draws.split(codes))
+        if not n_classes:
             yield from ((train, np.sort(test)) for train, test in sides)
             return
         n_train, n_test = map(len, sides[0])  # sizes by scikit-learn's rules, with its checks
-        n_classes = int(labels.codes.max()) + 1
         if self.train_size is not None and n_train < n_classes:
             raise ValueError(
                 f"train_size={self.train_size!r} leaves {n_train} labels to train on, but y has "
@@ -411,7 +426,7 @@ class LabeledShuffleSplit(LabeledSplitter):
             )
         random = check_random_state(self.random_state)
         for _ in range(self.n_splits):
-            queue = _in_proportion(labels.codes, random)
+            queue = _in_proportion(codes, random)
             test, rest = np.split(queue, [min(n_test, len(queue) - n_classes)])
             # From the end of the queue, which has one label of each class.
             train = rest[::-1] if self.train_size is None else rest[::-1][:n_train]
@@ -480,11 +495,12 @@ class LeaveOneLabelOut(LabeledSplitter):
             If no label can be held out, or groups are given.
         """
         self._refuse_groups(groups)
-        return int((~self._read(y).alone).sum())
+        labels = self._read(y)
+        return int((~_alone(labels.codes[labels.labeled])).sum())
 
-    def _sides(self, labels: SplitLabels) -> Iterator[tuple[Array, Array]]:
-        every = np.arange(len(labels.rows))
-        for held in np.flatnonzero(~labels.alone):
+    def _sides(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
+        every = np.arange(len(codes))
+        for held in np.flatnonzero(~_alone(codes)):
             yield np.delete(every, held), np.array([held])
 
 
@@ -502,60 +518,22 @@ def _in_proportion(codes: Array, random: np.random.RandomState) -> Array:
     return np.argsort(time)
 
 
-def _nothing_to_hold_out(labels: SplitLabels) -> str:
-    if labels.classes is None:
-        return (
-            "No target can be held out: y has only one, and one is needed for training. Give at "
-            "least two."
-        )
-    return (
-        f"No label can be held out: each of the {len(labels.classes)} classes has only one, which "
-        "must be in the training set. Label another row of a class."
-    )
+def _alone(codes: Array) -> Array:
+    """Return the mask of the labels whose class has no other."""
+    return np.asarray(np.bincount(codes)[codes] == 1)
 
 
-@dataclass(frozen=True)
-class SplitLabels:
-    """Labels of a column; positions are indices into `rows`.
-
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_labeled,)
-        The labelled rows, ascending.
-    unlabeled : ndarray of int of shape (n_unlabeled,)
-        All other rows, ascending.
-    classes : ndarray of shape (n_classes,) or None
-        Sorted labels; None where they are targets of a regression.
-    codes : ndarray of int of shape (n_labeled,) or None
-        Positions in `classes`.
-    """
-
-    rows: Array
-    unlabeled: Array
-    classes: Array | None = None
-    codes: Array | None = None
-
-    @property
-    def alone(self) -> Array:
-        """Return the mask of the positions whose class has no other label."""
-        if self.codes is None:
-            return np.full(len(self.rows), len(self.rows) == 1)
-        return np.asarray(np.bincount(self.codes)[self.codes] == 1)
-
-    def in_turn(self, positions: Array) -> Array:
-        """Order positions so that one of each class comes before a second one of any."""
-        if self.codes is None:
-            return self.rows[positions]
-        codes = self.codes[positions]
-        order = np.argsort(codes, kind="stable")
-        counts = np.bincount(codes)
-        turn = np.empty(len(codes), dtype=np.intp)
-        turn[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return self.rows[positions[np.argsort(turn, kind="stable")]]
+def _in_turn(codes: Array) -> Array:
+    """Order labels so that one of each class comes before a second one of any."""
+    order = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes)
+    turn = np.empty(len(codes), dtype=np.intp)
+    turn[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.argsort(turn, kind="stable")
 
 
-def read_labels(y: ArrayLike | None, marker: object, regression: bool | str) -> SplitLabels:
-    """Read y as the estimators do.
+def read_labels(y: ArrayLike | None, marker: object, regression: bool | str) -> ClassLabels:
+    """Read y as the estimators do; targets of a regression are one class without a label.
 
     Parameters
     ----------
@@ -579,18 +557,14 @@ def read_labels(y: ArrayLike | None, marker: object, regression: bool | str) -> 
     if regression == "auto":
         regression = _has_fractions(column)
     if not regression:
-        coded = code_classes(y, marker)
-        labeled = np.flatnonzero(coded.labeled)
-        return SplitLabels(
-            labeled, np.flatnonzero(~coded.labeled), coded.classes, coded.codes[labeled]
-        )
+        return code_classes(y, marker)
     _, known = known_targets(column, marker)
     if not known.any():
         raise ValueError(
             f"y contains no label: all {len(column)} entries mark unlabelled rows. Give at least "
             "two targets, one to hold out and one for training."
         )
-    return SplitLabels(np.flatnonzero(known), np.flatnonzero(~known))
+    return ClassLabels(np.empty(0), np.where(known, 0, -1))
 
 
 def _has_fractions(column: Array) -> bool:
