@@ -40,13 +40,6 @@ def test_probabilities_are_the_softmax_of_the_sharpened_scores(c):
     np.testing.assert_allclose(class_probabilities(F, 1.7), expected, rtol=1e-13)
 
 
-def test_two_columns_and_one_agree():
-    F = np.random.default_rng(0).normal(size=(20, 1))
-    np.testing.assert_allclose(
-        class_probabilities(F, 2.0), class_probabilities(np.hstack([-F, F]), 2.0)
-    )
-
-
 @pytest.mark.parametrize(
     "F",
     [
@@ -74,14 +67,6 @@ def test_no_score_is_too_large_or_small(scale, sharpness, c):
     assert (P >= 0).all()
     np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-13)
     np.testing.assert_array_equal(P.argmax(axis=1), predict_codes(F))
-
-
-def test_three_hundred_classes():
-    F = np.random.default_rng(2).normal(size=(40, 300))
-    found = fit_sharpness(GRAPH_PRIOR, F, F[:20], F, predict_codes(F))
-    P = class_probabilities(F, found.value)
-    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_array_equal(P.argmax(axis=1), F.argmax(axis=1))
 
 
 def test_tempered_probabilities_are_those_of_another_sharpness():

@@ -83,13 +83,6 @@ def test_pairs_in_the_order_of_their_columns():
     assert class_pairs(10).shape == (45, 2)
 
 
-def test_votes_by_hand():
-    """A machine is positive for the second of its classes, and no surer than 1."""
-    values = np.array([[0.5, -3.0, 0.2], [-1.0, -1.0, 7.0]])
-    expected = [[(-0.5 + 1) / 2, (0.5 - 0.2) / 2, (-1 + 0.2) / 2], [1.0, -1.0, 0.0]]
-    np.testing.assert_allclose(votes(values, 3), expected)
-
-
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 def test_votes_against_loops(n_classes):
     pairs = class_pairs(n_classes)
@@ -104,14 +97,6 @@ def test_votes_against_loops(n_classes):
     assert np.abs(found).max() <= 1
     np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-13)
     np.testing.assert_allclose(np.abs(vote_matrix(n_classes)).sum(axis=0), 1)
-
-
-def test_a_unanimous_class_has_score_one():
-    pairs = class_pairs(4)
-    sure = np.where(pairs[:, 1] == 2, 5.0, np.where(pairs[:, 0] == 2, -5.0, 0.1))
-    scores = votes(sure[None], 4)[0]
-    assert scores.argmax() == 2
-    assert scores[2] == 1.0
 
 
 def test_precision_is_that_of_the_values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -62,17 +63,22 @@ def test_usps_is_asked_for_and_coded(openml: tuple[Bunch, Asked], tmp_path: Path
 
 
 def test_mnist_and_two_of_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = answer_of(MNIST)
+    """A hundredth of it, with the same rules."""
+    counts = tuple(count // 100 for count in MNIST.train_counts)
+    small = replace(MNIST, train_counts=counts, n_samples=sum(counts) + 100)
+    monkeypatch.setattr("lapwing.datasets._openml.MNIST", small)
+    answer = answer_of(small)
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: answer)
     digits = datasets.load_mnist()
     assert digits.data.dtype == np.float32
-    assert digits.is_test.sum() == 10_000
+    assert digits.is_test.sum() == 100
+    assert (sum(MNIST.train_counts), MNIST.n_samples) == (60_000, 70_000)
     two = datasets.load_mnist3vs8(dtype="float64")
     rows = np.flatnonzero(np.isin(digits.target, (3, 8)))
     assert two.data.dtype == np.float64
     assert np.array_equal(two.data, answer.data[rows])
     assert np.array_equal(two.target, digits.target[rows] == 8)
-    assert np.bincount(two.target[~two.is_test]).tolist() == [6131, 5851]
+    assert np.bincount(two.target[~two.is_test]).tolist() == [61, 58]
     X, y = datasets.load_mnist3vs8(return_X_y=True)
     assert X.dtype == np.float32
     assert np.array_equal(y, two.target)

@@ -36,6 +36,8 @@ from lapwing.classes.decoding import enforce_codes, of_each_class, posteriors, p
 
 _REACH = 8.0  # standard deviations from the centre of the prior within which the optimum is sought
 _LARGEST = 690.0  # limit of the logarithm, so that the sharpness does not overflow
+# Of 600 random problems (1 to 10 columns, 2 to 60 labels, up to 60 % of them wrong), 17 nodes find
+# the maximum that 2049 nodes find, and 9 miss one; four times as many cost next to nothing.
 _GRID = 65
 _COPIES = 4  # of the scores in memory at a time
 
