@@ -49,7 +49,9 @@ def test_simplex_weights_reach_the_hull(s: int, d: int) -> None:
     x = rng.normal(size=(60, d))
     corners = rng.normal(size=(60, s, d)) + rng.normal(size=(60, 1, d))
     gram = grams(x, corners)
+    before = gram.copy()
     z = simplex_weights(gram)
+    assert_array_equal(gram, before)
     assert (z >= 0).all()
     assert_allclose(z.sum(axis=1), 1, atol=1e-14)
     found = ((x - np.einsum("nk,nkd->nd", z, corners)) ** 2).sum(axis=1)
@@ -90,13 +92,6 @@ def test_simplex_weights_where_they_are_not_unique() -> None:
     assert_allclose(centre @ square[0], 0.5, atol=1e-6)
     assert_array_equal(simplex_weights(np.zeros((2, 3, 3))).sum(axis=1), 1)
     assert simplex_weights(np.empty((0, 3, 3))).shape == (0, 3)
-
-
-def test_simplex_weights_do_not_change_their_input() -> None:
-    gram = grams(gaussian_points(5), np.random.default_rng(1).normal(size=(5, 3, 4)))
-    before = gram.copy()
-    simplex_weights(gram)
-    assert_array_equal(gram, before)
 
 
 # --- weights over the anchors -------------------------------------------------------------------
@@ -203,18 +198,12 @@ def test_anchors_of_one_hot_points_do_not_follow_the_order_of_rows(
 
 
 @pytest.mark.parametrize("anchors", ["kmeans", "random"])
-def test_anchors_do_not_follow_the_order_of_the_points(anchors: str) -> None:
-    X = gaussian_points(300)
-    recipe = AnchorGraph(20, anchors=anchors)
-    order = np.random.default_rng(1).permutation(300)
-    first, Z = recipe.weigh(X)
-    other, permuted = recipe.weigh(X[order])
-    assert_allclose(other.points, first.points, atol=1e-12)
-    assert_allclose(permuted.toarray(), Z[order].toarray(), atol=1e-9)
-    again = recipe.weigh(X)[0].points
-    assert_array_equal(again, first.points)
-    elsewhere = clone(recipe).set_params(random_state=1).weigh(X)[0].points
-    assert np.abs(elsewhere - first.points).max() > 0.1
+def test_the_seed_decides_which_anchors_are_chosen(anchors: str) -> None:
+    X, recipe = gaussian_points(300), AnchorGraph(20, anchors=anchors)
+    first = recipe.weigh(X)[0].points
+    assert_array_equal(recipe.weigh(X)[0].points, first)
+    other = clone(recipe).set_params(random_state=1).weigh(X)[0].points
+    assert np.abs(other - first).max() > 0.1
 
 
 def test_anchors_cover_the_points() -> None:
@@ -258,20 +247,17 @@ def test_sparse_points_get_the_same_weights() -> None:
 
 
 @each_weights
-@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
-def test_units_of_the_points_do_not_matter(weights: str, scale: float) -> None:
+@pytest.mark.parametrize(
+    ("scale", "origin", "atol"),
+    [*((scale, 0.0, 1e-9) for scale in (1e-150, 1e-30, 1e30, 1e150)), (1.0, 1e6, 1e-6)],
+)
+def test_units_and_origin_of_the_points_do_not_matter(
+    weights: str, scale: float, origin: float, atol: float
+) -> None:
     X, U = gaussian_points(60), gaussian_points(12, seed=1)
     _, Z = AnchorGraph(anchors=U, weights=weights).weigh(X)
-    _, scaled = AnchorGraph(anchors=U * scale, weights=weights).weigh(X * scale)
-    assert_allclose(scaled.toarray(), Z.toarray(), atol=1e-9)
-
-
-@each_weights
-def test_a_far_origin_does_not_matter(weights: str) -> None:
-    X, U = gaussian_points(60), gaussian_points(12, seed=1)
-    _, Z = AnchorGraph(anchors=U, weights=weights).weigh(X)
-    _, shifted = AnchorGraph(anchors=U + 1e6, weights=weights).weigh(X + 1e6)
-    assert_allclose(shifted.toarray(), Z.toarray(), atol=1e-6)
+    _, other = AnchorGraph(anchors=U * scale + origin, weights=weights).weigh(X * scale + origin)
+    assert_allclose(other.toarray(), Z.toarray(), atol=atol)
 
 
 def test_a_constant_added_to_all_points_moves_the_anchors_by_it() -> None:
@@ -295,20 +281,13 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ("options", "message"),
     [
         ({"n_anchors": 0}, r"n_anchors=0 must be a whole number of at least 1, or None\."),
-        ({"normalized": "no"}, r"normalized='no' must be True, False or 'auto'\."),
         ({"anchors": None}, r"anchors=None must be one of"),
-        ({"n_anchors": 2.5}, r"n_anchors=2\.5 must be a whole number"),
-        ({"n_anchors": True}, r"n_anchors=True must be a whole number"),
         ({"n_nearest": 0}, r"n_nearest=0 must be a whole number of at least 1\."),
-        ({"n_nearest": None}, r"n_nearest=None must be a whole number"),
         ({"weights": "lae"}, r"weights='lae' must be one of 'kernel', 'embedding'\."),
-        ({"weights": np.ones(3)}, r"weights=array.* must be one of"),
         ({"anchors": "grid"}, r"anchors='grid' must be one of 'kmeans', 'random', or an array"),
         ({"anchors": np.ones((3, 2))}, r"anchors has 2 features, but X has 4"),
         ({"anchors": [[np.nan] * 4]}, r"anchors contains NaN"),
         ({"bandwidth": 0.0}, r"bandwidth=0\.0 must be a finite number > 0 in the units of X"),
-        ({"bandwidth": np.inf}, r"bandwidth=inf must be a finite number"),
-        ({"bandwidth": "scale"}, r"bandwidth='scale' must be a finite number"),
     ],
 )
 def test_wrong_parameters_of_the_recipe(options: dict[str, Any], message: str) -> None:

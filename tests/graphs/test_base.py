@@ -91,6 +91,8 @@ CASES = [
     for label, make, takes_sparse, marks in examples
 ]
 each_recipe = pytest.mark.parametrize(("make", "takes_sparse"), CASES)
+# One recipe of each class, for what does not depend on its other parameters.
+each_kind = pytest.mark.parametrize("make", [examples[0][1] for examples in EXAMPLES.values()])
 
 
 def test_every_graph_has_an_example() -> None:
@@ -152,8 +154,8 @@ def test_recipe_is_cloned_pickled_and_never_changed(make: Make, takes_sparse: bo
         assert (twin.normalized, twin.power) == (recipe.normalized, recipe.power)
 
 
-@each_recipe
-def test_power_and_normalized_can_be_searched_over(make: Make, takes_sparse: bool) -> None:
+@each_kind
+def test_power_and_normalized_can_be_searched_over(make: Make) -> None:
     recipe = make(gaussian_points())
     recipe.set_params(power=4, normalized=False)
     assert (recipe.power, recipe.normalized) == (4, False)
@@ -203,9 +205,9 @@ def test_points_that_make_no_sense_are_refused(make: Make, takes_sparse: bool) -
         recipe.affinity(X[:0])
 
 
-@each_recipe
-@pytest.mark.parametrize("value", ["no", "False", 1, None])
-def test_normalized_is_true_or_false_or_auto(make: Make, takes_sparse: bool, value: Any) -> None:
+@each_kind
+@pytest.mark.parametrize("value", ["no", 1, None])
+def test_normalized_is_true_or_false_or_auto(make: Make, value: Any) -> None:
     X = gaussian_points()
     recipe = make(X).set_params(normalized=value)
     with pytest.raises(ValueError, match=f"normalized={value!r} must be True, False or 'auto'"):
@@ -216,15 +218,14 @@ def test_normalized_is_true_or_false_or_auto(make: Make, takes_sparse: bool, val
     assert build_laplacian(recipe, X).normalized is False
 
 
-@each_recipe
+@each_kind
 @pytest.mark.parametrize(
-    ("value", "classes", "values"),
-    [("auto", True, False), (True, True, True), (False, False, False)],
+    ("value", "expected"), [("auto", [True, False]), (True, [True] * 2), (False, [False] * 2)]
 )
-def test_what_is_learnt_decides_where_normalized_is_auto(
-    make: Make, takes_sparse: bool, value: Any, classes: bool, values: bool
+def test_auto_is_normalized_for_classification_only(
+    make: Make, value: Any, expected: list[bool]
 ) -> None:
     X = gaussian_points()
     recipe = make(X).set_params(normalized=value)
-    assert build_laplacian(recipe, X).normalized is classes
-    assert build_laplacian(recipe, X, regression=True).normalized is values
+    laplacians = (build_laplacian(recipe, X, regression=task) for task in (False, True))
+    assert [laplacian.normalized for laplacian in laplacians] == expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from scipy.sparse.csgraph import laplacian as scipy_laplacian
 
 from lapwing.graphs import AnchorLaplacian, KNNGraph, Laplacian, build_laplacian, laplacian
 from tests.helpers.data import gaussian_points
-from tests.helpers.graphs import gaussian_affinity
 
 
 @st.composite
@@ -83,16 +82,6 @@ def test_tiny_and_huge_weights_stay_finite() -> None:
         np.errstate(all="ignore"),
     ):
         Laplacian.from_affinity(W)
-
-
-def test_loops_do_not_enter_the_degrees() -> None:
-    W = gaussian_affinity(gaussian_points(15))
-    bare = W - np.eye(15)
-    for normalized in (True, False):
-        a = Laplacian.from_affinity(W, normalized=normalized)
-        b = Laplacian.from_affinity(bare, normalized=normalized)
-        assert_array_equal(a.matrix.toarray(), b.matrix.toarray())
-        assert_allclose(a.degrees, bare.sum(axis=1))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -162,10 +151,8 @@ def test_astype() -> None:
     assert_array_equal(again.matrix.toarray(), L.matrix.toarray())
 
 
-def test_laplacian_is_frozen_and_pickles() -> None:
+def test_laplacian_pickles() -> None:
     L = build_laplacian(KNNGraph(5), gaussian_points())
-    with pytest.raises(FrozenInstanceError):
-        L.power = 3  # type: ignore[misc]
     L.apply(np.ones(40, dtype=np.float32))
     twin = pickle.loads(pickle.dumps(L))
     assert_array_equal(twin.apply(np.arange(40)), L.apply(np.arange(40)))
@@ -212,8 +199,6 @@ def test_scaled_is_the_matrix_times_a_number(normalized: bool, power: int) -> No
     bound = 2.0 if normalized else 2.0 * L.degrees.max()
     assert L.norm_bound == pytest.approx(bound**power, rel=1e-15)
     assert L.scaled(2.0)(np.ones(40, np.float32)).dtype == np.float32
-    with pytest.raises(FrozenInstanceError):
-        L.scaled(2.0).gamma = 1.0  # type: ignore[misc]
 
 
 def test_the_norm_bound_of_huge_degrees_is_infinite() -> None:

@@ -69,14 +69,14 @@ def test_nothing_but_duplicates_gives_weights_of_one(weights: str) -> None:
 
 @pytest.mark.parametrize("weights", ["heat", "self-tuning", "steep"])
 def test_no_edge_is_lost_to_underflow(weights: str) -> None:
-    X = np.vstack([gaussian_points(2000, 2), [[1e4, 0]]])
+    X = np.vstack([gaussian_points(400, 2), [[1e4, 0]]])
     W = KNNGraph(5, weights=weights).affinity(X)
     degree = np.diff(W.indptr)
     assert degree[-1] == 5
     assert W.data.min() > 0
     assert W.astype(np.float32).data.min() > 0
     L = Laplacian.from_affinity(W, dtype=np.float32)
-    assert np.isfinite(L.apply(np.ones(2001, dtype=np.float32))).all()
+    assert np.isfinite(L.apply(np.ones(401, dtype=np.float32))).all()
 
 
 def test_self_tuning_keeps_duplicates_joined_to_the_rest() -> None:
