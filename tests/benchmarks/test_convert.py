@@ -337,19 +337,24 @@ def test_nothing_known(told: Callable[..., str], source: Path) -> None:
     assert "http://olivier.chapelle.cc/lds/" in text
 
 
-def test_source_that_does_not_exist(told: Callable[..., str], tmp_path: Path) -> None:
-    text = told(str(tmp_path / "gone"), "--output", str(tmp_path))
-    assert "gone does not exist; name files or folders that you downloaded" in text
-
-
-def test_no_folder_to_write_to(told: Callable[..., str], source: Path) -> None:
-    assert "Name the folder for the archives: --output FOLDER, or LAPWING_DATA" in told(str(source))
-
-
-def test_folder_that_is_a_file(told: Callable[..., str], source: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gone", "--output", "out"], "gone does not exist; name files or folders that you"),
+        (["."], "Name the folder for the archives: --output FOLDER, or LAPWING_DATA"),
+        ([".", "--output", "file"], "file cannot be made a folder for the archives"),
+    ],
+)
+def test_wrong_arguments(
+    told: Callable[..., str],
+    source: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(source)
     (source / "file").write_text("")
-    text = told(str(source), "--output", str(source / "file"))
-    assert "file cannot be made a folder for the archives" in text
+    assert message in told(*arguments)
 
 
 def test_variable_names_the_output(

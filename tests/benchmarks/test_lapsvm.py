@@ -61,7 +61,7 @@ def test_last_fold_has_the_sizes_of_table_2(counts: tuple[int, ...], name: str) 
 
 
 @given(
-    counts=st.lists(st.integers(8, 60), min_size=2, max_size=6).map(tuple),
+    counts=st.lists(st.integers(8, 40), min_size=2, max_size=4).map(tuple),
     n_folds=st.integers(2, 5),
     seed=st.integers(0, 9),
 )

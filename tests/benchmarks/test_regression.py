@@ -18,6 +18,7 @@ from benchmarks.shared.known import Answer
 
 Set = tuple[Array, Array]
 IMAGES = ("turned digits", "camera")  # whose pixels stay as they are
+SLOW = ("KernelRidge by GridSearchCV", "FewLabelRegressor()")
 
 
 class Mean:
@@ -85,7 +86,10 @@ def test_a_set_may_have_fewer_rows() -> None:
 # Methods
 
 
-@pytest.mark.parametrize("name", CONTENDERS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CONTENDERS],
+)
 def test_every_method_answers(name: str, curve: Set, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coreg, "ROUNDS", 10)
     monkeypatch.setattr(coreg, "POOL", 10)

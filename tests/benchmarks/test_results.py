@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from benchmarks.lapsvm.drawings import DRAWINGS, drawings_table
 from benchmarks.shared.checks import Check, limits_table, meets_limit
 from benchmarks.shared.data import standardized
 from benchmarks.shared.files import Lines, read_json, write_whole
-from benchmarks.shared.output import write_results
+from benchmarks.shared.output import Results, join, publish, write_results
 from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
@@ -122,6 +124,34 @@ def test_results_say_where_they_are_from(
     assert run.processor > 0
     assert "numpy " in words
     assert "### T" in capsys.readouterr().out
+
+
+def test_results_are_published_with_their_checks_and_figures(tmp_path: Path) -> None:
+    drawn = []
+
+    def draw(folder: Path) -> Path:
+        drawn.append(folder)
+        return folder / "a.png"
+
+    table, check = Table("T", ["a"], [["1"]]), Check("x", "2", "1", passed=False)
+    results = Results([table], [check], {"k": 1}, [draw], {"x": "because"}, passed=False)
+    arguments = Namespace(output=tmp_path, benchmark="one", no_figures=False)
+    assert publish(results, arguments) == 1
+    kept = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
+    assert (kept["k"], kept["checks"][0]["what"]) == (1, "x")
+    assert kept["tables"][1]["notes"] == ["- x: because"]
+    arguments.no_figures = True
+    assert publish(replace(results, passed=True, name="two"), arguments) == 0
+    assert (tmp_path / "two.md").is_file()
+    assert drawn == [tmp_path]
+
+
+def test_parts_are_joined() -> None:
+    nothing = Results([Table("T", ["a"], [])])
+    part = Results([Table("T", ["a"], [["1"]])], [Check("x", "2", "1", passed=True)])
+    joined = join([part, nothing, part], raw={"k": 1})
+    assert joined == Results([*part.tables] * 2, [*part.checks] * 2, {"k": 1}, [])
+    assert join([nothing], raw={}) == 1
 
 
 def test_what_is_not_known_of_a_run_is_said() -> None:

@@ -113,7 +113,7 @@ def test_every_method_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         records_module, "drawn", lambda y, *_, **__: np.where(np.arange(80) % 5, -1, y)
     )
-    found = gather("clouds", (1,), tmp_path, n_draws=1, most=None)
+    found = gather("clouds", (1,), tmp_path, n_draws=1, most=None, priors=("unknown",))
     plain = {each.method for each in found if "refine" not in each.method}
     assert plain == set(METHODS) >= set(PARTITIONS)
     assert {f"{name} + refine" for name in plain - {"LabelSpreading", "SVM"}} == {
