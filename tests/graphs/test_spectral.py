@@ -138,11 +138,14 @@ def test_small_graphs_are_solved_densely(k: int, normalized: bool) -> None:
     assert found.method == ("components" if k <= L.n_components else "dense")
 
 
-def test_many_vectors_of_a_larger_graph_are_solved_densely() -> None:
-    L = knn(1100)
-    found = smallest_eigenpairs(L, 400)
+def test_many_vectors_of_a_larger_graph_are_solved_densely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spectral, "DENSE_POINTS", 300)
+    L = knn(420)
+    found = smallest_eigenpairs(L, 150)
     assert found.method == "dense"
-    check(L, found, 400)
+    check(L, found, 150)
 
 
 @given(

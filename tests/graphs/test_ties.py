@@ -100,7 +100,7 @@ def test_no_more_ties_than_a_bound_are_kept(arguments: dict[str, Any]) -> None:
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_points_of_a_continuous_distribution_have_k_neighbours(container: Any, dtype: Any) -> None:
     for d in (1, 3, 40):
-        found = KNNGraph(5).neighbors(container(gaussian_points(1500, d).astype(dtype)))
+        found = KNNGraph(5).neighbors(container(gaussian_points(600, d).astype(dtype)))
         assert found.tied.shape == (0, 2)
 
 
