@@ -129,7 +129,8 @@ class LinearSVC(NamedTuple):
     @classmethod
     def fit(cls, X: Any, y: Any, C: float) -> LinearSVC:
         """Fit by the Gram matrix, as sparse products of libsvm take most of the time."""
-        gram = (X @ X.T).toarray() if sp.issparse(X) else X @ X.T
+        gram: Any = X @ X.T
+        gram = gram.toarray() if sp.issparse(X) else gram
         machine = SVC(kernel="precomputed", C=C).fit(gram, y)
         coef = X[machine.support_].T @ machine.dual_coef_.ravel()
         return cls(np.asarray(coef), float(machine.intercept_[0]))
