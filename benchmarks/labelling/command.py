@@ -1,4 +1,4 @@
-"""Selection of rows to label, and time of updates.
+"""Selection of rows to label.
 
 The first table starts with one label per class and adds labels of five rows at a time, selected by
 three rules: random rows, rows whose two largest decision values are closest, and `suggest`. It has

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import BENCHMARKS, main
-from benchmarks.everything.command import pieces_table, run_all
-from benchmarks.everything.running import Pieces, State
+from benchmarks.all.command import pieces_table, run_all
+from benchmarks.all.running import Pieces, State
 from benchmarks.pages.command import import_results
 from benchmarks.pages.short import in_short
 from benchmarks.pages.writing import all_pages, merge, page_text, pieces_of, read_templates
@@ -46,8 +46,8 @@ def test_pieces_are_short_enough() -> None:
 @pytest.mark.parametrize("piece", [*PIECES, *QUICK], ids=lambda piece: piece.command)
 def test_pieces_are_commands(piece: Piece, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    module = BENCHMARKS[piece.suite].module
-    monkeypatch.setattr(f"{module}.run", lambda arguments: seen.append(arguments) or 0)
+    command = f"benchmarks.{piece.suite}.command"
+    monkeypatch.setattr(f"{command}.run", lambda arguments: seen.append(arguments) or 0)
     assert main([*piece.arguments, "--output", "somewhere"]) == 0
     assert seen[0].output == Path("somewhere")
 

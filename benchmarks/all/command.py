@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.everything.running import Pieces, PieceStatus, State
+from benchmarks.all.running import Pieces, PieceStatus, State
 from benchmarks.shared.output import RESULTS, say
 from benchmarks.shared.pieces import PIECES, QUICK, Piece
 from benchmarks.shared.tables import Table
