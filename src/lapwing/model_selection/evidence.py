@@ -34,9 +34,12 @@ from lapwing.model_selection.reproducibility import of_trial as reproduce
 # class). With one label per class, 0.1 would cost a point.
 _SMALLEST_SHARE = 0.1
 _SMALLEST_SHARE_OF_ONE_LABEL = 0.3
-# Predictions that contradict more of their own labels are rejected.
+# Predictions that contradict more of their own labels are rejected. Of 256 fits of the default
+# candidates none contradicts more than a tenth (docs/notes/choosing.md), so that any larger limit
+# rejects only candidates that do not fit the labels.
 _MOST_CONTRADICTED = 0.2
-# A class is rare if so few labels of it have at most this probability with equal proportions.
+# A class is rare if so few labels of it have at most this probability with equal proportions: the
+# usual level of a test.
 _RARE_LEVEL = 0.05
 
 PROBABILITY = 0.9  # of an interval
