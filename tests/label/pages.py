@@ -7,8 +7,10 @@ import json
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 from sklearn.datasets import make_blobs
@@ -17,7 +19,8 @@ from lapwing import LapERLSClassifier
 from lapwing._app.reporting import table_of
 from lapwing._label.journal import Journal
 from lapwing._label.material import Material
-from lapwing._label.session import Session
+from lapwing._label.model import Model, ModelSnapshot
+from lapwing._label.session import Receipt, Session
 
 CENTERS = [[0, 0], [6, 0], [0, 6]]
 CLASSES = ("u", "v", "w")
@@ -40,6 +43,13 @@ def first(name: str, k: int = 0) -> int:
     return [row for row, one in enumerate(problem().truth) if one == name][k]
 
 
+def learn(found: Session, rows: list[int], label: str | None) -> Receipt:
+    """Label rows, and wait for the model."""
+    receipt = found.give(rows, label)
+    assert found.wait()
+    return receipt
+
+
 def one_of_each(found: Session) -> None:
     """Label a row of each class, and wait for the model."""
     for name in CLASSES:
@@ -59,19 +69,45 @@ def journal_of(folder: Path, rows: Material) -> Journal:
     return Journal(folder / "labels.jsonl", rows.subject(), "t.csv")
 
 
+class NoModel:
+    """A model that learns nothing, for tests of labels alone."""
+
+    name, learnt = "none", ModelSnapshot()
+
+    def __init__(self, *_: Any) -> None: ...
+
+    def learn(self, state: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+    def wait(self, *_: Any) -> bool:
+        return True
+
+    rest = wait
+
+
 @contextmanager
 def session(
-    X: Any, folder: Path | None = None, *, neighbor_map: bool = False, **options: Any
+    X: Any,
+    folder: Path | None = None,
+    *,
+    neighbor_map: bool = False,
+    model: type[Any] = Model,
+    **options: Any,
 ) -> Iterator[Session]:
     """A session that has learnt its labels; its journal is in a folder."""
     rows = material(X, **options)
     journal = None if folder is None else journal_of(folder, rows)
-    found = Session(rows, journal, neighbor_map=neighbor_map)
+    with mock.patch("lapwing._label.session.Model", model):
+        found = Session(rows, journal, neighbor_map=neighbor_map)
     try:
         assert found.wait()
         yield found
     finally:
         found.close()
+
+
+labels_only = partial(session, model=NoModel)
 
 
 class Answer(NamedTuple):
@@ -112,20 +148,10 @@ class Browser:
         if body is not None:
             known["Content-Type"] = "application/json"
         given = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {name: value for name, value in (known | given).items() if value is not None}
         connection = http.client.HTTPConnection(self.host, self.port or 80, timeout=30)
         try:
-            connection.putrequest(
-                method,
-                (self.path if path is None else path) + address,
-                skip_host=True,
-                skip_accept_encoding=True,
-            )
-            for name, value in (known | given).items():
-                if value is not None:
-                    connection.putheader(name, value)
-            if body is not None:
-                connection.putheader("Content-Length", str(len(body)))
-            connection.endheaders(body)
+            connection.request(method, (self.path if path is None else path) + address, body, sent)
             answer = connection.getresponse()
             names = {name.lower(): value for name, value in answer.getheaders()}
             return Answer(answer.status, names, answer.read())

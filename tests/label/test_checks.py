@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import lapwing
 from lapwing._app.labelling import labeled
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Estimate
@@ -16,7 +15,7 @@ from lapwing._label.server import read_target
 from lapwing._label.session import Session
 from lapwing._label.state import Checks, check_places, looks_done, mixed
 from lapwing.model_selection.stopping import exact_error, rows_needed
-from tests.label.pages import CLASSES, Browser, problem, session
+from tests.label.pages import CLASSES, problem, session
 
 X, TRUTH = problem()
 
@@ -169,17 +168,3 @@ def test_check_rows_alone_are_asked_when_few_of_them_are_missed() -> None:
 @pytest.mark.parametrize(("given", "target"), [("5", 0.05), (" 0.5 %", 0.005), ("", None)])
 def test_a_target_is_percent(given: str, target: float | None) -> None:
     assert read_target(given) == target
-
-
-def test_a_target_over_http() -> None:
-    with lapwing.label(X, journal=None, browser=False, target=10) as server:
-        browser = Browser(server.url)
-        assert browser.get("api/state")["target"] == 0.1
-        assert browser.post("api/target", {"percent": "2.5"}).status == 200
-        assert browser.get("api/state")["target"] == 0.025
-        for wrong in ("0", "51", "five", "-1"):
-            assert "from 0.1 to 50" in browser.post("api/target", {"percent": wrong}).error
-    with pytest.raises(ValueError, match=r"target=60 must be percent"):
-        lapwing.label(X, journal=None, browser=False, target=60)
-    with pytest.raises(ValueError, match=r"check_every=0 must be a whole number"):
-        lapwing.label(X, journal=None, browser=False, check_every=0)

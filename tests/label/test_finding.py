@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import lapwing
 from lapwing._label.finding import Wish
 from lapwing._label.words import RequestError
-from tests.label.pages import CLASSES, Browser, problem, session
+from tests.label.pages import CLASSES, labels_only, problem, session
 
 X, TRUTH = problem()
 TEXTS = np.array(
@@ -79,31 +78,19 @@ def test_classes_and_kinds_are_those_of_each_row() -> None:
     ],
 )
 def test_what_makes_no_sense_is_told(wish: Wish, told: str) -> None:
-    with session(X, classes=CLASSES) as found, pytest.raises(RequestError, match=told):
+    with labels_only(X, classes=CLASSES) as found, pytest.raises(RequestError, match=told):
         found.find(wish)
 
 
 def test_marks_are_kept(tmp_path: Path) -> None:
-    with session(X, tmp_path) as found:
+    with labels_only(X, tmp_path) as found:
         found.mark([4, 9], "flagged")
         found.mark([4], "flagged", False)
         found.mark([2], "skipped")
         with pytest.raises(RequestError, match="There is no mark 'odd'"):
             found.mark([2], "odd")
-    with session(X, tmp_path) as found:
+    with labels_only(X, tmp_path) as found:
         assert found.find(Wish(state="flagged")) == [9]
         assert found.state()["skipped"] == [2]
         found.give([2], "u")
         assert found.state()["skipped"] == []
-
-
-def test_over_http() -> None:
-    with lapwing.label(X, classes=CLASSES, journal=None, browser=False) as server:
-        browser = Browser(server.url)
-        server.session.give([7, 8], "u")
-        assert browser.get("api/find?class=u&by=given") == [7, 8]
-        assert browser.post("api/mark", {"rows": [8], "mark": "flagged"}).status == 200
-        assert browser.get("api/find?class=u&by=given&state=flagged") == [8]
-        assert browser.post("api/mark", {"rows": [8], "mark": "flagged", "on": False}).status == 200
-        assert browser.get("api/find?state=flagged") == []
-        assert "true or false" in browser.post("api/mark", {"rows": [8], "on": 1}).error

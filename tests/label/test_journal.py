@@ -104,17 +104,12 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(
 ) -> None:
     path = tmp_path_factory.mktemp("full") / "j"
     written(path, 1)
-    disk: list[FullDisk] = []
-
-    def opener(path: Path) -> Any:
-        disk.append(FullDisk(path, 10**6))
-        return disk[0]
-
-    journal = opened(path, opener=opener)
+    disk = FullDisk(path, 10**6)
+    journal = opened(path, opener=lambda _: disk)
     acknowledged = list(journal.records)
-    disk[0].may_cut = may_cut
+    disk.may_cut = may_cut
     for k, room in enumerate(rooms):
-        record, disk[0].room = {"batch": k + 2, "rows": list(range(k % 3 * 5))}, room
+        record, disk.room = {"batch": k + 2, "rows": list(range(k % 3 * 5))}, room
         with suppress(JournalError):
             journal.append(record)
             acknowledged.append(record)
@@ -124,17 +119,12 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(
 
 def test_a_full_disk_is_told_in_plain_words_and_room_cures_it(tmp_path: Path) -> None:
     path = tmp_path / "j"
-    disk: list[FullDisk] = []
-
-    def opener(path: Path) -> Any:
-        disk.append(FullDisk(path, 10**6))
-        return disk[0]
-
-    journal = opened(path, opener=opener)
-    disk[0].room = 3
+    disk = FullDisk(path, 10**6)
+    journal = opened(path, opener=lambda _: disk)
+    disk.room = 3
     with pytest.raises(JournalError, match=r"j could not be written: No space left on device\. No"):
         journal.append({"batch": 1})
-    disk[0].room = 1000
+    disk.room = 1000
     journal.append({"batch": 1})
     journal.close()
     assert records_of(path) == [{"batch": 1}]

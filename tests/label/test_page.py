@@ -6,8 +6,6 @@ Nothing here waits for a time: each wait is for something that the page shows.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -22,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 import lapwing
 from lapwing import LapSVC
-from tests.helpers.browser import CHROMIUM, CONTRASTS, PATIENCE, View, chromium
+from tests.helpers.browser import CHROMIUM, PATIENCE, View, chromium
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("starlette", reason="starlette is not installed")
@@ -33,13 +31,6 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
 ]
 
-UNNAMED = """() => [...document.querySelectorAll(
-    'button, input, select, a, [tabindex="0"], [role=option]')]
-  .filter(e => e.getClientRects().length && !e.closest('[hidden]'))
-  .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length
-    || document.getElementById(e.getAttribute('aria-labelledby') ?? '')))
-  .map(e => e.outerHTML.slice(0, 80))"""
-
 FOCUSED = """() => { const e = document.activeElement;
   return e.id || e.closest('[id]')?.id || e.tagName; }"""
 
@@ -47,10 +38,8 @@ FOCUSED = """() => { const e = document.activeElement;
 class Tab(View):
     """A page to label on."""
 
-    def __init__(
-        self, context: Any, url: str, width: int = 1280, scheme: str = "light", before: str = ""
-    ) -> None:
-        super().__init__(context, url, width, before=before, color_scheme=scheme)
+    def __init__(self, context: Any, url: str, width: int = 1280, before: str = "") -> None:
+        super().__init__(context, url, width, before=before)
         self.until(lambda: before or self.ask("document.documentElement.dataset.drawn"))
         self.until(lambda: "Opening" not in self.status)
 
@@ -86,9 +75,11 @@ class Tab(View):
         self.drag(*LEFT)
         self.until(lambda: self.selected() == n)
 
-    def press(self, *keys: str) -> None:
+    def press(self, *keys: str, says: str = "") -> None:
+        """Press keys, and wait until the page says these words."""
         for key in keys:
             self.page.keyboard.press(key)
+        self.says(says)
 
     def given(self) -> dict[str, int]:
         """The labels of each class, as the page shows them."""
@@ -151,8 +142,8 @@ def serve() -> Iterator[Serve]:
 def open_tab(context: Any, serve: Serve) -> Iterator[OpenTab]:
     opened: list[Tab] = []
 
-    def open_it(server: Any, width: int = 1280, scheme: str = "light", before: str = "") -> Tab:
-        opened.append(Tab(context, server.url, width, scheme, before))
+    def open_it(server: Any, width: int = 1280, before: str = "") -> Tab:
+        opened.append(Tab(context, server.url, width, before))
         return opened[-1]
 
     yield open_it
@@ -182,11 +173,9 @@ def side_of(tab: Tab) -> str:
 
 def test_label_by_lasso_take_back_and_reload(server: Any, tab: Tab) -> None:
     assert tab.given() == {"left": 0, "right": 0}
-    tab.press("1")
-    tab.says("Select rows first")
+    tab.press("1", says="Select rows first")
     tab.lasso(60)
-    tab.press("1")
-    tab.says("Saved: 60 rows are left")
+    tab.press("1", says="Saved: 60 rows are left")
     labels = server.labels()
     sides = np.arange(120) % 2
     # Which heap is on the left, the principal components may choose.
@@ -194,11 +183,9 @@ def test_label_by_lasso_take_back_and_reload(server: Any, tab: Tab) -> None:
     assert len(set(heap)) == 1
     # The selection is still there: one more key corrects it.
     assert tab.selected() == 60
-    tab.press("2")
-    tab.says("Saved: 60 rows are right")
+    tab.press("2", says="Saved: 60 rows are right")
     tab.until(lambda: tab.given() == {"left": 0, "right": 60})
-    tab.press("Backspace")
-    tab.says("Taken back: 60 rows")
+    tab.press("Backspace", says="Taken back: 60 rows")
     tab.until(lambda: tab.given() == {"left": 60, "right": 0})
     # A step from further back can be taken back, too.
     assert tab.page.locator("#steps li").count() == 2
@@ -206,8 +193,7 @@ def test_label_by_lasso_take_back_and_reload(server: Any, tab: Tab) -> None:
     tab.until(lambda: tab.given() == {"left": 0, "right": 0})
     assert tab.page.locator("#steps li.taken-back").count() == 2
     assert all(name is None for name in server.labels())
-    tab.press("1")
-    tab.says("Saved: 60 rows are left")
+    tab.press("1", says="Saved: 60 rows are left")
     tab.page.reload()
     tab.says("Opened: 60 labels so far")
     tab.until(lambda: tab.given() == {"left": 60, "right": 0})
@@ -215,14 +201,12 @@ def test_label_by_lasso_take_back_and_reload(server: Any, tab: Tab) -> None:
 
 def test_a_class_is_renamed_and_called_as_before(server: Any, tab: Tab) -> None:
     tab.lasso(60)
-    tab.press("1")
-    tab.says("Saved: 60 rows are left")
+    tab.press("1", says="Saved: 60 rows are left")
     pen = tab.page.get_by_role("button", name="Rename left", exact=True)
     pen.click()
     tab.until(lambda: tab.page.inner_text("#rename-title") == "Rename “left”")
     tab.page.keyboard.type("<b>west</b>")
-    tab.press("Enter")
-    tab.says("“left” is called “<b>west</b>”")
+    tab.press("Enter", says="“left” is called “<b>west</b>”")
     tab.until(lambda: tab.given() == {"<b>west</b>": 60, "right": 0})
     assert {name for name in server.labels() if name is not None} == {"<b>west</b>"}
     assert "left is called <b>west</b>" in tab.page.inner_text("#steps li")
@@ -235,13 +219,11 @@ def test_a_class_is_renamed_and_called_as_before(server: Any, tab: Tab) -> None:
         tab.until(lambda: not tab.page.locator("#rename").is_visible())
     tab.page.get_by_role("button", name="Rename right", exact=True).click()
     tab.page.keyboard.type("<b>west</b>")
-    tab.press("Enter")
-    tab.says("There is a class '<b>west</b>' already")
+    tab.press("Enter", says="There is a class '<b>west</b>' already")
     (told,) = tab.complaints  # Chromium's own, of an answer that refuses
     assert "409" in told
     tab.complaints.clear()
-    tab.press("Backspace")
-    tab.says("Taken back: the class has its name of before.")
+    tab.press("Backspace", says="Taken back: the class has its name of before.")
     tab.until(lambda: tab.given() == {"left": 60, "right": 0})
 
 
@@ -251,8 +233,7 @@ def test_a_click_and_the_focus_outlast_changes(tab: Tab) -> None:
     pen = tab.page.get_by_role("button", name="Rename left", exact=True)
     pen.hover()
     tab.page.mouse.down()
-    tab.press("1")
-    tab.says("Saved: 60 rows are left")
+    tab.press("1", says="Saved: 60 rows are left")
     tab.until(lambda: tab.given()["left"] == 60)
     assert tab.ask(focused) == "Rename left"
     tab.page.mouse.up()
@@ -263,8 +244,7 @@ def test_a_click_and_the_focus_outlast_changes(tab: Tab) -> None:
     tab.page.mouse.down()
     said = tab.ask(focused)
     assert said.startswith("Take back: 60 rows: left")
-    tab.press("2")
-    tab.says("Saved: 60 rows are right")
+    tab.press("2", says="Saved: 60 rows are right")
     tab.shows("#steps li", 2)
     assert tab.ask(focused) == said
     first.get_by_role("button").hover()  # the new step has moved it down
@@ -321,25 +301,20 @@ def test_all_by_keyboard(server: Any, tab: Tab) -> None:
     tab.shows("#queue [role=option]", 5)
     tab.press("a")
     tab.until(lambda: tab.selected() == 5)
-    tab.press("Enter")
-    tab.says("Saved: 5 rows as the model says")
+    tab.press("Enter", says="Saved: 5 rows as the model says")
     labels = server.labels()
     taken = [row for row in range(120) if labels[row] is not None and row not in given]
     assert len(taken) == 5
     assert all(labels[row] == ("left" if row % 2 == 0 else "right") for row in taken)
-    tab.press("Backspace")
-    tab.says("Taken back: 5 rows")
+    tab.press("Backspace", says="Taken back: 5 rows")
     # A class that is new, typed while rows are selected, and its first letters later.
     tab.press("c")
     tab.page.keyboard.type("odd one")
     assert "New class “odd one”" in tab.page.inner_text("#class-found")
-    tab.press("Enter")
-    tab.says("Saved: 5 rows are odd one")
+    tab.press("Enter", says="Saved: 5 rows are odd one")
     tab.until(lambda: tab.given().get("odd one") == 5)
-    tab.press("c", "o", "Enter")
-    tab.says("Saved: 5 rows are odd one")
-    tab.press("u")
-    tab.says("Saved: 5 rows without a label")
+    tab.press("c", "o", "Enter", says="Saved: 5 rows are odd one")
+    tab.press("u", says="Saved: 5 rows without a label")
     tab.until(lambda: tab.given()["odd one"] == 0)
     # Rows of the table are walked by the arrows, and leave the selection by Delete.
     tab.page.locator("#table tbody tr").first.focus()
@@ -363,7 +338,6 @@ def test_tab_reaches_everything_and_everything_has_a_name(server: Any, open_tab:
     tab.shows("#queue [role=option]", 5)
     tab.drag(*LEFT)
     tab.shows("#table tbody tr", 25)
-    assert tab.ask(UNNAMED) == []
     seen: list[str] = []
     for _ in range(100):
         tab.press("Tab")
@@ -386,39 +360,10 @@ def test_tab_reaches_everything_and_everything_has_a_name(server: Any, open_tab:
     assert tab.ask("document.querySelectorAll('#map-part img[alt], #map[aria-label]').length") == 2
 
 
-# Properties that axe asks for: the visible words of a control are in its name, what scrolls is
-# reached by keys, and all content is in a landmark.
-MISNAMED = """() => [...document.querySelectorAll('button, [role=option], [role=radio], summary')]
-  .filter(e => e.getClientRects().length && e.hasAttribute('aria-label'))
-  .filter(e => /[a-z]{2}/i.test(e.innerText)
-    && !e.getAttribute('aria-label').toLowerCase().includes(e.innerText.trim().toLowerCase()))
-  .map(e => e.outerHTML.slice(0, 120))"""
-UNSCROLLED = """() => [...document.querySelectorAll('body *')]
-  .filter(e => /auto|scroll/.test(getComputedStyle(e).overflowY) && e.scrollHeight > e.clientHeight)
-  .filter(e => e.tabIndex < 0 && ![...e.querySelectorAll('*')].some(part => part.tabIndex >= 0))
-  .map(e => e.outerHTML.slice(0, 80))"""
-OUTSIDE = """() => [...document.body.children]
-  .filter(e => !e.matches('header, main, section[aria-label], dialog, noscript, script, .skip'))
-  .map(e => e.outerHTML.slice(0, 80))"""
-EDGES = """() => { const light = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255).map(v =>
-    v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const style = getComputedStyle(document.documentElement);
-  const rgb = name => { const n = parseInt(style.getPropertyValue(name).trim().slice(1), 16);
-    return [(n >> 16) & 255, (n >> 8) & 255, n & 255]; };
-  const against = (a, b) => { const [low, high] = [a, b].map(c => light(`rgb(${c})`)).sort();
-    return (high + 0.05) / (low + 0.05); };
-  const seen = rgb('--nobody').map((v, i) => (205 * v + 50 * rgb('--ground')[i]) / 255);
-  return [against(rgb('--edge'), rgb('--card')), against(rgb('--edge'), rgb('--paper')),
-    against(seen, rgb('--ground'))]; }"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_other_eyes_and_hands(scheme: str, serve: Serve, open_tab: OpenTab) -> None:
+def test_other_eyes_and_hands(serve: Serve, open_tab: OpenTab) -> None:
     texts = [f"Row {row} " + "many words " * 300 for row in range(60)]
     server = serve(blobs(60), classes=["כלב", "right"], texts=texts)
-    tab = open_tab(server, scheme=scheme)
-    assert min(tab.ask(EDGES)) >= 3
+    tab = open_tab(server)
     tab.shows("#queue [role=option]", 5)
     tab.press("n")
     tab.until(lambda: "Row " in tab.page.inner_text("#spoken"))
@@ -429,12 +374,9 @@ def test_other_eyes_and_hands(scheme: str, serve: Serve, open_tab: OpenTab) -> N
     server.session.give([1, 3, 5], "right")
     assert server.session.rest()
     tab.shows("#queue .says", 5)
-    for found in (MISNAMED, UNSCROLLED, OUTSIDE):
-        assert tab.ask(found) == []
     # Names that are written from the right stay apart from the numbers beside them.
     assert tab.ask("() => [...document.querySelectorAll('bdi')].length") >= 7
-    tab.press("Control+z")
-    tab.says("Taken back: 3 rows")
+    tab.press("Control+z", says="Taken back: 3 rows")
     menu = tab.page.locator("#exports")
     for close in ("Escape", ""):
         menu.locator("summary").click()
@@ -465,7 +407,9 @@ def test_axe_finds_no_violations(serve: Serve, open_tab: OpenTab) -> None:
     tab = open_tab(server)
 
     def check() -> None:
-        found = axe.run(tab.page).response["violations"]
+        # Speech users say the words that they see.
+        rules = {"label-content-name-mismatch": {"enabled": True}}
+        found = axe.run(tab.page, options={"rules": rules}).response["violations"]
         assert [(one["id"], len(one["nodes"])) for one in found] == []
 
     tab.shows("#queue [role=option]", 5)
@@ -495,23 +439,20 @@ def test_two_tabs_show_the_same(server: Any, open_tab: OpenTab) -> None:
     first, second = open_tab(server), open_tab(server)
     first.page.bring_to_front()
     first.lasso(60)
-    first.press("2")
-    first.says("Saved")
+    first.press("2", says="Saved")
     second.until(lambda: second.given() == {"left": 0, "right": 60})
     assert second.selected() == 0
     second.page.bring_to_front()
-    second.press("Backspace")
-    second.says("Taken back: 60 rows")
+    second.press("Backspace", says="Taken back: 60 rows")
     first.until(lambda: first.given() == {"left": 0, "right": 0})
     assert first.selected() == 60
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_narrow_page_fits(scheme: str, server: Any, open_tab: OpenTab) -> None:
+def test_a_narrow_page_fits(server: Any, open_tab: OpenTab) -> None:
     server.session.give([0, 2], "a" * 120)
     server.session.give([1, 3], "right")
     server.session.wait()
-    tab = open_tab(server, 400, scheme)
+    tab = open_tab(server, 400)
     tab.shows("#queue [role=option]", 5)
     tab.drag(*LEFT)
     tab.shows("#table tbody tr", 25)
@@ -519,11 +460,9 @@ def test_a_narrow_page_fits(scheme: str, server: Any, open_tab: OpenTab) -> None
     tab.press("n")
     tab.until(lambda: tab.selected() == 1)
     assert tab.ask("document.documentElement.scrollWidth") == 400
-    worst = tab.ask(CONTRASTS)
-    assert len(worst) > 50
-    assert [found for found in worst if found[0] < 4.5] == []
-    point_graph = tab.ask("getComputedStyle(document.body).backgroundColor")
-    assert point_graph == {"light": "rgb(250, 249, 246)", "dark": "rgb(20, 24, 27)"}[scheme]
+    for scheme, ground in (("light", "rgb(250, 249, 246)"), ("dark", "rgb(20, 24, 27)")):
+        tab.page.emulate_media(color_scheme=scheme)
+        assert tab.ask("getComputedStyle(document.body).backgroundColor") == ground
 
 
 def test_many_classes_are_typed(serve: Serve, open_tab: OpenTab) -> None:
@@ -543,13 +482,11 @@ def test_many_classes_are_typed(serve: Serve, open_tab: OpenTab) -> None:
     tab.page.keyboard.type("KIND 1")
     found = tab.page.locator("#class-found li").all_inner_texts()
     assert found == ["kind 1", "kind 10", "kind 11", "kind 12", "New class “KIND 1”"]
-    tab.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
-    tab.says("Saved: 30 rows are kind 12")
+    tab.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter", says="Saved: 30 rows are kind 12")
     # What the server refuses is said in its words, and nothing is saved.
     tab.press("c")
     tab.page.keyboard.type("nan")
-    tab.press("Enter")
-    tab.says('means "no label" in tables')
+    tab.press("Enter", says='means "no label" in tables')
     assert tab.page.get_attribute("#status", "data-mood") == "bad"
     assert set(server.labels()) == {None, "kind 12"}
     # The browser notes each answer that is no success.
@@ -569,8 +506,7 @@ def test_words_are_searched_and_marked(serve: Serve, open_tab: OpenTab) -> None:
     tab.until(lambda: tab.selected() == 5)
     tab.press("s")
     tab.page.keyboard.type("x")
-    tab.press("Enter")
-    tab.says("No row fits")
+    tab.press("Enter", says="No row fits")
     tab.press("Escape")
     server.session.give([0], "pets")
     server.session.give([1], "traffic")
@@ -594,8 +530,7 @@ def test_without_webgl_the_lists_are_enough(server: Any, open_tab: OpenTab) -> N
     tab = open_tab(server, before=refuse)
     assert "The queue and the table are enough" in tab.page.inner_text("#map-note")
     tab.shows("#queue [role=option]", 5)
-    tab.press("a", "2")
-    tab.says("Saved: 5 rows are right")
+    tab.press("a", "2", says="Saved: 5 rows are right")
 
 
 def test_pictures_colours_and_print(serve: Serve, open_tab: OpenTab) -> None:
@@ -642,53 +577,10 @@ def test_a_hundred_thousand_points(serve: Serve, open_tab: OpenTab) -> None:
     tab = open_tab(server)
     assert "100,000 rows" in tab.page.inner_text("#map-legend")
     tab.lasso(n // 2)
-    tab.press("1")
-    tab.says("Saved: 50,000 rows are left")
+    tab.press("1", says="Saved: 50,000 rows are left")
     tab.until(lambda: tab.given()["left"] == n // 2)
     assert sum(name is not None for name in server.labels()) == n // 2
-    tab.press("Backspace")
-    tab.says("Taken back: 50,000 rows")
-
-
-ALONE = """
-import numpy, lapwing
-page = lapwing.label(numpy.load("rows.npy"), journal="kept.jsonl", browser=False)
-print(page.url, flush=True)
-page.wait()
-"""
-
-
-def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
-    rows = blobs(60)
-    np.save(tmp_path / "rows.npy", rows)
-    process = subprocess.Popen(
-        [sys.executable, "-c", ALONE], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        tab = Tab(context, process.stdout.readline().strip())
-        tab.lasso(30)
-        tab.press("c")
-        tab.page.keyboard.type("left")
-        tab.press("Enter")
-        tab.says("Saved: 30 rows are left")
-        tab.until(lambda: tab.given() == {"left": 30})
-    finally:
-        process.kill()  # as a power cut: it cannot put anything in order
-        process.communicate()
-    # The page says so, and takes nothing as saved.
-    tab.until(lambda: tab.page.is_visible("#lost"))
-    assert "What was saved is safe" in tab.page.inner_text("#lost")
-    tab.press("1")
-    tab.says("Not saved yet: the server does not answer")
-    tab.page.close()
-    with lapwing.label(rows, journal=tmp_path / "kept.jsonl", browser=False) as server:
-        tab = Tab(context, server.url)
-        tab.says("Opened: 30 labels so far")
-        assert tab.given() == {"left": 30}
-        assert tab.page.locator("#steps li button").count() == 1
-        assert tab.page.inner_text("#kept") == "Saved in kept.jsonl."
-        tab.page.close()
+    tab.press("Backspace", says="Taken back: 50,000 rows")
 
 
 def test_fast_keys_on_a_slow_server(server: Any, tab: Tab) -> None:
@@ -734,9 +626,9 @@ def test_a_key_is_kept_while_the_server_is_dead(tmp_path: Path, context: Any) ->
         tab.press("n")
         tab.shows("#card .which b", 1)
     tab.until(lambda: tab.page.is_visible("#lost"))
+    assert "What was saved is safe" in tab.page.inner_text("#lost")
     row = int(tab.page.inner_text("#card .which b"))
-    tab.press("1")
-    tab.says("Not saved yet")
+    tab.press("1", says="Not saved yet")
     tab.press("2")  # belongs to the row after
     assert int(tab.page.inner_text("#card .which b")) == row
     with opened() as server:
@@ -747,6 +639,9 @@ def test_a_key_is_kept_while_the_server_is_dead(tmp_path: Path, context: Any) ->
         assert first.rows.tolist() == [row]
         assert names[row] == "left"
         assert names[second.rows[0]] == "right"
+        tab.page.reload()
+        tab.says("Opened: 2 labels so far")
+        assert tab.page.inner_text("#kept") == "Saved in kept.jsonl."
         tab.page.close()
 
 
@@ -755,10 +650,8 @@ def test_a_class_that_is_called_like_a_key_has_that_key(serve: Serve, open_tab: 
     server = serve(blobs(40), classes=classes)
     tab = open_tab(server)
     tab.lasso(20)
-    tab.press("3")
-    tab.says("Saved: 20 rows are 3")
-    tab.press("0")
-    tab.says("Saved: 20 rows are 0")
+    tab.press("3", says="Saved: 20 rows are 3")
+    tab.press("0", says="Saved: 20 rows are 0")
     keys = tab.page.locator("#classes kbd").all_inner_texts()
     assert keys == ["", *"0123456789"]
 
@@ -812,8 +705,7 @@ def test_row_and_keys_are_on_the_screen_and_rows_are_found_by_what_was_done(
     tab.page.set_viewport_size({"width": 1280, "height": 900})
     # Flagged, and found by that.
     row = tab.page.inner_text("#card .which b")
-    tab.press("g")
-    tab.says("1 row flagged")
+    tab.press("g", says="1 row flagged")
     tab.press("Escape")
     tab.page.select_option("#find-state", "flagged")
     tab.page.click("#find button")
@@ -822,8 +714,7 @@ def test_row_and_keys_are_on_the_screen_and_rows_are_found_by_what_was_done(
     tab.page.locator("#classes .pen").nth(9).click()
     tab.page.fill("#new-name", "class 0")
     tab.until(lambda: "Merge with" in tab.page.inner_text("#do-rename"))
-    tab.press("Enter")
-    tab.says("“class 9” is “class 0” now")
+    tab.press("Enter", says="“class 9” is “class 0” now")
     tab.until(lambda: tab.given() == {name: 1 + (name == "class 0") for name in names[:9]})
     tab.page.locator("#classes .pen").nth(8).click()
     tab.page.click("#delete-class")

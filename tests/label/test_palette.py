@@ -9,6 +9,8 @@ from importlib import resources
 import numpy as np
 import pytest
 
+from tests.helpers.colors import contrast, linear, rgb_of
+
 PAGE = resources.files("lapwing._label") / "page"
 LIGHT, DARK = (PAGE / "label.css").read_text("utf-8").split("prefers-color-scheme: dark", 1)
 FAR = 20.0  # CIE 1976 distance; 2.3 can just be seen
@@ -34,11 +36,9 @@ SEEN = {
 }
 
 
-def colours(style: str) -> np.ndarray:
-    """The ten colours of classes as linear RGB."""
-    codes = [re.search(rf"--k{k}: #(\w{{6}})", style)[1] for k in range(10)]
-    values = np.array([[int(code[i : i + 2], 16) for i in (0, 2, 4)] for code in codes]) / 255
-    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+def colours(style: str, *names: str) -> np.ndarray:
+    """Colours of the style sheet by name."""
+    return np.array([rgb_of(re.search(rf"--{name}: (#\w{{6}})", style)[1]) for name in names])
 
 
 def lab(rgb: np.ndarray) -> np.ndarray:
@@ -53,9 +53,18 @@ def lab(rgb: np.ndarray) -> np.ndarray:
 def test_classes_of_one_shape_have_colours_far_apart(sight: str, style: str) -> None:
     source = (PAGE / "palette.js").read_text("utf-8")
     shapes = np.array(json.loads(re.search(r"SHAPE_OF = (\[.*?\])", source)[1]))
-    places = lab(colours(style) @ np.transpose(SEEN[sight]))
+    classes = linear(colours(style, *(f"k{k}" for k in range(10))))
+    places = lab(classes @ np.transpose(SEEN[sight]))
     one, other = np.triu_indices(10, 1)
     alike = shapes[one] == shapes[other]
     distances = np.linalg.norm(places[one] - places[other], axis=1)
     assert set(shapes) == {0, 1, 2, 3}
     assert distances[alike].min() > FAR
+
+
+@pytest.mark.parametrize("style", [LIGHT, DARK], ids=["light", "dark"])
+def test_edges_and_unlabelled_points_are_seen(style: str) -> None:
+    """WCAG 2.2, 1.4.11. Unlabelled points are drawn with an opacity of 205 / 255."""
+    edge, card, paper, nobody, ground = colours(style, "edge", "card", "paper", "nobody", "ground")
+    seen = (205 * nobody + 50 * ground) / 255
+    assert min(contrast(edge, card), contrast(edge, paper), contrast(seen, ground)) >= 3

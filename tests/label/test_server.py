@@ -8,9 +8,9 @@ import random
 import socket
 import threading
 import time
-import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 import lapwing
 from lapwing._label import server as application
@@ -31,7 +32,7 @@ pytest.importorskip("uvicorn")
 
 X, TRUTH = problem()
 BATCH = b'{"rows":[1],"label":"u"}'
-IMAGES = (np.arange(60)[:, None, None] + np.zeros((60, 2, 3))).astype(np.uint8)
+IMAGES = np.arange(60 * 2 * 3, dtype=np.uint8).reshape(60, 2, 3)
 
 
 def serve() -> LabelServer:
@@ -92,13 +93,25 @@ def test_a_page_is_labelled(browser: Browser, server: LabelServer) -> None:
     assert len(browser.get("api/suggest?k=7&skip=1,2")) == 7
 
 
+def test_rows_are_found_and_marked_and_a_target_is_set(
+    browser: Browser, server: LabelServer
+) -> None:
+    server.session.give([7, 8], "u")
+    assert browser.get("api/find?class=u&by=given") == [7, 8]
+    for on, found in ({}, [8]), ({"on": False}, []):
+        assert browser.post("api/mark", {"rows": [8], "mark": "flagged", **on}).status == 200
+        assert browser.get("api/find?class=u&by=given&state=flagged") == found
+    assert "true or false" in browser.post("api/mark", {"rows": [8], "on": 1}).error
+    assert browser.post("api/target", {"percent": "2.5"}).status == 200
+    assert browser.get("api/state")["target"] == 0.025
+    for wrong in ("0", "51", "five", "-1"):
+        assert "from 0.1 to 50" in browser.post("api/target", {"percent": wrong}).error
+
+
 def test_a_picture_is_a_picture(refusing: Browser) -> None:
     answer = refusing.ask("GET", "api/image/5")
     assert (answer.status, answer.headers["content-type"]) == (200, "image/png")
-    content = answer.content
-    at = content.index(b"IDAT")
-    size = int.from_bytes(content[at - 4 : at], "big")
-    assert zlib.decompress(content[at + 4 : at + 4 + size]) == b"\0\5\5\5" * 2
+    np.testing.assert_array_equal(Image.open(BytesIO(answer.content)), IMAGES[5])
     assert refusing.ask("GET", "api/image/60").status == 400
 
 
@@ -132,15 +145,12 @@ def test_every_server_has_a_token_of_its_own(refusing: Browser) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "", None, "127.0.0.2",
+    ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "", "127.0.0.2",
      "localhost:1@evil.example", "[::1]:{port}"],
 )  # fmt: skip
-def test_a_name_that_was_made_to_lead_here_is_refused(refusing: Browser, host: str | None) -> None:
+def test_a_name_that_was_made_to_lead_here_is_refused(refusing: Browser, host: str) -> None:
     """DNS rebinding: the page of another name, of the same address."""
-    host = None if host is None else host.format(port=refusing.port)
-    answer = refusing.ask("GET", "api/state", Host=host, Origin=None)
-    # h11 itself refuses a request without any Host.
-    assert answer.status == (400 if host is None else 403)
+    refusing.refused(403, "GET", "api/state", Host=host.format(port=refusing.port), Origin=None)
 
 
 @pytest.mark.parametrize(

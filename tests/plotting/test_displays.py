@@ -52,6 +52,7 @@ from lapwing.plotting import (
     PathDisplay,
     PredictionIntervalDisplay,
 )
+from tests.helpers.colors import contrast
 
 Array = NDArray[Any]
 
@@ -136,7 +137,7 @@ def test_given_axes_are_used_and_others_made_by_pyplot(name: str) -> None:
         np.testing.assert_array_equal(one, other)
     figures = [display.figure_, example(name).figure_]
     assert [pyplot.figure(number) for number in pyplot.get_fignums()] == figures
-    figures[1].savefig(io.BytesIO())
+    figures[1].savefig(io.BytesIO(), dpi=20)
     assert dict(mpl.rcParams) == before
 
 
@@ -150,18 +151,7 @@ def test_parameters_are_kept_and_attributes_are_those_of_the_documentation(name:
     assert {"ax_", "figure_"} < documented
 
 
-def luminance(color: Any) -> float:
-    rgb = np.array(to_rgb(color))
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def contrast(one: Any, other: Any) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("ground", ["white", "black", "#1e2228", "#f4f1ea"])
+@pytest.mark.parametrize("ground", ["#f4f1ea", "#1e2228"])
 @pytest.mark.parametrize("name", NAMES)
 def test_text_is_read_on_light_and_on_dark_ground(name: str, ground: str) -> None:
     figure = Figure(facecolor=ground)
@@ -171,15 +161,15 @@ def test_text_is_read_on_light_and_on_dark_ground(name: str, ground: str) -> Non
     texts = [text for text in figure.findobj(Text) if text.get_text() and text not in inside]
     assert len(texts) > 3
     for text in texts:
-        assert contrast(text.get_color(), ground) > 4.5, text.get_text()
+        assert contrast(to_rgb(text.get_color()), to_rgb(ground)) > 4.5, text.get_text()
 
 
 def test_a_part_of_a_figure_has_the_ground_of_the_whole() -> None:
     part = Figure(facecolor="black").subfigures(1, 2)[0]
     axes = part.add_subplot(facecolor="none")
     display = example("GraphDisplay", axes)
-    assert contrast(display.ax_.xaxis.label.get_color(), "black") > 4.5
-    assert contrast(display.ax_.get_legend().get_texts()[0].get_color(), "black") > 4.5
+    for text in (display.ax_.xaxis.label, display.ax_.get_legend().get_texts()[0]):
+        assert contrast(to_rgb(text.get_color()), (0, 0, 0)) > 4.5
 
 
 @pytest.mark.parametrize("name", [*NAMES, "scatter_predictions"])

@@ -53,7 +53,7 @@ from lapwing._report.findings import (
     write_notes,
 )
 from lapwing._report.page import collect, render
-from lapwing._report.record import FittedTwin, Hints, ReportData
+from lapwing._report.record import Hints, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, row_columns
 from lapwing._report.svg import choose_rows, place
 from lapwing._tables.cells import cells_of_texts
@@ -61,6 +61,7 @@ from lapwing._tables.encoders import Features
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.model_selection import leave_one_out, sure_rows
+from tests.helpers.colors import contrast, rgb_of
 from tests.helpers.report_cases import EVIL, QUOTES, asked, curve, hostile, moons, outcome
 
 VOID = {"wbr", "meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
@@ -127,11 +128,15 @@ def of_sine(sine: Any) -> ReportData:
 
 
 @pytest.fixture(scope="module")
-def pages(of_moons: ReportData, of_sine: ReportData) -> dict[str, str]:
+def all_data(of_moons: ReportData, of_sine: ReportData) -> dict[str, ReportData]:
     evil, truth = hostile()
     strange = collect(asked(evil, truth=EVIL, command=EVIL), truth=truth)
-    data = {"classes": of_moons, "numbers": of_sine, "hostile": strange}
-    return {name: render(one) for name, one in data.items()}
+    return {"classes": of_moons, "numbers": of_sine, "hostile": strange}
+
+
+@pytest.fixture(scope="module")
+def pages(all_data: dict[str, ReportData]) -> dict[str, str]:
+    return {name: render(one) for name, one in all_data.items()}
 
 
 def words_of(data: ReportData) -> str:
@@ -379,7 +384,7 @@ def svg_ids(html: str) -> list[str]:
     return [a["aria-labelledby"] or "" for a in Page(html).all("svg") if "aria-labelledby" in a]
 
 
-def notes_of(**changes: Any) -> list[str]:
+def notes_of(truth: Any = None, **changes: Any) -> list[str]:
     line = {"name": "a", "labels": 5, "label_share": 0.5, "row_share": 0.5, "unlabeled": 50}
     others = 0 if changes.get("unlabeled") == 100 else 50
     report = {
@@ -396,7 +401,7 @@ def notes_of(**changes: Any) -> list[str]:
             "classes": [line | changes, *(line | {"name": n, "unlabeled": others} for n in "bc")]
         },
         "rows": {"n_denied": 0},
-        "truth": {},
+        "truth": truth or {},
     }
     return [f"{note['level']}: {note['text']}" for note in write_notes(report)]
 
@@ -464,29 +469,21 @@ def test_a_gain_by_unlabeled_rows_is_reported(two_moons: Any, of_moons: ReportDa
     ("errors", "twin_errors", "level"),
     [(14, 13, "open"), (13, 14, "open"), (0, 0, "open"), (20, 4, "problem"), (4, 20, "good")],
 )
-def test_few_errors_decide_nothing(
-    two_moons: Any, errors: int, twin_errors: int, level: str
-) -> None:
-    """14 against 13 wrong of 166 was said to be a problem."""
-    n = 166
-    X = two_moons[0].table.X
-    X = np.vstack([X, X + 1e-3])[: n + 6]
-    y = np.full(n + 6, "", dtype=object)
-    y[:6] = ["a", "b"] * 3
-    fit = outcome(X, y, LapSVC(unlabeled=""), unlabeled="")
-    truth = np.where(y == "", fit.predictions.label, y)
-    twin = truth.copy()
-    other = {"a": "b", "b": "a"}
-    for i in range(6, 6 + errors):
-        truth[i] = other[truth[i]]
-        twin[i] = truth[i]
-    for i in range(50, 50 + twin_errors):
-        twin[i] = other[truth[i]]
-    fit = replace(fit, twin=FittedTwin(None, twin))
-    data = collect(fit, truth=truth)
-    assert (data.truth["errors"], data.truth["twin_errors"]) == (errors, twin_errors)
+def test_few_errors_decide_nothing(errors: int, twin_errors: int, level: str) -> None:
+    """Of 166 rows; the two never miss the same one."""
+    place = np.arange(166)
+    predicted = (place < errors).astype(np.intp)
+    twin = ((place >= 50) & (place < 50 + twin_errors)).astype(np.intp)
+    nobody = np.zeros(166, dtype=bool)
+    rows = ClassRows(
+        ["a", "b"], 2, place, nobody, np.full(166, -1), predicted, 1 - predicted, np.ones(166),
+        nobody, None, twin, np.zeros(166, dtype=np.intp),
+    )  # fmt: skip
+    truth = rows.compare_with_truth("known")
+    assert (truth["errors"], truth["twin_errors"]) == (errors, twin_errors)
     words = ("mislead", "rows help:", "too small a difference")
-    assert [n["level"] for n in data.notes if any(w in n["text"] for w in words)] == [level]
+    told = [note for note in notes_of(truth=truth) if any(word in note for word in words)]
+    assert [note.partition(":")[0] for note in told] == [level]
 
 
 def test_differences_to_the_twin_are_not_reported_as_a_gain(of_moons: ReportData) -> None:
@@ -751,22 +748,18 @@ def test_every_point_says_what_it_is(of_moons: ReportData) -> None:
     assert drawn.count('<path class="ring"') == data.truth["errors"] > 0
 
 
-def test_the_map_is_thinned_with_a_note_and_keeps_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    fit, _ = moons(600)
-    assert "rows are drawn" not in render(collect(fit))
+def test_the_map_is_thinned_with_a_note_and_figures_do_not_grow(
+    of_moons: ReportData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "rows are drawn" not in render(of_moons)
     monkeypatch.setattr(page_module, "_DRAWN", 100)
-    data = collect(fit)
-    assert (data.map["shown"], data.map["total"]) == (100, 600)
-    assert sum(data.map["labeled"]) == 6
-    assert "100 of 600 rows are drawn" in words_of(data)
+    few, many = (collect(moons(n, twin=False)[0]) for n in (200, 800))
+    assert (many.map["shown"], many.map["total"]) == (100, 800)
+    assert sum(many.map["labeled"]) == 6
+    assert "100 of 800 rows are drawn" in words_of(many)
     # The rows that are listed are on the map, whatever the sample.
-    listed = {row["row"] for row in data.rows["least"]}
-    assert listed <= set(data.map["rows"])
-
-
-def test_figures_do_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "_DRAWN", 200)
-    sizes = [len(json.dumps(collect(moons(n, twin=False)[0]).to_dict())) for n in (400, 1600)]
+    assert {row["row"] for row in many.rows["least"]} <= set(many.map["rows"])
+    sizes = [len(json.dumps(data.to_dict())) for data in (few, many)]
     assert sizes[1] < 1.1 * sizes[0]
 
 
@@ -835,13 +828,13 @@ def test_drawn_rows_are_the_same_every_time() -> None:
 # Storing
 
 
-@pytest.mark.parametrize("case", [moons, curve, hostile])
-def test_figures_survive_json_exactly(case: Any) -> None:
-    fit, truth = case()
-    data = collect(fit, truth=truth)
-    again = ReportData.from_dict(json.loads(json.dumps(data.to_dict(), allow_nan=False)))
-    assert again == data
-    assert render(again) == render(data)
+def test_figures_survive_json_exactly(
+    all_data: dict[str, ReportData], pages: dict[str, str]
+) -> None:
+    for name, data in all_data.items():
+        again = ReportData.from_dict(json.loads(json.dumps(data.to_dict(), allow_nan=False)))
+        assert again == data
+        assert render(again) == pages[name]
 
 
 @pytest.mark.parametrize("wrong", [None, [], {}, {"kind": "classification"}, "text"])
@@ -957,18 +950,6 @@ def test_the_time_of_the_fit_is_not_in_the_page(two_moons: Any) -> None:
     assert collect(replace(fit, seconds=123.456)) == collect(fit)
 
 
-def contrast(first: str, second: str) -> float:
-    """The ratio of WCAG 2.2 between two colours as #rrggbb."""
-
-    def luminance(color: str) -> float:
-        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    low, high = sorted((luminance(first), luminance(second)))
-    return (high + 0.05) / (low + 0.05)
-
-
 def palettes() -> list[dict[str, str]]:
     style = resources.files("lapwing._report").joinpath("style.css").read_text(encoding="utf-8")
     found = []
@@ -986,14 +967,15 @@ def test_colors_are_far_enough_from_their_ground(colors: dict[str, str]) -> None
     text_on += [("problem", "paper"), ("problem", "accent-soft"), ("ink", "ground")]
     for level in ("good", "look", "problem"):
         text_on += [(level, f"{level}-soft"), ("ink", f"{level}-soft")]
-    assert {p: r for p in text_on if (r := contrast(colors[p[0]], colors[p[1]])) < 4.5} == {}
+    rgb = {name: rgb_of(code) for name, code in colors.items()}
+    assert {p: r for p in text_on if (r := contrast(rgb[p[0]], rgb[p[1]])) < 4.5} == {}
     signs = [f"k{i}" for i in range(10)] + [f"s{i}" for i in range(7)] + ["problem"]
-    assert {s: r for s in signs if (r := contrast(colors[s], colors["ground"])) < 3} == {}
+    assert {s: r for s in signs if (r := contrast(rgb[s], rgb["ground"])) < 3} == {}
 
 
 def test_contrast_is_that_of_the_standard() -> None:
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+    assert contrast([0, 0, 0], [1, 1, 1]) == pytest.approx(21)
+    assert contrast(rgb_of("#777777"), [1, 1, 1]) == pytest.approx(4.48, abs=0.01)
 
 
 def test_many_classes_are_cut_with_a_note() -> None:
@@ -1035,10 +1017,10 @@ def test_any_small_fit_has_a_report(n: int, p: int, c: int, sparse: bool, name: 
 # Repeating
 
 
-@pytest.mark.parametrize("case", [moons, curve])
-def test_the_lines_of_python_repeat_the_fit(case: Any) -> None:
-    fit, _ = case()
-    lines = collect(fit).repeat["python"]
+@pytest.mark.parametrize("case", ["two_moons", "sine"])
+def test_the_lines_of_python_repeat_the_fit(case: str, request: pytest.FixtureRequest) -> None:
+    fit, _ = request.getfixturevalue(case)
+    lines = python_lines(fit.pipeline, fit.table.unlabeled)
     names: dict[str, Any] = {"X": fit.table.X, "y": fit.table.y}
     exec(lines, names)
     assert np.array_equal(names["model"].predict(fit.table.X), fit.pipeline.predict(fit.table.X))
@@ -1137,7 +1119,7 @@ def test_a_fit_of_a_file_with_texts_and_its_repetition(tmp_path: Path) -> None:
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     request = FitRequest(
         data=(file,), label="known", id="id", truth="truth", layout=("east", "north"),
-        report=tmp_path / "r.html",
+        method="lapsvc", report=tmp_path / "r.html",
     )  # fmt: skip
     table = reading.read(request)
     fit = fitting.fit(table, request)
@@ -1152,20 +1134,18 @@ def test_a_fit_of_a_file_with_texts_and_its_repetition(tmp_path: Path) -> None:
     assert np.array_equal(names["model"].predict(table.X), fit.pipeline.predict(table.X))
 
 
-def test_figures_of_a_path_from_an_older_file_are_shown() -> None:
-    classes, numbers = moons()[0].table, curve()[0].table
-    for table, estimator in (
-        (classes, LapRLSClassifierCV(unlabeled="")),
-        (numbers, LapRLSRegressorCV()),
+def test_a_path_of_parameters_is_shown(two_moons: Any, sine: Any) -> None:
+    for fit, estimator in (
+        (two_moons[0], LapRLSClassifierCV(unlabeled="")),
+        (sine[0], LapRLSRegressorCV()),
     ):
+        table = fit.table
         data = collect(outcome(table.X, table.y, estimator, unlabeled=table.unlabeled, twin=False))
         assert data.path["n_settings"] > 1
-        told = "the error on left-out labels is"
-        assert (told in render(data)) is (data.kind == "regression")
-        first = {name: value for name, value in data.path.items() if name not in ("off", "usual")}
-        page = render(replace(data, path=first))
+        page = render(data)
         assert "settings were tried" in page
-        assert told not in page
+        told = "the error on left-out labels is"
+        assert (told in page) is (data.kind == "regression")
 
 
 # Labels that were left out, and columns that tell classes apart
