@@ -76,6 +76,7 @@ OPTIONAL = frozenset(
         "matplotlib",
         "onnx",
         "openTSNE",
+        "PIL",
         "pandas",
         "polars",
         "rich",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 import threading
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
+from lapwing._host.modules import require
 from lapwing._label.history import History
 from lapwing._label.words import RequestError
 from lapwing._report.association import ColumnParts
@@ -41,8 +41,7 @@ _MAGIC = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
-# PNG colour type by the number of channels.
-_COLOUR_TYPES = {1: 0, 3: 2, 4: 6}
+_CHANNELS = (1, 3, 4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +348,7 @@ class PictureArrays:
 
     def __post_init__(self) -> None:
         shape, kind = self.values.shape, self.values.dtype.kind
-        if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] not in _COLOUR_TYPES):
+        if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] not in _CHANNELS):
             raise ValueError(
                 f"images has the shape {shape}; pictures need (n, height, width), or "
                 "(n, height, width, 3) in colour."
@@ -364,29 +363,13 @@ class PictureArrays:
             low, high = self._range
             share = (values.astype(np.float64) - low) / ((high - low) or 1.0)
             values = np.rint(255 * share).astype(np.uint8)
-        return _png(values)
+        if values.shape[2:] == (1,):
+            values = values[..., 0]
+        images = require("PIL.Image", extra="label", purpose="Pictures of arrays")
+        content = BytesIO()
+        images.fromarray(values).save(content, "png")
+        return content.getvalue()
 
     @cached_property
     def _range(self) -> tuple[float, float]:
         return float(self.values.min()), float(self.values.max())
-
-
-def _png(values: NDArray[np.uint8]) -> bytes:
-    """Encode pixels as PNG, see the specification (W3C, 2003), sections 5, 9 and 11."""
-    height, width = values.shape[:2]
-    n_numbers = 1 if values.ndim == 2 else values.shape[2]
-    lines = values.reshape(height, width * n_numbers)
-    # Each line begins with its filter type, 0 for none.
-    raw = np.concatenate([np.zeros((height, 1), np.uint8), lines], axis=1).tobytes()
-    head = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[n_numbers], 0, 0, 0)
-    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(raw)), (b"IEND", b""))
-    return _MAGIC[0][0] + b"".join(_chunk(name, content) for name, content in parts)
-
-
-def _chunk(name: bytes, content: bytes) -> bytes:
-    return (
-        struct.pack(">I", len(content))
-        + name
-        + content
-        + struct.pack(">I", zlib.crc32(name + content))
-    )
