@@ -34,45 +34,13 @@ class Wish(NamedTuple):
     by : {'given', 'predicted', 'either'}
         Whether `label` is the given or the predicted class.
     state : str
-        One of `View.states`, or empty.
+        Kind of rows, or list of the page, see `_states`; may be empty.
     """
 
     words: str = ""
     label: str | None = None
     by: str = "either"
     state: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """Snapshot of the rows.
-
-    Attributes
-    ----------
-    history : History
-    answers : Answers or None
-    lists : mapping of str to collection of int
-        Rows of the lists on the page: suggested, suspicious, flagged, skipped.
-    """
-
-    history: History
-    answers: Answers | None
-    lists: Mapping[str, Collection[int]]
-
-    def states(self) -> dict[str, NDArray[np.bool_]]:
-        """Return the masks of the kinds of rows and of the lists, by name."""
-        n = len(self.history.codes)
-        labeled = self.history.codes != NO_CODE
-        sure = np.zeros(n, dtype=bool)
-        if self.answers is not None:
-            sure = self.answers.confidence >= _SURE
-        found = {
-            "labelled": labeled,
-            "unlabelled": ~labeled,
-            "sure": ~labeled & sure,
-            "doubtful": ~labeled & ~sure,
-        }
-        return found | {name: np.isin(np.arange(n), [*rows]) for name, rows in self.lists.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +56,22 @@ class Finder:
     table: Table
     texts: NDArray[Any] | None
 
-    def find(self, wish: Wish, view: View) -> list[int]:
+    def find(
+        self,
+        wish: Wish,
+        history: History,
+        answers: Answers | None,
+        lists: Mapping[str, Collection[int]],
+    ) -> list[int]:
         """Find rows.
+
+        Parameters
+        ----------
+        wish : Wish
+        history : History
+        answers : Answers or None
+        lists : mapping of str to collection of int
+            Rows of the lists on the page: suggested, suspicious, flagged, skipped.
 
         Raises
         ------
@@ -98,16 +80,16 @@ class Finder:
         """
         if not wish.words.strip() and wish.label is None and not wish.state:
             raise RequestError("Type some words, or choose a class or a kind of rows.")
-        mask = np.ones(len(view.history.codes), dtype=bool)
+        mask = np.ones(len(history.codes), dtype=bool)
         if wish.state:
-            states = view.states()
+            states = _states(history, answers, lists)
             if wish.state not in states:
                 raise RequestError(
                     f"There is no kind of rows {wish.state[:40]!r}. Use one of {', '.join(states)}."
                 )
             mask &= states[wish.state]
         if wish.label is not None:
-            mask &= self._of_class(wish, view)
+            mask &= _of_class(wish, history, answers)
         for word in wish.words.casefold().split():
             name, equals, value = word.partition("=")
             if equals and name in self._columns:
@@ -117,18 +99,6 @@ class Finder:
             folded = self._folded
             mask[rows] = [word in folded[row] for row in rows.tolist()]
         return [int(row) for row in np.flatnonzero(mask)]
-
-    def _of_class(self, wish: Wish, view: View) -> NDArray[np.bool_]:
-        code = None if wish.label is None else view.history.code(wish.label)
-        if code is None:
-            raise RequestError(f"There is no class {(wish.label or '')[:40]!r}.")
-        if wish.by not in _BY:
-            raise RequestError(f"The class is {' or '.join(_BY)}, not {wish.by[:40]!r}.")
-        given = view.history.codes == code
-        if view.answers is None or wish.by == "given":
-            return np.asarray(given & (wish.by != "predicted"))
-        predicted = view.answers.codes == code
-        return np.asarray(predicted if wish.by == "predicted" else given | predicted)
 
     @cached_property
     def _folded(self) -> list[str]:
@@ -167,3 +137,33 @@ class Finder:
             [one == number or (isinstance(one, str) and one.casefold() == value) for one in column],
             dtype=bool,
         )
+
+
+def _states(
+    history: History, answers: Answers | None, lists: Mapping[str, Collection[int]]
+) -> dict[str, NDArray[np.bool_]]:
+    """Return the masks of the kinds of rows and of the lists, by name."""
+    n = len(history.codes)
+    labeled = history.codes != NO_CODE
+    sure = np.zeros(n, dtype=bool) if answers is None else answers.confidence >= _SURE
+    found = {
+        "labelled": labeled,
+        "unlabelled": ~labeled,
+        "sure": ~labeled & sure,
+        "doubtful": ~labeled & ~sure,
+    }
+    return found | {name: np.isin(np.arange(n), [*rows]) for name, rows in lists.items()}
+
+
+def _of_class(wish: Wish, history: History, answers: Answers | None) -> NDArray[np.bool_]:
+    """Return the mask of the rows of the class of a wish."""
+    code = None if wish.label is None else history.code(wish.label)
+    if code is None:
+        raise RequestError(f"There is no class {(wish.label or '')[:40]!r}.")
+    if wish.by not in _BY:
+        raise RequestError(f"The class is {' or '.join(_BY)}, not {wish.by[:40]!r}.")
+    given = history.codes == code
+    if answers is None or wish.by == "given":
+        return np.asarray(given & (wish.by != "predicted"))
+    predicted = answers.codes == code
+    return np.asarray(predicted if wish.by == "predicted" else given | predicted)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._label.finding import Finder, View, Wish
+from lapwing._label.finding import Finder, Wish
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.journal import Journal, JournalError, Record, now
 from lapwing._label.learner import Answers, Estimate
@@ -183,8 +183,7 @@ class Session:
                 "flagged": state.marks["flagged"],
                 "skipped": state.unlabeled_with("skipped"),
             }
-            view = View(state.history, learnt.answers, lists)
-        return self._finder.find(wish, view)
+        return self._finder.find(wish, state.history, learnt.answers, lists)
 
     def image(self, row: int) -> tuple[str, bytes]:
         """Return the image of a row, see `Material.image`."""
@@ -504,12 +503,12 @@ class Session:
             classes = self.history.classes[:n_classes]  # by their present names
             measured = _UNKNOWN if estimate is None else vars(estimate)
             point = {"n_labels": n_labels, **measured, "volumes": volumes(answers, classes)}
-            if self._state.curve.get(n_labels) == point:
+            after = self._state.after({"measured": point})
+            if after.curve == self._state.curve:
                 return
-            record = {"measured": point}
-            self._state = self._state.after(record)
+            self._state = after
             with suppress(JournalError):
-                self._write(record)
+                self._write({"measured": point})
 
 
 def _resumed(material: Material, journal: Journal) -> State:

@@ -43,7 +43,7 @@ class State:
     marks : mapping of str to frozenset of int
         Rows with each of the `MARKS`.
     curve : mapping of int to mapping
-        Estimated errors and class volumes by numbers of labels.
+        Estimated errors and class volumes, by codes, for numbers of labels.
     version : int
         Number of changes of the labels.
     """
@@ -106,10 +106,11 @@ class State:
             return replace(self, target=target)
         if "measured" in record:
             point = record["measured"]
-            return replace(self, curve={**self.curve, int(point["n_labels"]): point})
-        history = _changed(self.history, record)
-        curve = _renamed(self.curve, self.history.classes, history.classes)
-        return replace(self, history=history, curve=curve, version=self.version + 1)
+            volumes = {self.history.code(name): n for name, n in point["volumes"].items()}
+            volumes.pop(None, None)  # classes that only an earlier start had
+            curve = {**self.curve, int(point["n_labels"]): {**point, "volumes": volumes}}
+            return replace(self, curve=curve)
+        return replace(self, history=_changed(self.history, record), version=self.version + 1)
 
 
 def _of_table(material: Material, first_names: Mapping[str, str]) -> History:
@@ -191,22 +192,6 @@ def _with_class(history: History, name: str | None) -> tuple[History, int]:
 def _renamed_class(history: History, record: Record) -> History:
     code = history.index(record["from"])
     return history.with_name(code, check_class_name(record["to"]), str(record["time"]))
-
-
-def _renamed(
-    curve: Mapping[int, Mapping[str, Any]], before: Sequence[str], now: Sequence[str]
-) -> Mapping[int, Mapping[str, Any]]:
-    """Rename the classes in the volumes of a curve."""
-    if tuple(now[: len(before)]) == tuple(before):
-        return curve
-    names = dict(zip(before, now, strict=False))
-    return {
-        n_labels: {
-            **point,
-            "volumes": {names.get(name, name): n for name, n in dict(point["volumes"]).items()},
-        }
-        for n_labels, point in curve.items()
-    }
 
 
 def refuse_unknown_rows(rows: Sequence[int], n: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,11 @@ def state_of(state: State, learnt: ModelSnapshot, material: Material) -> dict[st
         else {**vars(estimate), "version": advice.version, "words": _words(estimate)},
         "target": state.target,
         "finish": _finish(state, estimate, material, n_labeled),
-        "curve": [_point(state.curve[k]) for k in sorted(state.curve) if k <= n_labeled],
+        "curve": [
+            {**point, "volumes": {classes[code]: n for code, n in point["volumes"].items()}}
+            for n_labels, point in sorted(state.curve.items())
+            if n_labels <= n_labeled
+        ],
         "suspicious": _suspicious(advice.suspicious_labels[:_DOUBTS_SHOWN], history),
         "fit_command": None if material.fit_command is None else material.fit_command(history),
     }
@@ -158,13 +162,6 @@ def _checked(batch: Batch, history: History) -> str:
         return "drawn at random" if len(checked) == 1 else f"{len(checked)} drawn at random"
     agreement = "as the model said" if label == said else f"the model said {history.classes[said]}"
     return f"drawn at random, {agreement}"
-
-
-def _point(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a point of the curve, without errors of earlier versions on other rows."""
-    if "n_wrong" in point:
-        return dict(point)
-    return {**point, "error": None, "low": None, "high": None}
 
 
 def _finish(
