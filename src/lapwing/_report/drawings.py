@@ -68,21 +68,3 @@ def draw_twin(places: dict[str, Any]) -> str:
         title="The same map with the supervised twin’s classes",
         text=f"{count(sum(differs))} of the drawn rows differ from the map above.",
     )
-
-
-def draw_truth(truth: Mapping[str, Any]) -> str:
-    """Draw predicted against true numbers."""
-    rows = zip(truth["ids"], truth["truth"], truth["predicted"], strict=True)
-    return svg.draw_scatter(
-        "truth-map",
-        truth["truth"],
-        truth["predicted"],
-        tips=[
-            svg.Tooltip(f"row {name}", f"true {number(t)}, predicted {number(p)}", False)
-            for name, t, p in rows
-        ],
-        bands=truth["intervals"],
-        title="Predicted over true values",
-        text="Each point is an unlabelled row; on the line, both are equal."
-        + (" The strokes are prediction intervals." if truth["intervals"] else ""),
-    )

@@ -27,7 +27,7 @@ from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._report import text
 from lapwing._report.association import ColumnParts
-from lapwing._report.drawings import draw_rows, draw_truth, draw_twin
+from lapwing._report.drawings import draw_rows, draw_twin
 from lapwing._report.findings import (
     choice_table,
     describe_choice,
@@ -49,6 +49,7 @@ from lapwing._report.svg import (
     draw_calibration,
     draw_history,
     draw_sign,
+    draw_truth,
     place,
     sign_of,
 )
@@ -57,7 +58,7 @@ from lapwing._report.words import class_words, words_of
 from lapwing._tables.tables import Table
 from lapwing.graphs import KNNGraph
 from lapwing.plotting.drawing import word_of
-from lapwing.plotting.path import PathDisplay
+from lapwing.plotting.path import errors_along_path
 
 _DRAWN = 3000  # largest number of rows on the map; from more rows a sample is drawn
 _LISTED = 10  # rows in each list
@@ -576,7 +577,7 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
     if not results:  # some class, or the whole table, has a single label, which cannot be left out
         nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None, "usual": True}
         return nothing | {"chosen": chosen, "names": list(chosen)}
-    path = PathDisplay._of(estimator)
+    path = errors_along_path(estimator)
     errors = results["left_out_squared_error"]
     missed = results.get("left_out_error")
     likelihood = results.get("log_likelihood")  # by which regressions choose
@@ -605,7 +606,7 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
         "axes": [clean(name) for name in path.parameters],
         "steps": [[_parameter_text(value) for value in axis] for axis in path.values],
         "errors": [finite_or_none(v) for v in path.errors.ravel()],
-        "best": [int(place) for place in path.best],
+        "best": list(path.best),
     }
 
 

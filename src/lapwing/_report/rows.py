@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, wilcoxon
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 from lapwing._arrays import is_sparse
 from lapwing._report.text import NAME_LENGTH, clean, label_key
@@ -496,12 +497,11 @@ class NumberRows:
 
     def _errors(self, answers: NDArray[np.float64], known: NDArray[Any]) -> dict[str, Any]:
         assert self.truth is not None
-        residual = answers[known] - self.truth[known]
-        variance = float(np.var(self.truth[known]))
+        pair = self.truth[known], answers[known]
         return {
-            "rmse": float(np.sqrt(np.mean(residual**2))),
-            "mae": float(np.mean(np.abs(residual))),
-            "r2": 1 - float(np.mean(residual**2)) / variance if variance > 0 else None,
+            "rmse": float(root_mean_squared_error(*pair)),
+            "mae": float(mean_absolute_error(*pair)),
+            "r2": float(r2_score(*pair)) if np.ptp(pair[0]) > 0 else None,
         }
 
     def _describe(self, i: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
@@ -453,17 +453,15 @@ def draw_bars(
     return plot.draw(ident, title, text)
 
 
-def draw_scatter(
-    ident: str,
-    x: Sequence[float],
-    y: Sequence[float],
-    *,
-    tips: Sequence[Tooltip],
-    bands: Sequence[Sequence[float]] = (),
-    title: str,
-    text: str,
-) -> str:
-    """Draw predictions against true numbers, with the identity line and intervals if given."""
+def draw_truth(truth: Mapping[str, Any]) -> str:
+    """Draw predicted against true numbers, with the identity line and intervals if there are any.
+
+    Parameters
+    ----------
+    truth : mapping
+        The errors of a `lapwing._report.record.ReportData`.
+    """
+    x, y, bands = truth["truth"], truth["predicted"], truth["intervals"]
     ends = [end for band in bands for end in band]
     low, high = min(*x, *y, *ends), max(*x, *y, *ends)
     if not high > low:
@@ -473,11 +471,16 @@ def draw_scatter(
         plot.strokes("band", ((a, lo, hi) for a, (lo, hi) in zip(x, bands, strict=True)))
     plot.diagonal("outline")
     strip = _Tips(_WIDTH, plot.height)
-    for a, b, tip in zip(x, y, tips, strict=True):
+    for name, a, b in zip(truth["ids"], x, y, strict=True):
+        tip = Tooltip(f"row {name}", f"true {number(a)}, predicted {number(b)}", False)
         dot = f'<path d="M{plot.at(a, b)}{_shape(0, 3)}"/>'
         plot.body.append(strip.wrap(tip, "pt k0 p1", dot))
     body, tall = [*plot.body, strip.hint()], plot.height + TIP_HEIGHT
-    return _picture(ident, _WIDTH, tall, title, text, body, "plot tips", "group")
+    title = "Predicted over true values"
+    text = "Each point is an unlabelled row; on the line, both are equal." + (
+        " The strokes are prediction intervals." if bands else ""
+    )
+    return _picture("truth-map", _WIDTH, tall, title, text, body, "plot tips", "group")
 
 
 def draw_calibration(ident: str, groups: Sequence[dict[str, Any]], *, title: str, text: str) -> str:

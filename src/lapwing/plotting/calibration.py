@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.stats import binomtest
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -48,7 +48,7 @@ class CalibrationDisplay(Display):
     counts : ndarray of int of shape (n_bins,)
         Number of rows in each bin.
     lower, upper : ndarray of shape (n_bins,)
-        Bounds of the interval of the frequency ([1]_).
+        Bounds of Wilson's interval of the frequency ([1]_), accurate for few rows.
     subject : str
         Subject of the probability, for the axis.
     outcome : str
@@ -248,7 +248,12 @@ class CalibrationDisplay(Display):
         held = counts > 0
         prob_pred = np.bincount(bins, given)[held] / counts[held]
         hits, counts = np.bincount(bins, occurred)[held], counts[held]
-        lower, upper = _wilson(hits, counts, confidence)
+        lower, upper = np.transpose(
+            [
+                binomtest(int(k), int(n)).proportion_ci(confidence, "wilson")
+                for k, n in zip(hits, counts, strict=True)
+            ]
+        )
         distance = np.abs(hits / counts - prob_pred)
         display = cls(
             prob_pred=prob_pred,
@@ -360,13 +365,3 @@ def _bins(given: NDArray[Any], n_bins: int, strategy: str) -> NDArray[np.intp]:
     if strategy == "quantile":
         edges = np.quantile(given, edges)
     return np.searchsorted(edges[1:-1], given, side="left")
-
-
-def _wilson(
-    hits: NDArray[Any], counts: NDArray[Any], confidence: float
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return Wilson's interval, which is in [0, 1] and accurate for few rows."""
-    z2 = float(ndtri(0.5 + confidence / 2)) ** 2
-    middle = (hits + z2 / 2) / (counts + z2)
-    half = np.sqrt(z2 * (hits * (counts - hits) / counts + z2 / 4)) / (counts + z2)
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
