@@ -36,6 +36,21 @@ def test_operators_are_those_of_the_dense_matrices(W: np.ndarray) -> None:
     assert_allclose(walked[joined], (W @ F)[joined] / d[joined, None])
 
 
+@pytest.mark.parametrize("held", [None, np.array([0, 9])])
+def test_the_shifted_operator_is_that_of_the_dense_matrix(
+    W: np.ndarray, held: np.ndarray | None
+) -> None:
+    shift = np.arange(30.0)
+    expected = np.diag(shift) + 3 * (np.diag(W.sum(axis=1)) - W)
+    if held is not None:
+        expected[held] = 0
+    F = np.random.default_rng(0).standard_normal((30, 3))
+    graph = diffusion(W)
+    graph.shifted(np.ones(30), 0.5)  # leaves nothing behind
+    assert_allclose(graph.shifted(shift, 3.0, held)(F), expected @ F, atol=1e-12)
+    assert_array_equal(graph.affinity.toarray(), W)
+
+
 def test_constants_stay_as_they_are(W: np.ndarray) -> None:
     graph, ones = diffusion(W), np.ones((30, 1))
     assert_allclose(graph.walk(ones), ones)
@@ -71,6 +86,8 @@ def test_a_part_of_the_graph_has_its_own_degrees(W: np.ndarray) -> None:
 def test_single_precision_stays(W: np.ndarray) -> None:
     graph = Diffusion.of(Laplacian.from_affinity(W), np.float32)
     assert graph.walk(np.ones((30, 2), np.float32)).dtype == np.float32
+    assert graph.shifted(np.ones(30), 2.0)(np.ones((30, 2), np.float32)).dtype == np.float32
+    assert graph.shifted(np.ones(30), 2.0)(np.ones((30, 2), np.float32)).dtype == np.float32
     assert graph.degrees.dtype == np.float64
 
 

@@ -14,9 +14,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from lapwing._host import threads as _threads
 from lapwing._host.threads import (
     available_threads,
+    in_pool,
     matvec,
     rmatvec,
     share,
+    share_rows,
     single_blas_thread,
 )
 from lapwing._host.warn import heard, warn
@@ -162,6 +164,8 @@ def test_shared_work_comes_back_in_order(n_threads: int) -> None:
 def test_work_is_shared_by_as_many_threads_as_asked_for() -> None:
     together = threading.Barrier(3, timeout=10)  # none gets on before all three are there
     assert len(share(3, lambda _: together.wait(), range(3))) == 3
+    assert share(2, lambda _: in_pool(), range(2)) == [True, True]
+    assert not in_pool()
 
 
 def _shared(queue: Any) -> None:
@@ -201,6 +205,20 @@ def test_the_only_block_stays_in_its_thread_and_is_shared_inside() -> None:
         return [number, *share(2, lambda _: together.wait() * 0, range(2))]
 
     assert share(2, outer, [7]) == [[7, 0, 0]]
+
+
+@pytest.mark.parametrize(("budget", "n_blocks"), [(2**26, 1), (6, 4)])
+def test_rows_are_shared_in_blocks(
+    monkeypatch: pytest.MonkeyPatch, budget: int, n_blocks: int
+) -> None:
+    monkeypatch.setattr(_threads, "available_threads", lambda: 2)
+    rows = np.zeros(10)
+
+    def work(block: slice) -> None:
+        rows[block] += 1
+
+    assert len(share_rows(10, 2, work, budget)) == n_blocks
+    assert (rows == 1).all()
 
 
 def test_what_the_caller_has_set_holds_in_the_threads() -> None:

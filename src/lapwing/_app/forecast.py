@@ -317,7 +317,7 @@ def forecast_balanced(size: FitSize) -> Forecast:
     operations = _neighbors(size) + flow + kernel + 1.0 * n * m**2
     blocks = min(_BLOCKS, 16.0 * n * n)
     shares = size.itemsize * share_arrays(n, c, exact=False) * n * c
-    memory = blocks + shares + 8.0 * n * (60 + 2 * size.width) + 24.0 * m * m
+    memory = blocks + shares + 8.0 * n * (100 + 2 * size.width) + 24.0 * m * m
     seconds = 0.1 + _BALANCED_CLASS * c + operations / SPEED
     return Forecast(int(memory), seconds, "flow")
 

@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, row_blocks
 
 T = TypeVar("T")
 
@@ -27,6 +27,7 @@ _sharing = threading.local()  # `now` is set in the threads of the pools
 _limits: list[Any] = []  # active limit of BLAS, which restores the number before
 
 _BLOCKS = 8  # for any number of threads, so that sums are reproducible
+_CACHE = 2**20  # bytes of an array
 _LARGE = 16_000_000  # entries of a matrix that is larger than the caches and worth starting threads
 
 
@@ -54,7 +55,7 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
         Arguments of `work`, as for `map`.
     """
     # A thread that waits for its own pool would deadlock.
-    if n_threads == 1 or getattr(_sharing, "now", False):
+    if n_threads == 1 or in_pool():
         return list(map(work, *blocks))
     calls = list(zip(*blocks, strict=False))
     if len(calls) == 1:  # in this thread, so that it can share its own work
@@ -63,6 +64,22 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
     # be entered only once at a time.
     contexts = [copy_context() for _ in calls]
     return list(_pool(n_threads).map(lambda c, call: c.run(work, *call), contexts, calls))
+
+
+def in_pool() -> bool:
+    """Return whether this is a thread of a pool, in which `share` uses no further threads."""
+    return getattr(_sharing, "now", False)
+
+
+def share_rows(
+    n_rows: int, bytes_per_row: int, work: Callable[[slice], T], budget: int = _CACHE
+) -> list[T]:
+    """Apply a function to blocks of rows (`row_blocks`), in threads if there are several.
+
+    By default the arrays of a block fit into the cache.
+    """
+    blocks = list(row_blocks(n_rows, bytes_per_row, budget))
+    return share(available_threads() if len(blocks) > 1 and not in_pool() else 1, work, blocks)
 
 
 @cache

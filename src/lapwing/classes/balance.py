@@ -124,10 +124,11 @@ def balance(
     dual = _Dual(values, wanted, temperature, softness, weights / part, held[present] / part)
     begun = None if start is None else start[present]
     point, n_iter = _minimize(dual, begun, tol, max_iter)
-    shares = np.zeros(F.shape, dtype=F.dtype)
-    shares[:, present] = dual.shares(point.offsets)
+    shares = dual.shares(point.offsets)
     offsets, volumes = np.full(c, -np.inf), held / total
     if len(present) < c:
+        some, shares = shares, np.zeros(F.shape, dtype=F.dtype)
+        shares[:, present] = some
         # The offset of a full class is finite, but so low that no point is assigned to it.
         below = float(point.offsets.min()) - 2 * _spread(F) - _BELOW * temperature
         offsets[prior > 0] = below

@@ -22,7 +22,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from lapwing._arrays import Array, row_blocks
+from lapwing._arrays import BLOCK_BYTES, Array
+from lapwing._host.threads import available_threads, share, share_rows
 
 _MOST_SWEEPS = 50  # usually not reached, as sweeps stop when they cost more than paths
 _FRONT = 128  # cheapest moves between two classes that are sorted at a time
@@ -108,8 +109,8 @@ class _Leaders:
         self._F, self.offsets = F, offsets.copy()
         self._classes = np.empty((2, len(F)), dtype=np.intp)
         self._values = np.empty((2, len(F)))
-        for rows in row_blocks(len(F), F.itemsize * F.shape[1]):
-            self._find(np.arange(rows.start, rows.stop))
+        whole = F.itemsize * F.shape[1]
+        share_rows(len(F), whole, lambda rows: self._find(np.arange(rows.start, rows.stop)))
 
     def misplaced(self, mass: Array, targets: Array) -> float:
         """Return the mass in classes beyond their targets."""
@@ -197,8 +198,11 @@ class Plan:
         self._F, self._mass = F, mass
         self.offsets = offsets.copy()
         self._owner = np.empty(len(F), dtype=np.intp)  # -1 for points that have been moved
-        for rows in row_blocks(len(F), F.itemsize * c):
+
+        def assign(rows: slice) -> None:
             self._owner[rows] = np.argmax(F[rows] + offsets, axis=1)
+
+        share_rows(len(F), F.itemsize * c, assign)
         self._shares: dict[int, dict[int, float]] = {}  # of points that have been moved
         self._surplus = np.bincount(self._owner, mass, c) - targets
         self._least = _ROUNDING * float(mass.sum())
@@ -238,8 +242,8 @@ class Plan:
         """Move points until the targets are met; return the number of paths."""
         if self.misplaced() <= self._least:
             return 0
-        for k in range(self._c):
-            self._find_cheapest(k)
+        n_threads = available_threads() if self._F.nbytes > BLOCK_BYTES else 1
+        share(n_threads, self._find_cheapest, range(self._c))
         for n_iter in range(_MOST_PATHS):
             if self.misplaced() <= self._least:
                 return n_iter

@@ -11,9 +11,10 @@ the values of points without neighbours unchanged; the mass of these points is t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, cast
+from functools import cached_property, partial
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +23,8 @@ from scipy.sparse.csgraph import connected_components
 from lapwing._arrays import Array, is_sparse
 from lapwing.graphs.base import CSR
 from lapwing.graphs.laplacian import Laplacian, near_order, sparse_product
+
+Apply: TypeAlias = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,19 +108,54 @@ class Diffusion:
 
     def walk(self, F: Array) -> Array:
         """Compute D^-1 W F, the mean over neighbours; isolated points keep their values."""
-        parts, alone = self._walk_parts
-        mean = self.neighbors(F)
-        mean *= parts.astype(F.dtype, copy=False)[:, None]
+        mean = sparse_product(self._steps, F)
+        alone = self._alone
         if len(alone):
             mean[alone] = F[alone]
-        return np.asarray(mean)
+        return mean
 
     @cached_property
-    def _walk_parts(self) -> tuple[Array, Array]:
-        """Inverse degrees, 0 for points without neighbours, and the indices of these points."""
-        with np.errstate(divide="ignore"):
-            parts = np.where(self.degrees > 0, 1 / self.degrees, 0.0)
-        return parts, np.flatnonzero(self.degrees == 0)
+    def _alone(self) -> Array:
+        """Indices of points without neighbours."""
+        return np.flatnonzero(self.degrees == 0)
+
+    @cached_property
+    def _steps(self) -> CSR:
+        """D^-1 W; rows of points without neighbours are 0."""
+        W = self.affinity
+        data = W.data / np.repeat(self.degrees.astype(W.dtype), np.diff(W.indptr))
+        return sp.csr_array((data, W.indices, W.indptr), shape=W.shape)
+
+    def shifted(self, diagonal: Array, s: float, held: Array | None = None) -> Apply:
+        """Return the product with diag + sL, of which some rows are set to 0.
+
+        One matrix with the diagonal among its entries takes half of the time of W and diag, which
+        would pass over the values three more times.
+
+        Parameters
+        ----------
+        diagonal : ndarray of shape (n,)
+        s : float
+        held : ndarray of int, optional
+            Rows set to 0; none by default.
+        """
+        pattern, places = self._with_diagonal
+        data = pattern.data * pattern.dtype.type(-s)
+        data[places] = diagonal + s * self.degrees
+        if held is not None:
+            kept = np.ones(self.n_points, dtype=bool)
+            kept[held] = False
+            data *= np.repeat(kept, np.diff(pattern.indptr))
+        matrix = sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+        return partial(sparse_product, matrix)
+
+    @cached_property
+    def _with_diagonal(self) -> tuple[CSR, Array]:
+        """W with entries on the diagonal, where it has none, and their places in its data."""
+        pattern = self.affinity + sp.eye_array(self.n_points, dtype=self.dtype, format="csr")
+        numbers = np.arange(self.n_points, dtype=pattern.indices.dtype)
+        rows = np.repeat(numbers, np.diff(pattern.indptr))
+        return pattern, np.flatnonzero(pattern.indices == rows)
 
     def vote(self, shares: Array | CSR, rows: Array) -> Array:
         """Compute the mean of shares (n, c) over the neighbours of some rows."""

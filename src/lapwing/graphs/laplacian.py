@@ -34,7 +34,7 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from lapwing._arrays import Array, even_blocks, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._host.threads import available_threads, share
+from lapwing._host.threads import available_threads, in_pool, share
 from lapwing.graphs.base import (
     CSR,
     check_affinity,
@@ -45,9 +45,9 @@ from lapwing.graphs.base import (
 )
 from lapwing.linalg import consecutive_rows
 
-# Number of multiplications of a sparse product above which threads are faster: below, splitting the
-# rows costs as much as it gains (2 cores, n = 2007 and 6000, k = 10).
-_THREADED_WORK = 30_000_000
+# Multiplications of a sparse product that takes some 3 ms, or half of it with two threads: dividing
+# the rows and starting the threads take 0.2 ms.
+_THREADED_WORK = 5_000_000
 
 _ROWS = 2**18  # whose edge weights are computed at a time
 
@@ -288,7 +288,8 @@ def normalized_weights(
 def sparse_product(L: CSR, F: Array) -> Array:
     """Compute L F, in threads if F is wide: SciPy's kernels release the GIL but use one core."""
     columns = F.shape[1] if F.ndim == 2 else 1
-    n_threads = available_threads() if L.nnz * columns >= _THREADED_WORK else 1
+    threaded = L.nnz * columns >= _THREADED_WORK and not in_pool()
+    n_threads = available_threads() if threaded else 1
     if n_threads == 1:
         return np.asarray(L @ F)
     out = np.empty(F.shape, dtype=F.dtype)

@@ -24,6 +24,7 @@ for s to 0 it is s/2 times the weight of the cut edges.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
@@ -77,6 +78,11 @@ class GraphOperator(Protocol):
 
     def walk(self, F: Array) -> Array:
         """Compute D^-1 W F."""
+
+    def shifted(
+        self, diagonal: Array, s: float, held: Array | None = None
+    ) -> Callable[[Array], Array]:
+        """Return the product with diag + sL, of which some rows are set to 0."""
 
     def vote(self, shares: Array | CSR, rows: Array) -> Array:
         """Compute the mean shares of the neighbours of some points."""
@@ -213,7 +219,9 @@ class VolumeProblem:
         """
         d, labels = self.graph.masses, self.labels
         constant = d.sum() / 2 + self.clamp[self.index] @ (labels**2).sum(axis=1) / 2
-        linear = float((d.astype(fitted.dtype)[:, None] * shares * fitted).sum(dtype=np.float64))
+        products = d.astype(fitted.dtype)[:, None] * shares
+        products *= fitted
+        linear = float(products.sum(dtype=np.float64))
         linear += float((self.pull * fitted[self.index]).sum())
         gain = (linear + float(column_dot(fitted, residual).sum())) / 2
         return float((constant - gain) / d.sum())

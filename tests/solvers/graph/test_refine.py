@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
+from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph import refine as refine_module
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.refine import (
@@ -247,6 +248,21 @@ def test_repeated_points_count_as_often_as_they_stand_for() -> None:
     volumes = np.bincount(found.codes, sizes)
     assert np.abs(volumes - [120, 40, 40]).max() <= 3
     assert (found.codes != codes).mean() < 0.03
+
+
+@pytest.mark.parametrize("sizes", [(30, 30), (40, 30, 20, 30)])
+@pytest.mark.parametrize("large", [False, True])
+def test_walks_of_a_partition_are_powers_of_the_transitions(
+    monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], large: bool
+) -> None:
+    problem, codes = blob_problem(sizes)
+    if large:
+        monkeypatch.setattr(partition_module, "_LARGE", 0)
+        monkeypatch.setattr(partition_module, "_WIDTH", 2)
+    W = dense(problem)
+    P = W / W.sum(axis=1, keepdims=True)
+    expected = np.linalg.matrix_power(P, 4) @ np.eye(len(sizes))[codes]
+    assert_allclose(diffused(problem, codes, 4), expected, atol=1e-12)
 
 
 def halved_classes() -> tuple[VolumeProblem, np.ndarray, np.ndarray]:

@@ -9,6 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.base import Status
+from lapwing.solvers.conjugate_gradient import Solved
+from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph.linear import resolvent, scales_of_contrast, shifted_solve
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
@@ -43,6 +46,31 @@ def test_rows_that_are_held_stay_at_0(shift: float, dtype: Any) -> None:
     assert_allclose(found.x[free], expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
     assert not found.x[held].any()
     assert (right == given).all()
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_blocks_of_columns_have_the_same_solution(
+    monkeypatch: pytest.MonkeyPatch, started: bool
+) -> None:
+    problem, _ = blob_problem()
+    right = np.random.default_rng(0).standard_normal((problem.n_points, 7))
+    start = np.full_like(right, 0.1) if started else None
+
+    def solved() -> Solved:
+        return shifted_solve(problem.graph, problem.graph.masses, 9.0, right, start=start, tol=1e-8)
+
+    whole = solved()
+    monkeypatch.setattr(partition_module, "_LARGE", 0)
+    monkeypatch.setattr(partition_module, "_WIDTH", 3)
+    found = solved()
+    assert_allclose(found.x, whole.x, atol=1e-12)
+    assert_allclose(found.residual, whole.residual, atol=1e-12)
+    assert_allclose(found.optimality, whole.optimality, rtol=1e-3)
+    assert (found.n_iter, found.status) == (whole.n_iter, Status.CONVERGED)
+    stopped = shifted_solve(
+        problem.graph, problem.graph.masses, 9.0, right * ([0] * 3 + [1] * 4), max_iter=2
+    )
+    assert (stopped.n_iter, stopped.status) == (2, Status.MAX_ITER)
 
 
 def test_rows_of_the_solution_sum_to_one() -> None:

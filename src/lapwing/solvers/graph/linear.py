@@ -20,6 +20,7 @@ from lapwing.solvers.conjugate_gradient import Solved, conjugate_gradient
 from lapwing.solvers.graph.partition import (
     Partition,
     assigned,
+    by_columns,
     label_shares,
     positive_shares,
     recorded,
@@ -129,19 +130,31 @@ def shifted_solve(
         Tolerance of the residual relative to the right-hand side.
     """
     right = right.astype(graph.dtype, copy=held is not None)
-    whole = (diagonal + s * graph.degrees).astype(graph.dtype)  # the diagonal of diag + sD - sW
     if held is not None:
         right[held] = 0
+    whole = (diagonal + s * graph.degrees).astype(graph.dtype)  # the diagonal of diag + sD - sW
+    # Removing the held rows would copy the block twice in every product.
+    apply = graph.shifted(diagonal, s, held)
 
-    def apply(F: Array) -> Array:
-        image = graph.neighbors(F)
-        image *= graph.dtype.type(-s)
-        image += whole[:, None] * F
-        if held is not None:  # removing the rows would copy the block twice
-            image[held] = 0
-        return image
+    x, residual = np.empty_like(right), np.empty_like(right)
 
-    return conjugate_gradient(apply, right, whole, start=start, tol=tol, max_iter=max_iter)
+    def solve(columns: slice) -> Solved:
+        begin = None if start is None else start[:, columns]
+        found = conjugate_gradient(
+            apply, right[:, columns], whole, start=begin, tol=tol, max_iter=max_iter
+        )
+        x[:, columns], residual[:, columns] = found.x, found.residual
+        return found._replace(x=x, residual=residual)
+
+    n, c = right.shape
+    parts = by_columns(n, c, solve)
+    return Solved(
+        x,
+        np.concatenate([part.optimality for part in parts]),
+        max(part.n_iter for part in parts),
+        next((part.status for part in parts if part.status != Status.CONVERGED), Status.CONVERGED),
+        residual,
+    )
 
 
 def resolvent(
@@ -209,8 +222,8 @@ def scales_of_contrast(
 
 def _spread(masses: Array, F: Array) -> float:
     """Compute |F - mean| in the metric of the degrees."""
-    mean = masses @ F / masses.sum()
-    return float(np.sqrt(masses @ ((F - mean) ** 2).sum(axis=1)))
+    centred = F - (masses @ F / masses.sum()).astype(F.dtype)
+    return float(np.sqrt(masses @ np.einsum("ij,ij->i", centred, centred)))
 
 
 def harmonic(problem: VolumeProblem) -> Solved:

@@ -18,9 +18,9 @@ from lapwing.solvers.base import Result
 T = TypeVar("T")
 
 # Sizes n c of the shares between which jobs run in threads; a descent needs a dozen such arrays.
-# For larger ones every product with the graph uses threads instead
-# (`lapwing.graphs.laplacian.sparse_product`).
+# For larger ones blocks of columns do (`by_columns`).
 _SMALL, _LARGE = 25_000, 4_000_000
+_WIDTH = 16  # columns of a block; a row of them in single precision is a line of the cache
 
 
 class PriorEvidence(NamedTuple):
@@ -146,3 +146,22 @@ def side_by_side(problem: VolumeProblem, jobs: Sequence[Callable[[], T]]) -> lis
 def n_side_by_side(entries: int) -> int:
     """Return the number of threads for jobs with this number of points times classes."""
     return available_threads() if _SMALL <= entries <= _LARGE else 1
+
+
+def by_columns(n: int, c: int, work: Callable[[slice], T]) -> list[T]:
+    """Apply a function to blocks of columns, for arrays too large for `side_by_side` in threads.
+
+    Temporary arrays are then those of a few columns, and rows of a block that are near each other
+    remain in the cache. Smaller arrays are one block.
+
+    Parameters
+    ----------
+    n, c : int
+        Rows and columns.
+    work : callable
+        Called with slices of the columns.
+    """
+    if n * c <= _LARGE:
+        return [work(slice(0, c))]
+    edges = np.linspace(0, c, -(-c // _WIDTH) + 1).astype(int).tolist()
+    return share(available_threads(), work, map(slice, edges[:-1], edges[1:]))

@@ -18,10 +18,11 @@ from lapwing.solvers.graph.partition import Partition, n_side_by_side
 _CACHED = 250_000  # entries of the shares: fewer fit into the cache in any order
 
 # Arrays of size n c in memory at once: for one job, and for each further job in a thread. Measured
-# with one thread: 12 for known volumes and 16 for unknown ones.
+# with one thread: 15 for known volumes and 18 for unknown ones (12 classes).
 _ALONE, _BESIDE = 14, 6
 # Partitions that are compared, and the maximum number of jobs in threads.
-_KNOWN, _UNKNOWN = (2, 2), (4, 3)
+_KNOWN, _UNKNOWN = (2, 2), (5, 3)
+_GRAPHS = 3  # W with its diagonal, a multiple of it, and D^-1 W
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ def partition_bytes(problem: VolumeProblem) -> float:
     """Return the memory in bytes that a partition method needs besides the graph."""
     n, c = problem.n_points, problem.n_classes
     shares = float(problem.graph.dtype.itemsize) * n * c
-    return share_arrays(n, c, exact=problem.exact) * shares + order_bytes(problem)
+    graphs = _GRAPHS * problem.graph.nbytes + order_bytes(problem)
+    return share_arrays(n, c, exact=problem.exact) * shares + graphs
 
 
 def share_arrays(n_points: int, n_classes: int, *, exact: bool) -> int:
