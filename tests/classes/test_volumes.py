@@ -297,6 +297,20 @@ def test_transport_from_offsets_of_values_nearby_is_the_same() -> None:
     assert paths <= np.sqrt(len(F))
 
 
+@pytest.mark.parametrize("missing", [1e-11, -1e-11])
+def test_volumes_with_the_sum_of_the_weights_up_to_rounding_are_met(missing: float) -> None:
+    F = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])
+    plan, _, converged = exact_transport(F, np.ones(3), np.array([1.0 - missing, 2.0]))
+    assert converged
+    assert_array_equal(plan.assignment(), [0, 1, 1])
+
+
+@pytest.mark.parametrize("targets", [(1.0, 1.9), (2.0, 2.0), (np.nan, 2.0)])
+def test_volumes_with_another_sum_are_refused(targets: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="must sum to 3, the weight of all points"):
+        exact_transport(np.eye(3, 2), np.ones(3), np.array(targets))
+
+
 def test_leaders_know_the_largest_value_of_the_other_classes_at_all_times() -> None:
     rng = np.random.default_rng(0)
     F, offsets = rng.standard_normal((500, 7)), rng.standard_normal(7)

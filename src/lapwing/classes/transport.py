@@ -28,7 +28,7 @@ from lapwing._host.threads import available_threads, share, share_rows
 _MOST_SWEEPS = 50  # usually not reached, as sweeps stop when they cost more than paths
 _FRONT = 128  # cheapest moves between two classes that are sorted at a time
 _MOST_PATHS = 10_000_000  # avoids endless loops; the misplaced points bound the number of paths
-_ROUNDING = 1e-12  # relative to the total weight
+_ROUNDING, _SUM = 1e-12, 1e-9  # of volumes and of their sum, relative to the total weight
 
 
 def transport(
@@ -43,7 +43,7 @@ def transport(
     mass : ndarray of shape (n,)
         Weights > 0.
     targets : ndarray of shape (c,)
-        Volumes of the classes, with the sum of `mass`.
+        Volumes of the classes, with the sum of `mass` up to rounding.
     start : ndarray of shape (c,), optional
         Offsets of a plan for similar values; 0 by default.
 
@@ -55,14 +55,25 @@ def transport(
     converged : bool
         Whether the plan meets the targets.
 
+    Raises
+    ------
+    ValueError
+        If the volumes have another sum than the weights.
+
     Notes
     -----
     A sweep takes about O(n c) and a path O(c^2). Memory is n c numbers besides F.
     """
+    total = float(mass.sum())
+    if not abs(float(targets.sum()) - total) <= _SUM * total:
+        raise ValueError(
+            f"The volumes of the classes sum to {targets.sum():g}, but must sum to {total:g}, the "
+            "weight of all points."
+        )
     begun = np.zeros(F.shape[1]) if start is None else start
     plan = Plan(F, mass, _improve(F, mass, begun, targets), targets)
     n_iter = plan.meet()
-    return plan, n_iter, plan.misplaced() <= _ROUNDING * mass.sum()
+    return plan, n_iter, plan.misplaced() <= _ROUNDING * total
 
 
 def _improve(F: Array, mass: Array, offsets: Array, targets: Array) -> Array:
@@ -212,8 +223,12 @@ class Plan:
         self._tops = np.full((c, c), -1)  # point of the cheapest move
 
     def misplaced(self) -> float:
-        """Return the mass in classes beyond their targets."""
-        return float(self._surplus[self._surplus > 0].sum())
+        """Return the mass to be moved, from classes beyond their targets to those below them.
+
+        The surplus and the deficit of all classes differ by rounding.
+        """
+        surplus = self._surplus
+        return float(min(surplus[surplus > 0].sum(), -surplus[surplus < 0].sum()))
 
     def value(self) -> float:
         """Compute the sum of x_ik f_ik."""
