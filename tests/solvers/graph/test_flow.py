@@ -9,12 +9,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
-from lapwing.solvers.base import Status
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph.evidence import count_left_out, negative_log_evidence
-from lapwing.solvers.graph.flow import Candidate, descend, flow
-from lapwing.solvers.graph.linear import laplace, reach_of
+from lapwing.solvers.graph.flow import Candidate, Descent, descend, flow
+from lapwing.solvers.graph.linear import laplace
 from lapwing.solvers.graph.partition import side_by_side
 from lapwing.solvers.graph.refine import Path, diffused, walk_down
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
@@ -32,9 +31,9 @@ def test_a_step_that_raises_the_objective_is_rejected(monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         flow_module, "_stepped", lambda _, point, *rest: replace(point, shares=worse)
     )
-    kept = descend(problem, good, [Scale(20.0, 0.6)], (0.4,))
-    assert_array_equal(kept.state, good)
-    assert kept.status == Status.CONVERGED
+    kept = descend(problem, Descent.of(good), [Scale(20.0, 0.6)], (0.4,))
+    assert_array_equal(kept.shares, good)
+    assert kept.changed == 0
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -46,9 +45,6 @@ def test_the_objective_is_the_cut_and_the_last_value_of_a_refinement(
     partition = flow(problem)
     assert_allclose(partition.objective, cut(problem, partition.codes))
     assert partition.objective == partition.history["objective"][-1]
-    if not exact:
-        reach, _ = reach_of(problem)
-        assert len(flow_module._unknown(problem, reach)) == 3 + (labels > 1)
     assert_array_equal(partition.shares.argmax(axis=1), partition.codes)
     assert_array_equal(partition.codes[problem.index], problem.codes)
     if exact:
@@ -60,7 +56,7 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
     for seed in range(3):
         problem, _ = blob_problem(gap=1.0, seed=seed, labels=3)
         left_out = count_left_out(problem)
-        begun = flow_module._unknown(problem, reach_of(problem)[0])
+        begun, _ = flow_module._unknown(problem)
         candidates, nats = flow_module._likeliest_split(problem, begun, left_out)
         ends = [each.path for each in candidates]
         expected = [negative_log_evidence(problem, end.codes, left_out) for end in ends]
@@ -83,6 +79,19 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
         doubtful += moved > 0
     assert others
     assert doubtful, "the draws should hold such cases"
+
+
+@pytest.mark.parametrize("labels", [1, 3])
+@pytest.mark.parametrize(("same", "n_descents"), [(-1.0, 3), (1.0, 2)])
+def test_descents_that_reach_the_same_partition_continue_as_one(
+    monkeypatch: pytest.MonkeyPatch, same: float, n_descents: int, labels: int
+) -> None:
+    problem, codes = blob_problem(gap=9.0, labels=labels)
+    monkeypatch.setattr(flow_module, "_SAME", same)
+    found, _ = flow_module._unknown(problem)
+    assert len(found) == n_descents + (labels > 1)  # and the volumes of harmonic functions
+    for each in found:
+        assert_array_equal(each.path.codes, codes)
 
 
 def test_pairs_of_the_likeliest_candidates_alone_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,11 +212,11 @@ def test_the_objective_of_a_descent_is_the_formula() -> None:
     rng = np.random.default_rng(0)
     scales = [Scale(20.0, 0.6), Scale(3.0, 0.9)]
     start = problem.whole(rng.integers(0, 3, 120))
-    after = descend(problem, start, scales, (0.5, 0.4))
-    assert after.objective == pytest.approx(
-        dense_objective(problem, after.state, scales[-1], 0.4), abs=2e-4
+    after = descend(problem, Descent.of(start), scales, (0.5, 0.4))
+    assert after.value == pytest.approx(
+        dense_objective(problem, after.shares, scales[-1], 0.4), abs=2e-4
     )
-    assert after.objective <= dense_objective(problem, start, scales[-1], 0.4)
+    assert after.value <= dense_objective(problem, start, scales[-1], 0.4)
 
 
 def test_the_signed_form_of_two_classes_has_the_same_energy() -> None:

@@ -15,8 +15,9 @@ at the resulting volumes.
 J penalises volumes that differ from a prior. With one label per class this prior is uniform, which
 cuts through large classes if class sizes differ tenfold. There are therefore several candidates:
 descents with the prior from the numbers of labels, started from Poisson learning and from centred
-harmonic functions; a descent with the volumes of Poisson learning as the prior; and, if a class has
-several labels, the volumes of harmonic functions.
+harmonic functions (they continue as one if they reach the same partition at the coarsest scale); a
+descent with the volumes of Poisson learning as the prior; and, if a class has several labels, the
+volumes of harmonic functions.
 
 The candidate with the largest evidence is selected, which depends on its cut, its volumes, the
 labels contradicted by their neighbours and the left-out labels (`lapwing.solvers.graph.evidence`).
@@ -34,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -41,7 +43,6 @@ from scipy.special import softmax
 from lapwing._arrays import Array
 from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
-from lapwing.solvers.base import Result, Status
 from lapwing.solvers.graph.evidence import LeftOut, count_left_out, negative_log_evidence
 from lapwing.solvers.graph.linear import (
     first_codes,
@@ -98,7 +99,7 @@ class Candidate:
     problem : VolumeProblem
         Problem with the volumes of the cut as the prior.
     path : Path
-        Its products with the graph include those of the descent that gave the volumes.
+        Its products with the graph are those of splits, once all candidates have been found.
     handicap : float
         Nats added to the evidence against the candidate.
     """
@@ -113,14 +114,11 @@ def flow(problem: VolumeProblem) -> Partition:
     left_out = count_left_out(problem)
     if problem.exact:
         return _at_known_volumes(problem, left_out)
-    reach, spent = reach_of(problem)
-    begun = _unknown(problem, reach)
-    spent += left_out.n_iter + sum(each.path.n_iter for each in begun)
-    begun = [replace(each, path=replace(each.path, n_iter=0)) for each in begun]
+    begun, spent = _unknown(problem)
     candidates, nats = _likeliest_split(problem, begun, left_out)
     smooth, shares = _averaged(problem, candidates, nats)
     found = partition_of(problem, candidates[int(np.argmin(nats))].path, smooth, shares)
-    spent += sum(each.path.n_iter + SMOOTH for each in candidates)
+    spent += left_out.n_iter + sum(each.path.n_iter + SMOOTH for each in candidates)
     in_doubt = _in_doubt(problem, [each.path.codes for each in candidates], nats)
     return replace(found, n_iter=spent, left_out=left_out.counts, in_doubt=in_doubt)
 
@@ -166,19 +164,17 @@ def _at_known_volumes(problem: VolumeProblem, left_out: LeftOut) -> Partition:
     """Refine the cut at the prior, and compare its evidence with that of free volumes."""
     free = problem.with_prior(jeffreys_prior(problem.labels), exact=False)
     # The descent comes first because it leaves less in memory than a partition.
-    jobs: list[Callable[[], Result[Array, float]]] = [
+    jobs: list[Callable[[], Any]] = [
         partial(_at_free_volumes, free),
         partial(_refined_from_harmonic, problem),
     ]
-    freed, answer = side_by_side(problem, jobs)
-    assert isinstance(answer, Partition)
+    (codes, spent), answer = side_by_side(problem, jobs)
     nats = negative_log_evidence(free, answer.codes, left_out)
-    nats -= negative_log_evidence(free, freed.state, left_out)
-    volumes = free.volumes(free.members(freed.state))
+    nats -= negative_log_evidence(free, codes, left_out)
     return replace(
         answer,
-        n_iter=left_out.n_iter + answer.n_iter + freed.n_iter,
-        prior_evidence=PriorEvidence(volumes, nats),
+        n_iter=left_out.n_iter + answer.n_iter + spent,
+        prior_evidence=PriorEvidence(free.volumes(free.members(codes)), nats),
         left_out=left_out.counts,
     )
 
@@ -214,74 +210,109 @@ def _refined_from_harmonic(problem: VolumeProblem) -> Partition:
     (`docs/notes/volumes.md`).
     """
     begun = harmonic(problem)
-    found = refine(problem, begun.x)
-    return replace(found, n_iter=begun.n_iter + found.n_iter)
+    values, spent = begun.x, begun.n_iter
+    del begun  # its residual takes as much memory
+    found = refine(problem, values)
+    return replace(found, n_iter=spent + found.n_iter)
 
 
-def _at_free_volumes(problem: VolumeProblem) -> Result[Array, float]:
+def _at_free_volumes(problem: VolumeProblem) -> tuple[Array, int]:
     """Find a partition with free volumes by a descent from Poisson learning.
 
     It does not start from the partition at known volumes, from which it would hardly move.
 
     Returns
     -------
-    Result
-        Its state is the class of each point.
+    codes : ndarray of int of shape (n,)
+    n_iter : int
+        Products with the graph.
     """
-    reach, spent = reach_of(problem)
-    start = first_codes(problem, reach)
-    del reach
-    scales, tried = scales_of_contrast(problem, problem.whole(start), _CONTRASTS)
-    reached = descend(problem, problem.whole(start), scales)
-    codes = _codes_of(problem, reached.state)
-    return replace(reached, state=codes, n_iter=spent + tried + reached.n_iter)
+    codes, scales, spent = _from_poisson(problem)[1:]
+    reached = descend(problem, Descent.of(problem.whole(codes)), scales, _SOFTNESS)
+    return _codes_of(problem, reached.shares), spent + reached.n_iter
 
 
-def _unknown(problem: VolumeProblem, reach: Array) -> list[Candidate]:
-    """Compute the candidates for unknown volumes; see the module docstring."""
-    start = first_codes(problem, reach)
-    scales, spent = scales_of_contrast(problem, problem.whole(start), _CONTRASTS)
+def _unknown(problem: VolumeProblem) -> tuple[list[Candidate], int]:
+    """Compute the candidates for unknown volumes; see the module docstring.
+
+    Returns
+    -------
+    candidates : list of Candidate
+    n_iter : int
+        Products with the graph.
+    """
+    starts: list[Callable[[], Any]] = [
+        partial(_from_poisson, problem),
+        partial(_from_harmonic, problem),
+    ]
+    (reach, codes, scales, spent), (centred, harmonics, more) = side_by_side(problem, starts)
     poisson = problem.with_prior(
-        _TRUST * problem.volumes(problem.whole(reach.argmax(axis=1)))
+        _TRUST * problem.volumes(problem.members(reach.argmax(axis=1)))
         + (1 - _TRUST) * problem.prior,
         exact=False,
     )
+    nearby = first_codes(poisson, reach)
+    del reach
     jobs: list[Callable[[], list[Candidate]]] = [
-        partial(_from_harmonic, problem, scales),
-        lambda: [_by_descent(problem, start, scales, spent=spent)],
-        lambda: [_by_descent(poisson, first_codes(poisson, reach), scales, handicap=_HANDICAP)],
+        partial(_by_descents, problem, [centred, codes], scales),
+        partial(_by_descents, poisson, [nearby], scales, handicap=_HANDICAP),
     ]
-    return [each for found in side_by_side(problem, jobs) for each in found]
-
-
-def _from_harmonic(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Candidate]:
-    """Compute the candidates from harmonic functions: by a descent, and with their own volumes.
-
-    The second one is used only if a class has several labels: with one label per class harmonic
-    functions are spikes, whose volumes are meaningless.
-    """
-    begun = laplace(problem)
-    centred = first_codes(problem, scaled(begun.state - begun.state.mean(axis=0)))
-    found = [_by_descent(problem, centred, scales, spent=begun.n_iter)]
+    # With one label per class harmonic functions are spikes, whose volumes are meaningless.
     if (np.bincount(problem.codes) > 1).any():
-        found.append(_at_volumes(problem, begun.state.argmax(axis=1), begun.state, STEPS))
-    return found
+        own = harmonics.argmax(axis=1)
+        jobs.append(lambda: [_at_volumes(problem, own, harmonics, STEPS)])
+    found = [candidate for some in side_by_side(problem, jobs) for candidate in some]
+    spent += more + sum(candidate.path.n_iter for candidate in found)
+    return [replace(each, path=replace(each.path, n_iter=0)) for each in found], spent
 
 
-def _by_descent(
+def _from_poisson(problem: VolumeProblem) -> tuple[Array, Array, list[Scale], int]:
+    """Return Poisson learning, its balanced classes, the scales of descents, and the products."""
+    reach, spent = reach_of(problem)
+    codes = first_codes(problem, reach)
+    scales, tried = scales_of_contrast(problem, problem.whole(codes), _CONTRASTS)
+    return reach, codes, scales, spent + tried
+
+
+def _from_harmonic(problem: VolumeProblem) -> tuple[Array, Array, int]:
+    """Return classes of centred harmonic functions, the functions, and the products."""
+    found = laplace(problem)
+    centred = scaled(found.state - found.state.mean(axis=0))
+    return first_codes(problem, centred), found.state, found.n_iter
+
+
+def _by_descents(
     problem: VolumeProblem,
-    codes: Array,
+    starts: Sequence[Array],
     scales: Sequence[Scale],
     *,
-    spent: int = 0,
     handicap: float = 0.0,
-) -> Candidate:
-    """Find volumes by a descent, and refine the cut at these volumes without splits."""
-    reached = descend(problem, problem.whole(codes), scales)
-    codes = _codes_of(problem, reached.state)
-    found = _at_volumes(problem, codes, problem.whole(codes), _WALKS)
-    spent += reached.n_iter + found.path.n_iter
-    return replace(found, path=replace(found.path, n_iter=spent), handicap=handicap)
+) -> list[Candidate]:
+    """Find volumes by descents, and refine the cut at these volumes.
+
+    Those that reach the same partition at the coarsest scale, which takes more than half of the
+    time, continue as one.
+    """
+    points: list[Descent] = []
+    reached: list[Array] = []
+    spent = 0
+    for start in starts:
+        point = Descent.of(problem.whole(start))
+        point = descend(problem, point, scales[:1], _SOFTNESS[:1])
+        codes, spent = _codes_of(problem, point.shares), spent + point.n_iter
+        if all(problem.differing(codes, other) > _SAME for other in reached):
+            points.append(replace(point, n_iter=0))
+            reached.append(codes)
+    candidates = []
+    while points:
+        point = descend(problem, points.pop(0), scales[1:], _SOFTNESS[1:])
+        codes, spent = _codes_of(problem, point.shares), spent + point.n_iter
+        del point
+        found = _at_volumes(problem, codes, problem.whole(codes), _WALKS)
+        path = replace(found.path, n_iter=spent + found.path.n_iter)
+        candidates.append(replace(found, path=path, handicap=handicap))
+        spent = 0
+    return candidates
 
 
 def _at_volumes(
@@ -310,31 +341,53 @@ def _volumes_of(problem: VolumeProblem, codes: Array) -> Array:
     return np.asarray((held + parts) / sizes.sum())
 
 
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """State of a descent on J.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (n, c)
+        Q.
+    offsets : ndarray of shape (c,)
+        Of the last balance, used to start the next one.
+    fitted : ndarray of shape (n, c) or None
+        Resolvent of the shares.
+    value : float
+        J at the last scale.
+    changed : float
+        Fraction of the shares that the last step changed; 0 if a step was rejected.
+    n_iter : int
+        Products with the graph.
+    """
+
+    shares: Array
+    offsets: Array
+    fitted: Array | None = None
+    value: float = np.inf
+    changed: float = 1.0
+    n_iter: int = 0
+
+    @classmethod
+    def of(cls, shares: Array) -> Descent:
+        """Begin at some shares."""
+        return cls(shares, np.zeros(shares.shape[1]))
+
+
 def descend(
-    problem: VolumeProblem,
-    shares: Array,
-    scales: Sequence[Scale],
-    softness: Sequence[float] = _SOFTNESS,
-) -> Result[Array, float]:
+    problem: VolumeProblem, point: Descent, scales: Sequence[Scale], softness: Sequence[float]
+) -> Descent:
     """Minimise J at several scales in turn, each time from the previous shares.
 
     Parameters
     ----------
     problem : VolumeProblem
-    shares : ndarray of shape (n, c)
-        Initial shares.
+    point : Descent
     scales : sequence of Scale
         From coarse to fine.
     softness : sequence of float
         tau at each scale; with a smaller tau the volumes may differ more from the prior.
-
-    Returns
-    -------
-    Result
-        Its state is Q, its objective J at the last scale, its optimality the part of the shares
-        that the last step changed, and its iterations are products with the graph.
     """
-    point = _Point(shares, np.zeros(problem.n_classes))
     for scale, tau in zip(scales, softness, strict=True):
         point = replace(_evaluated(problem, point, scale, tau), changed=1.0)
         for _ in range(_STEPS):
@@ -345,21 +398,10 @@ def descend(
             point = following
             if point.changed < _STILL:
                 break
-    status = Status.CONVERGED if point.changed < _STILL else Status.MAX_ITER
-    return Result(point.shares, point.value, point.changed, point.n_iter, status)
+    return point
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
-    shares: Array
-    offsets: Array  # of the last balance, used to start the next one
-    fitted: Array | None = None  # resolvent of the shares
-    value: float = np.inf
-    changed: float = 1.0  # part of the shares that differs from those of the step before
-    n_iter: int = 0
-
-
-def _evaluated(problem: VolumeProblem, point: _Point, scale: Scale, tau: float) -> _Point:
+def _evaluated(problem: VolumeProblem, point: Descent, scale: Scale, tau: float) -> Descent:
     """Compute the resolvent of the shares, and J."""
     Q, masses = point.shares, problem.sizes
     found = resolvent(problem, Q, scale.s, start=point.fitted)
@@ -369,12 +411,14 @@ def _evaluated(problem: VolumeProblem, point: _Point, scale: Scale, tau: float) 
     return replace(point, fitted=found.x, value=value, n_iter=point.n_iter + found.n_iter)
 
 
-def _stepped(problem: VolumeProblem, point: _Point, scale: Scale, tau: float) -> _Point:
+def _stepped(problem: VolumeProblem, point: Descent, scale: Scale, tau: float) -> Descent:
     """Compute the next shares by balancing the resolvent."""
     assert point.fitted is not None
     free = problem.free
+    values = point.fitted[free]
+    values /= values.dtype.type(scale.contrast)
     found = balance(
-        point.fitted[free] / np.float32(scale.contrast),
+        values,
         problem.prior,
         temperature_of(problem),
         tau,
@@ -385,6 +429,7 @@ def _stepped(problem: VolumeProblem, point: _Point, scale: Scale, tau: float) ->
     )
     Q = np.empty_like(point.shares)
     Q[free], Q[problem.index] = found.shares, problem.labels
-    moved = problem.sizes @ np.abs(Q - point.shares).sum(axis=1)
-    changed = float(moved / problem.sizes.sum()) / 2
+    moved = Q - point.shares
+    np.abs(moved, out=moved)
+    changed = float(problem.sizes @ moved.sum(axis=1) / problem.sizes.sum()) / 2
     return replace(point, shares=Q, offsets=found.offsets, changed=changed)
