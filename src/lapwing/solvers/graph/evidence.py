@@ -80,10 +80,6 @@ def count_left_out(problem: VolumeProblem) -> LeftOut:
     """Predict left-out labels by balanced Poisson learning with a leak, in rounds.
 
     A class keeps at least one label in every round, so that its only label is never left out.
-
-    Parameters
-    ----------
-    problem : VolumeProblem
     """
     c, n_iter = problem.n_classes, 0
     counts, volumes = np.zeros((c, c)), np.zeros(c)
@@ -115,14 +111,7 @@ def _turns(problem: VolumeProblem) -> Array:
 
 
 def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOut) -> float:
-    """Compute the evidence against a partition, in nats, up to a constant.
-
-    Parameters
-    ----------
-    problem : VolumeProblem
-    codes : ndarray of int of shape (n,)
-    left_out : LeftOut
-    """
+    """Compute the evidence against a partition, in nats, up to a constant."""
     c, n_labels, members = problem.n_classes, len(problem.index), problem.members(codes)
     volumes = problem.volumes(members)
     cut = chance_cut(problem.graph, codes, c) + 1 / problem.n_points
@@ -133,14 +122,7 @@ def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOu
 
 
 def left_out_miss(left_out: LeftOut, volumes: Array) -> float:
-    """Compute the evidence of left-out labels against volumes, in nats in excess of chance.
-
-    Parameters
-    ----------
-    left_out : LeftOut
-    volumes : ndarray of shape (c,)
-        v, positive.
-    """
+    """Compute the evidence of left-out labels against positive volumes, in nats beyond chance."""
     if not left_out.counts.any():
         return 0.0
     c = len(volumes)
