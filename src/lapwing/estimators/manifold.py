@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_consistent_length
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, RandomSource
 from lapwing._host.threads import available_threads
 from lapwing._rows import PointsLike, Rows
 from lapwing.estimators import diagnostics, input_checks
@@ -196,17 +196,29 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
     """Base of manifold-regularised estimators; see the module."""
 
     _n_stages = 3
-    _can_stop = False  # whether early stopping is possible
+    # Parameters of early stopping, which the epsilon-insensitive loss does not have.
+    stopping: str | None = None
+    validation_fraction: float | None = None
+    random_state: RandomSource = None
 
     @abstractmethod
     def _loss(self) -> Loss:
         """Return the loss on labelled points."""
 
+    @abstractmethod
+    def _known_targets(self, y: ArrayLike) -> Array:
+        """Code the targets of the validation data as those of the fit."""
+
     def _wants_graph(self) -> bool:
         return bool(self.gamma_I > 0)
 
-    def _check_combination(self) -> None:
-        check_solver(self.solver, self._loss(), early_stopping=False)
+    def _check_combination(self, *, validation_data: object = None) -> None:
+        check_solver(self.solver, self._loss(), early_stopping=self.stopping is not None)
+        if validation_data is not None and not self._validates():
+            raise ValueError(
+                f"validation_data is only used with stopping='validation' or 'mixed', "
+                f"not {self.stopping!r}."
+            )
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
@@ -238,20 +250,24 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
     def _settings(self) -> ManifoldSettings:
         return ManifoldSettings(tol=self._tolerance, max_iter=self.max_iter)
 
-    def _stops_early(self) -> bool:
-        return False
-
     def _stopping(self, choice: SolverChoice, problem: Problem) -> str | None:
         """Return the rule of early stopping for the chosen solver."""
-        return None
+        # A given tolerance asks for the optimum, and without unlabelled points there are no
+        # predictions whose stability could be checked.
+        asked: str | None = self.stopping
+        settled = asked is not None or self.tol is not None or problem.labeled.all()
+        return asked if settled else choice.stopping
+
+    def _validates(self) -> bool:
+        return self.stopping in ("validation", "mixed")
 
     def _forecast(self, problem: Problem) -> None:
         """Warn before a long fit, with its time and a faster alternative."""
         n, n_columns = problem.n_points, problem.targets.shape[1]
         choice = SolverChoice(self.solver, "asked for")
+        kinks = not self._loss().kind.differentiable
         if self.solver == "auto":
             # `choose_solver` needs the objective, which does not exist yet; the sizes suffice here.
-            kinks = not self._loss().kind.differentiable
             choice = choose_for_kernel_matrix(n, len(problem.index))
             choice = _DUAL if kinks else choice
         stopping = self._stopping(choice, problem)
@@ -269,13 +285,12 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             seconds = traffic / _BANDWIDTH
         else:
             seconds = float(n) ** 3 / SPEED
-        can_stop = self._can_stop and stopping is None
-        stop = ", or stop by predictions (solver='pcg', stopping='stability')" if can_stop else ""
+        stop = ", or stop by predictions (solver='pcg', stopping='stability')"
         input_checks.warn_long(
             seconds,
             f"{type(self).__name__} with the full kernel of {n} points",
             f"Use LapERLS{'Regressor' if self._regression else 'Classifier'}, which forms no "
-            f"matrix of all points and takes seconds{stop}.",
+            f"matrix of all points and takes seconds{'' if kinks or stopping else stop}.",
         )
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
@@ -309,10 +324,63 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             bool(self.fit_intercept),
         )
 
-    def _solve(self, prepared: ManifoldPrepared, progress: Stages) -> ManifoldSolution:
+    def _solve(
+        self,
+        prepared: ManifoldPrepared,
+        progress: Stages,
+        *,
+        previous: Mapping[str, Any] | None = None,
+        validation_data: Any = None,
+    ) -> ManifoldSolution:
         objective = self._objective(prepared)
-        choice = choose_solver(self.solver, objective, early_stopping=False)
-        return self._minimise(prepared, objective, progress, choice)
+        validation = None
+        if validation_data is not None:
+            validation = self._read_validation(objective.space, validation_data)
+        elif self._validates() and self.validation_fraction is not None:
+            objective, validation = hold_out(
+                objective, self.validation_fraction, self.random_state, regression=self._regression
+            )
+        choice = choose_solver(self.solver, objective, early_stopping=self.stopping is not None)
+        stopping = self._stopping(choice, prepared.problem)
+        unasked = stopping if self.stopping is None else None
+        return self._minimise(
+            prepared,
+            objective,
+            progress,
+            choice._replace(stopping=unasked),
+            start=None if previous is None else self._start(previous, objective),
+            rule=stopping_rule(stopping, objective, validation, regression=self._regression),
+        )
+
+    def _read_validation(self, space: Space, data: object) -> Validation:
+        if not isinstance(data, (tuple, list)) or len(data) != 2:
+            raise ValueError(
+                "validation_data must be a tuple (X_val, y_val) of points and their labels, not "
+                f"{type(data).__name__}."
+            )
+        X_val = self._read_points(data[0], reset=False)
+        check_consistent_length(X_val, data[1])
+
+        def scores(state: State) -> Array:
+            return space.function(state.coef, state.intercept)(X_val)
+
+        return Validation(scores, self._known_targets(data[1]))
+
+    def _start(self, previous: Mapping[str, Any], objective: Objective) -> State | None:
+        """Return the function of the last fit, if it is in the same space."""
+        linear = isinstance(objective.space, LinearSpace)
+        coef = previous.get("coef_" if linear else "alpha_")
+        if coef is None:
+            return None
+        coef = coef.T if linear else coef
+        if coef.shape != (objective.space.n_coef, objective.n_columns):
+            return None
+        dtype = objective.space.dtype
+        intercept = np.zeros(objective.n_columns)
+        if objective.fit_intercept:
+            # The offsets of a class prior are added after the solve: the minimum is without them.
+            intercept = previous["intercept_"] - previous.get("class_offsets_", 0.0)
+        return objective.state(coef.astype(dtype), intercept.astype(dtype))
 
     def _minimise(
         self,
@@ -391,7 +459,7 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
 
     def _refits(self, prepared: ManifoldPrepared) -> Refits[ManifoldPrepared, ManifoldSolution]:
         objective = self._objective(prepared)
-        early = self._stops_early()
+        early = self.stopping is not None
         solver = choose_solver(self.solver, objective, early_stopping=early).solver
         if early or SOLVERS[solver].stops_early:
             return super()._refits(prepared)
@@ -421,12 +489,6 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
 
 class StoppableEstimator(ManifoldEstimator):
     """Base of estimators with early stopping and warm start by conjugate gradient."""
-
-    _can_stop = True
-
-    @abstractmethod
-    def _known_targets(self, y: ArrayLike) -> Array:
-        """Code the targets of the validation data as those of the fit."""
 
     @with_callbacks
     def fit(
@@ -459,82 +521,3 @@ class StoppableEstimator(ManifoldEstimator):
             The fitted estimator.
         """
         return self._fit(X, y, sample_weight, validation_data=validation_data)
-
-    def _check_combination(self, *, validation_data: object = None) -> None:
-        check_solver(self.solver, self._loss(), early_stopping=self._stops_early())
-        if validation_data is not None and not self._validates():
-            raise ValueError(
-                f"validation_data is only used with stopping='validation' or 'mixed', "
-                f"not {self.stopping!r}."
-            )
-
-    def _stops_early(self) -> bool:
-        return self.stopping is not None
-
-    def _stopping(self, choice: SolverChoice, problem: Problem) -> str | None:
-        # A given tolerance asks for the optimum, and without unlabelled points there are no
-        # predictions whose stability could be checked.
-        asked: str | None = self.stopping
-        settled = asked is not None or self.tol is not None or problem.labeled.all()
-        return asked if settled else choice.stopping
-
-    def _validates(self) -> bool:
-        return self.stopping in ("validation", "mixed")
-
-    def _solve(
-        self,
-        prepared: ManifoldPrepared,
-        progress: Stages,
-        *,
-        previous: Mapping[str, Any] | None = None,
-        validation_data: Any = None,
-    ) -> ManifoldSolution:
-        objective = self._objective(prepared)
-        validation = None
-        if validation_data is not None:
-            validation = self._read_validation(objective.space, validation_data)
-        elif self._validates() and self.validation_fraction is not None:
-            objective, validation = hold_out(
-                objective, self.validation_fraction, self.random_state, regression=self._regression
-            )
-        choice = choose_solver(self.solver, objective, early_stopping=self._stops_early())
-        stopping = self._stopping(choice, prepared.problem)
-        unasked = stopping if self.stopping is None else None
-        return self._minimise(
-            prepared,
-            objective,
-            progress,
-            choice._replace(stopping=unasked),
-            start=None if previous is None else self._start(previous, objective),
-            rule=stopping_rule(stopping, objective, validation, regression=self._regression),
-        )
-
-    def _read_validation(self, space: Space, data: object) -> Validation:
-        if not isinstance(data, (tuple, list)) or len(data) != 2:
-            raise ValueError(
-                "validation_data must be a tuple (X_val, y_val) of points and their labels, not "
-                f"{type(data).__name__}."
-            )
-        X_val = self._read_points(data[0], reset=False)
-        check_consistent_length(X_val, data[1])
-
-        def scores(state: State) -> Array:
-            return space.function(state.coef, state.intercept)(X_val)
-
-        return Validation(scores, self._known_targets(data[1]))
-
-    def _start(self, previous: Mapping[str, Any], objective: Objective) -> State | None:
-        """Return the function of the last fit, if it is in the same space."""
-        linear = isinstance(objective.space, LinearSpace)
-        coef = previous.get("coef_" if linear else "alpha_")
-        if coef is None:
-            return None
-        coef = coef.T if linear else coef
-        if coef.shape != (objective.space.n_coef, objective.n_columns):
-            return None
-        dtype = objective.space.dtype
-        intercept = np.zeros(objective.n_columns)
-        if objective.fit_intercept:
-            # The offsets of a class prior are added after the solve: the minimum is without them.
-            intercept = previous["intercept_"] - previous.get("class_offsets_", 0.0)
-        return objective.state(coef.astype(dtype), intercept.astype(dtype))
