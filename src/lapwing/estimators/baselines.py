@@ -50,18 +50,7 @@ class BaselineSolution(Solution):
 
 
 @dataclass(frozen=True, eq=False)
-class AnchorSolution(BaselineSolution):
-    """Solution with the normalisation of its values."""
-
-    normalize: Callable[[Array], Array]
-
-    def left_out(self) -> Array:
-        # One label hardly changes the class masses of all points.
-        return self.normalize(self.values_without())
-
-
-@dataclass(frozen=True, eq=False)
-class AnchorRefits(Refits[AnchorPrepared, AnchorSolution]):
+class AnchorRefits(Refits[AnchorPrepared, BaselineSolution]):
     """Refits by the Laplacian between the anchors.
 
     Attributes
@@ -73,18 +62,13 @@ class AnchorRefits(Refits[AnchorPrepared, AnchorSolution]):
     estimator: AnchorGraphClassifier
     smoothness: Array
 
-    def solve(self, prepared: AnchorPrepared) -> AnchorSolution:
+    def solve(self, prepared: AnchorPrepared) -> BaselineSolution:
         return self.estimator._solved(prepared, self.smoothness)
-
-
-def _unscaled(values: Array) -> Array:
-    """Return values without class mass normalisation."""
-    return values
 
 
 @document(LapSVC)
 @parameters
-class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolution]):
+class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, BaselineSolution]):
     r"""Classifier by anchor graph regularisation.
 
     The values of all n points are Za, with the values a at m anchors and the weights Z of an
@@ -202,14 +186,14 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
             laplacian = AnchorLaplacian.from_weights(Z, power=recipe.power)
         return Prepared(targets, problem, laplacian, anchors)
 
-    def _solve(self, prepared: AnchorPrepared, progress: Stages) -> AnchorSolution:
+    def _solve(self, prepared: AnchorPrepared, progress: Stages) -> BaselineSolution:
         with progress.stage("solve"):
             return self._solved(prepared, prepared.laplacian.reduced())
 
-    def _refits(self, prepared: AnchorPrepared) -> Refits[AnchorPrepared, AnchorSolution]:
+    def _refits(self, prepared: AnchorPrepared) -> Refits[AnchorPrepared, BaselineSolution]:
         return AnchorRefits(self, prepared, prepared.laplacian.reduced())
 
-    def _solved(self, prepared: AnchorPrepared, smoothness: Array) -> AnchorSolution:
+    def _solved(self, prepared: AnchorPrepared, smoothness: Array) -> BaselineSolution:
         problem, laplacian = prepared.problem, prepared.laplacian
         reached = laplacian.reached_anchors(problem.index)
         fit = anchor_values(
@@ -220,17 +204,23 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, AnchorSolut
             float(self.gamma_I),
             reached,
         )
-        values, normalize = fit.values, _unscaled
+        values, scales = fit.values, None
         if self.class_mass_normalization:
             scales = mass_scales(values[reached], laplacian.masses[reached], problem.targets)
-            normalize = partial(normalize_masses, scales=scales)
-            # Anchors not connected to a label are not normalised: they have the label frequencies.
-            values[reached] = normalize(values[reached])
+
+        def normalized(memberships: Array) -> Array:
+            return memberships if scales is None else normalize_masses(memberships, scales)
+
+        # Anchors not connected to a label are not normalised: they have the label frequencies.
+        values[reached] = normalized(values[reached])
         function = AnchorFunction(prepared.space, values, np.zeros(values.shape[1]))
         answers = laplacian.Z @ values
-        return AnchorSolution(function, answers, fit.objective, fit.left_out, normalize)
+        # One label hardly changes the class masses of all points.
+        return BaselineSolution(
+            function, answers, fit.objective, lambda: normalized(fit.left_out())
+        )
 
-    def _diagnose(self, prepared: AnchorPrepared, solution: AnchorSolution) -> None:
+    def _diagnose(self, prepared: AnchorPrepared, solution: BaselineSolution) -> None:
         laplacian = prepared.laplacian
         _warn_unreached(laplacian, laplacian.reached_anchors(prepared.problem.index))
 
@@ -273,9 +263,6 @@ class EigenfunctionRefits(Refits[EigenfunctionPrepared, BaselineSolution]):
         function = _function(prepared.space, fit)
         values = function.settled(self.design @ fit.coef)
         return BaselineSolution(function, values, fit.objective, without)
-
-    def values(self, prepared: EigenfunctionPrepared) -> Array:
-        return self.solve(prepared).values
 
 
 def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
