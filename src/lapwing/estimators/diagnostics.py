@@ -226,8 +226,8 @@ def warn_few_eigenvectors(pairs: Eigenpairs, n_columns: int) -> None:
         )
 
 
-def drowned(mu: float, norm: float, weight: float) -> bool:
-    """Return whether the rounding errors of mu L^p exceed the weight of the labels for constants.
+def warn_drowned_labels(mu: float, norm: float, weight: float) -> bool:
+    """Warn if the rounding errors of mu L^p exceed the weight of the labels for constants.
 
     Parameters
     ----------
@@ -236,40 +236,43 @@ def drowned(mu: float, norm: float, weight: float) -> bool:
         Bound of the norm of L^p.
     weight : float
         Mean of Lambda over all points.
+
+    Returns
+    -------
+    bool
+        Whether it warned.
     """
-    return float(np.finfo(np.float64).eps) * mu * norm > PRECISE * weight
-
-
-def warn_drowned_labels(mu: float) -> None:
-    """Warn that the labels are below the rounding errors of the graph term."""
+    if float(np.finfo(np.float64).eps) * mu * norm <= PRECISE * weight:
+        return False
     warn(
         f"mu={mu:g} times the norm of the Laplacian is so much larger than the weight of the "
         "labels that virtual labels are dominated by rounding errors. Use a smaller mu, a larger "
         "lam, or a number of eigenvectors (n_eigenvectors=50), with which the null space is exact.",
         ConvergenceWarning,
     )
+    return True
 
 
-def smoothed_away(eigenvalues: Array, n_components: int, weight: float) -> bool:
-    """Return whether the graph term makes virtual labels constant on each component.
+def warn_smoothed_away(
+    mu: float, lam: float, eigenvalues: Array, n_components: int, weight: float, n_classes: int
+) -> None:
+    """Warn if the graph term makes virtual labels constant on each component.
+
+    With a single component all predictions are one class, see `warn_single_class`.
 
     Parameters
     ----------
+    mu, lam : float
     eigenvalues : ndarray of shape (r,)
         Eigenvalues of mu L^p, ascending; the zeros of the components first.
     n_components : int
         Connected components of the graph.
     weight : float
         Mean of Lambda over all points.
+    n_classes : int
     """
-    return float((weight / (weight + eigenvalues[n_components:])).sum()) < _LEAST_FREEDOM
-
-
-def warn_smoothed_away(mu: float, lam: float, n_components: int, n_classes: int) -> None:
-    """Warn that virtual labels are constant on each component.
-
-    With a single component all predictions are one class, see `warn_single_class`.
-    """
+    if float((weight / (weight + eigenvalues[n_components:])).sum()) >= _LEAST_FREEDOM:
+        return
     warn(
         f"mu={mu:g} is so large compared to lam={lam:g} that virtual labels are constant on each "
         f"of the graph's {n_components} connected components, though there are {n_classes} "

@@ -424,8 +424,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
         diagnostics.check_finite_answers(state.coef, state.intercept, state.virtual)
         weight = float(objective.weights.sum()) / objective.n_points
         bound = prepared.laplacian.norm_bound
-        if objective.basis is None and diagnostics.drowned(float(self.mu), bound, weight):
-            diagnostics.warn_drowned_labels(float(self.mu))
+        exact = objective.basis is None
+        if exact and diagnostics.warn_drowned_labels(float(self.mu), bound, weight):
             return replace(result, status=Status.PRECISION)
         return result
 
@@ -460,5 +460,4 @@ class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSoluti
             return
         weight = lam * float(problem.weights.sum()) / problem.n_points
         roughness = mu * pairs.values**prepared.laplacian.power
-        if diagnostics.smoothed_away(roughness, pairs.n_components, weight):
-            diagnostics.warn_smoothed_away(mu, lam, pairs.n_components, n_classes)
+        diagnostics.warn_smoothed_away(mu, lam, roughness, pairs.n_components, weight, n_classes)
