@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,6 +22,7 @@ from lapwing import (
     LapRLSRegressor,
     LapSVC,
     LapSVR,
+    exceptions,
 )
 from lapwing._features import refuse_gaps
 from lapwing.estimators import diagnostics, input_checks
@@ -37,8 +37,6 @@ from lapwing.exceptions import (
     UnlabeledComponentWarning,
 )
 from lapwing.graphs import Laplacian
-from lapwing.losses import Hinge, TargetKind
-from lapwing.losses.registry import loss_names
 from lapwing.solvers.manifold import kinks
 
 N = 40
@@ -74,107 +72,6 @@ def asymmetric(A: Any, size: float) -> np.ndarray:
 
 
 # ---- parameters --------------------------------------------------------------------------------
-
-NUMBER = "must be a number > 0"
-PARAMETERS: list[tuple[str, Any, str]] = [
-    ("gamma_A", 0, f"{NUMBER}: the ambient norm is what makes the problem well posed."),
-    ("gamma_A", -1.0, NUMBER),
-    ("gamma_A", np.nan, NUMBER),
-    ("gamma_A", np.inf, NUMBER),
-    ("gamma_A", "small", NUMBER),
-    ("gamma_A", None, NUMBER),
-    ("gamma_A", True, NUMBER),
-    ("gamma_I", -0.5, "must be a number >= 0; 0 means no graph."),
-    ("gamma_I", np.inf, "must be a number >= 0"),
-    ("gamma_I", [1.0], "must be a number >= 0"),
-    ("gamma", 0.0, "must be a finite number > 0, or 'scale'."),
-    ("gamma", -1, "must be a finite number > 0"),
-    ("gamma", np.nan, "must be a finite number > 0"),
-    ("gamma", None, "must be a finite number > 0"),
-    ("gamma", "large", "is not known. Use 'scale', 'wide', 'auto' or a number > 0."),
-    ("degree", 0, "must be a number > 0."),
-    ("degree", "3", "must be a number > 0."),
-    ("coef0", None, "must be a finite number."),
-    ("coef0", np.inf, "must be a finite number."),
-    ("kernel", "gaussian", "is not known. Use 'rbf', 'poly', 'linear', 'laplacian', 'cosine',"),
-    ("kernel", None, "must be a name, such as 'rbf', or a function (X, Z) -> matrix."),
-    ("kernel", ["rbf"], "must be a name, such as 'rbf', or a function (X, Z) -> matrix."),
-    ("solver", "lbfgs", "must be one of 'auto', 'newton', 'pcg', 'dual'."),
-    ("solver", None, "must be one of 'auto', 'newton', 'pcg', 'dual'."),
-    ("tol", 0.0, "must be a number > 0."),
-    ("tol", "1e-8", "must be a number > 0."),
-    ("max_iter", 0, "must be a whole number >= 1."),
-    ("max_iter", 10.0, "must be a whole number >= 1."),
-    ("max_iter", True, "must be a whole number >= 1."),
-    ("fit_intercept", "no", "must be True or False."),
-    ("fit_intercept", None, "must be True or False."),
-]
-LOSS_NAMES = ", ".join(map(repr, loss_names(TargetKind.SIGNS)))
-OWN_PARAMETERS: list[tuple[type, str, Any, str]] = [
-    *(
-        (
-            LapSVC,
-            "loss",
-            value,
-            f"must be one of {LOSS_NAMES}, or an object of lapwing.losses.Loss.",
-        )
-        for value in ("squared", None, 3.0, Hinge)
-    ),
-    (LapSVR, "tol", None, "must be a number > 0."),  # it never stops early
-    (LapSVR, "epsilon", -0.1, "must be a number >= 0, in the units of y."),
-    (LapSVR, "epsilon", None, "must be a number >= 0, in the units of y."),
-    *(
-        (estimator, name, value, message)
-        for estimator in (LapSVC, LapRLSClassifier, LapRLSRegressor)
-        for name, value, message in (
-            ("stopping", "early", "must be one of None, 'stability', 'validation', 'mixed'."),
-            ("stopping", True, "must be one of None, 'stability', 'validation', 'mixed'."),
-            ("validation_fraction", 0.0, "must be a number between 0 and 1, or None."),
-            ("validation_fraction", 1, "must be a number between 0 and 1, or None."),
-            ("warm_start", 1, "must be True or False."),
-        )
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("estimator", "name", "value", "message"),
-    [(LapSVC, *case) for case in PARAMETERS]
-    # They are read by the same code: of the others one wrong value of each parameter.
-    + [
-        (e, *case)
-        for case in {name: (name, *rest) for name, *rest in PARAMETERS}.values()
-        for e in ESTIMATORS[1:]
-    ]
-    + OWN_PARAMETERS,
-)
-def test_parameters_out_of_range(estimator: type, name: str, value: Any, message: str) -> None:
-    kernel = {"kernel": "poly"} if name in ("degree", "coef0") else {}
-    model = estimator(**(kernel | {name: value}))
-    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r} {message}")):
-        model.fit(X, labels(estimator))
-
-
-def test_numpy_numbers_are_numbers() -> None:
-    model = LapSVC(
-        gamma=np.float32(0.5),
-        gamma_A=np.float64(0.1),
-        gamma_I=np.int64(1),
-        max_iter=np.int32(100),
-        fit_intercept=np.bool_(True),
-    )
-    model.fit(X, Y)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_graphs_that_are_none(estimator: type) -> None:
-    for graph, message in (
-        ("knn", r"graph='knn' is not a graph\. Use None \(the default graph\), one of KNNGraph, "),
-        (KNNGraph, r"is not a graph.* Did you mean graph=KNNGraph\(\.\.\.\)\?"),
-        (5, r"graph=5 is not a graph"),
-    ):
-        with pytest.raises(TypeError, match=message):
-            estimator(graph=graph).fit(X, labels(estimator))
 
 
 GRAPHS: dict[str, tuple[Any, str]] = {
@@ -245,18 +142,12 @@ POINTS: dict[str, tuple[Any, Any, str]] = {
     ),
     "minus infinity": (with_value(X, -np.inf), None, r"Input X contains infinity in 1 place"),
     "NaN in sparse": (sp.csr_array(with_value(X, np.nan)), None, GAP),
-    "no row": (X[:0], slice(0), r"Found array with 0 sample\(s\).* a minimum of 2 is required"),
     "one row": (X[:1], slice(1), r"Found array with 1 sample\(s\).* a minimum of 2 is required"),
-    "no column": (X[:, :0], None, r"Found array with 0 feature\(s\)"),
-    "one dimension": (X[:, 0], None, r"Expected 2D array, got 1D array"),
-    "three dimensions": (X[:, :, None], None, r"Found array with dim 3"),
-    "complex": (X + 1j, None, r"Complex data not supported"),
-    "texts": (np.full((N, 2), "a"), None, r"could not convert string to float|numeric"),
-    "too few labels": (
+    "the labels alone": (
         X,
-        slice(N - 1),
-        r"X has 40 rows, but y has 39 entries: y takes one for each row of X\. Rows without a "
-        r"label stay in X, and .* marks them in y",
+        slice(12),
+        r"X has 40 rows, but y has 12 entries: y takes one for each row of X\. Rows without a "
+        r"label stay in X, and (NaN|-1 or a missing value .*) marks them in y",
     ),
 }
 
@@ -269,13 +160,6 @@ def test_wrong_points(estimator: type, points: Any, rows: Any, message: str) -> 
         estimator().fit(points, y if rows is None else y[rows])
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_y_of_the_labels_alone_is_told_the_marker(estimator: type) -> None:
-    marker = "-1 or a missing value" if estimator in CLASSIFIERS else "NaN"
-    with pytest.raises(ValueError, match=rf"X has 40 rows, but y has 12 entries.*, and {marker}"):
-        estimator().fit(X, labels(estimator)[:12])
-
-
 def test_values_whose_sum_is_too_large_are_finite() -> None:
     large = np.full((8, 1), 1e308)
     refuse_gaps(large)
@@ -284,64 +168,22 @@ def test_values_whose_sum_is_too_large_are_finite() -> None:
         refuse_gaps(np.vstack([large, [[-np.inf]]]))
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", READERS)
 def test_no_y(estimator: type) -> None:
     message = f"{estimator.__name__} requires y to be passed, but the target y is None. Mark unl"
     with pytest.raises(ValueError, match=message):
         estimator().fit(X, None)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_wrong_new_points(estimator: type) -> None:
-    model = estimator().fit(X, labels(estimator))
-    for points, message in (
-        (with_value(X, np.nan), "Input X contains NaN"),
-        (X[:, :2], "X has 2 features, but .* is expecting 3 features"),
-        (X[:0], "Found array with 0 sample"),
-        (X[0], "Expected 2D array, got 1D array"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            model.predict(points)
-
-
 # ---- labels ------------------------------------------------------------------------------------
 
 LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "no label": (
-        np.full(N, -1),
-        {},
-        r"y contains no label: all 40 entries .* unlabeled='auto'\. L",
-    ),
+    # Other errors of y are in tests/classes.
     "one class": (
         np.where(Y == 0, -1, Y),
         {"unlabeled": -1},
         r"one class only, 1, besides the unlabelled marker unlabeled=-1: a classifier needs labels "
         r"of at least 2 classes",
-    ),
-    "a collision": (
-        2 * TRUTH - 1,
-        {"unlabeled": -1},
-        r"one class only, 1, .*choose another marker .* unlabeled=None \(missing values\) or "
-        r"unlabeled=0, and mark them with it",
-    ),
-    "an unknown marker": (Y, {"unlabeled": [-1]}, r"unlabeled=\[-1\] cannot mark unlabelled"),
-    "a marker that is not there": (
-        np.where(TRUTH == 1, np.nan, 0),
-        {"unlabeled": -1},
-        r"Input y contains NaN besides the unlabelled marker unlabeled=-1\. If that marks "
-        r"unlabelled points, leave unlabeled='auto'",
-    ),
-    "measurements": (
-        X[:, 0],
-        {},
-        r"Unknown label type: y contains fractions, such as .*FewLabelRegressor; .* strings",
-    ),
-    "mixed types": (["a", 1] * 20, {}, r"y mixes labels of types number, str\. Give all labels"),
-    "two columns": (np.c_[Y, Y], {}, "y has 2 columns, but must have one here"),
-    "an unknown class weight": (
-        Y,
-        {"class_weight": "even"},
-        r"class_weight='even' must be 'balanced', a dict .* or None",
     ),
     "a negative class weight": (
         Y,
@@ -364,48 +206,24 @@ LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("y", "options", "message"), LABELS.values(), ids=LABELS.keys())
-@pytest.mark.parametrize("estimator", CLASSIFIERS)
-def test_wrong_labels(estimator: type, y: Any, options: dict[str, Any], message: str) -> None:
+def test_wrong_labels(y: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        estimator(**options).fit(X, y)
+        LapSVC(**options).fit(X, y)
 
 
-TARGETS: dict[str, tuple[Any, str]] = {
-    "all NaN": (np.full(N, np.nan), r"y contains no label: all 40 entries are NaN.*Give at least"),
-    "infinite": (
-        np.where(np.arange(N) == 7, np.inf, T),
-        r"Input y contains infinity, first at row 7",
-    ),
-    "texts": (["a"] * N, r"y must be numbers for a regression.*it holds 'a'"),
-    "texts of numbers": (["1.5"] * N, r"y must be numbers for a regression.*it holds '1\.5'"),
-    "complex": (T + 1j, r"Complex data not supported"),
-    "two columns, one empty": (
-        np.c_[T, np.full(N, np.nan)],
-        r"y contains no label: all 40 entries",
-    ),
-}
+def test_wrong_targets() -> None:
+    infinite = np.where(np.arange(N) == 7, np.inf, T)
+    with pytest.raises(ValueError, match="Input y contains infinity, first at row 7"):
+        LapSVR().fit(X, infinite)
 
 
-@pytest.mark.parametrize(("y", "message"), TARGETS.values(), ids=TARGETS.keys())
-@pytest.mark.parametrize("estimator", REGRESSORS)
-def test_wrong_targets(estimator: type, y: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        estimator().fit(X, y)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", READERS)
 def test_wrong_weights(estimator: type) -> None:
     y = labels(estimator)
     at = np.arange(N) < 12
     for weights, message in (
-        (
-            np.where(np.arange(N) == 5, -2.0, 1),
-            r"sample_weight must not be negative .*row 5 has -2",
-        ),
         (np.where(at, 0.0, 1), r"sample_weight is zero on every labelled row"),
         (np.ones(N - 1), r"sample_weight\.shape == \(39,\), expected \(40,\)"),
-        (np.full(N, np.nan), r"sample_weight holds NaN, first at row 0"),
-        (["a"] * N, r"could not convert string to float"),
     ):
         with pytest.raises(ValueError, match=message):
             estimator().fit(X, y, sample_weight=weights)
@@ -435,7 +253,6 @@ KERNELS: dict[str, tuple[Any, str]] = {
         r"X must be a positive semi-definite kernel matrix: it has an eigenvalue of at most -2.*"
         r"Use a kernel that is positive semi-definite, or clip the negative eigenvalues",
     ),
-    "zero diagonal": (K - np.eye(N), r"X must be a positive semi-definite kernel matrix"),
     "NaN": (with_value(K, np.nan), r"Input X contains NaN"),
 }
 
@@ -468,7 +285,7 @@ def test_kernel_matrices_small_and_large(n: int, dtype: Any, form: Any) -> None:
             check_kernel_matrix(form(with_value(low_rank, value)), "K")
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", READERS)
 def test_a_precomputed_kernel_needs_a_given_graph(estimator: type) -> None:
     for graph in (None, KNNGraph(5)):
         message = r"kernel='precomputed' leaves no points to build a graph from: .*or set gamma_I=0"
@@ -787,7 +604,7 @@ def test_one_class_for_one_unlabelled_point_is_no_wonder() -> None:
     assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", READERS)
 def test_features_of_different_scales(estimator: type) -> None:
     y = labels(estimator)
     scaled = X * [1, 1e5, 1]
@@ -820,7 +637,7 @@ def test_the_scale_that_is_too_much() -> None:
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", READERS)
 def test_rows_far_off(estimator: type, container: Any) -> None:
     far = np.vstack([X, X[0]])
     far[-1] = 1e4
@@ -891,51 +708,14 @@ def test_libsvm_not_converged(monkeypatch: pytest.MonkeyPatch, estimator: Any) -
     assert texts[0].startswith("solver='dual' did not converge")
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_ordinary_data_gives_no_warning(estimator: type) -> None:
-    assert told(lambda: estimator().fit(X, labels(estimator)).predict(X)) == []
-
-
 def test_warnings_can_be_filtered_together() -> None:
-    for warning in (
-        FeatureScaleWarning,
-        OutlierWarning,
-        SingleClassWarning,
-        UnlabeledComponentWarning,
-    ):
-        assert issubclass(warning, LapwingWarning)
-        assert issubclass(warning, UserWarning)
+    for warning in vars(exceptions).values():
+        if isinstance(warning, type) and issubclass(warning, Warning):
+            assert issubclass(warning, LapwingWarning)
+            assert issubclass(warning, UserWarning)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)
         LapSVC(graph=KNNGraph(20)).fit(X * [1, 1e5, 1], Y)
-
-
-@pytest.mark.parametrize("text", ["nan", "None", "<NA>", "unlabelled", "Unknown", "?", "-1"])
-@pytest.mark.parametrize("marker", ["auto", -1])
-def test_a_text_that_looks_unlabelled_is_no_class(text: str, marker: Any) -> None:
-    y = np.array([text, "a", "b", text] * 3, dtype=object)
-    points = np.random.default_rng(0).normal(size=(12, 2))
-    with pytest.raises(ValueError, match=f"contains the text {re.escape(repr(text))}") as caught:
-        LapSVC(unlabeled=marker).fit(points, y)
-    assert f"Pass unlabeled={text!r} if it marks unlabelled rows" in str(caught.value)
-    assert LapSVC(unlabeled=text).fit(points, y).classes_.tolist() == ["a", "b"]
-
-
-@pytest.mark.parametrize("blank", ["", " "])
-@pytest.mark.parametrize("marker", ["auto", None])
-def test_a_text_of_nothing_is_no_label(blank: str, marker: Any) -> None:
-    y = np.array([blank, "a", "b", blank] * 3, dtype=object)
-    points = np.random.default_rng(0).normal(size=(12, 2))
-    model = LapSVC(unlabeled=marker).fit(points, y)
-    assert model.classes_.tolist() == ["a", "b"]
-    assert model.unlabeled_ == ("",)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "cosine"])
-@pytest.mark.parametrize("factor", [1e200, 1e-200])
-def test_points_whose_squares_leave_float64_are_refused(kernel: str, factor: float) -> None:
-    with pytest.raises(ValueError, match=r"whose squares overflow or underflow\. Scale the feat"):
-        LapSVC(kernel, gamma_I=0).fit(X * factor, Y)
 
 
 @pytest.mark.parametrize("factor", [1e25, 1e-20])
@@ -951,14 +731,6 @@ def test_running_out_of_digits_is_told() -> None:
     text = the_only(lambda: model.fit(points, Y), ConvergenceWarning)
     assert "was limited by rounding errors" in text
     assert "X as float64" in text
-
-
-def test_a_failed_fit_leaves_nothing_to_predict_with() -> None:
-    model = LapSVC().fit(X, Y)
-    with pytest.raises(ValueError, match=r"single|one class|no label"):
-        model.fit(X, np.full(len(X), -1))
-    with pytest.raises(NotFittedError):
-        model.predict(X)
 
 
 def test_a_regression_that_is_nearly_constant_is_told() -> None:

@@ -55,18 +55,21 @@ def dense(model: Any) -> tuple[Any, Any, Any]:
     if model.fit_intercept:
         F = np.column_stack([F, np.ones(len(F))])
         norm = np.diag([*np.ones(F.shape[1] - 1), 0.0])
-    n, known = len(X), np.flatnonzero(~np.isnan(Y))
-    L, w, y = F[known], W[known], Y[known]
-    prior = model.gamma_A * norm + F[:n].T @ penalty(model) @ F[:n]
+    prior = model.gamma_A * norm + F[: len(X)].T @ penalty(model) @ F[: len(X)]
+    return process(prior, F[: len(X)], F[len(X) :], W)
+
+
+def process(prior: Any, F: Any, there: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """The same of parameters with a prior precision, by the values F at all points of the fit."""
+    known = np.flatnonzero(~np.isnan(Y))
+    L, w, y = F[known], weights[known], Y[known]
     covariance = np.linalg.inv(prior + L.T @ (w[:, None] * L))
     mean = covariance @ L.T @ (w * y)
     twice = w @ (y - L @ mean) ** 2 + mean @ prior @ mean
-    constant = np.zeros(F.shape[1])
-    constant[-1] = 1
-    free = model.fit_intercept and abs(constant @ prior @ constant) < 1e-9
+    free = np.linalg.eigvalsh(prior)[0] < 1e-9
     noise = twice / (len(known) - free)
-    spread = np.einsum("ij,jk,ik->i", F[n:], covariance, F[n:])
-    return F[n:] @ mean, np.sqrt(noise * spread), F[:n] @ covariance @ F[:n].T
+    spread = np.einsum("ij,jk,ik->i", there, covariance, there)
+    return there @ mean, np.sqrt(noise * spread), F @ covariance @ F.T
 
 
 EMBEDDED: dict[str, Any] = {"gamma": 2.0, "C": 3.0, "lam": 5.0, "mu": 0.2, "updatable": True}
@@ -90,7 +93,7 @@ EMBEDDED_CASES: dict[str, Any] = {
 
 def dense_embedded(model: Any) -> tuple[Any, Any, Any]:
     """The same by the covariance of the coefficients of f, its bias and those of g."""
-    n, known, points = len(X), np.flatnonzero(~np.isnan(Y)), np.vstack([X, NEW])
+    n, points = len(X), np.vstack([X, NEW])
     if model.kernel == "linear":
         F = points
     else:  # f = k(., basis) A v with A'k(basis, basis)A = I; the process knows the new points too
@@ -112,17 +115,8 @@ def dense_embedded(model: Any) -> tuple[Any, Any, Any]:
     prior[len(norm) :, len(norm) :] = model.mu * np.diag(values)
     both = np.hstack([F[:n], -U])
     prior += model.C * both.T @ both
-    L = np.hstack([np.zeros((len(known), len(norm))), U[known]])
-    w, y = model.lam * W[known], Y[known]
-    covariance = np.linalg.inv(prior + L.T @ (w[:, None] * L))
-    mean = covariance @ L.T @ (w * y)
-    twice = w @ (y - L @ mean) ** 2 + mean @ prior @ mean
-    free = np.linalg.eigvalsh(prior)[0] < 1e-9
-    noise = twice / (len(known) - free)
     there = np.hstack([F[n:], np.zeros((len(NEW), r))])
-    spread = np.einsum("ij,jk,ik->i", there, covariance, there)
-    of_g = U @ covariance[len(norm) :, len(norm) :] @ U.T
-    return there @ mean, np.sqrt(noise * spread), of_g
+    return process(prior, np.hstack([np.zeros((n, len(norm))), U]), there, model.lam * W)
 
 
 ALL_CASES = CASES | {f"embedded, {name}": model for name, model in EMBEDDED_CASES.items()}

@@ -7,8 +7,8 @@ numerics have tests of their own.
 
 from __future__ import annotations
 
-import pickle
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -34,10 +33,11 @@ from lapwing.exceptions import (
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
-from lapwing.losses import UNLABELED_LOSSES, TargetKind
-from lapwing.losses.registry import loss_names
+from lapwing.losses import UNLABELED_LOSSES
 from lapwing.objectives.low_density import Function
 from lapwing.solvers.low_density import methods as s3vm
+from tests.helpers.answers import scores
+from tests.helpers.callbacks import Record
 from tests.helpers.data import Data, around_corners, first_labels, shuffled
 from tests.helpers.low_density import ONE_DESCENT
 from tests.helpers.members import check_examples
@@ -340,45 +340,7 @@ def gaussian(X: Any, Z: Any) -> Any:
     return rbf_kernel(X, Z, gamma=0.2)
 
 
-def inner(X: Any, Z: Any) -> Any:
-    return X @ Z.T
-
-
-@pytest.mark.parametrize(("n_classes", "options"), [(2, {"method": "continuation"}), (3, {})])
-def test_one_kernel_given_in_several_ways(n_classes: int, options: dict[str, Any]) -> None:
-    X, y, _ = clusters(n_classes)
-    Z = X[:20] + 0.1
-    for name, function in (("rbf", gaussian), ("linear", inner)):
-        named = model(kernel=name, gamma=0.2, **options).fit(X, y)
-        called = model(kernel=function, **options).fit(X, y)
-        given = model(kernel="precomputed", **options).fit(function(X, X), y)
-        expected = named.decision_function(Z)
-        np.testing.assert_allclose(called.decision_function(Z), expected, atol=1e-3)
-        np.testing.assert_allclose(given.decision_function(function(Z, X)), expected, atol=1e-3)
-        assert given.X_fit_ is None
-        np.testing.assert_array_equal(given.transduction_, named.transduction_)
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "kernel", "more"),
-    [
-        *((2, kernel, {}) for kernel in ("rbf", "linear", "laplacian")),
-        *((2, kernel, {"gamma_I": 0.1}) for kernel in ("rbf", "linear")),
-        (3, "linear", {}),
-    ],
-)
-def test_sparse_points_are_dense_points(n_classes: int, kernel: str, more: Any) -> None:
-    X, y, _ = clusters(n_classes)
-    X = np.where(np.abs(X) > 0.5, X, 0.0)
-    dense = model(kernel=kernel, gamma=0.2, **more).fit(X, y)
-    expected = dense.decision_function(X)
-    fitted = model(kernel=kernel, gamma=0.2, **more).fit(sp.csr_array(X), y)
-    np.testing.assert_allclose(fitted.decision_function(sp.coo_matrix(X)), expected, atol=1e-3)
-    if kernel == "linear" and not more.get("gamma_I"):
-        assert fitted.coef_.shape[1] == 3
-
-
-@pytest.mark.parametrize(("n_classes", "gamma_I"), [(2, 0.0), (2, 0.2), (3, 0.2)])
+@pytest.mark.parametrize(("n_classes", "gamma_I"), [(2, 0.2), (3, 0.0)])
 def test_all_points_as_landmarks_are_the_full_kernel(n_classes: int, gamma_I: float) -> None:
     X, y, _ = clusters(n_classes)
     options = {"gamma": 0.2, "gamma_I": gamma_I, "tol": 1e-7}
@@ -386,24 +348,6 @@ def test_all_points_as_landmarks_are_the_full_kernel(n_classes: int, gamma_I: fl
     for space in (Landmarks(centers=X[::-1]), Landmarks(10**6)):
         fitted = model(space=space, **options).fit(X, y)
         np.testing.assert_allclose(fitted.decision_function(X), expected, atol=1e-3)
-
-
-@pytest.mark.parametrize("method", ["random", "kmeans"])
-def test_a_few_landmarks_are_the_basis(method: str) -> None:
-    X, y, truth = clusters()
-    fitted = model(space=Landmarks(7, method=method)).fit(X, y)
-    assert fitted.X_fit_.shape == (7, 3)
-    assert fitted.alpha_.shape == (7, 1)
-    np.testing.assert_allclose(fitted.decision_function(X), columns(fitted, X)[:, 0], atol=1e-10)
-    assert np.mean(fitted.transduction_ == truth) > 0.8
-
-
-def test_the_linear_space_is_the_linear_kernel() -> None:
-    X, y, _ = clusters(3)
-    named = model(kernel="linear").fit(X, y)
-    spaced = model(space=Linear()).fit(X, y)
-    np.testing.assert_array_equal(spaced.coef_, named.coef_)
-    np.testing.assert_array_equal(spaced.decision_function(X), named.decision_function(X))
 
 
 @pytest.mark.parametrize(
@@ -433,49 +377,7 @@ def test_the_hybrid_deforms_the_kernel(kernel: Any, power: int, method: str) -> 
     np.testing.assert_allclose(hybrid.objective_, given.objective_, rtol=1e-6)
 
 
-def test_a_deformed_precomputed_kernel() -> None:
-    X, y, _ = clusters(3)
-    W = KNNGraph(6).affinity(X)
-    options = {"graph": W, "gamma_I": 0.4, "tol": 1e-7}
-    expected = model(kernel=gaussian, **options).fit(X, y).decision_function(X)
-    K = gaussian(X, X)
-    given = model(kernel="precomputed", **options).fit(K, y)
-    np.testing.assert_allclose(given.decision_function(K), expected, atol=1e-3)
-
-
-def test_an_intrinsic_norm_without_a_graph_takes_the_default_graph() -> None:
-    X, y, _ = clusters()
-    fitted = model(gamma_I=0.1).fit(X, y)
-    assert fitted.affinity_.shape == (len(X), len(X))
-    assert not hasattr(fit_to_clusters(method="quasi-newton"), "affinity_")
-
-
 # ---- answers -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("method", "n_classes", "multi_class"),
-    [*((method, 2, "ovo") for method in METHODS), (METHODS[0], 3, "ovo"), (METHODS[1], 3, "ovr")],
-)
-def test_answers_agree_with_each_other(method: str, n_classes: int, multi_class: str) -> None:
-    X, y, truth = clusters(n_classes)
-    fitted = S3VC(C=5.0, method=method, multi_class=multi_class).fit(X, y)
-    values = fitted.decision_function(X)
-    np.testing.assert_array_equal(fitted.predict(X), fitted.transduction_)
-    elected = np.where(values >= 0, 1, 0) if n_classes == 2 else values.argmax(axis=1)
-    np.testing.assert_array_equal(fitted.predict(X), fitted.classes_[elected])
-    assert np.mean(fitted.transduction_ == truth) > 0.85
-    assert fitted.score(X, y) == np.mean(fitted.predict(X)[y != -1] == y[y != -1])
-    np.testing.assert_array_equal(fitted.labeled_, y != -1)
-    np.testing.assert_array_equal(fitted.basis_, np.arange(len(X)))
-    assert fitted.n_features_in_ == 3
-    n_columns = {2: 1, 3: 3}[n_classes]
-    for name in ("intercept_", "objective_", "supervised_objective_", "optimality_", "balance_"):
-        assert getattr(fitted, name).shape == (n_columns,)
-    assert fitted.status_ == "converged"
-    assert (fitted.optimality_ <= fitted.tol).all()
-    assert 1 <= fitted.n_iter_ <= 100_000
-    assert isinstance(fitted.n_iter_, int)
 
 
 def test_scores_of_pairs_are_mean_votes() -> None:
@@ -495,47 +397,6 @@ def test_scores_of_pairs_are_mean_votes() -> None:
     assert not hasattr(model(multi_class="ovr").fit(X, y), "pairs_")
 
 
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_the_names_of_the_classes_are_immaterial(multi_class: str) -> None:
-    X, y, _ = clusters(3)
-    options = {"multi_class": multi_class, "tol": 1e-7}
-    expected = model(**options).fit(X, y)
-    order = np.array([2, 0, 1])
-    renamed = model(**options).fit(X, np.where(y == -1, -1, order[y]))
-    np.testing.assert_array_equal(renamed.transduction_, order[expected.transduction_])
-    np.testing.assert_allclose(
-        renamed.decision_function(X)[:, order], expected.decision_function(X), atol=1e-4
-    )
-
-
-@every_method
-def test_two_classes_are_mirror_images(method: str) -> None:
-    X, y, _ = clusters()
-    fitted = fit_to_clusters(method=method)
-    mirrored = model(method=method).fit(X, np.where(y == -1, -1, 1 - y))
-    np.testing.assert_allclose(
-        mirrored.decision_function(X), -fitted.decision_function(X), atol=1e-4
-    )
-
-
-NAMES = np.array(["elm", "fir", "oak"])
-LABELS: dict[str, tuple[Callable[[np.ndarray], Any], Any]] = {
-    "None": (lambda y: [None if code == -1 else str(NAMES[code]) for code in y], None),
-    "numbers": (lambda y: np.where(y == -1, 99, -y), 99),
-}
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(("labels", "marker"), LABELS.values(), ids=LABELS.keys())
-def test_labels_of_any_kind(n_classes: int, labels: Any, marker: Any) -> None:
-    X, y, _ = clusters(n_classes)
-    expected = fit_to_clusters(n_classes, method="quasi-newton")
-    fitted = model(unlabeled=marker).fit(X, labels(y))
-    given = np.asarray(labels(np.arange(n_classes)))
-    assert fitted.classes_.tolist() == sorted(given.tolist())
-    np.testing.assert_array_equal(fitted.predict(X), given[expected.predict(X)])
-
-
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 @pytest.mark.parametrize("C", [1.0, 1e4])
 def test_float32_is_descended_to_the_same_tolerance(C: float, kernel: str) -> None:
@@ -549,60 +410,7 @@ def test_float32_is_descended_to_the_same_tolerance(C: float, kernel: str) -> No
     assert model.optimality_.max() <= 1e-4
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "more"),
-    [(2, {"kernel": "linear"}), (2, {"space": Landmarks(20)}), (3, {})],
-)
-def test_float32_stays_float32_and_is_near(n_classes: int, more: Any) -> None:
-    X, y, _ = clusters(n_classes)
-    expected = S3VC(C=5.0, **more).fit(X, y).decision_function(X)
-    single = X.astype(np.float32)
-    fitted = S3VC(C=5.0, tol=1e-3, **more).fit(single, y)
-    values = fitted.decision_function(single)
-    assert values.dtype == fitted.intercept_.dtype == np.float32
-    assert (fitted.coef_ if "kernel" in more else fitted.alpha_).dtype == np.float32
-    np.testing.assert_allclose(values, expected, atol=2e-2)
-
-
 # ---- weights -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "more"), [(2, {}), (2, {"kernel": "linear"}), (2, {"gamma_I": 0.1}), (3, {})]
-)
-def test_rows_that_are_twice_there_weigh_twice(n_classes: int, more: Any) -> None:
-    X, y, _ = clusters(n_classes)
-    rows = np.concatenate([np.flatnonzero(y != -1)[::2], np.flatnonzero(y == -1)[::3]])
-    weights = np.ones(len(X))
-    weights[rows] = 2
-    options = {"gamma": 0.2, "tol": 1e-7, **more}
-    weighed = model(**options).fit(X, y, sample_weight=weights)
-    twice = model(**options).fit(np.vstack([X, X[rows]]), np.concatenate([y, y[rows]]))
-    assert abs(weighed.C_star_ - twice.C_star_) < 1e-12
-    expected = weighed.decision_function(X)
-    np.testing.assert_allclose(twice.decision_function(X), expected, atol=1e-3)
-    np.testing.assert_array_equal(twice.transduction_[len(X) :], twice.transduction_[rows])
-    np.testing.assert_array_equal(twice.basis_, np.arange(len(X)))
-    plain = model(**options).fit(X, y)
-    assert np.abs(plain.decision_function(X) - expected).max() > 1e-3
-
-
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
-def test_rows_of_weight_zero_are_not_there() -> None:
-    X, y, _ = clusters()
-    gone = np.concatenate([np.flatnonzero(y == 0)[:2], np.flatnonzero(y == -1)[:9]])
-    weights = np.ones(len(X))
-    weights[gone] = 0
-    kept = weights > 0
-    zero = model(gamma=0.2, tol=1e-7).fit(X, y, sample_weight=weights)
-    without = model(gamma=0.2, tol=1e-7).fit(X[kept], y[kept])
-    assert abs(zero.C_star_ - without.C_star_) < 1e-12
-    expected = without.decision_function(X)
-    np.testing.assert_allclose(zero.decision_function(X), expected, atol=1e-3)
-    np.testing.assert_array_equal(zero.transduction_, without.predict(X))
-    K = gaussian(X, X)
-    given = model(kernel="precomputed", tol=1e-7).fit(K, y, sample_weight=weights)
-    np.testing.assert_allclose(given.decision_function(K), expected, atol=1e-3)
 
 
 def test_weights_and_penalties_are_one_thing() -> None:
@@ -615,24 +423,10 @@ def test_weights_and_penalties_are_one_thing() -> None:
     np.testing.assert_allclose(halved.objective_, expected.objective_, rtol=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")  # of weighed labels
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_class_weights_are_weights_of_labelled_rows(n_classes: int) -> None:
-    X, y, _ = clusters(n_classes)
-    of_class = {0: 0.5, 1: 3.0, 2: 1.0}
-    of_class = {k: of_class[k] for k in range(n_classes)}
-    named = model(class_weight=of_class, tol=1e-7).fit(X, y)
-    weights = np.array([1.0 if code == -1 else of_class[code] for code in y])
-    given = model(tol=1e-7).fit(X, y, sample_weight=weights)
-    np.testing.assert_allclose(named.decision_function(X), given.decision_function(X), atol=1e-4)
-    balanced = model(class_weight="balanced", multi_class="ovr").fit(X, y)
-    np.testing.assert_allclose(balanced.balance_, 2 / n_classes - 1, atol=1e-8)
-
-
 # ---- starts, callbacks, refits -----------------------------------------------------------------
 
 
-@every_method
+@pytest.mark.parametrize("method", ["continuation", "cccp"])
 def test_several_starts(method: str) -> None:
     X, y, _ = clusters(seed=3)
     X = X + np.random.default_rng(0).standard_normal(X.shape)
@@ -653,136 +447,11 @@ def test_several_starts(method: str) -> None:
     assert (other.objectives_[0][1:] != values[1:]).any()
 
 
-class Record:
-    """A callback that writes down what it is told, and may ask to stop."""
-
-    def __init__(self, stop_after: int | None = None) -> None:
-        self.stop_after = stop_after
-        self.stages: list[tuple[str, int | None]] = []
-        self.values: list[np.ndarray] = []
-        self.predictions: list[np.ndarray] = []
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        pass
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        pass
-
-    def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None) -> None:
-        if context.task_name != "iteration":
-            self.stages.append((context.task_name, context.max_subtasks))
-        self.X = X
-
-    def on_fit_task_end(
-        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
-    ) -> bool | None:
-        if context.task_name == "fit":
-            self.predictions.append(fitted_estimator.predict(self.X))
-        if context.task_name != "iteration":
-            return None
-        self.values.append(fitted_estimator.decision_function(self.X))
-        return self.stop_after is not None and len(self.values) >= self.stop_after
-
-
-CALLED = [
-    {},
-    {"kernel": "linear"},
-    {"method": "cccp"},
-    {"method": "switching"},
-    {"space": Landmarks(20)},
-    {"multi_class": "ovr", **ONE_DESCENT},
-    {"gamma_I": 0.1},
-]
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "options"),
-    # Two classes are one column, however several are told apart.
-    [*((2, options) for options in CALLED[:5] + CALLED[6:]), (3, ONE_DESCENT), (3, CALLED[5])],
-)
-def test_a_callback_sees_every_iteration(n_classes: int, options: dict[str, Any]) -> None:
-    X, y, _ = clusters(n_classes)
-    record = Record()
-    fitted = S3VC(C=5.0, **options).set_callbacks(record).fit(X, y)
-    graph = [("graph", 0)] if "gamma_I" in options else []
-    stages = [("fit", 2 + len(graph)), *graph, ("space", 0), ("solve", None)]
-    assert record.stages == stages
-    assert len(record.values) >= fitted.n_iter_ / 2
-    np.testing.assert_allclose(record.values[-1], fitted.decision_function(X), rtol=0.01, atol=0.01)
-    np.testing.assert_array_equal(record.predictions[-1], fitted.predict(X))
-    plain = S3VC(C=5.0, **options).fit(X, y)
-    np.testing.assert_array_equal(plain.decision_function(X), fitted.decision_function(X))
-
-
-@cache
-def steps_of_a_whole_fit(n_classes: int, method: str) -> int:
-    X, y, _ = clusters(n_classes)
-    whole = Record()
-    S3VC(C=5.0, n_init=2, method=method).set_callbacks(whole).fit(X, y)
-    return len(whole.values)
-
-
-@pytest.mark.parametrize("after", [1, 40])
-@pytest.mark.parametrize(("n_classes", "method"), [(2, "cccp"), (3, "quasi-newton")])
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-def test_a_callback_can_stop_the_fit(after: int, n_classes: int, method: str) -> None:
-    X, y, _ = clusters(n_classes)
-    record = Record(stop_after=after)
-    fitted = S3VC(C=5.0, n_init=2, method=method).set_callbacks(record).fit(X, y)
-    assert fitted.status_ == "stopped by a callback"
-    assert after <= len(record.values) < steps_of_a_whole_fit(n_classes, method)
-    np.testing.assert_array_equal(fitted.predict(X), fitted.transduction_)
-    assert abs(columns(fitted, X).sum()) < np.inf
-
-
-@pytest.mark.parametrize("after", [1, 40])
-def test_a_stop_above_the_supervised_solution_is_a_stop(after: int) -> None:
-    X, y, _ = clusters()
-    record = Record(stop_after=after)
-    fitted = S3VC(C=5.0, method="continuation").set_callbacks(record).fit(X, y)
-    assert fitted.status_ == "stopped by a callback"
-
-
-def test_a_refit_forgets() -> None:
-    X, y, _ = clusters(3)
-    fitted = model(gamma_I=0.1).fit(X, y)
-    assert hasattr(fitted, "pairs_")
-    assert hasattr(fitted, "affinity_")
-    two = np.where(y == 2, -1, y)
-    fitted.set_params(kernel="linear", gamma_I=0.0).fit(X, two)
-    fresh = model(kernel="linear").fit(X, two)
-    assert vars(fitted).keys() == vars(fresh).keys()
-    np.testing.assert_array_equal(fitted.decision_function(X), fresh.decision_function(X))
-    with pytest.raises(ValueError, match="balance=7"):
-        fitted.set_params(balance=7).fit(X, two)
-    with pytest.raises(NotFittedError):
-        fitted.predict(X)
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "options"),
-    [
-        (2, {"kernel": "linear"}),
-        (2, {"space": Landmarks(9)}),
-        (2, {"balance": (0.2, 0.4)}),
-        (3, {}),
-    ],
-)
-def test_clone_and_pickle(n_classes: int, options: dict[str, Any]) -> None:
-    X, y, _ = clusters(n_classes)
-    fitted = model(**options).fit(X, y)
-    for again in (pickle.loads(pickle.dumps(fitted)), clone(fitted).fit(X, y)):
-        np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
-    assert len(pickle.dumps(fitted)) < 20_000
-
-
 @pytest.mark.parametrize(
     "grid",
     [
-        {"space__n_components": [3, 40]},
-        {"graph__n_neighbors": [3, 9], "gamma_I": [0.1]},
-        {"method": [*METHODS[:2]]},
-        {"balance": ["labels", None, 0.5], "C_star": [0.0, None]},
+        {"space__n_components": [3, 40], "graph__n_neighbors": [3], "gamma_I": [0.1]},
+        {"balance": ["labels", None], "C_star": [0.0, None]},
     ],
     ids=lambda grid: next(iter(grid)),
 )
@@ -790,7 +459,7 @@ def test_grid_search(grid: dict[str, list[Any]]) -> None:
     X, y, truth = clusters(n_labels=9)
     held = np.array_split(np.random.default_rng(0).permutation(np.flatnonzero(y != -1)), 2)
     folds = [(np.setdiff1d(np.arange(len(X)), fold), fold) for fold in held]
-    template = S3VC(C=5.0, space=Landmarks(), graph=KNNGraph())
+    template = S3VC(C=5.0, **ONE_DESCENT, space=Landmarks(), graph=KNNGraph())
     search = GridSearchCV(template, grid, cv=folds, error_score="raise").fit(X, y)
     assert set(search.best_params_) == set(grid)
     assert np.mean(search.predict(X) == truth) > 0.75
@@ -799,50 +468,68 @@ def test_grid_search(grid: dict[str, list[Any]]) -> None:
     assert search.cv_results_["split0_test_score"][0] == by_hand.score(X[test], y[test])
 
 
-# ---- bad input ---------------------------------------------------------------------------------
-
-LOSS_NAMES = ", ".join(map(repr, loss_names(TargetKind.SIGNS)))
-PARAMETERS: list[tuple[str, Any, str]] = [
-    ("C", 0, "must be a finite number > 0."),
-    ("C", np.inf, "must be a finite number > 0."),
-    ("C_star", -1, "must be a finite number >= 0, or None for C l / u."),
-    ("C_star", "auto", "must be a finite number >= 0, or None for C l / u."),
-    ("s", 0, "must be a finite number > 0."),
-    ("method", "newton", "must be one of 'continuation', 'quasi-newton', 'gradient', 'cccp', "),
-    ("loss", "squared", f"must be one of {LOSS_NAMES}, or an object of lapwing.losses.Loss."),
-    ("unlabeled_loss", "hat", "must be one of 'auto', 'gaussian', 'symmetric_hinge', or an object"),
-    ("multi_class", "crammer", "must be one of 'auto', 'ovo', 'ovr'."),
-    ("n_init", 0, "must be a whole number of starts, at least 1."),
-    ("n_init", 1.0, "must be a whole number of starts, at least 1."),
-    ("gamma_I", -1.0, "must be a number >= 0; 0 means no graph."),
-    ("tol", 0, "must be a number > 0."),
-    ("max_iter", 0, "must be a whole number >= 1."),
-    ("fit_intercept", None, "must be True or False."),
-    *(
-        ("balance", value, "must be 'labels' (the mean label), a fraction of the second class")
-        for value in (7, -0.1, np.nan, True, "classes", (0.1,), (0.1, 0.2, 0.3), np.ones(2))
-    ),
-    *(
-        ("balance", value, "must be two fractions 0 <= lower <= upper <= 1 of the class 1.")
-        for value in ((0.6, 0.4), (-0.1, 0.5), (0.5, 1.1), ("a", 1), (None, 0.5))
-    ),
-    ("balance", {0: 0.4, 1: 0.4}, "per class, fractions that sum to 1 or counts: they sum to 0.8."),
-    ("balance", {0: 1.4, 1: -0.4}, "or counts: it holds -0.4 for the class 1."),
-    (
-        "balance",
-        {0: 0.4},
-        "has no proportion for [1]. Give every class a proportion.",
-    ),
-    ("balance", {}, "={} has no proportion for [0, 1]. Give every class a proportion."),
+# Two classes are one column, however several are told apart.
+CALLED: list[tuple[int, dict[str, Any]]] = [
+    (2, {"kernel": "linear"}),
+    (2, {"method": "cccp"}),
+    (2, {"method": "switching"}),
+    (2, {"space": Landmarks(20), **ONE_DESCENT}),
+    (3, ONE_DESCENT),
+    (3, {"multi_class": "ovr", "gamma_I": 0.1, **ONE_DESCENT}),
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "message"), PARAMETERS)
-def test_bad_parameters_are_named(name: str, value: Any, message: str) -> None:
+@pytest.mark.parametrize(("n_classes", "options"), CALLED)
+def test_a_callback_sees_every_iteration_and_can_stop(
+    n_classes: int, options: dict[str, Any]
+) -> None:
+    X, y, _ = clusters(n_classes, n=36)
+    record = Record()
+    fitted = S3VC(C=5.0, **options).set_callbacks(record).fit(X, y)
+    graph = [("graph", 0)] if "gamma_I" in options else []
+    stages = [("fit", 2 + len(graph)), *graph, ("space", 0), ("solve", None)]
+    assert record.stages == stages
+    assert len(record.scores) >= fitted.n_iter_ / 2
+    np.testing.assert_allclose(record.scores[-1], scores(fitted, X), rtol=0.01, atol=0.01)
+    np.testing.assert_array_equal(record.predictions[-1], fitted.predict(X))
+    plain = S3VC(C=5.0, **options).fit(X, y)
+    np.testing.assert_array_equal(plain.decision_function(X), fitted.decision_function(X))
+    for after in (1, 10):
+        stopping = Record(stop_after=after)
+        stopped = S3VC(C=5.0, **options).set_callbacks(stopping)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SingleClassWarning)
+            stopped.fit(X, y)
+        assert stopped.status_ == "stopped by a callback"
+        assert after <= len(stopping.scores) < len(record.scores)
+        np.testing.assert_array_equal(stopped.predict(X), stopped.transduction_)
+
+
+BALANCES: list[tuple[Any, str]] = [
+    *(
+        (value, "must be 'labels' (the mean label), a fraction of the second class")
+        for value in (7, -0.1, np.nan, True, "classes", (0.1,), (0.1, 0.2, 0.3), np.ones(2))
+    ),
+    *(
+        (value, "must be two fractions 0 <= lower <= upper <= 1 of the class 1.")
+        for value in ((0.6, 0.4), (-0.1, 0.5), (0.5, 1.1), ("a", 1), (None, 0.5))
+    ),
+    ({0: 0.4, 1: 0.4}, "per class, fractions that sum to 1 or counts: they sum to 0.8."),
+    ({0: 1.4, 1: -0.4}, "or counts: it holds -0.4 for the class 1."),
+    ({0: 0.4}, "has no proportion for [1]. Give every class a proportion."),
+    ({}, "={} has no proportion for [0, 1]. Give every class a proportion."),
+]
+
+
+@pytest.mark.parametrize(("balance", "message"), BALANCES)
+def test_wrong_balances_are_refused(balance: Any, message: str) -> None:
     X, y, _ = clusters()
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        S3VC(**{name: value}).fit(X, y)
-    assert str(caught.value).startswith(name)
+        S3VC(balance=balance).fit(X, y)
+    assert str(caught.value).startswith("balance")
+
+
+# ---- bad input ---------------------------------------------------------------------------------
 
 
 COMBINATIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
@@ -866,15 +553,18 @@ COMBINATIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
         "balance='labels' determines the bias, but fit_intercept=False. Use "
         "fit_intercept=True, or balance=None.",
     ),
-    ({"space": "landmarks"}, TypeError, "space='landmarks' is not a space. Use None (the full"),
-    ({"space": Landmarks}, TypeError, "Did you mean space=Landmarks()?"),
     ({"space": Landmarks(0)}, ValueError, "n_components=0 must be a whole number of at least 1"),
     ({"space": Landmarks(method="grid")}, ValueError, "method='grid' must be one of"),
     ({"space": Landmarks(5), "kernel": "linear"}, ValueError, "space=Landmarks(...) needs a nonl"),
     ({"space": Landmarks(centers=np.ones((4, 2)))}, ValueError, "centers have 2 features, but X"),
     ({"kernel": "precomputed"}, ValueError, "takes the kernel matrix as X, square, not (54, 3)"),
-    ({"graph": "knn", "gamma_I": 1.0}, TypeError, "graph='knn' is not a graph."),
-    ({"kernel": lambda X, Z: -X @ Z.T}, ValueError, "must be a positive semi-definite kernel"),
+    (
+        {"kernel": "precomputed", "space": Linear()},
+        ValueError,
+        "space=Linear() needs the features, but with kernel='precomputed' X has none.",
+    ),
+    ({"C": 1e300}, ValueError, "C=1e+300 must be at most 1e+12"),
+    ({"C_star": 1e300}, ValueError, "C_star=1e+300 must be at most 1e+12"),
 ]
 
 
@@ -885,13 +575,6 @@ def test_what_does_not_go_together_is_refused(
     X, y, _ = clusters()
     with pytest.raises(kind, match=re.escape(message)):
         S3VC(**options).fit(X, y)
-
-
-@pytest.mark.parametrize("space", [Landmarks(5), Linear()], ids=repr)
-def test_a_precomputed_kernel_has_no_other_space(space: Any) -> None:
-    X, y, _ = clusters()
-    with pytest.raises(ValueError, match="precomputed"):
-        S3VC("precomputed", space=space).fit(X @ X.T, y)
 
 
 @pytest.mark.parametrize("balance", [0.4, (0.2, 0.5)])
@@ -916,14 +599,9 @@ def test_bad_weights_are_refused() -> None:
     )
     with pytest.raises(ValueError, match=re.escape(message)):
         S3VC().fit(X, y, sample_weight=weights)
-    for bad in (np.nan, np.inf):
-        weights[row] = bad
-        with pytest.raises(ValueError, match="sample_weight"):
-            S3VC().fit(X, y, sample_weight=weights)
-    with pytest.raises(ValueError, match=r"zero on every labelled row of the classes \[1\]"):
-        S3VC().fit(X, y, sample_weight=(y != 1).astype(float))
-    with pytest.raises(ValueError, match="sample_weight"):
-        S3VC().fit(X, y, sample_weight=np.ones(len(X) - 1))
+    weights[row] = np.nan
+    with pytest.raises(ValueError, match="sample_weight holds NaN"):
+        S3VC().fit(X, y, sample_weight=weights)
 
 
 def test_unlabelled_rows_may_all_have_weight_zero() -> None:
@@ -999,9 +677,7 @@ def test_a_fitted_model_answers_as_it_was_fitted() -> None:
         np.testing.assert_array_equal(estimator.decision_function(X), before)
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "options"), [(3, {}), (2, {}), (2, {"space": Landmarks(10)})]
-)
+@pytest.mark.parametrize(("n_classes", "options"), [(3, {}), (2, {"space": Landmarks(10)})])
 def test_what_is_no_kernel_is_refused(n_classes: int, options: dict[str, Any]) -> None:
     X, y, _ = clusters(n_classes)
 
@@ -1025,13 +701,6 @@ def test_a_class_that_is_lost_on_its_own_labels_is_told() -> None:
         S3VC().fit(np.vstack([X, np.full((1, 3), 1e4)]), np.append(y, -1))
 
 
-@pytest.mark.parametrize("name", ["C", "C_star"])
-def test_weights_beyond_all_rounding_are_refused(name: str) -> None:
-    X, y, _ = clusters()
-    with pytest.raises(ValueError, match=rf"{name}=1e\+300 must be at most 1e\+12"):
-        S3VC(**{name: 1e300}).fit(X, y)
-
-
 def test_many_classes_are_told_apart_one_against_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = clusters(4)
     assert len(model().fit(X, y).pairs_) == 6
@@ -1042,12 +711,6 @@ def test_many_classes_are_told_apart_one_against_the_rest(monkeypatch: pytest.Mo
     y = np.where(y == 3, -1, y)
     monkeypatch.setattr("lapwing.estimators.s3vm._MOST_PAIRED", 2)
     assert len(model(multi_class="ovo").fit(X, y).pairs_) == 3
-
-
-def test_a_graph_that_drowns_the_norm_is_refused() -> None:
-    X, y, _ = clusters()
-    with pytest.raises(ValueError, match="Use a smaller gamma_I"):
-        S3VC(gamma_I=1e25).fit(X, y)
 
 
 def test_minutes_to_come_are_told() -> None:
@@ -1082,25 +745,7 @@ def test_labels_alone_take_one_round() -> None:
     np.testing.assert_array_equal(fitted.pair_shares_, 0)
     rounds = Record()
     model(C_star=0.0).set_callbacks(rounds).fit(X, y)
-    assert len(seen.values) < len(rounds.values)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_columns_without_entries_change_nothing(n_classes: int) -> None:
-    """Hashed text: few of its columns are used, and only those take part."""
-    X, y, _ = clusters(n_classes)
-    X = np.where(np.abs(X) < 0.5, 0.0, X)
-    wide = np.zeros((len(X), 200))
-    used = [3, 77, 150]
-    wide[:, used] = X
-    narrow = model(kernel="linear").fit(sp.csr_array(X), y)
-    fitted = model(kernel="linear").fit(sp.csr_array(wide), y)
-    np.testing.assert_allclose(fitted.coef_[:, used], narrow.coef_, atol=1e-12)
-    assert np.count_nonzero(np.delete(fitted.coef_, used, axis=1)) == 0
-    assert fitted.coef_.shape[1] == 200
-    np.testing.assert_allclose(
-        fitted.decision_function(wide), narrow.decision_function(X), atol=1e-12
-    )
+    assert len(seen.scores) < len(rounds.scores)
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
@@ -1134,11 +779,11 @@ def iris(hidden: slice) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-@pytest.mark.parametrize("hidden", [slice(0, 45), slice(60, 61), slice(140, 150)])
+@pytest.mark.parametrize("hidden", [slice(0, 45), slice(60, 61)])
 def test_few_unlabelled_rows_are_not_shared_out(hidden: slice) -> None:
     """One unlabelled row has one class, whatever shares the 149 labels have."""
     X, y, truth = iris(hidden)
-    answers = S3VC().fit(X, y).transduction_
+    answers = S3VC(**ONE_DESCENT).fit(X, y).transduction_
     assert (answers[hidden] == truth[hidden]).mean() >= 0.9
 
 
@@ -1149,7 +794,7 @@ def test_shares_of_labels_give_way_where_unlabelled_rows_differ(others: int) -> 
     X, y, truth = iris(slice(0, 45))
     hidden = np.r_[0:45, 50 : 50 + others, 100 : 100 + others]
     y[hidden] = -1
-    answers = S3VC().fit(X, y).transduction_
+    answers = S3VC(**ONE_DESCENT).fit(X, y).transduction_
     assert (answers[hidden] == truth[hidden]).mean() >= 0.95
 
 

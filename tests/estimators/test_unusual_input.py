@@ -19,9 +19,10 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
-from lapwing.exceptions import LapwingWarning, RowOrderWarning
+from lapwing.exceptions import RowOrderWarning
 from lapwing.model_selection import Candidate, compare
 from lapwing.model_selection.candidates import LABELS_ALONE
+from tests.estimators.test_sklearn import quick
 from tests.helpers.data import labeled_clusters
 
 
@@ -96,16 +97,31 @@ def test_sparse_points_may_have_long_indices(kernel: str) -> None:
     assert long.indices.dtype == np.int64
 
 
-def test_warnings_have_a_common_base() -> None:
-    X, y, _ = labeled_clusters(2)
-    with pytest.warns(LapwingWarning):
-        LapSVC().fit(X * [1, 1, 1e6], y)
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "cosine"])
+def test_the_unit_of_sparse_features_does_not_matter(kernel: str) -> None:
+    """test_every tries dense points."""
+    X, y, _ = labeled_clusters(3)
+    X = X.astype(np.float32)
+    f = LapSVC(kernel, gamma_A=0.1).fit(sp.csr_array(X), y).decision_function(X)
+    for unit in (2.0**100, 2.0**-100):
+        scaled = sp.csr_array((X * unit).astype(np.float32))
+        found = LapSVC(kernel, gamma_A=0.1).fit(scaled, y).decision_function(scaled)
+        np.testing.assert_allclose(found, f, atol=1e-4)
+
+
+def test_new_points_too_far_off_to_be_squared_have_the_value_of_the_bias() -> None:
+    X, y, _ = labeled_clusters(3)
+    model = LapSVC(fit_intercept=True).fit(X.astype(np.float32), y)
+    far = model.decision_function(np.full((2, 3), 1e30, dtype=np.float32))
+    np.testing.assert_array_equal(far, np.tile(model.intercept_, (2, 1)))
 
 
 INDEX = pd.Index([f"row {k}" for k in range(60)])
 
 
-@pytest.mark.parametrize("model", [LapRLSClassifier(), FewLabelClassifier(n_draws=1)], ids=str)
+@pytest.mark.parametrize(
+    "model", [LapRLSClassifier(), quick(FewLabelClassifier)], ids=["plain", "few"]
+)
 def test_labels_in_another_order_of_the_same_index_are_told_of_once(model: Any) -> None:
     X, y, _ = labeled_clusters(2, n=60, n_labels=6)
     frame, turned = pd.DataFrame(X, index=INDEX).add_prefix("x"), pd.Series(y, index=INDEX[::-1])

@@ -25,8 +25,9 @@ from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.model_selection import reproducibility as reproducibility_function
 from lapwing.model_selection.leave_one_out import LeaveOneOut
 from lapwing.model_selection.reproducibility import start
-from tests.estimators.test_prepare import EXAMPLES, data_for
+from tests.estimators.test_prepare import data_for
 from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.estimators import EXAMPLES
 from tests.helpers.low_density import ONE_DESCENT
 
 # The function of the same name hides the module from an import.
@@ -46,7 +47,7 @@ def unlabeled(y: Any, rows: Any) -> Any:
 
 @pytest.mark.parametrize("name", SOME)
 def test_every_label_is_predicted_by_the_fit_without_it(name: str) -> None:
-    estimator, _ = EXAMPLES[name]
+    estimator = EXAMPLES[name].estimator
     X, y, _, weights = data_for(estimator)
     found = leave_one_out(estimator, X, y, sample_weight=weights)
     rows = np.flatnonzero(~np.isnan(y) if y.dtype.kind == "f" else y >= 0)
@@ -148,7 +149,7 @@ def test_shares_are_those_of_plain_fits_to_the_drawn_labels(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The draws are taken as they come; what is made of them is made again by hand."""
-    estimator, _ = EXAMPLES[name]
+    estimator = EXAMPLES[name].estimator
     X, y, _, _ = data_for(estimator)
     drawn: list[Any] = []
     draw = module._draw

@@ -1,8 +1,7 @@
-"""predict_proba of every classifier: what it rests on, and input at its limits."""
+"""What all classifiers share: volumes that are held to a prior, and probabilities."""
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from functools import cache
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import (
     S3VC,
@@ -28,14 +26,173 @@ from lapwing import (
     LapSVC,
     LapSVCCV,
 )
-from lapwing.classes.decoding import as_columns, of_each_class
 from lapwing.classes.probabilities import GRAPH_PRIOR, class_probabilities, fit_sharpness
 from lapwing.estimators.prepared import without
 from lapwing.estimators.template import prepare
+from lapwing.exceptions import ClassPriorWarning
 from lapwing.model_selection import leave_one_out
-from lapwing.models import load_model, save_model
 from tests.estimators.test_sklearn import EVERY_CLASSIFIER, quick
-from tests.helpers.data import labeled_clusters
+from tests.helpers.answers import scores
+from tests.helpers.data import Data, around_corners, first_labels, labeled_clusters, shuffled
+
+
+def clusters(n_classes: int, sizes: Any = None, seed: int = 0) -> Data:
+    """Overlapping Gaussian clusters of given sizes, three labels of each."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(n_classes), [40] * n_classes if sizes is None else sizes)
+    X = around_corners(truth, rng, distance=1.7)
+    return shuffled(rng, X, first_labels(truth, 3), truth)
+
+
+def counts(labels: Any, n_classes: int) -> Any:
+    return np.bincount(labels, minlength=n_classes)
+
+
+CLASSIFIERS = {
+    "LapSVC": LapSVC(),
+    "LapSVC, hinge": LapSVC(loss="hinge"),
+    "LapSVC, linear": LapSVC("linear"),
+    "LapRLSClassifier": LapRLSClassifier(),
+    "LapERLSClassifier": LapERLSClassifier(),
+    "LapESVC": LapESVC(),
+    "anchors": AnchorGraphClassifier(AnchorGraph(n_anchors=40)),
+    "anchors, raw": AnchorGraphClassifier(
+        AnchorGraph(n_anchors=40), class_mass_normalization=False
+    ),
+    "eigenfunctions": EigenfunctionClassifier(),
+}
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_transduction_has_the_prior(name: str, n_classes: int) -> None:
+    X, y, _ = clusters(n_classes)
+    plain = clone(CLASSIFIERS[name]).fit(X, y)
+    assert not hasattr(plain, "class_prior_")
+    n, parts = len(X), np.arange(1.0, 1 + n_classes)
+    for prior in (np.ones(n_classes), parts, parts[::-1]):  # at most one of them is near the truth
+        model = clone(plain).set_params(class_prior=prior).fit(X, y)
+        assert model.class_offsets_.shape == plain.intercept_.shape
+        wanted = n * prior / prior.sum()
+        assert np.abs(counts(model.transduction_, n_classes) - wanted).max() < 1
+        np.testing.assert_allclose(model.class_prior_, prior / prior.sum())
+        # Columns are shifted by constants and nothing else.
+        before, after = (getattr(m, "virtual_labels_", scores(m, X)) for m in (plain, model))
+        np.testing.assert_allclose(after, before + model.class_offsets_, atol=1e-9)
+        np.testing.assert_allclose(
+            scores(model, X), scores(plain, X) + model.class_offsets_, atol=1e-9
+        )
+        np.testing.assert_allclose(
+            model.intercept_, plain.intercept_ + model.class_offsets_, atol=1e-9
+        )
+        np.testing.assert_allclose(model.objective_, plain.objective_, rtol=1e-9)
+        by_class = clone(plain).set_params(class_prior=dict(enumerate(prior / prior.sum())))
+        np.testing.assert_array_equal(by_class.fit(X, y).transduction_, model.transduction_)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_uniform_and_labels(n_classes: int) -> None:
+    X, y, _ = clusters(n_classes)
+    uniform = LapSVC(class_prior="uniform").fit(X, y)
+    assert counts(uniform.transduction_, n_classes).tolist() == [40] * n_classes
+    y[np.flatnonzero(y == 0)[1:]] = -1  # one label against three
+    labels = LapSVC(class_prior="labels").fit(X, y)
+    frequencies = np.array([1, *[3] * (n_classes - 1)]) / (3 * n_classes - 2)
+    np.testing.assert_allclose(labels.class_prior_, frequencies)
+    volumes = counts(labels.transduction_, n_classes)
+    assert np.abs(volumes - len(X) * frequencies).max() < 1
+
+
+def test_true_prior_helps_where_a_class_is_small() -> None:
+    gains = []
+    for seed in range(8):
+        X, y, truth = clusters(3, sizes=[150, 60, 15], seed=seed)
+        plain = LapSVC().fit(X, y)
+        held = LapSVC(class_prior=[150, 60, 15]).fit(X, y)
+        gains.append((held.transduction_ == truth).mean() - (plain.transduction_ == truth).mean())
+    assert np.mean(gains) > 0.02
+
+
+@pytest.mark.parametrize("unknown", [None, "unknown"])
+def test_what_is_not_known_shifts_nothing(unknown: Any) -> None:
+    X, y, _ = clusters(3)
+    model = LapSVC().fit(X, y)
+    assert model.intercept_.tolist() == [0, 0, 0]
+    model.set_params(class_prior="uniform").fit(X, y)
+    assert np.abs(model.intercept_).max() > 0
+    model.set_params(class_prior=unknown).fit(X, y)
+    assert model.intercept_.tolist() == [0, 0, 0]
+    assert not hasattr(model, "class_offsets_")
+    assert not hasattr(model, "class_prior_")
+
+
+def test_repeated_rows_and_rows_of_weight_zero_are_counted() -> None:
+    X, y, _ = clusters(3)
+    weight = np.ones(len(X))
+    weight[np.flatnonzero(y == 0)[0]] = 0
+    twice = np.append(np.arange(len(X)), [5, 6, 7])
+    model = LapSVC(class_prior="uniform").fit(X[twice], y[twice], sample_weight=weight[twice])
+    volumes = counts(model.transduction_, 3)
+    assert volumes.sum() == 123
+    assert np.abs(volumes - 41).max() <= 2
+
+
+def test_warm_start_starts_from_the_function_that_was_solved_for() -> None:
+    X, y, _ = clusters(3)
+    options = {"solver": "pcg", "warm_start": True, "fit_intercept": True, "gamma_A": 1e-2}
+    held = LapSVC(class_prior=[8, 1, 1], **options).fit(X, y)
+    first = held.n_iter_
+    held.fit(X, y)
+    assert held.n_iter_ <= 2 < first
+    assert np.abs(counts(held.transduction_, 3) - [96, 12, 12]).max() <= 1
+
+
+@pytest.mark.parametrize("stopping", ["stability", "validation"])
+def test_early_stopping(stopping: str) -> None:
+    X, y, _ = clusters(3)
+    plain = LapSVC(stopping=stopping, random_state=0).fit(X, y)
+    held = LapSVC(stopping=stopping, random_state=0, class_prior=[8, 1, 1]).fit(X, y)
+    assert (held.n_iter_, held.status_) == (plain.n_iter_, plain.status_)
+    np.testing.assert_array_equal(held.alpha_, plain.alpha_)
+    assert np.abs(counts(held.transduction_, 3) - [96, 12, 12]).max() <= 1
+
+
+def test_precomputed_kernel() -> None:
+    X, y, _ = clusters(3)
+    K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
+    model = LapSVC("precomputed", graph=AffinityGraph(sp.csr_array(K)), class_prior="uniform")
+    assert counts(model.fit(K, y).transduction_, 3).tolist() == [40] * 3
+
+
+# --- what is refused, and what is warned of -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("class_prior", "message"),
+    [
+        ("balanced", "class_prior='balanced' must be 'labels', 'uniform', 'unknown', None"),
+        (0.5, "class_prior=0.5 must be 'labels', 'uniform'"),
+        ({0: 0.5, 1: 0.5}, r"class_prior=\{.* has no proportion for \[2\]"),
+        ([0.5, 0.5], r"class_prior must be one number >= 0 per class.*shape is \(2,\)"),
+        ([0.5, -0.5, 1], "holds -0.5 for the class 1"),
+        ([1, 0, 1], "class_prior is 0 for the class 1"),
+        (["a", "b", "c"], "not an array of numbers"),
+    ],
+)
+def test_wrong_priors(class_prior: Any, message: str) -> None:
+    X, y, _ = clusters(3)
+    with pytest.raises(ValueError, match=message):
+        LapSVC(class_prior=class_prior).fit(X, y)
+
+
+def test_ties_that_miss_the_prior_are_told() -> None:
+    X = np.repeat([[0.0, 0.0], [1.0, 1.0]], [30, 10], axis=0)
+    y = np.where(np.arange(40) % 10 == 0, (np.arange(40) >= 30).astype(int), -1)
+    model = LapSVC(class_prior="uniform", gamma_I=0)
+    with pytest.warns(ClassPriorWarning, match="missed by 10 points: the class 0 got 30"):
+        model.fit(X, y)
+    assert counts(model.transduction_, 2).tolist() == [30, 10]
+
 
 every_classifier = pytest.mark.parametrize("estimator", EVERY_CLASSIFIER)
 TESTED = [LapSVC, LapRLSClassifier]  # by their labels, in each fit
@@ -72,18 +229,6 @@ def quietly(estimator: Any, X: Any, y: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return estimator.fit(X, y)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@every_classifier
-def test_probabilities_are_the_sharpened_decision_values(estimator: Any, n_classes: int) -> None:
-    X, _, _ = data(n_classes)
-    model = fitted(estimator, n_classes)
-    P = check(model, X)
-    scores = model.probability_sharpness_ * of_each_class(as_columns(model.decision_function(X)))
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(P, shares / shares.sum(axis=1, keepdims=True), rtol=1e-9)
-    np.testing.assert_allclose(model.predict_log_proba(X), np.log(P), rtol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", [LapERLSClassifier, LapESVC])
@@ -184,38 +329,7 @@ def test_labels_that_are_contradicted_blunt(estimator: Any) -> None:
     assert right.predict_proba(X)[np.arange(len(truth)), truth].mean() > 0.9
 
 
-@every_classifier
-def test_names_of_the_classes_do_not_matter(estimator: Any) -> None:
-    X, y, _ = data()
-    model = fitted(estimator)
-    names = np.array(["c", "a", "b", None], dtype=object)
-    renamed = quick(estimator).fit(X, names[y])  # -1 takes the last, None
-    np.testing.assert_allclose(
-        renamed.predict_proba(X)[:, [2, 0, 1]], model.predict_proba(X), rtol=1e-3, atol=1e-4
-    )
-
-
-@every_classifier
-def test_a_file_and_a_pickle_keep_the_probabilities(estimator: Any, tmp_path: Any) -> None:
-    X, _, _ = data()
-    model = fitted(estimator)
-    save_model(model, tmp_path / "model.lapwing")
-    for copy in (
-        load_model(tmp_path / "model.lapwing").pipeline,
-        pickle.loads(pickle.dumps(model)),
-    ):
-        np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
-        np.testing.assert_array_equal(copy.transduction_proba_, model.transduction_proba_)
-
-
 # --- input at its limits --------------------------------------------------------------------------
-
-
-@every_classifier
-def test_single_precision(estimator: Any) -> None:
-    X, y, _ = data()
-    X = X.astype(np.float32)
-    check(quietly(quick(estimator), X, y), X)
 
 
 @every_classifier
@@ -227,27 +341,6 @@ def test_points_that_are_all_the_same(estimator: Any) -> None:
     except ValueError:
         return  # refused for reasons of its own
     check(model, X)
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-@every_classifier
-def test_points_in_other_units(estimator: Any, scale: float) -> None:
-    X, y, _ = data()
-    check(quietly(quick(estimator), scale * X, y), scale * X)
-
-
-@pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier, LapERLSClassifier, LapESVC, S3VC])
-def test_sparse_points(estimator: Any) -> None:
-    X, y, _ = data()
-    check(quick(estimator).set_params(kernel="linear").fit(sp.csr_array(X), y), sp.csr_array(X))
-
-
-@pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier, LapERLSClassifier, LapESVC, S3VC])
-def test_a_kernel_matrix(estimator: Any) -> None:
-    X, y, _ = data()
-    K = rbf_kernel(X, gamma=0.1)
-    model = quick(estimator).set_params(kernel="precomputed", graph=AffinityGraph(sp.csr_array(K)))
-    check(model.fit(K, y), K)
 
 
 @pytest.mark.parametrize(

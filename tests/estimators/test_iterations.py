@@ -1,4 +1,4 @@
-"""Early stopping, against the papers' algorithms read off the list of all iterates."""
+"""Iterations: callbacks, warm starts, and early stopping by the algorithms of the papers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,134 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from lapwing import LapRLSRegressor, LapSVC
+from lapwing import S3VC, LapRLSClassifier, LapRLSRegressor, LapSVC
 from lapwing.estimators import choice
 from lapwing.estimators import manifold as base
+from lapwing.estimators.prepared import Progress
 from lapwing.exceptions import NothingUnlabeledWarning
 from tests.helpers.answers import scores
-from tests.helpers.callbacks import Iterates
-from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.callbacks import Record
+from tests.helpers.data import Data, labeled_clusters, labeled_curve
 from tests.helpers.manifold import given_graph
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LapSVC(solver="pcg", gamma_A=0.1),
+        LapSVC("linear", solver="pcg", gamma_A=0.1),
+        LapSVC(solver="newton", gamma_A=0.1),
+        LapSVC(solver="dual", gamma_A=0.1),
+        LapSVC(loss="hinge", gamma_A=0.1),
+        LapRLSClassifier(solver="pcg", gamma_A=0.1),
+    ],
+    ids=repr,
+)
+def test_callbacks_see_every_iteration_and_a_fitted_estimator(estimator: Any) -> None:
+    X, y, _ = labeled_clusters(3)
+    record = Record(X)
+    fitted = clone(estimator).set_callbacks(record).fit(X, y)
+    assert len(record.scores) == fitted.n_iter_
+    np.testing.assert_allclose(record.scores[-1], fitted.decision_function(X), rtol=1e-6, atol=1e-6)
+    plain = clone(estimator).fit(X, y)
+    np.testing.assert_array_equal(plain.decision_function(X), fitted.decision_function(X))
+
+
+@pytest.mark.parametrize("solver", ["pcg", "newton", "dual"])
+def test_a_callback_can_stop_the_fit(solver: str) -> None:
+    X, y, _ = labeled_clusters(3)
+    record = Record(X, stop_after=1)
+    options = {"solver": solver, "gamma_A": 1e-2, "gamma_I": 1e-2}
+    fitted = LapSVC(**options).set_callbacks(record).fit(X, y)  # no warning
+    assert fitted.n_iter_ == len(record.scores) == 1
+    np.testing.assert_allclose(record.scores[0], fitted.decision_function(X), atol=1e-7)
+    done = LapSVC(**options).fit(X, y)
+    assert done.n_iter_ > 1
+    assert (fitted.objective_ >= done.objective_ * (1 - 1e-9)).all()
+    assert fitted.objective_.sum() > done.objective_.sum()
+
+
+def test_a_callback_sees_the_kernel_of_this_fit_and_not_of_the_last() -> None:
+    X, y, _ = labeled_clusters(2)
+    record = Record(X)
+    model = LapSVC("linear", gamma_A=0.1).fit(X, y).set_params(kernel="rbf", solver="pcg")
+    model.set_callbacks(record).fit(X, y)
+    np.testing.assert_allclose(record.scores[-1], scores(model, X), rtol=1e-6, atol=1e-6)
+    fresh = Record(X)
+    LapSVC("rbf", solver="pcg", gamma_A=0.1).set_callbacks(fresh).fit(X, y)
+    np.testing.assert_array_equal(record.scores[0], fresh.scores[0])
+
+
+def test_iterations_that_nobody_hears_of_leave_nothing_behind() -> None:
+    """Scikit-learn's contexts keep each of those below them."""
+    progress = Progress(S3VC(), 1, None, None)
+    with progress.stage("solve", None) as tick:
+        assert not any(tick(lambda: {}) for _ in range(9))
+    assert [context.task_name for context in progress._context] == ["fit", "solve"]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize(
+    ("estimator", "data"),
+    [
+        (LapSVC, labeled_clusters(3)),
+        (LapRLSClassifier, labeled_clusters(2)),
+        (LapRLSRegressor, labeled_curve()),
+    ],
+)
+def test_warm_start_takes_fewer_iterations_to_the_same_place(
+    estimator: Any, data: Data, kernel: str
+) -> None:
+    X, y, _ = data
+    options: dict[str, Any] = {"kernel": kernel, "solver": "pcg", "gamma_A": 0.1, "tol": 1e-8}
+    options["gamma"] = "scale"  # a wider kernel takes too few steps to save any
+    if kernel == "linear":
+        options["fit_intercept"] = True
+    cold = estimator(**options).fit(X, y)
+    warm = estimator(warm_start=True, **options).fit(X, y)
+    assert warm.n_iter_ == cold.n_iter_  # there is nothing to start from
+    warm.fit(X, y)
+    assert warm.n_iter_ <= 2
+    np.testing.assert_allclose(warm.objective_, cold.objective_, rtol=1e-8)
+    warm.set_params(gamma_I=1.02).fit(X, y)
+    cold = estimator(**options, gamma_I=1.02).fit(X, y)
+    # A linear function of 3 features takes 4 steps, wherever it starts.
+    assert warm.n_iter_ < cold.n_iter_ + (kernel == "linear")
+    np.testing.assert_allclose(warm.objective_, cold.objective_, rtol=1e-8)
+    cold.fit(X, y)
+    assert cold.n_iter_ > 2  # without being asked nothing is reused
+
+
+@pytest.mark.parametrize("change", ["points", "kernel", "classes", "solver"])
+def test_warm_start_from_something_else_is_harmless(change: str) -> None:
+    X, y, _ = labeled_clusters(3)
+    model = LapSVC(solver="pcg", gamma_A=0.1, tol=1e-9, warm_start=True).fit(X, y)
+    if change == "points":
+        X, y = X[:-1], y[:-1]
+    elif change == "kernel":
+        model.set_params(kernel="linear")
+    elif change == "classes":
+        y = np.where(y == 2, 1, y)
+    else:
+        model.set_params(solver="newton")
+    model.fit(X, y)
+    cold = clone(model).set_params(warm_start=False).fit(X, y)
+    np.testing.assert_allclose(model.objective_, cold.objective_, rtol=1e-8)
+    np.testing.assert_allclose(model.decision_function(X), cold.decision_function(X), atol=1e-5)
+
+
+def test_a_warm_start_continues_a_fit_that_was_stopped() -> None:
+    X, y, _ = labeled_clusters(3)
+    options = {"solver": "pcg", "gamma_A": 0.1, "tol": 1e-9}
+    model = LapSVC(warm_start=True, **options).set_callbacks(Record(X, stop_after=4)).fit(X, y)
+    assert model.n_iter_ == 4
+    model.set_callbacks().fit(X, y)
+    cold = LapSVC(**options).fit(X, y)
+    np.testing.assert_allclose(model.objective_, cold.objective_, rtol=1e-8)
+
 
 NAMES = np.array(["ash", "beech", "cedar", "dogwood"])
 
@@ -54,7 +172,7 @@ def test_early_stopping_of_classes(n_classes: int, stopping: str) -> None:
     X, y = X[25:], np.where(y[25:] == -1, "?", NAMES[y[25:]])
     options = {"unlabeled": "?", "gamma_A": 1e-6, "tol": 1e-12}
     data = {} if stopping == "stability" else {"validation_data": (X_val, names.tolist())}
-    record = Iterates(np.vstack([X[y == "?"], X_val]), stop_after=150)
+    record = Record(np.vstack([X[y == "?"], X_val]), stop_after=150)
     model = LapSVC(solver="pcg", **options)
     model.set_callbacks(record).fit(X, y)
     every = round(np.sqrt(len(X)) / 2)  # theta of the paper, errata L20
@@ -83,7 +201,7 @@ def test_early_stopping_of_a_regression(stopping: str) -> None:
     X, y, truth = labeled_curve(n=120, n_labels=30, seed=1)
     X_val, y_val, X, y = X[:20], truth[:20], X[20:], y[20:]
     data = {} if stopping == "stability" else {"validation_data": (X_val, y_val)}
-    record = Iterates(np.vstack([X[np.isnan(y)], X_val]), stop_after=200)
+    record = Record(np.vstack([X[np.isnan(y)], X_val]), stop_after=200)
     options = {"gamma_A": 1e-4, "solver": "pcg", "tol": 1e-12}
     LapRLSRegressor(**options).set_callbacks(record).fit(X, y)
     u = int(np.isnan(y).sum())
@@ -171,7 +289,7 @@ def test_validation_data_may_be_sparse_or_precomputed() -> None:
 
 def test_callbacks_see_the_iteration_at_which_a_rule_stops() -> None:
     X, y, _ = labeled_clusters(3, n=100)
-    record = Iterates(X)
+    record = Record(X)
     model = LapSVC(stopping="stability", gamma_A=1e-6).set_callbacks(record).fit(X, y)
     assert len(record.scores) == model.n_iter_
     np.testing.assert_allclose(record.scores[-1], model.decision_function(X), atol=1e-6)

@@ -1,0 +1,291 @@
+"""The baselines: closed forms, normalisation, ties, components, and refits."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+
+from lapwing import AnchorGraph, AnchorGraphClassifier, EigenfunctionClassifier, LapRLSClassifier
+from lapwing.estimators.prepared import without
+from lapwing.estimators.template import prepare, solve
+from lapwing.exceptions import SingleClassWarning, UnlabeledComponentWarning
+from lapwing.graphs import AnchorLaplacian, Anchors
+from lapwing.graphs.eigenfunctions import Eigenfunctions
+from tests.helpers.data import factorial, gaussian_points, labeled_clusters
+from tests.helpers.graphs import anchor_laplacian
+
+few_clusters = partial(labeled_clusters, n=90, n_labels=4, n_features=4, distance=2.0)
+
+
+WEIGHTS = ("kernel", "embedding")
+each_weights = pytest.mark.parametrize("weights", WEIGHTS)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("gamma_I", [0.01, 1.0])
+@pytest.mark.parametrize("normalize", [True, False])
+@each_weights
+def test_anchor_graphs_are_the_closed_form(
+    n_classes: int, gamma_I: float, normalize: bool, weights: str
+) -> None:
+    """A = (Z_l'WZ_l + gamma Z'LZ)^-1 Z_l'W Y_l with memberships 0 and 1, dense and as printed."""
+    X, y, _ = few_clusters(n_classes)
+    w = np.random.default_rng(1).uniform(0.5, 2, len(X))
+    graph = AnchorGraph(12, weights=weights)
+    model = AnchorGraphClassifier(graph, gamma_I=gamma_I, class_mass_normalization=normalize)
+    model.fit(X, y, sample_weight=w)
+    Z = graph.weigh(X)[1]
+    Zd, L = Z.toarray(), anchor_laplacian(Z)
+    at = y >= 0
+    Y = np.eye(n_classes)[y[at]]
+    Zl, W = Zd[at], np.diag(w[at])
+    A = np.linalg.solve(Zl.T @ W @ Zl + gamma_I * Zd.T @ L @ Zd, Zl.T @ W @ Y)
+    memberships = Zd @ A
+    assert_allclose(memberships.sum(axis=1), 1)
+    f = 2 * memberships - 1
+    if normalize:
+        f = 2 * memberships / memberships.sum(axis=0) * len(X) / n_classes - 1
+    assert_array_equal(model.transduction_, f.argmax(axis=1))
+    expected = (f[:, 1] - f[:, 0]) / 2 if n_classes == 2 else f
+    assert_allclose(model.decision_function(X), expected, atol=1e-9)
+    a = 2 * A - 1
+    total = w[at] @ (2 * Y - 1 - Zl @ a) ** 2 + gamma_I * np.einsum(
+        "mc,mn,nc->c", a, Zd.T @ L @ Zd, a
+    )
+    assert_allclose(model.objective_, total[1:] if n_classes == 2 else total, rtol=1e-8)
+
+
+@each_weights
+def test_unlabelled_components_get_the_shares_of_the_labels(weights: str) -> None:
+    X, y, _ = few_clusters(2, n_labels=5)
+    y[np.flatnonzero(y == 0)[:2]] = -1  # three labels of class 0, five of class 1
+    far = gaussian_points(30, seed=3) + 100
+    model = AnchorGraphClassifier(AnchorGraph(24, weights=weights), class_mass_normalization=False)
+    message = (
+        r"1 of the anchor graph's 2 connected components contain no labelled point \(30 points, "
+        r"30 in the largest\)"
+    )
+    with pytest.warns(UnlabeledComponentWarning, match=message) as caught:
+        model.fit(np.vstack([X, far]), np.append(y, np.full(30, -1)))
+    assert caught[0].filename == __file__
+    assert_allclose(model.decision_function(far), 2 / 8, atol=1e-9)
+    assert_array_equal(model.transduction_[90:], 1)
+    # The others are as without them.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        alone = clone(model).set_params(
+            graph=AnchorGraph(anchors=model.anchors_.points, weights=weights)
+        )
+        anchors = alone.fit(X, y).anchors_.points
+    kept = (model.anchors_.points[:, None] == anchors).all(axis=2).any(axis=1)
+    assert kept.sum() < 24
+    if weights == "embedding":  # whose weights need no bandwidth of all points
+        assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-6)
+
+
+@each_weights
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_normalisation_is_of_what_labels_reach(weights: str, n_classes: int) -> None:
+    X, y, _ = few_clusters(n_classes, n_labels=5)
+    y[np.flatnonzero(y == 0)[:2]] = -1
+    far = gaussian_points(30, seed=3) + 100
+    graph = AnchorGraph(24, weights=weights)
+    with pytest.warns(UnlabeledComponentWarning):
+        model = AnchorGraphClassifier(graph).fit(np.vstack([X, far]), np.append(y, np.full(30, -1)))
+    # Shares of the labels: of class 0 three, of the others five.
+    total = 5 * n_classes - 2
+    expected = 2 * 5 / total - 1 if n_classes == 2 else 2 * np.array([3, 5, 5]) / total - 1
+    assert_allclose(
+        model.decision_function(far), np.broadcast_to(expected, (30, *np.shape(expected)))
+    )
+    # Without the far points the memberships of each class sum to an equal share of the points.
+    values = model.decision_function(X).reshape(90, -1)
+    sums = values.sum(axis=0) if n_classes == 2 else ((1 + values) / 2).sum(axis=0)
+    assert_allclose(sums, 0 if n_classes == 2 else 90 / 3, atol=1e-9)
+
+
+def test_more_anchors_than_the_system_has_rank() -> None:
+    X, y, truth = few_clusters(3)
+    for gamma_I in (0, 1e-6, 0.1):
+        model = AnchorGraphClassifier(AnchorGraph(90), gamma_I=gamma_I).fit(X, y)
+        assert np.isfinite(model.alpha_).all()
+        assert np.isfinite(model.decision_function(gaussian_points(20, seed=4) * 3)).all()
+        assert_array_equal(model.transduction_[y >= 0], truth[y >= 0])
+
+
+def test_smoothness_takes_over() -> None:
+    X, y, _ = few_clusters(2)
+    spreads = [
+        np.ptp(
+            AnchorGraphClassifier(AnchorGraph(15), gamma_I=g, class_mass_normalization=False)
+            .fit(X, y)
+            .decision_function(X)
+        )
+        for g in (1e-3, 1.0, 1e3)
+    ]
+    assert spreads[0] > spreads[1] > spreads[2]
+    assert spreads[2] < 0.01
+
+
+def test_the_default_graph_and_the_laplacian_estimators() -> None:
+    X, y, truth = few_clusters(2)
+    model = AnchorGraphClassifier().fit(X, y)
+    assert len(model.anchors_.points) == 20
+    assert isinstance(model.anchors_, Anchors)
+    lap = LapRLSClassifier(graph=AnchorGraph(15)).fit(X, y)
+    assert np.mean(lap.transduction_ == truth) > 0.8
+    assert_allclose(lap.affinity_.toarray(), AnchorGraph(15).affinity(X).toarray())
+
+
+@each_weights
+def test_other_labels_reduce_the_graph_once(weights: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, truth = few_clusters(3)
+    model = AnchorGraphClassifier(AnchorGraph(15, weights=weights))
+    prepared = prepare(model, X, y)
+    refits = model._refits(prepared)
+    changed = prepared.relabeled(model._read_targets(np.where(np.arange(90) < 40, truth, -1)))
+    expected = solve(model, changed)
+    monkeypatch.delattr(AnchorLaplacian, "reduced")
+    assert_array_equal(refits.values(changed), expected.values)
+    assert_array_equal(refits.solve(changed).values, expected.values)
+    assert np.isfinite(refits.left_out()).all()
+
+
+far_clusters = partial(labeled_clusters, n=120, n_labels=4, n_features=4, distance=4.0)
+
+
+EXAMPLES = [
+    EigenfunctionClassifier(),
+    EigenfunctionClassifier(None, n_components=2, n_bins=30, clip=0.0, lam=10),
+]
+each_example = pytest.mark.parametrize("model", EXAMPLES, ids=["default", "two directions"])
+each_count = pytest.mark.parametrize("n_classes", [2, 3])
+
+
+@each_example
+@each_count
+def test_eigenfunctions_are_the_closed_form(model: Any, n_classes: int) -> None:
+    """(Sigma + U'Lambda U) alpha = U'Lambda y, dense."""
+    X, y, truth = far_clusters(n_classes)
+    w = np.random.default_rng(1).uniform(0.5, 2, len(X))
+    model = clone(model).fit(X, y, sample_weight=w)
+    U = model.eigenfunctions_.evaluate(X)
+    Sigma = np.diag(model.eigenfunctions_.eigenvalues)
+    Lambda = np.diag(np.where(y >= 0, model.lam * w, 0))
+    Y = np.where(y[:, None] == np.arange(n_classes), 1.0, -1.0)
+    Y = Y[:, 1:] if n_classes == 2 else Y
+    alpha = np.linalg.solve(Sigma + U.T @ Lambda @ U, U.T @ Lambda @ Y)
+    f = U @ alpha
+    g = model.decision_function(X)
+    assert_allclose(g[:, None] if n_classes == 2 else g, f, atol=1e-7)
+    winner = (f[:, 0] >= 0).astype(int) if n_classes == 2 else f.argmax(axis=1)
+    assert_array_equal(model.transduction_, winner)
+    assert_array_equal(model.transduction_, model.predict(X))
+    assert np.mean(winner == truth) > 0.75
+    at = y >= 0
+    objective = (model.lam * w[at]) @ (Y - f)[at] ** 2 + (alpha**2).T @ Sigma.diagonal()
+    assert_allclose(model.objective_, objective, rtol=1e-6)
+    assert model.alpha_.shape == (len(alpha) - 1, len(alpha.T))
+    assert_allclose(model.intercept_, alpha[0] / np.sqrt(len(X)), atol=1e-8)
+
+
+@each_example
+def test_axes_origin_and_units_do_not_matter(model: Any) -> None:
+    X, y, _ = far_clusters(3)
+    f = clone(model).fit(X, y).decision_function(X)
+    Q = np.linalg.qr(np.random.default_rng(3).normal(size=(4, 4)))[0]
+    moved = 1e3 * (X @ Q) + 1e4
+    assert_allclose(clone(model).fit(moved, y).decision_function(moved), f, atol=1e-5)
+
+
+TIED = {
+    "codes": factorial(3, 3, 3, 3),
+    "grid": np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), -1).reshape(-1, 2),
+    "standardised": StandardScaler().fit_transform(factorial(2, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", TIED)
+def test_the_order_of_rows_and_columns_does_not_matter(name: str) -> None:
+    """Equal variances and points on the edges of bins decided 28 % of the answers on codes."""
+    X = TIED[name]
+    rng = np.random.default_rng(0)
+    y = np.full(len(X), -1)
+    y[rng.permutation(len(X))[:9]] = np.arange(9) % 3
+    f = EigenfunctionClassifier().fit(X, y).decision_function(X)
+    for _ in range(3):
+        rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+        turned = X[rows][:, columns]
+        found = EigenfunctionClassifier().fit(turned, y[rows]).decision_function(turned)
+        assert_allclose(found, f[rows], atol=1e-8)
+
+
+def test_labels_are_met_as_their_weight_grows() -> None:
+    X, y, _ = far_clusters(2)
+    at = y >= 0
+    gaps = [
+        np.abs(EigenfunctionClassifier(lam=lam).fit(X, y).decision_function(X)[at]) - 1
+        for lam in (1.0, 1e3, 1e6)
+    ]
+    worst = [np.abs(gap).max() for gap in gaps]
+    assert worst[0] > worst[1] > worst[2]
+    assert worst[2] < 0.01
+
+
+def test_points_that_are_all_equal_get_one_class_and_a_warning() -> None:
+    y = np.full(10, -1)
+    y[:3] = [0, 1, 1]
+    with pytest.warns(SingleClassWarning, match=r"All 7 unlabelled points were given class 1"):
+        model = EigenfunctionClassifier().fit(np.ones((10, 2)), y)
+    assert_allclose(model.decision_function(np.zeros((1, 2))), 1 / 3)  # the mean label
+
+
+def test_the_matrices_of_the_bins_are_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = far_clusters(2)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "5m")
+    EigenfunctionClassifier(n_bins=300).fit(X, y)
+    with pytest.raises(MemoryError, match=r"The eigenproblem of 500 bins needs .* fewer bins"):
+        EigenfunctionClassifier(n_bins=500).fit(X, y)
+
+
+def test_other_labels_evaluate_no_function_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, truth = far_clusters(3)
+    model = EigenfunctionClassifier()
+    prepared = prepare(model, X.astype(np.float32), y)
+    refits = model._refits(prepared)
+    changed = prepared.relabeled(model._read_targets(np.where(np.arange(120) < 40, truth, -1)))
+    expected = solve(model, changed)
+    rows = len(prepared.problem.index)
+    without_one = [solve(model, without(prepared, i)).values for i in range(rows)]
+    monkeypatch.delattr(Eigenfunctions, "expand")
+    assert_allclose(refits.values(changed), expected.values, atol=1e-10)
+    assert_allclose(refits.solve(changed).values, expected.values, atol=1e-10)
+    found = refits.left_out()
+    at = prepared.problem.index
+    assert_allclose(found, [v[i] for v, i in zip(without_one, at, strict=True)], atol=1e-10)
+
+
+@each_count
+def test_rounding_decides_no_ties(n_classes: int) -> None:
+    """Each unlabelled row of the identity is as near to one class as to another."""
+    n, l = 30, 2 * n_classes
+    X, y = np.eye(n), np.full(n, -1)
+    y[:l] = np.arange(l) % n_classes
+    with pytest.warns(SingleClassWarning):
+        model = EigenfunctionClassifier().fit(X, y)
+    scores = model.decision_function(X).reshape(n, -1)
+    assert len(np.unique(scores[l:], axis=0)) == 1
+    if n_classes == 2:
+        assert (scores[l:] == 0).all()
+    else:
+        assert len(np.unique(scores[l:])) == 1
+    # A tie is the positive class, or the first of several.
+    assert set(model.transduction_[l:]) == set(model.predict(X[l:])) == {int(n_classes == 2)}
+    assert_array_equal(model.transduction_[:l], y[:l])

@@ -1,0 +1,381 @@
+"""Manifold regularisation: stationarity and objectives by dense matrices, and other machines.
+
+Optimality is judged by stationarity conditions that are written out densely here, from the fitted
+attributes and formulas of the papers (with their errata), never by what a solver says of itself.
+What holds of any estimator is tried by test_every.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, SVR, LinearSVC
+
+import lapwing
+from lapwing import (
+    AffinityGraph,
+    KNNGraph,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.estimators.manifold import ManifoldEstimator
+from lapwing.exceptions import UnlabeledComponentWarning
+from tests.helpers.answers import coded_targets, labeled_rows, scores
+from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.estimators import Example, fitted, weighted
+from tests.helpers.manifold import dense_smoothness, given_graph, gram, is_linear
+from tests.helpers.members import check_examples
+from tests.helpers.problems import loss_slope, loss_value
+
+FLAT = KNNGraph(6, normalized=False)
+
+
+# gamma_A is such that conjugate gradient ends soon, and every tolerance so fine that solutions can
+# be compared.
+EXAMPLES: dict[str, Example] = {
+    "LapSVC, 2 classes": Example(LapSVC(gamma_A=1e-2), 2),
+    "LapSVC, 4 classes": Example(LapSVC(gamma_A=1e-2), 4),
+    "LapSVC, intercept": Example(LapSVC(gamma_A=1e-2, fit_intercept=True)),
+    "LapSVC, intercept, D - W": Example(LapSVC(gamma_A=1e-2, graph=FLAT, fit_intercept=True)),
+    "LapSVC, newton": Example(LapSVC(solver="newton", gamma_A=1e-2)),
+    "LapSVC, pcg, intercept": Example(
+        LapSVC(solver="pcg", gamma_A=1e-1, tol=1e-10, graph=FLAT, fit_intercept=True), 2
+    ),
+    "LapSVC, hinge": Example(LapSVC(loss="hinge", gamma_A=1e-2), 2),
+    "LapSVC, hinge, intercept": Example(LapSVC(loss="hinge", gamma_A=1e-2, fit_intercept=True), 2),
+    "LapSVC, hinge, intercept, D - W": Example(
+        LapSVC(loss="hinge", gamma_A=1e-2, graph=FLAT, fit_intercept=True)
+    ),
+    "LapSVC, linear": Example(LapSVC("linear", gamma_A=1e-2, fit_intercept=True)),
+    "LapSVC, no graph": Example(LapSVC(gamma_A=1e-2, gamma_I=0)),
+    "LapRLSClassifier, 4 classes": Example(LapRLSClassifier(gamma_A=1e-2), 4),
+    "LapRLSClassifier, pcg": Example(LapRLSClassifier(solver="pcg", gamma_A=1e-1, tol=1e-10)),
+    "LapRLSRegressor": Example(LapRLSRegressor(gamma_A=1e-2)),
+    "LapRLSRegressor, linear": Example(LapRLSRegressor("linear", gamma_A=1e-2)),
+    "LapRLSRegressor, pcg": Example(
+        LapRLSRegressor(solver="pcg", gamma_A=1e-1, tol=1e-10, graph=FLAT)
+    ),
+    "LapSVR": Example(LapSVR(gamma_A=1e-2)),
+    "LapSVR, no intercept, D - W": Example(
+        LapSVR(gamma_A=1e-2, epsilon=0.3, fit_intercept=False, graph=FLAT)
+    ),
+}
+every_example = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def test_every_manifold_estimator_has_an_example() -> None:
+    public = {name: getattr(lapwing, name) for name in lapwing.__all__}
+    check_examples(
+        {type(example.estimator).__name__ for example in EXAMPLES.values()},
+        [
+            name
+            for name, thing in public.items()
+            if isinstance(thing, type) and issubclass(thing, ManifoldEstimator)
+        ],
+        registry="__all__ of lapwing",
+        place="EXAMPLES in tests/estimators/test_manifold.py",
+    )
+
+
+@every_example
+def test_attributes(name: str) -> None:
+    estimator, X, y = fitted(EXAMPLES[name])
+    n, c = len(X), coded_targets(estimator, y).shape[1]
+    assert isinstance(estimator.n_iter_, int)
+    assert 1 <= estimator.n_iter_ <= estimator.max_iter
+    assert estimator.solver_ in ("newton", "pcg", "dual")
+    if estimator.solver != "auto":
+        assert estimator.solver_ == estimator.solver
+    if is_linear(estimator):
+        assert estimator.coef_.shape == (c, 3)
+        assert not hasattr(estimator, "alpha_")
+    else:
+        assert estimator.alpha_.shape == (n, c)
+        np.testing.assert_array_equal(estimator.X_fit_, X)
+        assert not hasattr(estimator, "coef_")
+    assert hasattr(estimator, "affinity_") == bool(estimator.gamma_I)
+    if not estimator.fit_intercept:
+        np.testing.assert_array_equal(estimator.intercept_, 0)
+
+
+@every_example
+def test_scores_are_the_function_of_the_attributes(name: str) -> None:
+    estimator, X, _ = fitted(EXAMPLES[name])
+    Z = X[:20] + 0.1
+    expected = (
+        Z @ estimator.coef_.T
+        if is_linear(estimator)
+        else rbf_kernel(Z, X, gamma=estimator.kernel_.gamma) @ estimator.alpha_
+    )
+    np.testing.assert_allclose(scores(estimator, Z), expected + estimator.intercept_, atol=1e-8)
+
+
+@every_example
+def test_stationarity(name: str) -> None:
+    """The gradient of the objective vanishes, or a subgradient does: recomputed densely.
+
+    With u_i = -(derivative of the loss at i), zero off the labels, the function minimises iff
+    K (u - gamma_I L f) = gamma_A h, and 1'(u - gamma_I L f) = 0 for the bias (errata L3).
+    """
+    estimator, X, y, weights = weighted(EXAMPLES[name])
+    at, Y, f = labeled_rows(y), coded_targets(estimator, y), scores(estimator, X)
+    w, score = weights[at][:, None], f[at]
+    K, S = gram(estimator, X), dense_smoothness(estimator)
+    h = f - estimator.intercept_
+    loss = estimator._loss()
+    if loss.kind.differentiable:
+        u = np.zeros_like(f)
+        u[at] = -w * loss_slope(loss, Y, score)
+    else:
+        # Points at a kink may have any subgradient: what the rest of the equation leaves for them
+        # must be one. Of all expansions of h the fitted one has u = gamma_A alpha + gamma_I L f.
+        alpha = getattr(estimator, "alpha_", None)
+        if alpha is None:
+            pytest.skip("the multipliers of a linear function are not kept")
+        u = estimator.gamma_A * alpha + S @ f
+        np.testing.assert_allclose(u[~at], 0, atol=1e-8)
+        # The slopes on either side of a score: one number, but for scores at a kink.
+        left, right = (loss_slope(loss, Y, score + step) for step in (-1e-6, 1e-6))
+        assert (left < right).any()
+        slope = -u[at] / w
+        assert (slope > left - 1e-6).all()
+        assert (slope < right + 1e-6).all()
+    size = np.abs(K[:, at] @ (w * Y)).max()
+    residual = K @ (u - S @ f) - estimator.gamma_A * h
+    np.testing.assert_allclose(residual, 0, atol=1e-7 * size)
+    if estimator.fit_intercept:
+        np.testing.assert_allclose((u - S @ f).sum(axis=0), 0, atol=1e-6 * np.abs(Y).sum())
+
+
+@every_example
+def test_objective_is_that_of_the_paper(name: str) -> None:
+    estimator, X, y, weights = weighted(EXAMPLES[name])
+    at, Y, f = labeled_rows(y), coded_targets(estimator, y), scores(estimator, X)
+    S = dense_smoothness(estimator)
+    loss = estimator._loss()
+    if is_linear(estimator):
+        norm = (estimator.coef_**2).sum(axis=1)
+    else:
+        norm = np.einsum("ij,ik,kj->j", estimator.alpha_, gram(estimator, X), estimator.alpha_)
+    printed = 2 * loss_value(loss, Y, f[at])
+    total = weights[at] @ printed + estimator.gamma_A * norm + np.einsum("ij,ik,kj->j", f, S, f)
+    # Only the squared hinge is printed with an overall 1/2: LapSVM paper, (4), (7) and (14).
+    np.testing.assert_allclose(
+        estimator.objective_, total * (0.5 if loss.name == "squared_hinge" else 1.0), rtol=1e-6
+    )
+
+
+@every_example
+def test_weights_scale_as_the_penalties_do(name: str) -> None:
+    estimator, (X, y, _) = EXAMPLES[name].estimator, EXAMPLES[name].data()
+    f = scores(EXAMPLES[name].fit(X, y, sample_weight=np.full(len(X), 4.0)), X)
+    smaller = clone(estimator)
+    smaller.set_params(gamma_A=estimator.gamma_A / 4, gamma_I=estimator.gamma_I / 4)
+    g = scores(smaller.fit(X, y), X)
+    np.testing.assert_allclose(f, g, atol=1e-6 * np.abs(f).max())
+
+
+@every_example
+def test_an_isolated_unlabelled_point_changes_nothing(name: str) -> None:
+    estimator = EXAMPLES[name].estimator
+    if not estimator.gamma_I:
+        pytest.skip("there is no graph")
+    model, X, y = fitted(EXAMPLES[name])
+    n = len(X)
+    W = sp.block_array([[model.affinity_, None], [None, sp.csr_array((1, 1))]]).tocsr()
+    gamma = 1.0 if is_linear(estimator) else model.kernel_.gamma
+    more = clone(estimator).set_params(graph=given_graph(model, W), gamma=gamma)
+    blank = np.nan if y.dtype.kind == "f" else -1
+    with pytest.warns(UnlabeledComponentWarning, match="1 of the graph's 2 connected components"):
+        more.fit(np.vstack([X, [[1.0, 2.0, 3.0]]]), np.append(y, blank))
+    f = scores(model, X)
+    np.testing.assert_allclose(scores(more, X), f, atol=1e-6 * np.abs(f).max())
+    if not is_linear(estimator):
+        np.testing.assert_allclose(more.alpha_[n], 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LapSVC(gamma_A=1e-2), LapSVC(gamma_A=1e-2, loss="hinge"), LapRLSClassifier(gamma_A=1e-2)],
+    ids=["squared_hinge", "hinge", "squared"],
+)
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+def test_columns_are_one_against_the_rest_in_the_order_of_the_classes(estimator: Any) -> None:
+    X, y, _ = labeled_clusters(4)
+    y = np.where(y == -1, "?", NAMES[::-1][y])
+    estimator = clone(estimator).set_params(unlabeled="?")
+    joint = clone(estimator).fit(X, y)
+    assert joint.classes_.tolist() == NAMES.tolist()
+    for column, label in enumerate(NAMES):
+        binary = np.where(y == "?", "?", np.where(y == label, "this", "rest"))
+        alone = clone(estimator).fit(X, binary)
+        assert alone.classes_.tolist() == ["rest", "this"]
+        np.testing.assert_allclose(
+            joint.decision_function(X)[:, column], alone.decision_function(X), atol=1e-7
+        )
+
+
+# ---- the machines that they become ---------------------------------------------------------------
+
+NAMES = np.array(["ash", "beech", "cedar", "dogwood"])
+
+
+@pytest.mark.parametrize("gamma_A", [0.05, 1.0])
+def test_without_a_graph_the_hinge_is_the_svm(gamma_A: float) -> None:
+    X, y, _ = labeled_clusters(2, n_labels=20)
+    y = np.where(y == -1, "?", NAMES[y])
+    at = y != "?"
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    ours = LapSVC(
+        gamma=0.3, gamma_A=gamma_A, gamma_I=0, loss="hinge", fit_intercept=True, unlabeled="?"
+    ).fit(X, y, sample_weight=w)
+    svc = SVC(C=1 / (2 * gamma_A), gamma=0.3, tol=1e-9).fit(X[at], y[at], sample_weight=w[at])
+    np.testing.assert_allclose(ours.decision_function(X), svc.decision_function(X), atol=1e-6)
+    np.testing.assert_array_equal(ours.predict(X), svc.predict(X))
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_without_a_graph_the_squared_hinge_is_the_primal_svm(fit_intercept: bool) -> None:
+    X, y, _ = labeled_clusters(3, n_labels=12)
+    at = y != -1
+    ours = LapSVC("linear", gamma_A=0.5, gamma_I=0, fit_intercept=fit_intercept).fit(X, y)
+    # liblinear penalises its bias, as that of one more feature: the larger that, the less.
+    theirs = LinearSVC(
+        C=1.0,
+        dual=False,
+        tol=1e-12,
+        max_iter=10**5,
+        fit_intercept=fit_intercept,
+        intercept_scaling=1e4,
+    ).fit(X[at], y[at])
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_without_a_graph_the_insensitive_loss_is_support_vector_regression(
+    epsilon: float,
+) -> None:
+    X, y, _ = labeled_curve()
+    at = ~np.isnan(y)
+    ours = LapSVR(gamma=0.3, gamma_A=0.2, gamma_I=0, epsilon=epsilon).fit(X, y)
+    theirs = SVR(C=1 / 0.4, gamma=0.3, epsilon=epsilon, tol=1e-9).fit(X[at], y[at])
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
+def test_ties_are_predicted_positive() -> None:
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    fitted = LapSVC("linear", gamma_I=0, unlabeled=None).fit(X, ["a", "a", "b", "b"])
+    assert fitted.decision_function([[0.0]]).tolist() == [0.0]
+    assert fitted.predict([[0.0]]).tolist() == ["b"]
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_linear_kernel_is_the_linear_space(loss: str, fit_intercept: bool) -> None:
+    X, y, _ = labeled_clusters(3)
+    for gamma_A in (1e-4, 1e-6):
+        options = {"gamma_A": gamma_A, "loss": loss, "fit_intercept": fit_intercept}
+        linear = LapSVC("linear", **options).fit(X, y)
+        kernel = LapSVC(lambda X, Z: X @ Z.T, **options).fit(X, y)
+        np.testing.assert_allclose(kernel.objective_, linear.objective_, rtol=1e-6)
+        np.testing.assert_allclose(
+            kernel.decision_function(X), linear.decision_function(X), atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("solver", ["auto", "newton", "pcg", "dual"])
+def test_more_features_than_points(solver: str, form: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((40, 150)) < 0.8, 0, rng.standard_normal((40, 150)))
+    y = np.full(40, -1)
+    y[:12] = np.arange(12) % 2
+    options = {"gamma_A": 0.1, "tol": 1e-9}
+    f = LapSVC(lambda X, Z: X @ Z.T, **options).fit(X, y).decision_function(X)
+    linear = LapSVC("linear", solver=solver, **options).fit(form(X), y)
+    assert linear.coef_.shape == (1, 150)
+    np.testing.assert_allclose(linear.decision_function(form(X)), f, atol=1e-6)
+
+
+def test_without_a_graph_least_squares_is_ridge_regression() -> None:
+    X, y, _ = labeled_curve()
+    at = ~np.isnan(y)
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    kernel = LapRLSRegressor(gamma=0.3, gamma_A=0.2, gamma_I=0, fit_intercept=False)
+    theirs = KernelRidge(alpha=0.2, kernel="rbf", gamma=0.3).fit(X[at], y[at], w[at])
+    np.testing.assert_allclose(
+        kernel.fit(X, y, sample_weight=w).predict(X), theirs.predict(X), atol=1e-9
+    )
+    linear = LapRLSRegressor("linear", gamma_A=0.2, gamma_I=0).fit(X, y, sample_weight=w)
+    ridge = Ridge(alpha=0.2).fit(X[at], y[at], sample_weight=w[at])
+    np.testing.assert_allclose(linear.predict(X), ridge.predict(X), atol=1e-9)
+    np.testing.assert_allclose(linear.coef_[0], ridge.coef_, atol=1e-9)
+
+
+def test_least_squares_is_the_closed_form_of_the_paper() -> None:
+    """alpha = (J K + gamma_A I + gamma_I L K)^-1 y: LapSVM paper, (15), without a bias."""
+    X, y, _ = labeled_clusters(3)
+    ours = LapRLSClassifier(gamma=0.3, gamma_A=0.02, gamma_I=0.7).fit(X, y)
+    K, S = gram(ours, X), dense_smoothness(ours)
+    J = np.diag((y != -1).astype(float))
+    Y = np.where(y[:, None] == np.arange(3), 1.0, -1.0) * (y != -1)[:, None]
+    alpha = np.linalg.solve(J @ K + 0.02 * np.eye(len(X)) + S @ K, Y)
+    np.testing.assert_allclose(ours.decision_function(X), K @ alpha, atol=1e-8)
+
+
+# ---- rows that are one point, or are not --------------------------------------------------------
+
+
+def test_conflicting_labels_of_one_point_are_all_heard() -> None:
+    X, y, _ = labeled_curve()
+    i, j = np.flatnonzero(~np.isnan(y))[:2]
+    extra = np.append(y, [y[i] + 3, y[j]])
+    both = LapRLSRegressor(gamma_A=1e-2).fit(np.vstack([X, X[i], X[j]]), extra)
+    mean, w = y.copy(), np.ones(len(X))
+    mean[i] += 1.5
+    w[[i, j]] = 2
+    averaged = LapRLSRegressor(gamma_A=1e-2).fit(X, mean, sample_weight=w)
+    np.testing.assert_allclose(both.predict(X), averaged.predict(X), atol=1e-8)
+    # The spread about the mean is part of the objective, and of nothing else.
+    np.testing.assert_allclose(both.objective_, averaged.objective_ + 2 * 1.5**2, rtol=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["newton", "pcg", "dual"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_conflicting_labels_of_classes(solver: str, kernel: str) -> None:
+    X, y, _ = labeled_clusters(2)
+    i = np.flatnonzero(y == 0)[0]
+    X2, y2 = np.vstack([X, X[i], X[i]]), np.append(y, [1, 1])
+    fitted = LapSVC(kernel, gamma_A=0.1, solver=solver, tol=1e-9).fit(X2, y2)
+    f = fitted.decision_function(X)
+    # Apart by a hair they are different points, whose graph is not the same: so without one.
+    near = X2.copy()
+    near[-2:] += [[1e-9], [-1e-9]]
+    options = {"gamma_A": 0.1, "gamma_I": 0, "solver": solver, "gamma": 0.3, "tol": 1e-9}
+    equal, apart = (LapSVC(kernel, **options).fit(points, y2) for points in (X2, near))
+    np.testing.assert_allclose(equal.decision_function(X), apart.decision_function(X), atol=1e-6)
+    np.testing.assert_allclose(equal.objective_, apart.objective_, rtol=1e-6)
+    assert fitted.transduction_[i] == fitted.transduction_[-1] == fitted.predict(X[[i]])[0]
+    assert (
+        f[i]
+        > LapSVC(kernel, gamma_A=0.1, solver=solver, tol=1e-9).fit(X, y).decision_function(X)[i]
+    )
+
+
+def test_with_a_given_graph_equal_rows_are_different_points() -> None:
+    X, y, _ = labeled_clusters(2)
+    X2, y2 = np.vstack([X, X[:3]]), np.append(y, [-1, -1, -1])
+    W = KNNGraph(5).affinity(X2)
+    fitted = LapSVC(graph=AffinityGraph(W)).fit(X2, y2)
+    assert fitted.alpha_.shape == (len(X2), 1)
+    assert fitted.affinity_.shape == W.shape

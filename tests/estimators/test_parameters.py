@@ -1,0 +1,203 @@
+"""Parameters out of range: every estimator refuses them, by name, value and what is wanted."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+import lapwing
+from lapwing import (
+    S3VC,
+    AffinityGraph,
+    AnchorGraph,
+    AnchorGraphClassifier,
+    BalancedGraphClassifier,
+    EigenfunctionClassifier,
+    KNNGraph,
+    LapERLSClassifier,
+    LapERLSClassifierCV,
+    LapERLSRegressor,
+    LapESVR,
+    LapRLSClassifierCV,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.estimators.parameters import check_parameters
+from lapwing.losses import Hinge, TargetKind
+from lapwing.losses.registry import loss_names
+from tests.helpers.data import labeled_clusters, labeled_curve
+
+EVERY = [getattr(lapwing, name) for name in lapwing.estimators.__all__]
+NUMBER, COUNT, FLAG = "a number > 0", "a whole number >= 1", "True or False."
+FRACTION = "a number between 0 and 1, or None."
+LOSS = f"one of {', '.join(map(repr, loss_names(TargetKind.SIGNS)))}, or an object of lapwing.loss"
+STOPPING = "one of None, 'stability', 'validation', 'mixed'."
+SOLVER = "one of 'auto', 'newton', 'pcg', 'dual'."
+KERNEL = "a name, such as 'rbf', or a function (X, Z) -> matrix."
+
+# Of each parameter: what is wanted, and values that are not. An estimator with a rule of its own
+# has its own rows.
+RULES: list[tuple[type, str, str, tuple[Any, ...]]] = [
+    (
+        LapSVC,
+        "gamma_A",
+        f"{NUMBER}: the ambient norm is what makes the problem well posed.",
+        (0, -1.0, np.nan, np.inf, "small", None, True),
+    ),
+    (LapSVC, "gamma_I", "a number >= 0; 0 means no graph.", (-0.5, np.inf, [1.0])),
+    (LapSVC, "gamma", "a finite number > 0, or 'scale'.", (0.0, -1, np.nan, None)),
+    (LapSVC, "degree", f"{NUMBER}.", (0, "3")),
+    (LapSVC, "coef0", "a finite number.", (None, np.inf)),
+    (LapSVC, "kernel", KERNEL, (None, ["rbf"])),
+    (LapSVC, "solver", SOLVER, ("lbfgs", None)),
+    (LapSVC, "tol", f"{NUMBER}.", (0.0, "1e-8")),
+    (LapSVR, "tol", f"{NUMBER}.", (None,)),  # it never stops early
+    (LapSVC, "max_iter", f"{COUNT}.", (0, 10.0, True)),
+    (LapSVC, "fit_intercept", FLAG, ("no", None)),
+    (LapSVC, "loss", LOSS, ("squared", None, 3.0, Hinge)),
+    (LapSVC, "stopping", STOPPING, ("early", True)),
+    (LapSVC, "validation_fraction", FRACTION, (0.0, 1)),
+    (LapSVC, "warm_start", FLAG, (1,)),
+    (LapSVC, "refine", "one of 'cut', None.", ("flow", True)),
+    (
+        LapSVC,
+        "class_weight",
+        "'balanced', a dict from classes to their weights, or None",
+        ("even",),
+    ),
+    (LapSVR, "epsilon", "a number >= 0, in the units of y.", (-0.1, None)),
+    (LapESVR, "epsilon", "a number >= 0, in the units of y.", (-0.1, None)),
+    (LapERLSClassifier, "C", "a finite number > 0.", (0, np.inf)),
+    (LapERLSClassifier, "lam", f"{NUMBER}.", (0.0,)),
+    (LapERLSClassifier, "mu", "a number >= 0.", (-1,)),
+    (
+        LapERLSClassifier,
+        "n_eigenvectors",
+        f"{COUNT}, 'auto', or None for the exact graph kernel.",
+        (0, 2.5, [5]),
+    ),
+    (S3VC, "C_star", "a finite number >= 0, or None for C l / u.", (-1, "auto")),
+    (S3VC, "s", "a finite number > 0.", (0,)),
+    (S3VC, "method", "one of 'continuation', 'quasi-newton', 'gradient', 'cccp', ", ("newton",)),
+    (S3VC, "unlabeled_loss", "one of 'auto', 'gaussian', 'symmetric_hinge', or an obj", ("hat",)),
+    (S3VC, "multi_class", "one of 'auto', 'ovo', 'ovr'.", ("crammer",)),
+    (S3VC, "n_init", "a whole number of starts, at least 1.", (0, 1.0)),
+    (EigenfunctionClassifier, "n_eigenfunctions", f"{COUNT}, or None.", (0,)),
+    (EigenfunctionClassifier, "n_components", f"{COUNT}.", (0,)),
+    (EigenfunctionClassifier, "n_bins", "a whole number >= 3.", (2,)),
+    (EigenfunctionClassifier, "bandwidth", "a number > 0 in the units of X, or None.", (0,)),
+    (EigenfunctionClassifier, "clip", "a number >= 0 and less than 0.5.", (0.5, -0.1)),
+    (AnchorGraphClassifier, "class_mass_normalization", FLAG, ("yes",)),
+    (BalancedGraphClassifier, "n_votes", "a whole number >= 0; 0 leaves the neigh", (-1, 0.5)),
+    (
+        LapRLSClassifierCV,
+        "gamma_As",
+        "a list of finite numbers > 0, at least one.",
+        ([], [0.0], 1.0),
+    ),
+    (LapRLSClassifierCV, "gamma_Is", "a list of finite numbers >= 0; 0 means no graph", ([-1.0],)),
+    (LapRLSClassifierCV, "gammas", "a list of finite numbers > 0 or 'scale'", (["auto"], "scale")),
+    (LapRLSClassifierCV, "graphs", "a list of graphs, at least one, or None", (KNNGraph(), [])),
+    (LapERLSClassifierCV, "Cs", "a list of finite numbers > 0, at least one.", ([0.0],)),
+    (LapERLSClassifierCV, "lams", "a list of finite numbers > 0, at least one.", ([],)),
+    (LapERLSClassifierCV, "mus", "a list of finite numbers >= 0, at least one.", ([-1.0],)),
+    (
+        LapERLSClassifierCV,
+        "n_eigenvectors",
+        "a list of whole numbers >= 1 or 'auto', at least one.",
+        (10, [None]),
+    ),
+]
+
+
+@pytest.mark.parametrize(("estimator", "name", "wanted", "values"), RULES)
+def test_values_out_of_range(estimator: Any, name: str, wanted: str, values: Any) -> None:
+    for value in values:
+        with pytest.raises(ValueError, match=re.escape(f"{name}={value!r} must be {wanted}")):
+            check_parameters(estimator(**{name: value}))
+
+
+def data_for(estimator: type) -> tuple[Any, Any]:
+    X, y, _ = labeled_clusters(2) if is_classifier(estimator()) else labeled_curve()
+    return X, y
+
+
+@pytest.mark.parametrize("estimator", EVERY)
+def test_every_fit_refuses_every_parameter_that_is_nonsense(estimator: Any) -> None:
+    X, y = data_for(estimator)
+
+    class Nonsense:
+        def __repr__(self) -> str:
+            return "nonsense"
+
+    known = estimator().get_params(deep=False)
+    for name in known.keys() - {"random_state", "memory"}:  # scikit-learn and joblib check these
+        given = {"gamma_I": 1.0} if name == "graph" and "gamma_I" in known else {}
+        with pytest.raises((ValueError, TypeError), match=rf"^{name}=nonsense "):
+            estimator(**given, **{name: Nonsense()}).fit(X, y)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gama'"):
+        estimator(gama=1.0)
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    model = LapSVC(
+        gamma=np.float32(0.5),
+        gamma_A=np.float64(0.1),
+        gamma_I=np.int64(1),
+        max_iter=np.int32(100),
+        fit_intercept=np.bool_(True),
+    )
+    model.fit(*data_for(LapSVC))
+
+
+@pytest.mark.parametrize("name", ["graph", "space"])
+@pytest.mark.parametrize("estimator", EVERY)
+def test_graphs_and_spaces_that_are_none(estimator: Any, name: str) -> None:
+    """TypeError, with the class that was meant if it was given instead of an object."""
+    if name not in estimator().get_params(deep=False):
+        return
+    X, y = data_for(estimator)
+    given = {"gamma_I": 1.0} if "gamma_I" in estimator().get_params() else {}
+    meant = {"graph": KNNGraph, "space": lapwing.Landmarks}[name]
+    for value, message in (
+        (5, rf"{name}=5 is not an? "),
+        (meant, rf"is not an? .*(Did you mean {name}={meant.__name__}\(|Use AnchorGraph)"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            estimator(**given, **{name: value}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "kind", "message"),
+    [
+        (LapSVC(gamma="large"), ValueError, "gamma='large' is not known. Use 'scale', 'wide', "),
+        (LapSVC("gaussian"), ValueError, "kernel='gaussian' is not known. Use 'rbf', 'poly', "),
+        (LapSVC(graph="knn"), TypeError, "graph='knn' is not a graph. Use None (the default grap"),
+        (LapERLSClassifier(space="full"), ValueError, "space='full' is not known. Use 'auto', No"),
+        (LapRLSClassifierCV(graphs=[5]), TypeError, "graph=5 is not a graph"),
+        (EigenfunctionClassifier(n_bins=2001), ValueError, "n_bins=2001 must be at most 2000: ea"),
+        (
+            EigenfunctionClassifier(bandwidth=1e-6),
+            ValueError,
+            "bandwidth=1e-06 is less than the width of the 100 bins",
+        ),
+        (AnchorGraphClassifier(KNNGraph()), TypeError, "graph=KNNGraph() is not an AnchorGraph. U"),
+        (AnchorGraphClassifier(AnchorGraph(n_nearest=0)), ValueError, "n_nearest=0 must be"),
+        (AnchorGraphClassifier(AnchorGraph(power=0)), ValueError, "power=0 must be"),
+        (LapERLSRegressor(memory=3), ValueError, "'memory' should be None, a string or"),
+        (LapERLSRegressor(memory="/proc/nope/x"), ValueError, "memory='/proc/nope/x' is not a wr"),
+        (LapSVC(graph=KNNGraph(0)), ValueError, "n_neighbors=0 must be a whole number of at leas"),
+        (LapSVC(graph=KNNGraph(5, power=0)), ValueError, "power=0 must be a whole number of at l"),
+        (LapSVC(graph=KNNGraph(5, weights="cosine")), ValueError, "weights='cosine' must be one "),
+        (LapRLSRegressor(graph=AffinityGraph(np.eye(3))), ValueError, "The affinity has 3 rows b"),
+    ],
+    ids=str,
+)
+def test_values_that_are_not_known(estimator: Any, kind: Any, message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)):
+        estimator.fit(*data_for(type(estimator)))

@@ -1,0 +1,600 @@
+"""Paths that choose parameters: as the grid by hand, from few factorisations."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as sla
+import scipy.sparse as sp
+from scipy.stats import multivariate_normal
+from sklearn.base import clone, is_classifier
+from sklearn.metrics.pairwise import rbf_kernel
+
+from lapwing import (
+    AffinityGraph,
+    KNNGraph,
+    Landmarks,
+    LapERLSClassifierCV,
+    LapRLSClassifierCV,
+    LapRLSRegressorCV,
+    LapSVCCV,
+)
+from lapwing.classes.decoding import predict_codes
+from lapwing.estimators import input_checks, laperls_cv, path
+from lapwing.estimators.path import Scores
+from lapwing.estimators.template import prepare, solve
+from lapwing.exceptions import (
+    FewEigenvectorsWarning,
+    FewLabelsWarning,
+    LongFitWarning,
+    UnlabeledComponentWarning,
+)
+from lapwing.graphs.registry import default_graphs
+from lapwing.kernels import Kernel
+from lapwing.models import load_model, save_model
+from lapwing.solvers.embedded.path import SpectralPath
+from lapwing.solvers.embedded.systems import FeatureSide, MatrixSide
+from lapwing.solvers.manifold import path as solver
+from tests.helpers.answers import coded_targets, labeled_rows, scores
+from tests.helpers.choices import chosen_of, left_out_solutions, usual_of
+from tests.helpers.counts import Counts
+from tests.helpers.data import Data, labeled_clusters, labeled_curve
+
+FLAT = KNNGraph(4, normalized=False, power=1)
+# A ring: all degrees are equal, and constants are an eigenvector of its normalised Laplacian too.
+RING = AffinityGraph(sp.csr_array(np.roll(np.eye(36), 1, 0) + np.roll(np.eye(36), -1, 0)))
+ONE: dict[str, Any] = {
+    "gamma_As": [1e-2, 0.1],
+    "gamma_Is": [0.1, 1.0],
+    "gammas": [0.3],
+    "graphs": [KNNGraph(5)],
+}
+SMALL = ONE | {"graphs": [KNNGraph(5), KNNGraph(5, power=1)]}
+SPECTRAL: dict[str, Any] = {
+    "lams": [10.0, 1e3],
+    "mus": [1.0, 1e2],
+    "n_eigenvectors": [6, 20],
+    "gammas": [0.3],
+    "graphs": [KNNGraph(5)],
+}
+HALF = SPECTRAL | {"lams": [100.0]}
+EXAMPLES: dict[str, Any] = {
+    "classes": LapRLSClassifierCV(**SMALL),
+    "widths": LapRLSClassifierCV(**ONE | {"gammas": [0.1, "scale"]}),
+    "powers": LapRLSClassifierCV(
+        **SMALL | {"gamma_As": [0.1], "graphs": [KNNGraph(4, power=p) for p in (3, 1, 4)]}
+    ),
+    "graphs": LapRLSClassifierCV(
+        **SMALL | {"gamma_As": [0.1], "graphs": [KNNGraph(4), KNNGraph(7), FLAT]}
+    ),
+    "no graph too": LapRLSClassifierCV(**ONE | {"gamma_Is": [0.0, 1.0]}),
+    "no graph": LapRLSClassifierCV(**SMALL | {"gamma_Is": [0.0]}),
+    "intercept": LapRLSClassifierCV(**ONE | {"gamma_Is": [0.0, 0.3]}, fit_intercept=True),
+    "intercept, D - W": LapRLSClassifierCV(**SMALL | {"graphs": [FLAT]}, fit_intercept=True),
+    "linear": LapRLSClassifierCV("linear", **ONE, fit_intercept=True),
+    "polynomial": LapRLSClassifierCV("poly", **ONE, degree=2),
+    "squared hinge": LapSVCCV(**ONE),
+    "squared hinge, intercept": LapSVCCV(**ONE | {"gamma_Is": [0.0, 0.3]}, fit_intercept=True),
+    "hinge": LapSVCCV(**ONE, loss="hinge"),
+    "values": LapRLSRegressorCV(**ONE),
+    "values, D - W": LapRLSRegressorCV(
+        **SMALL | {"gamma_As": [0.1], "graphs": [FLAT, KNNGraph(5)]}
+    ),
+    "values, no intercept": LapRLSRegressorCV(**ONE, fit_intercept=False),
+    "embedded": LapERLSClassifierCV(**SPECTRAL),
+    "embedded, widths and C": LapERLSClassifierCV(
+        **HALF | {"gammas": [0.1, "scale"], "Cs": [1.0, 20.0], "mus": [1.0]}
+    ),
+    "embedded, powers": LapERLSClassifierCV(
+        **HALF | {"graphs": [KNNGraph(4, power=p) for p in (3, 1)]}
+    ),
+    "embedded, graphs": LapERLSClassifierCV(**HALF | {"graphs": [KNNGraph(4), KNNGraph(7), FLAT]}),
+    "embedded, no smoothness": LapERLSClassifierCV(**HALF | {"mus": [0.0, 1.0]}),
+    "embedded, cut-off weights": LapERLSClassifierCV(
+        **SPECTRAL | {"lams": [1e2, 1e12], "mus": [1.0]}
+    ),
+    "embedded, intercept": LapERLSClassifierCV(**HALF, fit_intercept=True),
+    "embedded, intercept, D - W": LapERLSClassifierCV(
+        **HALF | {"graphs": [FLAT]}, fit_intercept=True
+    ),
+    "embedded, intercept, ring": LapERLSClassifierCV(
+        **HALF | {"graphs": [RING], "n_eigenvectors": [7, 19]}, fit_intercept=True
+    ),
+    "embedded, linear, intercept": LapERLSClassifierCV("linear", **HALF, fit_intercept=True),
+    "embedded, landmarks": LapERLSClassifierCV(**HALF, space=Landmarks(15)),
+    "embedded, polynomial": LapERLSClassifierCV("poly", **HALF, degree=2),
+}
+every_example = pytest.mark.parametrize("name", EXAMPLES)
+# One of each family.
+BOTH = [LapRLSClassifierCV(**SMALL), LapERLSClassifierCV(**SPECTRAL)]
+of_both = pytest.mark.parametrize("estimator", BOTH, ids=["manifold", "embedded"])
+ERROR = "left_out_squared_error"
+HINGE = 1e-5  # libsvm's tolerance
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning"),
+    pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning"),
+    pytest.mark.filterwarnings("ignore::lapwing.exceptions.ConstantFitWarning"),
+]
+
+
+def data_for(estimator: Any, n: int = 36, n_labels: int = 2) -> Data:
+    if is_classifier(estimator):
+        return labeled_clusters(3, n=n, n_labels=n_labels)
+    return labeled_curve(n=n, n_labels=3 * n_labels)
+
+
+def with_grid(estimator: Any, **grid: Any) -> Any:
+    return clone(estimator).set_params(**grid)
+
+
+def plain(estimator: Any, params: Any) -> Any:
+    return estimator._estimator(**params)
+
+
+# ---- errors and choices ------------------------------------------------------------------------
+
+
+def by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> Any:
+    """Leave-one-out errors (2, l), squared and of classes, by as many fits as there are labels."""
+    errors = []
+    refits = left_out_solutions(plain(estimator, params), X, y, w)
+    for (row, point, found), target in zip(refits, coded_targets(estimator, y), strict=True):
+        embedded = isinstance(estimator, LapERLSClassifierCV)  # judged by virtual labels
+        score, missed = found.values[point] if embedded else found.function(X[[row]])[0], 0.0
+        if is_classifier(estimator):
+            missed = float(predict_codes(score[None])[0] != y[row])
+        if isinstance(estimator, LapSVCCV):
+            score = np.clip(score, -1, 1)
+        errors.append((np.mean((target - score) ** 2), missed))
+    return np.array(errors).T
+
+
+def likelihood_by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> float:
+    """Restricted log likelihood of the targets, by contrasts and the matrix of the smoother."""
+    rows = labeled_rows(y)
+    l, targets, weights = int(rows.sum()), y[rows], w[rows]
+    smoother = np.empty((l, l))
+    model = plain(estimator, params)
+    prepared = prepare(model, X, y, w)
+    for j in range(l):
+        unit = y.copy()
+        unit[rows] = np.eye(l)[j]
+        fit = solve(model, prepared.relabeled(model._read_targets(unit), w))
+        smoother[:, j] = fit.function(X[rows])[:, 0]
+    B = weights[:, None] * (np.eye(l) - smoother)  # A^-1, less a free bias
+    if not estimator.fit_intercept:
+        covariance, seen = np.linalg.inv(B), targets
+    else:
+        C = sla.null_space(np.ones((1, l)))
+        free = np.abs(B.sum(axis=0)).max() < 1e-8
+        covariance = np.linalg.inv(C.T @ B @ C) if free else C.T @ np.linalg.inv(B) @ C
+        seen = C.T @ targets
+    scale = seen @ np.linalg.solve(covariance, seen) / len(seen)
+    return float(multivariate_normal(cov=scale * (covariance + covariance.T) / 2).logpdf(seen))
+
+
+def defaults(estimator: Any, X: Any) -> dict[str, float]:
+    usual = estimator._plain().get_params()
+    found = {name: usual[name] for name in estimator._weights}
+    found |= {"n_eigenvectors": 50, "gamma": 1 / X.var(axis=0).sum()}
+    return {name: found[name] for name in found if name in estimator.best_params_}
+
+
+@every_example
+def test_the_path_is_the_grid_by_hand(name: str) -> None:
+    X, y, _ = data_for(EXAMPLES[name])
+    w = np.random.default_rng(1).uniform(0.5, 2, len(X))
+    fitted = clone(EXAMPLES[name]).fit(X, y, sample_weight=w)
+    results = fitted.cv_results_
+    errors = np.array([by_hand(fitted, params, X, y, w) for params in results["params"]])
+    of_labels = w[labeled_rows(y)]
+    expected = np.average(errors, axis=2, weights=of_labels)
+    atol = HINGE if name == "hinge" else 1e-8
+    np.testing.assert_allclose(results[ERROR], expected[:, 0], rtol=1e-7, atol=atol)
+    if is_classifier(fitted):
+        np.testing.assert_allclose(results["left_out_error"], expected[:, 1], atol=1e-12)
+        best = chosen_of(errors[:, 0], of_labels, usual_of(results["params"], defaults(fitted, X)))
+    else:
+        assert "left_out_error" not in results
+        likely = [likelihood_by_hand(fitted, one, X, y, w) for one in results["params"]]
+        np.testing.assert_allclose(results["log_likelihood"], likely, rtol=1e-6)
+        best = int(np.argmax(likely))
+    assert fitted.best_params_ == results["params"][best]
+    assert fitted.best_score_ == -results[ERROR][best]
+    assert np.ptp(expected[:, 0]) > 1e-3  # else this test would not see a wrong choice
+
+
+@every_example
+def test_it_answers_as_the_plain_estimator_of_the_best_parameters(name: str) -> None:
+    X, y, _ = data_for(EXAMPLES[name], n_labels=3)
+    fitted = clone(EXAMPLES[name]).fit(X, y)
+    expected = plain(fitted, fitted.best_params_).fit(X, y)
+    own = {"best_params_", "best_score_", "cv_results_"}
+    attributes = {key for key in vars(expected) if key.endswith("_")}
+    assert {key for key in vars(fitted) if key.endswith("_")} - own == attributes
+    f = scores(expected, X)
+    np.testing.assert_allclose(scores(fitted, X), f, atol=1e-8 * max(1, np.abs(f).max()))
+    np.testing.assert_allclose(fitted.transduction_, expected.transduction_, rtol=1e-9)
+    for values in attributes & {"virtual_labels_", "eigenvalues_", "objective_"}:
+        found, wanted = getattr(fitted, values), getattr(expected, values)
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize(("spread", "taken"), [(0.1, 2), (0.35, 1), (0.3, 2), (1.0, 1)])
+def test_the_usual_setting_stays_where_labels_do_not_tell_it_from_the_best(
+    spread: float, taken: int
+) -> None:
+    """The best is better by 0.2 on the mean of 8 labels: 5.3, 1.5, 1.8 or 0.5 standard errors."""
+    usual = np.full(8, 2.0)
+    best = usual - 0.2 + spread * np.tile([1, -1], 4)
+    losses = np.stack([usual + 1, usual, best])
+    settings = [{"gamma_A": gamma_A, "graph": FLAT} for gamma_A in (1.0, 2.0, 3.0)]
+    shares = np.full(8, 1 / 8)
+    found = Scores(settings, losses, shares, losses @ shares, None, np.ones(3))
+    assert found.best == 2
+    assert found.chosen({"gamma_A": 2.0, "graph": FLAT}) == taken
+    assert found.chosen({"gamma_A": 2.0, "graph": clone(FLAT)}) == 2  # not one of the grid
+    unsolved = replace(found, losses=np.where([[False], [True], [False]], np.nan, losses))
+    assert unsolved.chosen(settings[1]) == 2
+
+
+def test_of_targets_that_are_all_equal_the_usual_setting_is_taken() -> None:
+    settings = [{"gamma_A": gamma_A, "graph": FLAT} for gamma_A in (1.0, 2.0, 3.0)]
+    losses, shares = np.zeros((3, 4)), np.full(4, 0.25)
+    unknown = np.array([np.inf, np.nan, np.inf])
+    found = Scores(settings, losses, shares, losses @ shares, None, np.ones(3), unknown)
+    assert found.chosen(settings[1]) == 1
+    told = replace(found, log_likelihood=np.array([-2.0, np.nan, -1.0]))
+    assert told.chosen(settings[1]) == 2
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid", "n_settings"),
+    [
+        # Without a graph all graphs are one.
+        (BOTH[0], {"gammas": [0.1, 0.2], "gamma_Is": [0.0, 1.0]}, 2 * (2 + 2 * 2)),
+        (BOTH[1], {"gammas": [0.1, 0.2], "Cs": [1.0, 2.0], "graphs": SMALL["graphs"]}, 2**6),
+        (BOTH[1], {"n_eigenvectors": ["auto", 36, 1000, 10]}, 2 * 2 * 2),  # at most n
+    ],
+    ids=["manifold", "embedded", "more eigenvectors than points"],
+)
+def test_the_grid_has_every_setting_once(estimator: Any, grid: Any, n_settings: int) -> None:
+    X, y, _ = data_for(estimator)
+    results = with_grid(estimator, **grid).fit(X, y).cv_results_
+    assert len({tuple(map(str, params.values())) for params in results["params"]}) == n_settings
+    assert len(results["params"]) == n_settings
+    for key in results["params"][0]:
+        assert results[f"param_{key}"].tolist() == [params[key] for params in results["params"]]
+    assert (results["fit_time"] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "factors"),
+    [
+        (LapRLSClassifierCV(gamma_As=[0.1], gamma_Is=[1.0]), [1, 4]),
+        (LapERLSClassifierCV(lams=[1e2], mus=[1.0]), [1]),
+    ],
+    ids=["manifold", "embedded"],
+)
+def test_default_widths_and_graphs(estimator: Any, factors: list[int]) -> None:
+    X, y, _ = data_for(estimator)
+    results = clone(estimator).fit(X, y).cv_results_
+    widths = list(dict.fromkeys(results["param_gamma"]))
+    np.testing.assert_allclose(widths, np.array(factors) / X.var(axis=0).sum(), rtol=1e-12)
+    assert len(set(map(repr, results["param_graph"]))) == len(default_graphs(X))
+    if "param_n_eigenvectors" in results:
+        assert set(results["param_n_eigenvectors"].tolist()) == {25, 36}
+
+
+@pytest.mark.parametrize("estimator", [LapRLSClassifierCV, LapSVCCV, LapERLSClassifierCV])
+def test_graphs_that_are_given_stay_as_they_are(estimator: Any) -> None:
+    X, y, _ = data_for(estimator())
+    given = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(4)]
+    model = estimator(graphs=given, gammas=["scale"]).fit(X, y)
+    assert all(model.graphs[i] is graph for i, graph in enumerate(given))
+    assert not any(key.endswith("_") for graph in given for key in vars(graph))
+    assert any(model.best_params_["graph"] is graph for graph in given)
+
+
+# ---- what settings share -----------------------------------------------------------------------
+
+
+def test_what_settings_share_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = data_for(BOTH[0])
+    counts = Counts(monkeypatch)
+    counts.watch(Kernel, "gram")
+    counts.watch(KNNGraph, "affinity")
+    counts.watch(solver, "kernel_coordinates")
+    counts.watch(solver, "spd_factor")
+    grid = {"gamma_As": np.logspace(-4, 2, 7), "gamma_Is": np.logspace(-4, 2, 7)}
+    graphs = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(7)]
+    model = LapRLSClassifierCV(**grid, graphs=graphs, gammas=["scale"]).fit(X, y)
+    assert len(model.cv_results_["params"]) == 3 * 49
+    assert counts.calls == {
+        "gram": 1,
+        "affinity": 2,  # of 5 and of 7 neighbours
+        "kernel_coordinates": 1,
+        "spd_factor": 3 * 13,  # one a ratio
+    }
+
+
+@pytest.mark.parametrize("space", [None, Landmarks(15)])
+def test_what_embedded_settings_share_is_made_once(
+    monkeypatch: pytest.MonkeyPatch, space: Any
+) -> None:
+    X, y, _ = data_for(BOTH[1])
+    counts = Counts(monkeypatch)
+    counts.watch(MatrixSide if space is None else FeatureSide, "of")
+    counts.watch(KNNGraph, "affinity")
+    counts.watch(laperls_cv, "smallest_eigenpairs")
+    counts.watch(SpectralPath, "_kernel")
+    graphs = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(7)]
+    grid = SPECTRAL | {"gammas": ["scale", 1.0], "graphs": graphs, "lams": np.logspace(0, 6, 7)}
+    model = LapERLSClassifierCV(**grid, space=space).fit(X, y)
+    assert len(model.cv_results_["params"]) == 2 * 3 * 7 * 2 * 2
+    assert counts.calls == {
+        "of": 2 + 1,  # one a width, and the chosen setting's
+        "affinity": 2,
+        "smallest_eigenpairs": 2,
+        "_kernel": 2 * 3 * 2 * 2,  # none a lambda
+    }
+
+
+@of_both
+def test_the_kernel_is_made_once_a_width_and_once_for_the_fit(
+    estimator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, _ = data_for(estimator)
+    counts = Counts(monkeypatch)
+    counts.watch(Kernel, "gram")
+    with_grid(estimator, gammas=[0.1, 0.3, 1.0]).fit(X, y)
+    assert counts.calls == {"gram": 3 + 1}
+
+
+def test_the_squared_loss_needs_no_solver_and_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = data_for(BOTH[0])
+    counts = Counts(monkeypatch)
+    counts.watch(solver, "solve_reduced")
+    LapRLSClassifierCV(**SMALL).fit(X, y)
+    assert counts.calls == {"solve_reduced": 0}
+    LapSVCCV(**SMALL).fit(X, y)
+    assert counts.calls == {"solve_reduced": 8}
+
+
+# ---- labels and points -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LapRLSClassifierCV(), LapSVCCV(), LapRLSRegressorCV(), LapERLSClassifierCV()],
+    ids=str,
+)
+def test_with_nothing_to_hold_out_the_defaults_stay(estimator: Any) -> None:
+    X, y, _ = data_for(estimator, n=80)
+    if is_classifier(estimator):
+        y[np.flatnonzero(y == 2)[1:]] = -1
+    else:
+        y[np.flatnonzero(~np.isnan(y))[1:]] = np.nan
+    with pytest.warns(FewLabelsWarning, match="No parameters were selected.*at least two rows"):
+        fitted = clone(estimator).fit(X, y)
+    usual = estimator._plain()
+    assert np.isnan(fitted.best_score_)
+    assert fitted.cv_results_ == {}
+    factor = 1.0 if is_classifier(estimator) else 0.2  # values are smoother than classes
+    expected = defaults(fitted, X) | {"gamma": factor / X.var(axis=0).sum()}
+    found = {name: fitted.best_params_[name] for name in expected}
+    assert found == pytest.approx(expected)
+    expected = usual.set_params(gamma=found["gamma"]).fit(X, y)
+    np.testing.assert_array_equal(fitted.transduction_, expected.transduction_)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "nearest"),
+    [
+        (
+            LapRLSClassifierCV(gamma_As=[10.0, 0.1], gamma_Is=[0.0, 50.0]),
+            {"gamma_A": 0.1, "gamma_I": 50.0},
+        ),
+        (
+            LapERLSClassifierCV(lams=[1.0, 1e3], mus=[0.0, 50.0], n_eigenvectors=[10, 40]),
+            {"lam": 1e3, "mu": 50.0, "n_eigenvectors": 40, "C": 10.0},
+        ),
+    ],
+    ids=["manifold", "embedded"],
+)
+def test_with_nothing_to_hold_out_a_grid_without_the_defaults_has_its_nearest(
+    estimator: Any, nearest: dict[str, float]
+) -> None:
+    X, y, _ = data_for(estimator, n=80, n_labels=1)
+    scale = float(1 / X.var(axis=0).sum())
+    with pytest.warns(FewLabelsWarning):
+        fitted = with_grid(estimator, gammas=[9 * scale, 2 * scale], graphs=[FLAT]).fit(X, y)
+    assert fitted.best_params_ == nearest | {"gamma": 2 * scale, "graph": FLAT}
+
+
+def test_with_nothing_to_hold_out_a_grid_of_ones_own_is_kept_to() -> None:
+    X, y, _ = data_for(LapSVCCV(), n_labels=1)
+    with pytest.warns(FewLabelsWarning):
+        fitted = LapSVCCV(gamma_As=[2e-3, 1e-2]).fit(X, y)
+    assert fitted.best_params_["gamma_A"] == 2e-3
+
+
+@of_both
+def test_class_weights_count_in_the_errors(estimator: Any) -> None:
+    X, y, _ = data_for(estimator, n_labels=3)
+    by_class = {0: 1.0, 1: 5.0, 2: 2.0}
+    weighted = with_grid(estimator, class_weight=by_class).fit(X, y).cv_results_[ERROR]
+    w = np.array([by_class.get(label, 1.0) for label in y])
+    same = clone(estimator).fit(X, y, sample_weight=w).cv_results_[ERROR]
+    np.testing.assert_allclose(weighted, same, rtol=1e-12)
+    assert np.abs(same - clone(estimator).fit(X, y).cv_results_[ERROR]).max() > 1e-3
+
+
+@of_both
+def test_repeated_rows_are_one_point_with_both_labels(estimator: Any) -> None:
+    """A label that contradicts another one of the same point is left out alone."""
+    X, y, _ = labeled_clusters(2, n=40, n_labels=4)
+    at = int(np.flatnonzero(y == 0)[0])
+    more = np.vstack([X, X[[at]]]), np.append(y, 1)
+    model = clone(estimator).fit(*more)
+    w = np.ones(len(more[1]))
+    expected = [
+        by_hand(model, params, *more, w)[0].mean() for params in model.cv_results_["params"]
+    ]
+    np.testing.assert_allclose(model.cv_results_[ERROR], expected, atol=1e-8)
+
+
+@of_both
+def test_a_precomputed_kernel_and_graph(estimator: Any) -> None:
+    X, y, _ = data_for(estimator)
+    expected = clone(estimator).fit(X, y)
+    W, K = KNNGraph(5).affinity(X), rbf_kernel(X, gamma=0.3)
+    graphs = [AffinityGraph(W, power=graph.power) for graph in estimator.graphs]
+    model = with_grid(estimator, kernel="precomputed", graphs=graphs).fit(K, y)
+    np.testing.assert_allclose(model.cv_results_[ERROR], expected.cv_results_[ERROR], rtol=1e-7)
+    assert "gamma" not in model.best_params_
+    with pytest.raises(ValueError, match="leaves no points to build a graph from"):
+        with_grid(estimator, kernel="precomputed", graphs=None).fit(K, y)
+
+
+def test_more_features_than_points() -> None:
+    X, y, _ = data_for(BOTH[0])
+    wide = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 60))])
+    linear = LapRLSClassifierCV("linear", **ONE).fit(wide, y)
+    graphs = {"graphs": [AffinityGraph(KNNGraph(5).affinity(wide), power=2)]}
+    matrix = LapRLSClassifierCV("precomputed", **SMALL | graphs).fit(wide @ wide.T, y)
+    np.testing.assert_allclose(matrix.cv_results_[ERROR], linear.cv_results_[ERROR][:4], rtol=1e-8)
+
+
+# ---- what is told ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_factors"),
+    [(LapSVCCV(**SMALL), 1 + 2 * 3), (with_grid(BOTH[1], gammas=[0.1, 0.2], Cs=[1.0, 2.0]), 4)],
+    ids=["manifold", "embedded"],
+)
+def test_a_long_path_is_announced_before_it_begins(
+    estimator: Any, n_factors: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, _ = data_for(estimator)
+    monkeypatch.setattr(input_checks, "LONG", 0.0)
+    message = (
+        rf"{type(estimator).__name__} factors {n_factors} matrices of 36 rows and will take about "
+        r"2 minutes or more\. Give it fewer settings, e\.g\. gammas="
+    )
+    with pytest.warns(LongFitWarning, match=message):
+        estimator.fit(X, y)
+
+
+def test_warnings_are_about_the_chosen_number_of_eigenvectors() -> None:
+    X, y, _ = data_for(BOTH[1], n_labels=3)
+    with pytest.warns(FewEigenvectorsWarning, match="n_eigenvectors=2 is less than the number"):
+        LapERLSClassifierCV(**SPECTRAL | {"n_eigenvectors": [2]}).fit(X, y)
+    LapERLSClassifierCV(**SPECTRAL | {"n_eigenvectors": [2, 20]}).fit(X, y)
+    apart = AffinityGraph(sp.block_diag([np.ones((6, 6)) - np.eye(6)] * 6, format="csr"))
+    with pytest.warns(UnlabeledComponentWarning) as told:
+        LapERLSClassifierCV(**SPECTRAL | {"graphs": [apart], "n_eigenvectors": [4]}).fit(X, y)
+    assert any("6 connected components and n_eigenvectors=4" in str(w.message) for w in told)
+
+
+def test_settings_without_a_solution_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = data_for(BOTH[0])
+    sound = LapRLSClassifierCV(**ONE).fit(X, y)
+    original = solver.DeformedPath.block
+
+    def broken(self: Any, points: Any, ratio: float) -> Any:
+        T = original(self, points, ratio)
+        best = sound.best_params_["gamma_I"] / sound.best_params_["gamma_A"]
+        return T * np.nan if np.isclose(ratio, best) else T
+
+    monkeypatch.setattr(solver.DeformedPath, "block", broken)
+    model = LapRLSClassifierCV(**ONE).fit(X, y)
+    lost = np.isnan(model.cv_results_[ERROR])
+    assert 0 < lost.sum() < len(lost)
+    np.testing.assert_array_equal(np.isnan(model.cv_results_["left_out_error"]), lost)
+    assert model.best_params_ != sound.best_params_
+    assert np.isfinite(model.best_score_)
+    monkeypatch.setattr(solver.DeformedPath, "block", lambda *_: np.full((6, 6), np.nan))
+    with pytest.raises(ValueError, match=r"No setting of the grid has a solution.*larger gamma_A"):
+        LapRLSClassifierCV(**ONE).fit(X, y)
+
+
+def test_embedded_settings_without_a_solution_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = data_for(BOTH[1])
+    original = SpectralPath._kernel
+
+    def broken(self: Any, r: int, power: int, mu: float) -> Any:
+        T, free = original(self, r, power, mu)
+        return (T * np.nan if mu == 1.0 else T), free
+
+    monkeypatch.setattr(SpectralPath, "_kernel", broken)
+    results = LapERLSClassifierCV(**SPECTRAL).fit(X, y).cv_results_
+    np.testing.assert_array_equal(np.isnan(results[ERROR]), results["param_mu"] == 1.0)
+
+
+@of_both
+def test_files_and_pickles_keep_the_results(estimator: Any, tmp_path: Any) -> None:
+    X, y, _ = data_for(estimator)
+    model = clone(estimator).fit(X, y)
+    save_model(model, tmp_path / "m")
+    for again in (pickle.loads(pickle.dumps(model)), load_model(tmp_path / "m").pipeline):
+        assert repr(again.best_params_) == repr(model.best_params_)
+        for key, values in model.cv_results_.items():
+            assert repr(again.cv_results_[key]) == repr(values)
+
+
+# ---- labels that come later --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LapRLSClassifierCV(**ONE, fit_intercept=True),
+        LapSVCCV(**SMALL),
+        LapRLSRegressorCV(**SMALL),
+        LapERLSClassifierCV(mus=[1.0, 100.0], n_eigenvectors=[6, 12], graphs=[KNNGraph(5)]),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_added_labels_are_a_fit_of_the_chosen_setting(estimator: Any) -> None:
+    X, y, truth = data_for(estimator)
+    rows = np.flatnonzero(~labeled_rows(y))[:4]
+    fixed = clone(estimator).fit(X, y)
+    with pytest.raises(ValueError, match=rf"Fit with {type(estimator).__name__}\(updatable=True"):
+        fixed.add_labels(rows, truth[rows])
+    model = with_grid(estimator, updatable=True).fit(X, y)
+    np.testing.assert_array_equal(scores(model, X), scores(fixed, X))
+    chosen, results = model.best_params_, model.cv_results_
+    more = y.copy()
+    more[rows] = truth[rows]
+    model.add_labels(rows, truth[rows])
+    expected = plain(model, chosen).set_params(updatable=True).fit(X, more)
+    np.testing.assert_allclose(scores(model, X), scores(expected, X), atol=1e-8)
+    np.testing.assert_array_equal(model.labeled_, expected.labeled_)
+    assert (model.best_params_, model.cv_results_) == (chosen, results)
+    np.testing.assert_array_equal(model.suggest(3), expected.suggest(3))
+    np.testing.assert_array_equal(model.suspicious_labels(), expected.suspicious_labels())
+
+
+# ---- parts -------------------------------------------------------------------------------------
+
+
+def test_recipes_of_the_same_edges() -> None:
+    same, W = path.same_edges, np.eye(3)
+    assert same(KNNGraph(5), KNNGraph(5, power=1))
+    assert not same(KNNGraph(5), KNNGraph(6))
+    assert not same(KNNGraph(5), AffinityGraph(np.eye(2)))
+    assert same(AffinityGraph(W), AffinityGraph(W, power=2))
+    assert not same(AffinityGraph(W), AffinityGraph(W.copy()))
+
+
+def test_nearest_is_by_ratio() -> None:
+    assert path.nearest([1e-6, 1.0], 1e-2) == 1.0
+    assert path.nearest([1e-6, 1.0], 1e-4) == 1e-6
+    assert path.nearest([0.0, 100.0], 1.0) == 100.0
