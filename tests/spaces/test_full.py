@@ -69,6 +69,17 @@ def test_only_the_matrix_of_a_restriction_is_formed(monkeypatch):
     assert sizes == [len(ROWS)]
 
 
+def test_a_restriction_of_a_singular_precomputed_kernel():
+    """Its coordinates are fewer than its points."""
+    X = np.repeat(points(4)[0], 2, axis=0)
+    K, rows = rbf(X, X, GAMMA), np.array([0, 2, 3, 4, 5])
+    space = FullKernelSpace.computed(make_kernel("precomputed", K), K)
+    part, embed = space.restrict(rows)
+    coef = random(part.n_coef, 2)
+    assert part.n_coef == 3
+    np.testing.assert_allclose(space.values(embed(coef))[rows], part.values(coef), atol=1e-9)
+
+
 def test_threads_may_restrict_at_the_same_time() -> None:
     """What is kept is counted while others add to it."""
     space = computed()[0].stored()

@@ -526,6 +526,3 @@ def test_as_many_threads_as_pay_and_fit(
     monkeypatch.setattr(tube, "available_threads", lambda: available)
     monkeypatch.setattr(tube, "available_memory", lambda: 8_000_000_000)
     assert tube.column_threads(n_columns, n_bytes) == expected
-
-
-# ---- sides and units --------------------------------------------------------------------------

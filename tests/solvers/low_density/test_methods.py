@@ -1,4 +1,4 @@
-"""All methods on shared problems: local minima, symmetries, and how often the global one."""
+"""All methods on shared problems: local minima, and how often the global one."""
 
 from __future__ import annotations
 

@@ -220,9 +220,6 @@ def test_differentiable_losses_are_descended_as_they_are():
     assert np.hypot(np.linalg.norm(of_w), of_b) < 1e-7 * reference(objective)
 
 
-# --- beside the non-convex loss -------------------------------------------------------------------
-
-
 # --- the shifted hinge ----------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""The traps of errata section 1 that solvers walk into: reproduced, then shown to be gone."""
+"""The traps of errata section 1 that solvers could fall into."""
 
 from __future__ import annotations
 

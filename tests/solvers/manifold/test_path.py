@@ -1,4 +1,4 @@
-"""Parts of the path: ratios of a grid, energies of powers, columns of one size with a fit's."""
+"""Parts of the path: ratios of a grid, energies of powers."""
 
 from __future__ import annotations
 

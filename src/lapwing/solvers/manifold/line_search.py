@@ -45,7 +45,7 @@ def _by_breaks(loss: Loss, line: Line) -> Array:
     the sign of psi at right ends, and its root is clipped to the piece, so ties and rounding need
     no special case (errata L17 (d), (e)).
     """
-    steps, at = crossings(loss, line)
+    steps, at = _crossings(loss, line)
     curvatures = _curvatures_between(loss, line, steps)
     order = np.argsort(steps.reshape(-1, steps.shape[-1]), axis=0)
     columns = np.arange(order.shape[1])
@@ -76,7 +76,7 @@ def _by_breaks(loss: Loss, line: Line) -> Array:
     return np.asarray(np.clip(root, left, right))
 
 
-def crossings(loss: Loss, line: Line) -> tuple[Array, Array]:
+def _crossings(loss: Loss, line: Line) -> tuple[Array, Array]:
     """Compute the steps at which rays cross the breaks of a loss.
 
     Parameters
