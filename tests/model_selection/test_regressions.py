@@ -249,6 +249,8 @@ def test_numbers_with_fractions_are_compared_as_numbers() -> None:
     assert head["name"][0] == found.chosen.name
     assert head["error"][0] == found.error
     assert all(row.name in table and row.name in found._repr_html_() for row in found.table)
+    gaps = [None if np.isnan(y) else y for y in Y]  # NumPy makes objects of them
+    assert compare(X, gaps, max_samples=25).error == found.error
     # Whole numbers are classes, unless the candidates are regressions.
     whole = np.where(np.isnan(Y), np.nan, np.round(Y * 100))
     with pytest.raises(ValueError, match="such as FewLabelRegressor"):

@@ -228,6 +228,12 @@ def known_targets(y: ArrayLike, marker: object) -> tuple[Array, Array]:
     return as_targets(column[labeled]), labeled
 
 
+def has_fractions(column: Array) -> bool:
+    """Return whether all known values of a column are numbers, and some are not whole."""
+    values = settle(column[~missing_mask(column)])
+    return values.dtype.kind == "f" and bool((values != np.floor(values)).any())
+
+
 def _target(row: int, y: Array) -> float:
     value = y[row]
     if is_missing(value):

@@ -28,7 +28,7 @@ from lapwing._host.warn import heard, warn
 from lapwing._rows import PointData, PointsLike, all_of, is_rows, rows_else
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import refuse_many_numbers
-from lapwing.classes.labels import ClassLabels, code_classes, read_targets
+from lapwing.classes.labels import ClassLabels, code_classes, has_fractions, read_targets
 from lapwing.classes.markers import read_column
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.volumes import PriorLike, read_prior
@@ -421,11 +421,7 @@ def _predicts_numbers(candidates: object, y: ArrayLike) -> bool:
         given = candidates if isinstance(candidates, Sequence) else ()  # refused later
         first = next((one for one in given if isinstance(one, Candidate)), None)
         return first is not None and isinstance(last_step(first.estimator), SemiSupervisedRegressor)
-    column = read_column(y)
-    if column.dtype.kind != "f":
-        return False
-    known = column[np.isfinite(column)]
-    return bool((known != np.round(known)).any())
+    return has_fractions(read_column(y))
 
 
 def _checked(

@@ -30,8 +30,8 @@ from lapwing._arrays import Array
 from lapwing._host.warn import warn
 from lapwing._parameters import parameters
 from lapwing._words import quoted
-from lapwing.classes.labels import ClassLabels, code_classes, known_targets
-from lapwing.classes.markers import missing_mask, read_column, settle
+from lapwing.classes.labels import ClassLabels, code_classes, has_fractions, known_targets
+from lapwing.classes.markers import read_column
 from lapwing.exceptions import FewLabelsWarning
 
 _NAMED = 5  # classes listed in a message
@@ -555,7 +555,7 @@ def read_labels(y: ArrayLike | None, marker: object, regression: bool | str) -> 
         raise ValueError(f"regression={regression!r} must be True, False or 'auto'.")
     column = read_column(y)
     if regression == "auto":
-        regression = _has_fractions(column)
+        regression = has_fractions(column)
     if not regression:
         return code_classes(y, marker)
     _, known = known_targets(column, marker)
@@ -565,9 +565,3 @@ def read_labels(y: ArrayLike | None, marker: object, regression: bool | str) -> 
             "two targets, one to hold out and one for training."
         )
     return ClassLabels(np.empty(0), np.where(known, 0, -1))
-
-
-def _has_fractions(column: Array) -> bool:
-    """Return whether all known values are numbers, and some are not whole."""
-    values = settle(column[~missing_mask(column)])
-    return values.dtype.kind == "f" and bool((values != np.floor(values)).any())
