@@ -89,14 +89,6 @@ def test_frames_are_encoded_as_files_are(frame: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(dense(encoder.transform(more[5:6])), dense(points)[5:6], atol=1e-12)
 
 
-def test_the_library_of_the_frame_does_not_matter() -> None:
-    one, two = (TableEncoder().fit(make(columns())) for make in FRAMES.values())
-    assert one.notes_ == two.notes_
-    for make in FRAMES.values():
-        X = make(columns())
-        np.testing.assert_allclose(dense(one.transform(X)), dense(two.transform(X)), atol=1e-12)
-
-
 def test_points_are_dense_without_free_text(frame: Any) -> None:
     encoder = TableEncoder(drop=["note"]).fit(frame)
     points = encoder.transform(frame)

@@ -302,6 +302,7 @@ def test_columns_that_are_of_no_use(name: str, texts: list[str], reason: str) ->
         ("x", ["x", ""] * 10, TextReading),
         ("x", ["1", ""] * 10, TextReading),
         ("x", ["00037", "10115"] * 10, TextReading),  # a code and not 37
+        ("x", ["01", "10"] * 10, TextReading),
         ("x", ["1_0", "2_0"] * 10, TextReading),
         ("x", [*NUMBERS, "bad"], NumberReading),
         ("x", ["a", "b", "-"] * 10, TextReading),

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from lapwing._tables.options import ReadOptions
@@ -201,9 +200,3 @@ def test_an_underscore_makes_no_number(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "1_0,a\n2_0,b\n1_0,\n2_0,\n")
     assert read_table(path, ReadOptions(label="y")).features.kinds == ("categorical",)
-    pl.DataFrame({"x": ["1_0", "2_0"] * 2, "y": ["a", "b", None, None]}).write_parquet(
-        tmp_path / "t.parquet"
-    )
-    assert read_table(tmp_path / "t.parquet", ReadOptions(label="y")).features.kinds == (
-        "categorical",
-    )

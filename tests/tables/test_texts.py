@@ -89,15 +89,6 @@ def test_the_user_says_what_is_free_text() -> None:
     assert isinstance(infer_strictly("x", cells_of_texts(sentences(30))), Unusable)
 
 
-def test_titles_are_used_when_asked_for() -> None:
-    titles = [
-        f"{a} {b}{k}" for k, (a, b) in enumerate(zip(WORDS * 3, WORDS[::-1] * 3, strict=True))
-    ]
-    found = judged(titles)
-    assert found.reason.startswith("names the rows")
-    assert found.forced == FreeTextReading("x")
-
-
 def test_missing_texts_are_empty(tmp_path: Path) -> None:
     notes = ["" if k % 4 == 0 else s for k, s in enumerate(sentences(40))]
     table = read(write(tmp_path / "t.csv", a=range(3, 83, 2), note=notes, y=["u", "v"] + [""] * 38))

@@ -77,10 +77,13 @@ def test_one_column_or_few_rows_have_no_title(tmp_path: Path) -> None:
         assert set(found.y.tolist()) == {"a", "b", ""}
 
 
-def test_skipped_lines_are_of_csv_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("flag", "option"), [("--skip-lines", {"skip_lines": 1}), ("--separator", {"separator": ";"})]
+)
+def test_options_of_csv_files(tmp_path: Path, flag: str, option: dict[str, Any]) -> None:
     np.savez(tmp_path / "t.npz", X=np.eye(4), y=np.array([1, 2, -1, -1]))
-    with pytest.raises(ValueError, match=r"--skip-lines is about CSV files\. Leave it out"):
-        read_table(tmp_path / "t.npz", ReadOptions(label="y", skip_lines=1))
+    with pytest.raises(ValueError, match=rf"t\.npz: {flag} is about CSV files\. Leave it out"):
+        read_table(tmp_path / "t.npz", ReadOptions(label="y", **option))
 
 
 def test_the_user_says_what_separates_the_cells(tmp_path: Path) -> None:
@@ -93,9 +96,6 @@ def test_the_user_says_what_separates_the_cells(tmp_path: Path) -> None:
     assert found.feature_names == ("length, in mm, wet", "width, in mm, wet")
     with pytest.raises(ValueError, match=r"--separator '#' must be one of auto, ,, ;, \|, tab"):
         ReadOptions(separator="#")
-    np.savez(tmp_path / "t.npz", X=np.eye(4), y=np.array([1, 2, -1, -1]))
-    with pytest.raises(ValueError, match=r"t\.npz: --separator is about CSV files\. Leave it out"):
-        read_table(tmp_path / "t.npz", ReadOptions(label="y", separator=";"))
 
 
 def test_formulas_of_a_text_are_the_text(tmp_path: Path) -> None:
