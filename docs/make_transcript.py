@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
@@ -55,12 +56,12 @@ def write_tables(folder: Path) -> None:
             csv.writer(file).writerows(row[:columns] for row in [names, *wanted])
 
 
-def transcript() -> str:
-    """Run the commands in a folder of their own; a time is written as ``… s``."""
+def transcript(commands: Sequence[str] = COMMANDS) -> str:
+    """Run commands in a folder of their own; a time is written as ``… s``."""
     parts = []
     with tempfile.TemporaryDirectory() as folder:
         write_tables(Path(folder))
-        for command in COMMANDS:
+        for command in commands:
             words = shlex.split(command)
             lines = [line.rstrip() for line in run(words, Path(folder)).splitlines()]
             parts.append("\n".join([f"$ {command}", *(line for line in lines if line)]))

@@ -128,10 +128,19 @@ def test_progress_names_stages_only_when_slow(
     assert "Comparing methods: S3VC()" in capsys.readouterr().err
 
 
-def test_the_readme_transcript_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_readme_transcript_is_true(monkeypatch: pytest.MonkeyPatch, every: bool) -> None:
     monkeypatch.setattr(fit_requests, "DEFAULT_METHOD", DEFAULT_METHOD)
     script = runpy.run_path(str(ROOT / "docs" / "make_transcript.py"))
-    assert script["transcript"]() == script["TRANSCRIPT"].read_text(encoding="utf-8")
+    told = script["TRANSCRIPT"].read_text(encoding="utf-8")
+    if every:
+        assert script["transcript"]() == told
+        return
+    # Without the fit, which compares all methods, and what reads its files.
+    quick = [one for one in script["COMMANDS"] if "predictions" not in one]
+    assert len(quick) == 3
+    parts = script["transcript"](quick).strip().split("\n\n")
+    assert [part for part in parts if part not in told.strip().split("\n\n")] == []
 
 
 @pytest.mark.slow
@@ -317,6 +326,21 @@ def test_invalid_model_files(home: Path) -> None:
         assert not Path(f"{name}.html").exists()
     refused(run("predict none.lapwing home/t.csv"), "none.lapwing")
     refused(run("predict home home/t.csv"), "folder")
+
+
+def test_info_lists_methods_that_take_long_or_do_not_fit() -> None:
+    info = "info home/t.csv --label kind"
+    methods = found(run(f"{info} --json"))["forecast"]
+    quick = [one for name, one in methods.items() if one["seconds"] < 1 and name != AUTO]
+    most = max(quick, key=lambda one: int(one["memory_bytes"]))["memory"]
+    said = done(run(info))
+    assert f"{len(quick)} other methods: less than a second and up to {most} each" in said
+    assert [name for name in methods if name in said.split()] == [
+        name for name, one in methods.items() if one not in quick
+    ]
+    said = done(run(info, LAPWING_MEMORY_LIMIT="10k"))
+    assert said.count("(too much)") == len(methods)
+    assert "other method" not in said
 
 
 # --- info -----------------------------------------------------------------------------------------

@@ -22,10 +22,12 @@ from rich.table import Table as Grid
 from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
+from lapwing._app.methods import AUTO
 from lapwing._app.predicting import Answered
 from lapwing._app.requests import LabelRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
 from lapwing._app.workflow import class_counts
+from lapwing._host.memory import format_bytes
 from lapwing._host.terminal import StatusLine, harmless
 from lapwing._label.session import Session
 from lapwing._report.findings import (
@@ -43,6 +45,7 @@ from lapwing._tables.tables import Table
 from lapwing.estimators.prepared import Tick
 
 _SETTINGS_SHOWN = 5
+_QUICK = 1.0  # seconds of a forecast that needs no line of its own
 _WRITTEN = {"onnx": "ONNX model", "next": "Rows to label next"}
 
 
@@ -425,11 +428,22 @@ def describe_info(info: dict[str, Any]) -> str:
             f"{plural(graph['components'], 'component')}{labels}; the largest holds "
             f"{graph['largest_share']:.1%}"
         )
+    quick = {
+        name: forecast["memory_bytes"]
+        for name, forecast in info["forecast"].items()
+        if forecast["fits"] and forecast["seconds"] < _QUICK and name != AUTO
+    }
     grid = _grid("method", "memory", "time, about", "solver")
     for name, forecast in info["forecast"].items():
-        memory = forecast["memory"] + ("" if forecast["fits"] else " (too much)")
-        grid.add_row(name, memory, forecast["time"], forecast["solver"])
+        if name not in quick:
+            memory = forecast["memory"] + ("" if forecast["fits"] else " (too much)")
+            grid.add_row(name, memory, forecast["time"], forecast["solver"])
     text.grid(grid)
+    if quick:
+        text.line(
+            f"{plural(len(quick), 'other method')}: less than a second and up to "
+            f"{format_bytes(max(quick.values()))} each (--json lists them)"
+        )
     if info["suggested_label"] is not None:
         name = info["suggested_label"]
         text.line(f"No --label is given; {name!r} looks most like a column of labels.")
