@@ -624,7 +624,7 @@ def test_labels_that_differ_in_what_is_not_shown_are_different_classes() -> None
         ({"level": 0.99}, "97.0 % of the sure answers are expected to be right, 90.0 % to 99.0 %"),
         (
             {"threshold": None},
-            "or too many of them missed, to claim even 90 %. To claim 99 % takes",
+            "or too many of them were predicted wrongly. To claim 99 % takes",
         ),
         ({"n_needed": 0}, "Nothing here says how often this method is right"),
         ({"n_tests": 1}, "This comes from 1 label that was left out"),

@@ -465,7 +465,10 @@ def trust_words(trust: Mapping[str, Any] | None) -> str:
     if trust["level"] != 0.99 or trust["threshold"] is None:
         needs = f" To claim 99\u00a0% takes {count(trust['n_needed'])} labels or more."
     if trust["threshold"] is None:
-        return f"{origin}: too few, or too many of them missed, to claim even 90\u00a0%.{needs}"
+        return (
+            f"{origin}. This is not enough to claim even 90\u00a0%: there are too few labels, or "
+            f"too many of them were predicted wrongly.{needs}"
+        )
     return (
         f"{origin}: {percent(trust['expected'])} of the sure answers are expected to be right, "
         f"{percent(trust['low'])} to {percent(trust['high'])} with a probability of 90\u00a0%."
