@@ -95,6 +95,7 @@ def test_the_command_of_a_suggestion_asks_for_the_same(asked: Asked) -> None:
     assert (again.data, again.out) == ((Path("a b.csv"), Path("n.csv")), Path("n-2.csv"))
     assert again.next_command.endswith("--out n-3.csv")
     expected = {"settings": ("gamma_A=2",), "seed": 4, "method": "laprls"}
+    expected["predictions"] = Path("predictions.csv")
     assert asked(first.answer_command) == FitRequest(data=again.data, label="y", **expected)
 
 
