@@ -205,6 +205,25 @@ def test_texts_are_learnt_from(named: tuple[str, ...]) -> None:
     gives_the_same(words)
 
 
+def test_known_answers_are_not_learnt_from_but_compared_by_the_fit() -> None:
+    rows = table()
+    write("t.csv", [row | {"known": truth(row)} for row in rows])
+    with page(label="y", id="name", truth="known") as (server, browser):
+        assert server.session.material.points.shape == (40, 2)
+        label(browser, rows, range(30, 34))
+        words = take_along(browser, "labels.csv", "predictions.csv")
+    assert words[words.index("--truth") + 1] == "known"
+    n = sum(not row["y"] for row in rows[:30] + rows[34:])
+    assert f"Wrong: 0 of {n} rows with a known answer in 'known'" in done(gives_the_same(words))
+
+
+@pytest.mark.parametrize("classes", [("1.0", "3"), ("3", "1")])
+def test_a_class_in_another_notation_is_that_of_the_table(classes: tuple[str, ...]) -> None:
+    write("t.csv", [row | {"y": {"u": "1", "v": "2"}.get(row["y"], "")} for row in table()])
+    with page(label="y", id="name", classes=classes) as (_, browser):
+        assert sorted(browser.get("api/state")["classes"]) == ["1", "2", "3"]
+
+
 def test_own_columns_place_the_rows_and_classes_are_known_in_their_order() -> None:
     write("t.csv", [row | {"east": str(k), "north": "1"} for k, row in enumerate(table())])
     options = {"drop": ("name",), "layout": ("east", "north"), "classes": ("w, v", "x")}

@@ -114,8 +114,8 @@ def test_the_command_omits_outputs() -> None:
 
 
 def test_every_field_is_an_option_of_its_verb() -> None:
-    # `info` has no progress to be quiet about; `label` prints no summary, and its labels change.
-    optional = {"quiet", "as_json", "truth"}
+    # `info` has no progress to be quiet about, and `label` prints no summary.
+    optional = {"quiet", "as_json"}
     for verb, command in typer.main.get_command(app).commands.items():
         kind = get_type_hints(getattr(verbs, verb))["request"]
         assert getattr(kind, "verb", verb) == verb, f"{kind.__name__}.verb is not {verb!r}"

@@ -6,7 +6,7 @@ import os
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from lapwing._report.page import Report, collect
 from lapwing._report.record import FitRecord
 from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
-from lapwing._tables.coding import code_labels
+from lapwing._tables.coding import code_labels, same_label
 from lapwing._tables.columns import SUGGESTED, Keys, split_names
 from lapwing._tables.predictions import write_predictions
 from lapwing._tables.tables import Table
@@ -164,7 +164,7 @@ def label(
         table,
         points,
         pipeline[-1],
-        tuple(checked_class(str(name), "classes") for name in classes),
+        _known_classes(classes, table, "classes"),
         None if texts is None else as_text(list(texts)),
         words=words_of(Pipeline([*steps.steps, pipeline.steps[-1]]), points.shape[1]),
         picture=None if images is None else _array_pictures(images, points.shape[0]),
@@ -305,7 +305,7 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         table,
         before.points,
         estimator,
-        tuple(checked_class(name, "--classes") for name in request.class_names),
+        _known_classes(request.class_names, table, "--classes"),
         *_texts(table, request),
         words_of(Pipeline([*before.steps, ("estimator", estimator)]), before.points.shape[1]),
         None if request.image is None else _pictures(table, request.image, folder),
@@ -445,10 +445,19 @@ def labeled(session: Session) -> Table:
         labeled=coded.labeled,
         unlabeled=coded.unlabeled,
         n_suggested=int(np.count_nonzero(session.chosen() == SUGGESTED)),
+        truth=None,  # coded as the labels of the table, which may have changed
     )
 
 
 def checked_class(name: str, where: str) -> str:
+def _known_classes(names: Iterable[Any], table: Table, where: str) -> tuple[str, ...]:
+    """Check names of classes; a class of the table keeps its spelling there, as 1 for 1.0."""
+    spelled = sorted(set(map(str, table.y[table.labeled].tolist())))
+    checked = (checked_class(str(name), where) for name in names)
+    alike = (next((one for one in spelled if same_label(one, name)), name) for name in checked)
+    return tuple(dict.fromkeys(alike))
+
+
     """Check and normalise the name of a class.
 
     Raises

@@ -323,7 +323,7 @@ def suggest(request: SuggestRequest) -> None:
     LabelRequest,
     epilog="Examples: [bold]lapwing label cells.csv --label type[/]   "
     "[bold]lapwing label posts.csv --label topic --id post --text body --classes sport,politics[/]",
-    without=("as_json", "truth"),  # the user changes the labels
+    without=("as_json",),
 )
 def label(request: LabelRequest) -> None:
     """Open a page on which you label rows while a model learns from them.
