@@ -21,11 +21,10 @@ from lapwing import (
     LapRLSClassifierCV,
     LapSVC,
 )
-from lapwing._app import choosing, effort, forecast
+from lapwing._app import choosing, forecast, reading
 from lapwing._app import requests as fit_requests
-from lapwing._app.effort import EffortLimits, EffortPlan
 from lapwing._app.fitting import LEVELS
-from lapwing._app.forecast import FitSize
+from lapwing._app.forecast import EffortLimits, EffortPlan, FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.requests import FitRequest, TuneRequest
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
@@ -188,23 +187,6 @@ def test_columns_that_numbers_depend_on_are_scaled_in_the_model_too() -> None:
     assert pl.read_csv("n.csv").equals(pl.read_csv("s.csv"))
 
 
-def test_errors_of_regressions_are_those_of_leave_one_out(blobs: pl.DataFrame) -> None:
-    n = 8
-    values = (blobs["x"] + 0.3 * blobs["x"].sin() + 0.25).to_numpy()
-    write_numbers(blobs, pl.Series(values), n)
-    told = found(run(f"{AUTO_FIT} --json"))
-    off = told["choice"]["methods"][0]["error"]
-    said = plain(done(run(AUTO_FIT)))
-    assert f"Numbers are off by about {number(off)} (root mean square)" in said
-    errors = []
-    for i in range(n):
-        hidden = np.where(np.arange(60) == i, None, values)
-        write_numbers(blobs, pl.Series(hidden.tolist(), dtype=pl.Float64), n)
-        assert run(f"{told['command']} --predictions p.csv -q").code == 0
-        errors.append(pl.read_csv("p.csv")["label"][i] - values[i])
-    assert off == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-4)
-
-
 @pytest.mark.parametrize(("shift", "told"), [(0.0, True), (0.5, False)])
 def test_a_label_that_is_known_from_its_twin_says_nothing(
     blobs: pl.DataFrame, shift: float, told: bool
@@ -242,12 +224,11 @@ def test_a_fit_to_export_compares_methods_that_can_be_exported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("onnx")
-    two_candidates(monkeypatch, LapSVC(), BalancedGraphClassifier())
+    two_candidates(monkeypatch, BalancedGraphClassifier())
     three_kinds()
-    told = found(run(f"{KINDS} --onnx m.onnx --json {QUICK}"))
-    assert "BalancedGraphClassifier(n_votes=0)" in [r["name"] for r in told["choice"]["methods"]]
-    fit = KINDS.replace("auto", "balanced")
-    done(run(f"{fit} --onnx n.onnx --set n_votes=0 --scale none"))
+    told = found(run(f"{KINDS} --onnx m.onnx --json --set n_draws=1 --set max_left_out=0"))
+    assert [r["name"] for r in told["choice"]["methods"]] == ["BalancedGraphClassifier(n_votes=0)"]
+    assert told["parameters"]["n_votes"] == 0
 
 
 def test_the_chosen_method_is_calibrated_by_left_out_labels(
@@ -338,39 +319,30 @@ def test_sizes_do_not_change_the_evidence(monkeypatch: pytest.MonkeyPatch) -> No
     assert "S3VC(balance=...)" in [row["name"] for row in methods]
 
 
-def test_thirds_can_be_repeated(blobs: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of S3VC must sum to 1, and six digits of a third do not."""
-    two_candidates(monkeypatch, S3VC(tol=1e-2))
-    kinds = [kind and "abc"[i % 3] for i, kind in enumerate(blobs["kind"])]
-    blobs.with_columns(kind=pl.Series(kinds)).head(12).write_csv("t.csv")
-    told = found(run(f"{AUTO_FIT} --set class_prior=uniform {QUICK} --json"))
-    assert "balance=a:0.3333" in told["command"]
-    done(run(told["command"]))
-
-
 def test_tune_holds_them_too() -> None:
-    sizes = "--method auto --set class_prior=a:1,b:3"
-    assert run(f"tune {LABELS} {sizes} --model m --next n.csv").code == 0
-    assert pl.read_csv("n.csv").height == 10
-    assert load_model("m").pipeline[-1].class_prior_.tolist() == [0.25, 0.75]
+    columns = {"label": "kind", "id": "cell", "drop": ("truth",)}
+    sizes = ("class_prior=a:1,b:3",)
+    request = TuneRequest(data=DATA, method=AUTO, settings=sizes, **columns)
+    table = reading.read(request)
+    assert choosing.choose(table, request, table.X).estimator.class_prior == {"a": 1, "b": 3}
 
 
 # --- what can be afforded -------------------------------------------------------------------------
 
 
 def test_fewer_rounds_and_then_fewer_methods_where_time_is_short() -> None:
-    small = effort.affordable(FitSize(300, 10, 1, 10), EffortLimits())
+    small = forecast.affordable(FitSize(300, 10, 1, 10), EffortLimits())
     assert small == EffortPlan(2000, Effort(5, 16), Effort(5, 16))
-    large = effort.affordable(FitSize(100_000, 10, 1, 30), EffortLimits())
+    large = forecast.affordable(FitSize(100_000, 10, 1, 30), EffortLimits())
     assert 500 <= large.rows < 2000
     assert large.clusters == Effort(2, 16)
-    six = effort.affordable(FitSize(5000, 20_000, 6, 60, n_stored=400_000), EffortLimits())
+    six = forecast.affordable(FitSize(5000, 20_000, 6, 60, n_stored=400_000), EffortLimits())
     assert six.clusters == Effort(2, 6)  # with the usual evidence it would take twice the budget
     assert six.volumes == Effort(5, 16)
     for n_classes in (30, 100):
-        many = effort.affordable(FitSize(2000, 60, n_classes, 3 * n_classes), EffortLimits())
+        many = forecast.affordable(FitSize(2000, 60, n_classes, 3 * n_classes), EffortLimits())
         assert many.clusters is None
-    huge = effort.affordable(FitSize(10**6, 60, 500, 5000), EffortLimits())
+    huge = forecast.affordable(FitSize(10**6, 60, 500, 5000), EffortLimits())
     assert huge == EffortPlan(2000, None, None)  # it would be minutes
 
 
@@ -381,7 +353,7 @@ def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
     large = FitSize(10**6, 50, 10, 100)  # volumes may be what is chosen
     assert METHODS[AUTO].forecast(large).seconds > METHODS["balanced"].forecast(large).seconds
     more = replace(size, n=2000)
-    limited, unlimited = (effort.forecast_comparison(more, limited=one) for one in (True, False))
+    limited, unlimited = (forecast.forecast_comparison(more, limited=one) for one in (True, False))
     assert unlimited.seconds > limited.seconds
 
 
@@ -557,6 +529,15 @@ def test_settings_make_the_same_estimator(texts: list[str]) -> None:
     assert repr(again) == repr(made)
     other = LapSVC(graph=KNNGraph(2), class_weight={0: 1, 1: 2})
     assert settings_of(other, method, usual) is None
+
+
+def test_thirds_can_be_repeated() -> None:
+    """Proportions of S3VC must sum to 1, and six digits of a third do not."""
+    method = COMMAND_METHODS["s3vc"]
+    settings = settings_of(S3VC(balance=dict.fromkeys("abc", 1 / 3)), method, KNNGraph())
+    assert settings is not None
+    again = make_estimator(method, parse_settings(settings, method), 0)
+    assert sum(again.balance.values()) == pytest.approx(1, abs=1e-11)
 
 
 def test_every_usual_candidate_can_be_fitted_from_the_command_line() -> None:

@@ -12,10 +12,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from lapwing._app.effort import EffortLimits, affordable, forecast_comparison
-from lapwing._app.forecast import FitSize, forecast_manifold_path, round_time
+from lapwing._app.forecast import (
+    EffortLimits,
+    EffortPlan,
+    FitSize,
+    affordable,
+    forecast_comparison,
+    forecast_manifold_path,
+    round_time,
+)
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
-from lapwing._app.options import LearningRequest
+from lapwing._app.options import LabeledRequest, LearningRequest
 from lapwing._app.reading import points_of
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import make_estimator, settings_of
@@ -34,7 +41,6 @@ from lapwing.estimators.diagnostics import warn_suggested_labels
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
-from lapwing.model_selection import evidence
 from lapwing.model_selection.candidates import (
     CLUSTERS,
     Candidate,
@@ -49,6 +55,7 @@ from lapwing.model_selection.comparison import (
     compared,
     compared_regressions,
 )
+from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
 
 _SIZES = "class_prior"  # the only setting of the comparison that is not an amount of evidence
@@ -149,28 +156,17 @@ def choose(
         candidates = tuple(map(_exported, candidates))
     labels = code_classes(table.y, table.unlabeled)
     candidates = with_sizes(candidates, sizes.get(_SIZES), labels)
-    untried: tuple[str, ...] = ()
-    efforts: dict[str, evidence.Effort] = {}
+    asked = _compare_settings(table, candidates, effort, request.seed)
     if request.parameters.keys() <= {_SIZES}:  # unless an amount of evidence is set
-        plan = affordable(size_of(table, points), effort)
-        effort = replace(effort, max_samples=plan.rows)
-        kept = quick_candidates(candidates)
-        for one in candidates:
-            affordable_effort = plan.clusters if one.assumption == CLUSTERS else plan.volumes
-            if one not in kept and affordable_effort is not None:
-                efforts[one.name] = affordable_effort
-        untried = tuple(o.name for o in candidates if o not in kept and o.name not in efforts)
-        candidates = tuple(one for one in candidates if one.name not in untried)
+        asked = _limited(asked, candidates, affordable(size_of(table, points), effort))
     with warnings.catch_warnings():
         # The last fit warns of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
-        asked = _compare_settings(table, candidates, effort, request.seed)
-        asked = asked._replace(efforts=efforts, untried=untried)
         found, sharpness = _compare(table, points, asked, progress)
     best = found.best
     known = method_of(best)
     assert known is not None
-    return MethodChoice(*known, best, Choice(found, untried), sharpness)
+    return MethodChoice(*known, best, Choice(found, tuple(asked.untried)), sharpness)
 
 
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
@@ -186,12 +182,11 @@ def compare_methods(table: Table, request: CompareRequest, progress: Stages = SI
             candidates = _candidates(table, before.points)
             asked = _compare_settings(table, candidates, request.effort, request.seed)
             found, _ = _compare(table, before.points, asked, progress)
-    usual = default_graph(before.points, regression=table.numeric)
     return Compared(
         request,
         table,
         found,
-        tuple(_command(row.estimator, request, usual) for row in found.table),
+        tuple(command_of(row.estimator, request, before.points) for row in found.table),
         before.words,
         time.perf_counter() - start,
     )
@@ -205,7 +200,12 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
     LapwingWarning
         If it takes so long that users should know in advance.
     """
-    seconds = _seconds_of_comparison(table, request.effort)
+    size, effort = size_of(table), request.effort
+    if table.numeric:  # only the grid on all rows takes noticeable time
+        used = replace(size, n=min(size.n, effort.max_samples))
+        seconds = forecast_manifold_path(used).seconds
+    else:
+        seconds = forecast_comparison(size, effort, limited=False).seconds
     if seconds > _LONG:
         warn(
             f"Comparing methods on {table.source} will take about {round_time(seconds)}. It takes "
@@ -213,13 +213,6 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
             LapwingWarning,
         )
     return seconds
-
-
-def _seconds_of_comparison(table: Table, effort: EffortLimits) -> float:
-    size = size_of(table)
-    if table.numeric:  # only the grid on all rows takes noticeable time
-        return forecast_manifold_path(replace(size, n=min(size.n, effort.max_samples))).seconds
-    return forecast_comparison(size, effort, limited=False).seconds
 
 
 def effort_of(request: LearningRequest) -> EffortLimits:
@@ -292,7 +285,7 @@ def _regression(
     table: Table, points: Any, max_samples: int, seed: int, progress: Stages
 ) -> Comparison:
     """Compare methods for numbers."""
-    asked = CompareSettings(None, evidence.Effort(1, 0), max_samples, "auto", seed)
+    asked = CompareSettings(None, Effort(1, 0), max_samples, "auto", seed)
     found = compared_regressions(points, table.y, None, asked, progress)
     warn_of_failures(found.failed, stacklevel=2)
     return found
@@ -339,13 +332,24 @@ def _compare_settings(
     for one in candidates:
         if "random_state" in one.estimator.get_params(deep=False):
             one.estimator.set_params(random_state=seed)
-    return CompareSettings(
-        candidates,
-        evidence.Effort(effort.n_draws, effort.max_left_out),
-        effort.max_samples,
-        table.unlabeled,
-        seed,
-    )
+    evidence = Effort(effort.n_draws, effort.max_left_out)
+    return CompareSettings(candidates, evidence, effort.max_samples, table.unlabeled, seed)
+
+
+def _limited(
+    asked: CompareSettings, candidates: tuple[Candidate, ...], plan: EffortPlan
+) -> CompareSettings:
+    """Limit a comparison to what is affordable: fewer rows, less evidence, fewer candidates."""
+    quick = quick_candidates(candidates)
+    planned = {
+        one.name: plan.clusters if one.assumption == CLUSTERS else plan.volumes
+        for one in candidates
+        if one not in quick
+    }
+    efforts = {name: effort for name, effort in planned.items() if effort is not None}
+    untried = tuple(name for name in planned if name not in efforts)
+    tried = tuple(one for one in candidates if one.name not in untried)
+    return asked._replace(candidates=tried, max_samples=plan.rows, efforts=efforts, untried=untried)
 
 
 def _compare(
@@ -356,12 +360,13 @@ def _compare(
     return comparison, sharpness
 
 
-def _command(estimator: Any, request: CompareRequest, usual: Any) -> str:
+def command_of(estimator: Any, request: LabeledRequest, points: Any) -> str:
+    """Return the command that fits an estimator to a table; empty if no options express it."""
     known = method_of(estimator)
     if known is None:
         return ""
     name, method = known
-    settings = settings_of(estimator, method, usual)
+    settings = settings_of(estimator, method, default_graph(points, regression=method.regression))
     return "" if settings is None else fit_command(request, name, settings)
 
 

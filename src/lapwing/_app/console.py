@@ -456,19 +456,18 @@ def describe_info(info: dict[str, Any]) -> str:
 def describe_demo(result: DemoResult) -> str:
     """Describe the scores of the demonstration."""
     text = _Text()
-    n_draws = result.scores[0].errors.size
     grid = _grid("method", "wrong of the unlabelled", "time")
     grid.title_justify = "left"
     grid.title = (
         f"{result.y.size} handwritten digits, {np.count_nonzero(result.labeled)} labelled; "
-        f"mean of {n_draws} draws"
+        f"mean of {len(result.errors['LapSVC()'])} draws"
     )
-    best = min(score.errors.mean() for score in result.scores)
-    for score in result.scores:
-        mean, spread = 100 * score.errors.mean(), 100 * score.errors.std()
-        style = "bold" if score.errors.mean() == best else None
-        time = f"{score.seconds.mean():.2f} s"
-        grid.add_row(score.name, f"{mean:.1f} ± {spread:.1f} %", time, style=style)
+    best = min(errors.mean() for errors in result.errors.values())
+    for name, errors in result.errors.items():
+        mean, spread = 100 * errors.mean(), 100 * errors.std()
+        style = "bold" if errors.mean() == best else None
+        time = f"{result.seconds[name].mean():.2f} s"
+        grid.add_row(name, f"{mean:.1f} ± {spread:.1f} %", time, style=style)
     text.grid(grid)
     return str(text)
 

@@ -25,36 +25,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _UNLABELED = -1
-_FitPredict = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class MethodScore:
-    """Results of one method.
-
-    Attributes
-    ----------
-    name : str
-        The method with its parameters.
-    errors : ndarray of shape (n_draws,)
-        Error rate on the unlabelled points, for each draw of labels.
-    seconds : ndarray of shape (n_draws,)
-        Time of fit and prediction.
-    """
-
-    name: str
-    errors: NDArray[np.float64]
-    seconds: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Scores of all methods, and predictions of LapSVC for the draw of labels with median error.
+    """Errors of all methods, and predictions of LapSVC for the draw of labels with median error.
 
     Attributes
     ----------
-    scores : tuple of MethodScore
-        Supervised SVM, LabelSpreading, LapSVC.
+    errors : dict of str to ndarray of shape (n_draws,)
+        Error rates on the unlabelled points by method, a supervised SVM, LabelSpreading and LapSVC.
+    seconds : dict of str to ndarray of shape (n_draws,)
+        Times of fit and prediction.
     X, y : ndarrays of shapes (n, p) and (n,)
         The points and their true classes.
     labeled : ndarray of bool of shape (n,)
@@ -65,7 +47,8 @@ class DemoResult:
         Difference of the best and the second best decision value.
     """
 
-    scores: tuple[MethodScore, ...]
+    errors: dict[str, NDArray[np.float64]]
+    seconds: dict[str, NDArray[np.float64]]
     X: NDArray[Any]
     y: NDArray[Any]
     labeled: NDArray[np.bool_]
@@ -93,18 +76,26 @@ def run_demo(labels_per_class: int = 3, n_draws: int = 5, seed: int = 0) -> Demo
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(seed)
     draws = [_draw_labels(y, labels_per_class, rng) for _ in range(n_draws)]
-    methods: dict[str, _FitPredict] = {
+    methods: dict[str, Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]] = {
         "supervised SVM: SVC(C=10)": _supervised,
         "LabelSpreading('knn', n_neighbors=7, alpha=0.8)": _spreading,
         "LapSVC()": lambda X, labels: np.asarray(_fit_lapsvc(X, labels).transduction_),
     }
-    scores = tuple(_score(name, run, X, y, draws) for name, run in methods.items())
+    errors, seconds = ({name: np.empty(n_draws) for name in methods} for _ in range(2))
+    for name, run in methods.items():
+        for i, labels in enumerate(draws):
+            start = time.perf_counter()
+            predicted = run(X, labels)
+            seconds[name][i] = time.perf_counter() - start
+            hidden = labels == _UNLABELED
+            errors[name][i] = np.mean(predicted[hidden] != y[hidden])
     # For an even number of draws, the lower of the two middle ones.
-    middle = np.argsort(scores[-1].errors, kind="stable")[(n_draws - 1) // 2]
+    middle = np.argsort(errors["LapSVC()"], kind="stable")[(n_draws - 1) // 2]
     labels = draws[middle]
     model = _fit_lapsvc(X, labels)
     second, best = np.sort(model.decision_function(X), axis=1)[:, -2:].T
-    return DemoResult(scores, X, y, labels != _UNLABELED, model.transduction_, best - second)
+    labeled = labels != _UNLABELED
+    return DemoResult(errors, seconds, X, y, labeled, model.transduction_, best - second)
 
 
 def draw_demo(result: DemoResult) -> Figure:
@@ -148,19 +139,6 @@ def _draw_labels(y: NDArray[Any], per_class: int, rng: np.random.Generator) -> N
         chosen = rng.choice(np.flatnonzero(y == c), size=per_class, replace=False)
         labels[chosen] = c
     return labels
-
-
-def _score(
-    name: str, run: _FitPredict, X: NDArray[Any], y: NDArray[Any], draws: list[NDArray[Any]]
-) -> MethodScore:
-    errors, seconds = np.empty(len(draws)), np.empty(len(draws))
-    for i, labels in enumerate(draws):
-        start = time.perf_counter()
-        predicted = run(X, labels)
-        seconds[i] = time.perf_counter() - start
-        hidden = labels == _UNLABELED
-        errors[i] = np.mean(predicted[hidden] != y[hidden])
-    return MethodScore(name, errors, seconds)
 
 
 def _supervised(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:

@@ -17,12 +17,12 @@ from sklearn.base import clone, is_regressor
 from sklearn.pipeline import Pipeline
 
 from lapwing import dask as on_cluster
-from lapwing._app.choosing import MethodChoice, choose
-from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
+from lapwing._app.choosing import MethodChoice, choose, command_of
+from lapwing._app.methods import COMMAND_METHODS, CommandMethod
 from lapwing._app.options import LearningRequest
 from lapwing._app.reading import points_of
-from lapwing._app.requests import FitRequest, TuneRequest, fit_command
-from lapwing._app.settings import settings_of, spelled
+from lapwing._app.requests import FitRequest, TuneRequest
+from lapwing._app.settings import spelled
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._host.warn import heard
@@ -40,7 +40,6 @@ from lapwing.estimators.path import PathEstimator
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.exceptions import LapwingWarning
-from lapwing.graphs import default_graph
 from lapwing.model_selection.next_rows import rows_to_label
 from lapwing.model_selection.probabilities import (
     probability_right,
@@ -91,32 +90,28 @@ class Outcome(FitRecord):
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the estimator for JSON, those of its parts as ``graph.name``."""
-        return describe_parameters(self.estimator, self.fitted_by)
+        parameters: dict[str, Any] = {}
+        for name, value in self.estimator.get_params(deep=False).items():
+            if name in self.fitted_by.parts and hasattr(value, "get_params"):
+                parameters[name] = type(value).__name__
+                own = value.get_params(deep=False)
+                parameters |= {f"{name}.{key}": _plain(part) for key, part in own.items()}
+            elif name not in ("unlabeled", "warm_start"):
+                parameters[name] = _plain(value)
+        return parameters
 
 
 def origin_of(request: FitRequest, chosen: MethodChoice, points: Any) -> Origin:
     """Describe the request of a fit; the estimator of `chosen` is fitted."""
-    return Origin(
-        request.seed,
-        request.hints,
-        request.command,
-        _plain_command(request, chosen, points),
-        request.truth or "",
-        request.layout,
-    )
-
-
-def _plain_command(request: FitRequest, chosen: MethodChoice, points: Any) -> str:
-    """Return the command that fits the chosen model again; empty if nothing was chosen."""
-    if not (request.automatic or isinstance(request, TuneRequest)) or chosen.scaler is not None:
-        return ""  # no option scales columns by their relevance
-    plain = chosen.estimator
-    if isinstance(plain, PathEstimator):
-        plain = plain._estimator(**plain.best_params_)
-    name, method = method_of(plain) or (chosen.name, chosen.method)
-    usual = default_graph(points, regression=method.regression)
-    settings = settings_of(plain, method, usual)
-    return "" if settings is None else fit_command(request, name, settings)
+    plain = ""
+    # No option scales columns by their relevance.
+    if (request.automatic or isinstance(request, TuneRequest)) and chosen.scaler is None:
+        best = chosen.estimator
+        if isinstance(best, PathEstimator):
+            best = best._estimator(**best.best_params_)
+        plain = command_of(best, request, points)
+    truth = request.truth or ""
+    return Origin(request.seed, request.hints, request.command, plain, truth, request.layout)
 
 
 def fit(
@@ -307,12 +302,8 @@ def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table)
 
 
 def predict_rows(estimator: Any, points: Any, table: Table, *, regression: bool) -> Predictions:
-    if regression:
-        return _predicted_numbers(estimator, points, table)
-    return _predicted_classes(estimator, estimator.decision_function(points), table)
-
-
-def _predicted_numbers(estimator: Any, points: Any, table: Table) -> Predictions:
+    if not regression:
+        return _predicted_classes(estimator, estimator.decision_function(points), table)
     try:
         ends = estimator.predict_interval(points, COVERAGE)
     except ValueError:  # too few targets, or no left-out values in closed form
@@ -326,19 +317,6 @@ def _predicted_classes(estimator: Any, scores: NDArray[Any], table: Table) -> Pr
     # computed once.
     labels = estimator.classes_[np.argmax(scores, axis=1)]
     return Predictions(table.ids, labels, table.labeled, estimator.classes_, scores)
-
-
-def describe_parameters(estimator: Any, method: CommandMethod) -> dict[str, Any]:
-    """Return the parameters of an estimator for JSON, those of its parts as ``graph.name``."""
-    parameters: dict[str, Any] = {}
-    for name, value in estimator.get_params(deep=False).items():
-        if name in method.parts and hasattr(value, "get_params"):
-            parameters[name] = type(value).__name__
-            own = value.get_params(deep=False)
-            parameters |= {f"{name}.{key}": _plain(part) for key, part in own.items()}
-        elif name not in ("unlabeled", "warm_start"):
-            parameters[name] = _plain(value)
-    return parameters
 
 
 def _plain(value: Any) -> Any:

@@ -1,14 +1,15 @@
-"""Forecast of the memory and time of a fit.
+"""Forecasts of the memory and time of fits and comparisons, and the evidence that time allows.
 
-A forecast is a function of the `FitSize` of a fit. Its constants were measured on single threads of
-two machines and describe an ordinary machine, where times are accurate to a factor of about three
-and memory to a factor of one and a half.
+The forecast of a fit is a function of its `FitSize`. Its constants were measured on single threads
+of two machines and describe an ordinary machine, where times are accurate to a factor of about
+three and memory to a factor of one and a half.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from lapwing.estimators.choice import (
 )
 from lapwing.estimators.s3vm import pairs_of_classes, seconds_of_pairs
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
+from lapwing.model_selection.evidence import Effort
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.solvers.graph.registry import share_arrays
 
@@ -38,6 +40,15 @@ _COVARIANCE_FEATURES = 2000
 _FLAT_OPERATIONS, _CODES = 1e12, 20.0
 _BLOCKS = 200e6  # bytes of row blocks and searches, whatever the number of points
 
+# Seconds, for methods that are fitted repeatedly. BalancedGraphClassifier has a larger budget: with
+# ten or thirty classes it helps most, and no faster method replaces it. From about sixty classes on
+# it exceeds this budget too.
+BUDGET, VOLUMES_BUDGET = 10.0, 40.0
+_FEWEST = 500  # rows; fewer do not show the manifolds and clusters of most tables
+_STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows, as precise as the forecast
+_FEW_DRAWS, _FEW_LEFT_OUT = 2, 6  # minimum; verdicts need five left-out labels
+_AT_ONCE = 4  # fits of a method that leaves out all labels in closed form
+_MATRIX = 12_000  # rows; above, no method stores an n x n matrix
 
 # Operations per second of matrix products, and bytes per second of matrix-vector products, on an
 # ordinary machine. They are constants so that a table gives the same predictions on all machines.
@@ -343,6 +354,147 @@ def forecast_eigenfunctions(size: FitSize) -> Forecast:
         memory = max(_BLOCKS + 80.0 * n, n * _labels_and_answers(size))
         memory += 8.0 * (narrow * narrow + 2 * p * q)
     return Forecast(int(memory), 0.02 + operations / SPEED, "least squares")
+
+
+@dataclass(frozen=True)
+class EffortLimits:
+    """Amount of evidence that a comparison gathers.
+
+    Attributes
+    ----------
+    n_draws : int
+        Number of draws of labels from a method's own predictions.
+    max_left_out : int
+        Largest number of left-out labels for methods that are fitted again.
+    max_samples : int
+        Largest number of rows.
+    """
+
+    n_draws: int = 5
+    max_left_out: int = 16
+    max_samples: int = 2000
+
+
+@dataclass(frozen=True)
+class EffortPlan:
+    """Amount of evidence that a comparison can afford.
+
+    Attributes
+    ----------
+    rows : int
+        Largest number of rows.
+    clusters, volumes : Effort or None
+        Evidence for S3VC and BalancedGraphClassifier; None if even the minimum takes too long.
+    """
+
+    rows: int
+    clusters: Effort | None
+    volumes: Effort | None
+
+
+def affordable(size: FitSize, effort: EffortLimits) -> EffortPlan:
+    """Reduce draws and rounds, then rows; leave out methods that still take too long.
+
+    Parameters
+    ----------
+    size : FitSize
+        Size of the whole table.
+    effort : EffortLimits
+        Evidence without a budget.
+    """
+    steps = [max(min(effort.max_samples, _FEWEST), round(s * effort.max_samples)) for s in _STEPS]
+    for clusters in (True, False):  # with many classes S3VC takes most of the time
+        for rows in steps:
+            plan = EffortPlan(
+                rows,
+                _longest(forecast_low_density, BUDGET, size, effort, rows) if clusters else None,
+                _longest(_forecast_volumes, VOLUMES_BUDGET, size, effort, rows),
+            )
+            if plan.volumes is not None and (plan.clusters is not None or not clusters):
+                return plan
+    return EffortPlan(effort.max_samples, None, None)
+
+
+def _longest(
+    forecast: Callable[[FitSize], Forecast],
+    budget: float,
+    size: FitSize,
+    effort: EffortLimits,
+    rows: int,
+) -> Effort | None:
+    """Choose the most evidence of a method within a budget of seconds."""
+    few = min(effort.n_draws, _FEW_DRAWS)
+    for evidence in (
+        Effort(effort.n_draws, effort.max_left_out),
+        Effort(few, effort.max_left_out),
+        Effort(few, min(effort.max_left_out, _FEW_LEFT_OUT)),
+    ):
+        if _seconds(forecast, size, rows, evidence) <= budget:
+            return evidence
+    return None
+
+
+def _forecast_volumes(size: FitSize) -> Forecast:
+    """Forecast BalancedGraphClassifier, which is not compared with two classes."""
+    return forecast_balanced(size) if size.n_columns > 1 else Forecast(0, 0.0, "")
+
+
+def _seconds(
+    forecast: Callable[[FitSize], Forecast], size: FitSize, rows: int, evidence: Effort
+) -> float:
+    # A round leaves out one label of each class.
+    n_classes = max(2, size.n_columns)
+    n_rounds = -(-min(evidence.max_left_out, size.n_labels) // n_classes)
+    n_draws = evidence.of_refits(n_classes).n_draws
+    return (1 + n_draws + n_rounds) * forecast(_used(size, rows)).seconds
+
+
+def forecast_comparison(
+    size: FitSize, effort: EffortLimits | None = None, *, limited: bool = True
+) -> Forecast:
+    """Forecast a comparison of the default methods, and the fit of one of them.
+
+    Parameters
+    ----------
+    size : FitSize
+        Size of the table.
+    effort : EffortLimits, default=None
+        Evidence; None means the default.
+    limited : bool, default=True
+        Whether the comparison keeps to what is `affordable`.
+
+    Returns
+    -------
+    Forecast
+        Sum of the times; largest memory.
+    """
+    effort = EffortLimits() if effort is None else effort
+    full = Effort(effort.n_draws, effort.max_left_out)
+    plan = affordable(size, effort) if limited else EffortPlan(effort.max_samples, full, full)
+    used = _used(size, plan.rows)
+    tried = [forecast_manifold(used), forecast_embedded_squared(used)]
+    seconds = _AT_ONCE * sum(one.seconds for one in tried)
+    refitted = ((forecast_low_density, plan.clusters), (_forecast_volumes, plan.volumes))
+    for forecast, evidence in refitted:
+        if evidence is not None:
+            seconds += _seconds(forecast, size, plan.rows, evidence)
+    last = [forecast_embedded_squared(size)]
+    last += [_forecast_volumes(size)] if plan.volumes is not None else []
+    if size.n <= _MATRIX:
+        last.append(forecast_manifold(size))
+        last += [forecast_low_density(size)] if plan.clusters is not None else []
+    return Forecast(
+        max(one.memory for one in (*tried, *last)),
+        seconds + max(one.seconds for one in last),
+        "of the chosen method",
+    )
+
+
+def _used(size: FitSize, rows: int) -> FitSize:
+    """Return the size of a sample: labelled rows, and at least as many others."""
+    n = min(size.n, max(rows, 2 * size.n_labels))
+    stored = None if size.n_stored is None else round(size.n_stored * n / max(1, size.n))
+    return replace(size, n=n, n_stored=stored)
 
 
 def round_time(seconds: float) -> str:

@@ -94,6 +94,9 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     markers = {} if given is None else _markers(given, features.decimal, request)
     sample = _sample(features, encoder, request, raw.n)
     encoded, before = features.named(ENCODED), sample.before
+    imputed = "refuses"
+    if request.read_options.missing:
+        imputed = f"fills with the {'median' if request.impute == 'auto' else request.impute}"
     return {
         "source": request.source,
         "rows": raw.n,
@@ -106,7 +109,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "summary": summary_lines(features.notes, raw.remarks),
         "errors": [*features.errors, *sample.errors],
         "missing": {name: count for name, (count, _) in missing_cells(features).items()},
-        "imputed": _imputed(request),
+        "imputed": imputed,
         "infinite": {name: count for name, (count, _) in infinite_cells(features).items()},
         "labels": None if labels is None else _counts(labels, features.decimal),
         "markers": markers,
@@ -218,12 +221,6 @@ def _markers(labels: NDArray[Any], decimal: str, request: InfoRequest) -> dict[s
         return {}
     words, certain = words_in_most_rows(ranked, labels.size)
     return {word: ranked[word] for word in words} if certain else {}
-
-
-def _imputed(request: InfoRequest) -> str:
-    if not request.read_options.missing:
-        return "refuses"
-    return f"fills with the {'median' if request.impute == 'auto' else request.impute}"
 
 
 def _counts(labels: NDArray[Any], decimal: str) -> dict[str, int]:

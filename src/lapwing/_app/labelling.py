@@ -314,7 +314,13 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         target=None if request.target is None else request.target / 100,
         check_every=request.check_every,
         random_labels=request.random_labels,
-        fit_command=lambda history: _command(request, table, history),
+        fit_command=lambda history: (
+            replace(
+                _fit_request(request, table, history),
+                report=None,
+                predictions=Path("predictions.csv"),
+            ).full_command
+        ),
     )
 
     def fit(session: Session) -> Outcome:
@@ -382,11 +388,6 @@ def _fit_request(request: LabelRequest, table: Table, history: History) -> FitRe
     return request.fit_request(table.keys.label, changed=history.changes_the_table)
 
 
-def _command(request: LabelRequest, table: Table, history: History) -> str:
-    asked = replace(_fit_request(request, table, history), report=None)
-    return replace(asked, predictions=Path("predictions.csv")).full_command
-
-
 class Fits:
     """Fits to the current labels, for the downloads.
 
@@ -444,12 +445,11 @@ def labeled(session: Session) -> Table:
         y=coded.y,
         labeled=coded.labeled,
         unlabeled=coded.unlabeled,
-        n_suggested=int(np.count_nonzero(session.chosen() == SUGGESTED)),
         truth=None,  # coded as the labels of the table, which may have changed
+        n_suggested=int(np.count_nonzero(session.chosen() == SUGGESTED)),
     )
 
 
-def checked_class(name: str, where: str) -> str:
 def _known_classes(names: Iterable[Any], table: Table, where: str) -> tuple[str, ...]:
     """Check names of classes; a class of the table keeps its spelling there, as 1 for 1.0."""
     spelled = sorted(set(map(str, table.y[table.labeled].tolist())))
@@ -458,6 +458,7 @@ def _known_classes(names: Iterable[Any], table: Table, where: str) -> tuple[str,
     return tuple(dict.fromkeys(alike))
 
 
+def checked_class(name: str, where: str) -> str:
     """Check and normalise the name of a class.
 
     Raises

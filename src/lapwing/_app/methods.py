@@ -12,12 +12,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from lapwing._app.effort import forecast_comparison
 from lapwing._app.forecast import (
     FitSize,
     Forecast,
     forecast_anchors,
     forecast_balanced,
+    forecast_comparison,
     forecast_eigenfunctions,
     forecast_embedded_path,
     forecast_embedded_squared,

@@ -257,11 +257,6 @@ class TableRequest(Request):
         names = {one.name for one in fields(ReadOptions)} & {one.name for one in fields(self)}
         return ReadOptions(**{name: getattr(self, name) for name in names})
 
-    @classmethod
-    def flags(cls) -> set[str]:
-        """Return the flags of the verb."""
-        return {flag_of(one) for one in fields(cls)} - {"--data"}
-
     def words(self, *, brief: bool = False) -> Iterator[str]:
         """Return the options as words of a command; `brief` omits those at their defaults."""
         for one in fields(self):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from lapwing._app.effort import EffortLimits
+from lapwing._app.forecast import EffortLimits
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, CommandMethod, find_method
 from lapwing._app.options import (
     LEARN,

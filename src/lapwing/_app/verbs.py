@@ -59,7 +59,7 @@ from lapwing._app.requests import (
 )
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
-from lapwing._report.page import collect
+from lapwing._report.page import collect, render
 from lapwing._rows import is_rows
 from lapwing._tables.predictions import print_predictions, write_predictions
 from lapwing._tables.tables import Table
@@ -398,7 +398,12 @@ def report(request: ReportRequest) -> None:
     """Write the report of a model as one self-contained HTML page."""
     target = request.model.with_suffix(".html") if request.out is None else request.out
     replace(request, out=target).check_outputs()
-    page = workflow.render_report(predicting.load(request.model), request.model)
+    figures = predicting.load(request.model).report
+    if figures is None:
+        raise ValueError(
+            f"{request.model} contains no report. Fit the model again with lapwing fit --model."
+        )
+    page = render(figures)
     with atomic_write(target) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
     if not request.quiet:

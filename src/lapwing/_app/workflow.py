@@ -183,15 +183,6 @@ def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predic
     return replace(rows, beside=typed_columns(table.whole, table.dialect.decimal))
 
 
-def render_report(model: Model, path: Path) -> str:
-    """Render the report of a model."""
-    if model.report is None:
-        raise ValueError(
-            f"{path} contains no report. Fit the model again with lapwing fit --model."
-        )
-    return render(model.report)
-
-
 def _describe(outcome: Outcome) -> dict[str, Any]:
     """Describe the model of a fit, for its file."""
     table, classes = outcome.table, outcome.predictions.classes
