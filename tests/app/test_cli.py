@@ -84,15 +84,6 @@ def test_fit_labels_every_row_of_a_csv_file(iris: pl.DataFrame) -> None:
     assert np.mean(answers["label"].to_numpy() != np.repeat(model.classes_, 20)) < 0.15
 
 
-def test_parquet_gives_the_results_of_csv(iris: pl.DataFrame) -> None:
-    iris.write_parquet("iris.parquet")
-    assert done(run(f"{FIT} -q --predictions a.csv")) == ""
-    assert done(run(f"{FIT} -q --predictions b.parquet".replace(".csv", ".parquet"))) == ""
-    answers = pl.read_parquet("b.parquet")
-    assert (answers.schema["was_labeled"], answers.schema["label"]) == (pl.Boolean, pl.String)
-    assert answers.equals(pl.read_csv("a.csv"))
-
-
 def test_npz_with_two_classes_and_the_usual_marker(iris: pl.DataFrame) -> None:
     X = iris.drop("flower", "kind").to_numpy()[:40]
     np.savez("t.npz", X=X, y=np.where(np.arange(40) % 8 == 0, np.arange(40) // 20, -1))
@@ -167,12 +158,15 @@ WRONG: dict[str, tuple[str | bytes, str, tuple[str, ...]]] = {
     "infinite": (GOOD.replace("5", "inf"), "", ("infinite values in 'z' (1)", "row 3", "--drop")),
     "bad cell": (GOOD.replace("5", "five"), "--strict", ("'z' holds text in 1 row", "row 3")),
     "missing": (GOOD.replace("5", ""), "--strict", ("missing values in 'z' (1)", "--drop")),
+    "two errors": (GOOD.replace("5", "").replace("1,2", "x,2"), "--strict", ("2 errors. (1) col",)),
     "classes as numbers": (GOOD, "--method lapsvr", ("row 1 holds 'a'", "--method lapsvc")),
     "truth": ("x,kind,t\n1,0,0\n2.5,1,b\n3,,1\n", "--truth t", ("row 2 holds 'b'",)),
     "method": (GOOD, "--method svm", ("--method 'svm' must be one of auto, lapsvc, laprls",)),
     "near method": (GOOD, "--method lapsvm", ("Did you mean 'lapsvr' or 'lapsvc'?",)),
     "scale": (GOOD, "--scale log", ("--scale 'log' must be one of auto, standard, none",)),
     "impute": (GOOD, "--impute zero", ("auto, none, median, mean",)),
+    "decimal": (GOOD, "--decimal ';'", ("--decimal ';' must be one of auto, ., ,",)),
+    "dates": (GOOD, "--dates x", ("--dates 'x' must be one of",)),
     "no such option": (GOOD, "--lables kind", ("--lables", "--help")),
     "seed": (GOOD, "--seed -1", ("--seed",)),
     "map of one": (GOOD, "--map x", ("--map takes two columns",)),

@@ -46,8 +46,9 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-@pytest.mark.parametrize("options", ["", "--probabilities", "--id name"])
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("options", "suffix"), [("", ".csv"), ("--probabilities", ".parquet"), ("--id name", ".csv")]
+)
 def test_batches_say_the_same_as_one_piece(
     folder: Path, sizes: list[int], monkeypatch: pytest.MonkeyPatch, options: str, suffix: str
 ) -> None:

@@ -64,20 +64,9 @@ def test_columns_of_the_table_follow_the_predictions_unchanged() -> None:
         assert {name: row[name] for name in ANSWERS} == answer
 
 
-@pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])
-def test_numbers_are_numbers_in_other_formats(suffix: str) -> None:
-    rows = full_table()
-    done(run(f"fit t.csv {FIT} --with-columns --predictions p{suffix}"))
-    frame = sheet(f"p{suffix}")
-    assert frame.columns == [*ANSWERS, *names_beside(rows)]
-    for name in ("a", "b", "k", "share"):
-        assert frame[name].to_list() == [float(row[name]) if row[name] else None for row in rows]
-    for name in ("name", "code", "day", "note", "label (table)", "y"):
-        assert frame[name].to_list() == [row[name.removesuffix(" (table)")] for row in rows]
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
-@pytest.mark.parametrize("source", [".xlsx", ".parquet"])
+@pytest.mark.parametrize(
+    ("source", "suffix"), [(".xlsx", ".parquet"), (".parquet", ".csv"), (".parquet", ".xlsx")]
+)
 def test_types_of_the_table_are_kept(source: str, suffix: str) -> None:
     rows = full_table()
     frame = pl.DataFrame(rows).with_columns(

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lapwing._app import cli
-from tests.helpers.customers import LABEL, write_ods
 
 FEW = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -38,9 +37,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     frame = pl.DataFrame(columns)
     frame.write_csv(folder / "t.csv")
-    frame.write_parquet(folder / "t.parquet")
     frame.write_excel(folder / "t.xlsx")
-    write_ods(folder / "t.ods")
     fit = ["fit", str(folder / "t.csv"), *NAMED.split(), "--quiet", "--method", "lapsvc"]
     assert cli.main([*fit, "--model", str(folder / "t.lapwing")]) == 0
     return folder
@@ -119,11 +116,8 @@ def check(capfd: pytest.CaptureFixture[str], folder: Path) -> Check:
     ("name", "command"),
     [
         ("t.csv", f"fit d.csv {NAMED}"),
-        ("t.parquet", f"fit d.parquet {NAMED}"),
         ("t.xlsx", f"fit d.xlsx {NAMED}"),
-        ("t.ods", f"fit d.ods --label {LABEL}"),
         ("t.lapwing", "predict d.lapwing {files}/t.csv"),
-        ("t.csv", "predict {files}/t.lapwing d.csv"),
     ],
 )
 @FEW

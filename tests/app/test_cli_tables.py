@@ -49,7 +49,7 @@ def test_a_table_of_texts_alone_is_learnt_from() -> None:
 
 @pytest.mark.parametrize("name", ["plain.csv", "windows.csv", "utf16.csv", "book.xlsx", "book.ods"])
 def test_a_raw_table_from_fit_to_new_rows(name: str) -> None:
-    places = "--predictions p.csv --model m --report r.html --onnx m.onnx"
+    places = "--predictions p.csv --model m"
     said = done(run(f"fit {written(name)} --id Kunden-Nr {NO_TEXT} {places}"))
     for part in (
         *(", 7 columns, ", "Columns: 7 used, 5 left out."),
@@ -109,33 +109,7 @@ def test_the_model_file_holds_the_readings_and_no_code() -> None:
         refused(run("predict m plain.csv"), told)
 
 
-def test_strict_reports_all_errors_at_once() -> None:
-    rows = [f"n{i},{'x' if i == 3 else i % 7},{i % 3}.5,{'ab'[i % 2]}" for i in range(40)]
-    rows[5] = "n5,1,,a"
-    Path("t.csv").write_text("name,u,v,y\n" + "\n".join(rows) + "\n")
-    refused(
-        run("fit t.csv --label y --strict"),
-        "3 errors. (1) column 'name' cannot be used: not numeric",
-        "(2) column 'u' holds text in 1 row",
-        "(3) missing values in 'v' (1)",
-    )
-    code, _, err = run("fit t.csv --label y -q")
-    assert (code, err.count("every row has a label")) == (0, 1)
-
-
-def test_columns_are_kept_on_request() -> None:
-    fit = f"fit {written('plain.csv')} {NO_TEXT}"
-    keep = "--keep Land,Fax --keep Kunden-Nr"
-    told = found(run(f"{fit} {keep} --json"))
-    used = {entry["column"] for entry in told["columns"] if entry["used"]}
-    assert {"Land", "Fax", "Kunden-Nr"} <= used
-    assert told["remarks"] == ["names that occur twice were numbered: 'Betrag (2)'"]
-    refused(run(f"{fit} {keep} --strict"), "--keep is of no use with --strict")
-    refused(run(f"{fit} --decimal ';'"), "--decimal ';' must be one")
-    refused(run("info plain.csv --dates x"), "--dates 'x' must be one of")
-
-
-@pytest.mark.parametrize("given", ["", f"--label {LABEL}", "--id Kunden-Nr --drop Fax"])
+@pytest.mark.parametrize("given", ["", f"--label {LABEL} --id Kunden-Nr"])
 def test_info_ends_with_the_command_to_paste(given: str) -> None:
     written("our customers.csv")
     said = done(run(f"info 'our customers.csv' --drop Bemerkung {given}"))

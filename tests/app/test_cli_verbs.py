@@ -24,10 +24,8 @@ from lapwing._app import requests as fit_requests
 from lapwing._app.methods import AUTO, COMMAND_METHODS
 from lapwing._app.requests import DEFAULT_METHOD
 from lapwing._host import terminal
-from lapwing.exceptions import LapwingWarning
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run
-from tests.helpers.reading import read_strictly as read_table
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ["setosa", "versicolor", "virginica"]
@@ -170,28 +168,19 @@ def test_several_files_are_one_table(flowers: pl.DataFrame, home: Path) -> None:
         refused(run(f"fit a.csv b.csv {OPTIONS}"), told)
 
 
-def test_features_by_name(home: Path) -> None:
-    path = home / "t.csv"
-    table = read_table(path, "kind", id="flower", features=["pw,sl", "site"])
-    assert table.feature_names == ("pw", "sl", "site")
-    assert table.features.kinds == ("numeric", "numeric", "categorical")
-    table = read_table(path, "kind", drop=["flower, truth", "site"])
-    assert table.feature_names == ("sl", "sw", "pl", "pw")
-    for names, told in (
-        ("slx", r"no column 'slx' \(--features\)"),
-        ("sl,kind", "'kind' is in --features and has another role"),
+def test_features_by_name() -> None:
+    fit = "fit home/t.csv --label kind --id flower"
+    for options, names in (
+        ("--features pw,sl --features site", ["pw", "sl", "site"]),
+        ("--drop 'truth, site' --map pl --map pw", ["sl", "sw"]),
     ):
-        with pytest.raises(ValueError, match=told):
-            read_table(path, "kind", features=[names])
-
-
-def test_own_places_on_the_map(home: Path) -> None:
-    table = read_table(home / "t.csv", "kind", id="flower", layout=["pl", "pw"])
-    assert table.layout is not None
-    assert table.layout.shape == (60, 2)
-    assert "pl" not in table.feature_names
-    done(run(f"{FIT} --map pl --map pw --report r.html"))
-    refused(run(f"{FIT} --map pl --map site"), "'site' (--map)")
+        assert found(run(f"{fit} {options} --json"))["features"] == names
+    for options, told in (
+        ("--features slx", "no column 'slx' (--features)"),
+        ("--features sl,kind", "'kind' is in --features and has another role"),
+        ("--map pl --map site", "'site' (--map)"),
+    ):
+        refused(run(f"{fit} {options}"), told)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -224,19 +213,8 @@ def test_missing_values_of_a_sparse_file_are_filled_in() -> None:
 
 
 def test_columns_that_cannot_be_used() -> None:
-    write_rows("t.csv", "x,z,y", [(1, "", "a"), (2, "", "b"), (3, "", "")])
-    with pytest.raises(ValueError, match="no row has a value in 'z'"):
-        read_table("t.csv", "y", missing=True)
     said = run("fit home/t.csv --label kind --drop truth --strict")
     refused(said, "'flower' cannot be used: not numeric", "up to 20", "--drop flower", "--id")
-
-
-def test_numbers_among_text_keep_their_spelling() -> None:
-    codes = ["01", "1", "x", "y"] * 5
-    write_rows("t.csv", "k,v,y", [(k, i % 5, "ab"[i % 2]) for i, k in enumerate(codes)])
-    with pytest.warns(LapwingWarning, match="every row has a label"):
-        table = read_table("t.csv", "y")
-    assert sorted(set(table.X["k"])) == ["01", "1", "x", "y"]
 
 
 @pytest.mark.parametrize("suffix", ["svm", "mtx", "npy"])
@@ -263,10 +241,9 @@ def test_matrices_with_labels(suffix: str) -> None:
 def test_wrong_matrices_and_labels() -> None:
     np.save("t.npy", np.ones((4, 2)))
     np.save("l.npy", np.ones((4, 2)))
-    np.save("o.npy", np.array([[{}]]), allow_pickle=True)
     Path("two.txt").write_text("a\nb\n")
     Path("bad.txt").write_bytes(b"a\n\xff\n")
-    for name in ("t.mtx", "t.svm", "bad.npy"):
+    for name in ("t.mtx", "t.svm"):
         Path(name).write_bytes(b"1 nonsense\x00")
     for words, told in (
         ("t.npy --labels two.txt", "has 2 labels, but the table has 4 rows"),
@@ -276,8 +253,6 @@ def test_wrong_matrices_and_labels() -> None:
         ("t.npy --labels l.npy", "one label for each row"),
         ("t.mtx --labels l.npy", "is not a readable"),
         ("t.svm --labels l.npy", "is not a readable"),
-        ("bad.npy --labels l.npy", "is not a readable"),
-        ("o.npy --labels l.npy", "holds Python objects"),
     ):
         refused(run(f"fit {words}"), told)
 
@@ -328,21 +303,6 @@ def test_invalid_model_files(home: Path) -> None:
     refused(run("predict home home/t.csv"), "folder")
 
 
-def test_info_lists_methods_that_take_long_or_do_not_fit() -> None:
-    info = "info home/t.csv --label kind"
-    methods = found(run(f"{info} --json"))["forecast"]
-    quick = [one for name, one in methods.items() if one["seconds"] < 1 and name != AUTO]
-    most = max(quick, key=lambda one: int(one["memory_bytes"]))["memory"]
-    said = done(run(info))
-    assert f"{len(quick)} other methods: less than a second and up to {most} each" in said
-    assert [name for name in methods if name in said.split()] == [
-        name for name, one in methods.items() if one not in quick
-    ]
-    said = done(run(info, LAPWING_MEMORY_LIMIT="10k"))
-    assert said.count("(too much)") == len(methods)
-    assert "other method" not in said
-
-
 # --- info -----------------------------------------------------------------------------------------
 
 
@@ -380,6 +340,21 @@ def test_info_reports_errors_of_a_fit(flowers: pl.DataFrame) -> None:
     assert strict.code == 0
     assert "error: column 'pw' holds text in 1 row" in strict.out
     assert "error: column 'flower' cannot be used: not num" in strict.out
+
+
+def test_info_lists_methods_that_take_long_or_do_not_fit() -> None:
+    info = "info home/t.csv --label kind"
+    methods = found(run(f"{info} --json"))["forecast"]
+    quick = [one for name, one in methods.items() if one["seconds"] < 1 and name != AUTO]
+    most = max(quick, key=lambda one: int(one["memory_bytes"]))["memory"]
+    said = done(run(info))
+    assert f"{len(quick)} other methods: less than a second and up to {most} each" in said
+    assert [name for name in methods if name in said.split()] == [
+        name for name, one in methods.items() if one not in quick
+    ]
+    said = done(run(info, LAPWING_MEMORY_LIMIT="10k"))
+    assert said.count("(too much)") == len(methods)
+    assert "other method" not in said
 
 
 def test_info_forecasts_numbers_as_one_column() -> None:
@@ -508,18 +483,6 @@ def test_a_command_that_cannot_print_leaves_no_file(monkeypatch: pytest.MonkeyPa
     refused(run(f"{FIT} --predictions p.csv --report r.html"), "no words")
     refused(run("predict home/m home/t.csv --predictions p.csv"), "no words")
     assert list(map(str, Path().iterdir())) == ["home"]
-
-
-def test_formulas_are_quoted_for_spreadsheets(hostile: str) -> None:
-    code, _, err = run(f"fit {hostile} {NAMED} --predictions p.csv -q")
-    assert code == 0
-    assert "begin like a formula" in err
-    answers, given = pl.read_csv("p.csv"), pl.read_csv(hostile, glob=False)["who"].to_list()
-    assert not any(text.startswith("=") for column in ("id", "label") for text in answers[column])
-    assert "'=1+1" in answers["label"].to_list()
-    assert answers["id"].str.strip_prefix("'").to_list() == given
-    done(run(f"fit {hostile} {NAMED} --predictions p.parquet"))
-    assert pl.read_parquet("p.parquet")["id"].to_list() == given
 
 
 # --- the answer first -----------------------------------------------------------------------------

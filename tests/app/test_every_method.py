@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 from lapwing import LapERLSClassifier
 from lapwing._app import fitting, reading
+from lapwing._app.forecast import FitSize
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests import FitRequest
 from lapwing.exceptions import LapwingWarning
@@ -34,6 +35,7 @@ def test_from_a_table_to_a_report(flowers: pl.DataFrame, method: str) -> None:
         flowers = flowers.with_columns(**numbers).drop("pl")
     flowers.write_csv("t.csv")
     names = {"model": "m.lapwing", "predictions": "p.csv", "report": "r.html", "onnx": "m.onnx"}
+    names["next"] = "n.csv"
     if chosen.no_onnx:
         del names["onnx"]
     places = " ".join(f"--{what} {name}" for what, name in names.items())
@@ -43,6 +45,14 @@ def test_from_a_table_to_a_report(flowers: pl.DataFrame, method: str) -> None:
     assert answer.err == "" or "-cv" in method
     told = found(answer)
     assert (told["method"], set(told["written"])) == (method, set(names))
+    known = pl.col("kind").is_not_null()
+    n_columns = 1 if chosen.regression else 3
+    size = FitSize(60, 7, n_columns, flowers.filter(known).height)
+    assert told["solver"] == chosen.forecast(size).solver
+    blank = flowers.filter(~known)["flower"]
+    asked = pl.read_csv("n.csv")["flower"]
+    assert asked.n_unique() == 10
+    assert asked.is_in(blank.to_list()).all()
     assert told["error"].get("share_wrong", 0) < 0.25
     assert told["error"].get("root_mean_square", 0) < 0.8  # the standard deviation is 1.8
 
@@ -139,67 +149,28 @@ def test_equal_rows_are_one_vertex_of_the_outcome() -> None:
 
 # --- low-density separation -----------------------------------------------------------------------
 
-LOW_DENSITY = f"fit home/t.csv {FIT} --method s3vc --set C=5 --set tol=0.01"
-
-
-@pytest.mark.usefixtures("home")
-def test_low_density_separation_from_a_table_to_a_report() -> None:
-    places = "--model m --report r.html --onnx m.onnx --predictions p.csv"
-    told = found(run(f"{LOW_DENSITY} --json --set space.n_components=30 {places} --seed 5"))
-    assert (told["method"], told["solver"]) == ("s3vc", "lbfgs")
-    parameters = told["parameters"]
-    assert (parameters["space"], parameters["space.n_components"]) == ("Landmarks", 30)
-    assert parameters["space.random_state"] == 5
-    page = Path("r.html").read_text(encoding="utf-8")
-    unlabeled = "The unlabelled rows were used through their density (C* = "
-    for part in ("no balance", unlabeled, "setosa or versicolor"):
-        assert part in page
-    assert "supervised one" not in page
-    # What is loaded says the same.
-    first = pl.read_csv("p.csv")
-    again = pl.read_csv(io.StringIO(done(run("predict m home/t.csv --id flower"))))
-    assert again["label"].to_list() == first["label"].to_list()
-    assert first.columns[4:7] == ["score_setosa", "score_versicolor", "score_virginica"]
-    assert first.select(pl.col("^score_.*$")).to_numpy().max() <= 1
-
 
 @pytest.mark.usefixtures("home")
 def test_margins_of_low_density_separation_are_not_oversold() -> None:
     note = COMMAND_METHODS["s3vc"].margin_note
-    said = done(run(f"{LOW_DENSITY} --model m --report r.html"))
+    said = done(run(f"fit home/t.csv {FIT} --method s3vc --set C=5 --model m --report r.html"))
     assert note in said
-    assert "use them: all are sure" not in said
-    # At the figures, and a finding.
-    assert Path("r.html").read_text(encoding="utf-8").count(note) == 2
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert page.count(note) == 2  # at the figures, and a finding
+    assert "The unlabelled rows were used through their density (C* = " in page
+    assert "no balance" in page
     assert note in done(run("predict m home/t.csv --predictions p.csv"))
-    assert note not in done(run(f"fit home/t.csv {FIT}"))
 
 
 # --- sizes of the classes -------------------------------------------------------------------------
 
 
-def three_groups(sizes: tuple[int, int, int], every: int, rare: bool = False) -> None:
-    """Write a table of three groups; of the last all rows are labelled if it is rare."""
-    truth = np.repeat([0, 1, 2], sizes)
-    n = len(truth)
-    X = np.random.default_rng(0).normal(size=(n, 2)) + 9 * np.eye(3, 2)[truth]
-    known = (np.arange(n) % every == 0) | (rare & (truth == 2))
-    labels = np.where(known, np.array(["a", "b", "c"])[truth], "")
+def test_a_class_may_be_all_labelled_by_the_sizes_that_are_given() -> None:
+    truth = np.repeat([0, 1, 2], [30, 30, 2])
+    X = np.random.default_rng(0).normal(size=(62, 2)) + 9 * np.eye(3, 2)[truth]
+    labels = np.where((np.arange(62) % 15 == 0) | (truth == 2), np.array(list("abc"))[truth], "")
     lines = [f"{u},{v},{label}" for (u, v), label in zip(X, labels, strict=True)]
     Path("t.csv").write_text("\n".join(["u,v,kind", *lines]))
-
-
-def test_a_class_may_be_all_labelled_by_the_sizes_that_are_given() -> None:
-    three_groups((30, 30, 2), 15, rare=True)
     fit = "fit t.csv --label kind --method balanced --set class_prior=a:30,b:30,c"
     assert "No unlabelled row was given" not in done(run(f"{fit}:2"))
     assert run(f"{fit}:0.1").code == 2
-
-
-@pytest.mark.parametrize("method", ["lapsvc", "balanced"])
-def test_sizes_of_three_classes_are_held_from_the_shell(method: str) -> None:
-    three_groups((40, 16, 4), 4)
-    prior = "class_prior=a:0.6,b:0.3,c:0.1"
-    run(f"fit t.csv --label kind --method {method} --set {prior} --predictions p.csv")
-    labels = pl.read_csv("p.csv")["label"].to_list()
-    assert [labels.count(kind) for kind in "abc"] == [36, 18, 6]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
 
 from lapwing._app import choosing, forecast
 from lapwing._app.forecast import (
@@ -63,18 +62,6 @@ def test_every_forecast_grows_with_points_and_features(method: str) -> None:
     # A sparse table costs what it stores.
     sparse = COMMAND_METHODS[method].forecast(FitSize(1000, 400, n_stored=5000))
     assert sparse.seconds < wide.seconds
-
-
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
-@pytest.mark.parametrize("method", COMMAND_METHODS)
-def test_the_forecast_names_the_solver_that_a_fit_takes(method: str) -> None:
-    chosen = COMMAND_METHODS[method]
-    X, y = make_blobs(60, 3, centers=3, random_state=0)
-    known = np.arange(60) % 6 == 0
-    y = np.where(known, X[:, 0], np.nan) if chosen.regression else np.where(known, y, -1)
-    estimator = chosen.estimator().fit(X, y)
-    told = chosen.forecast(FitSize(60, 3, 1 if chosen.regression else 3, int(known.sum())))
-    assert told.solver == (chosen.solver or estimator.solver_)
 
 
 @pytest.mark.parametrize(

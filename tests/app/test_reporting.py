@@ -137,14 +137,6 @@ def test_sparse_points_and_a_kernel_matrix(model: Any) -> None:
 # --- estimators -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [LapERLSClassifier(), AnchorGraphClassifier()])
-def test_methods_of_other_families(estimator: Any) -> None:
-    model = estimator.fit(X, Y)
-    wrong = int((model.transduction_ != TRUTH)[Y == -1].sum())
-    page = lapwing.report(model, X, Y, truth=TRUTH).html
-    assert f"Of 74 rows with a known answer {wrong} " in lead(page)
-
-
 def test_numbers() -> None:
     truth = X[:, 0] ** 2
     y = np.where(np.arange(N) % 4 == 0, truth, np.nan)

@@ -67,15 +67,6 @@ def test_warnings_point_at_the_users_line(call: Callable[[], Any]) -> None:
         assert line in lines_of(call)
 
 
-def test_the_caller_itself_is_pointed_at() -> None:
-    def caller() -> None:
-        warn("look here", UserWarning)
-
-    ((category, filename, line),) = called(caller)
-    assert (category, filename) == (UserWarning, __file__)
-    assert line in lines_of(caller)
-
-
 @pytest.mark.parametrize("depth", [1, 2, 7])
 @pytest.mark.parametrize("module", ["lapwing.estimators.x", "sklearn.pipeline", "joblib.parallel"])
 def test_frames_inside_are_passed_over(module: str, depth: int) -> None:
