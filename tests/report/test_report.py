@@ -481,6 +481,8 @@ def test_few_errors_decide_nothing(errors: int, twin_errors: int, level: str) ->
     )  # fmt: skip
     truth = rows.compare_with_truth("known")
     assert (truth["errors"], truth["twin_errors"]) == (errors, twin_errors)
+    both = errors + twin_errors
+    assert truth["p_value"] == (stats.binomtest(errors, both).pvalue if both else 1.0)
     words = ("mislead", "rows help:", "too small a difference")
     told = [note for note in notes_of(truth=truth) if any(word in note for word in words)]
     assert [note.partition(":")[0] for note in told] == [level]
