@@ -8,26 +8,21 @@ process. --plan prints the forecast only.
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.cluster.data import KINDS, plan, points, points_on_workers
 from benchmarks.cluster.watch import peaks, traffic, watch
-from benchmarks.shared.measuring import logged
+from benchmarks.shared.measuring import logged, resident_bytes, run_alone
 from benchmarks.shared.options import add_output_options
-from benchmarks.shared.output import say, write_results
+from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
 from lapwing.dask._plan import Plan
-
-T = TypeVar("T")
 
 LABELS_PER_CLASS = 10
 METHODS = ("anchors", "eigenfunctions", "landmarks", "s3vc")
@@ -102,8 +97,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser, "Use only 20,000 points.")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the benchmark and print the results."""
+def run(arguments: argparse.Namespace) -> Results | int:
+    """Run the benchmark, or print a forecast."""
     if arguments.plan:
         n, d, workers = (int(float(part)) for part in arguments.plan.split(":"))
         dimensions = 3.0 if arguments.dimensions is None else arguments.dimensions
@@ -114,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         for method in arguments.methods:
             use = measure(method, n, arguments.workers, arguments.memory, arguments.kind)
             if arguments.local:
-                use = replace(use, local=_in_process(_fit_in_memory, method, n, arguments.kind))
+                use = replace(use, local=run_alone(_fit_in_memory, method, n, arguments.kind))
             uses.append(use)
             say("  ".join(show(use) for show in _COLUMNS.values()))
     compared = [row for use in uses if use.planned is not None for row in _compare_with_plan(use)]
@@ -131,10 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
             "predicted (GB)",
         )
         tables.append(Table(f"{title}: predicted and measured, by stage", of_stages, compared))
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    raw = {"uses": [asdict(use) for use in uses]}
-    write_results(arguments.output, "cluster", tables, raw)
-    return 0
+    return Results(tables, raw={"uses": [asdict(use) for use in uses]})
 
 
 _COLUMNS: dict[str, Callable[[Use], str]] = {
@@ -227,8 +219,8 @@ def measure(method: str, n: int, n_workers: int, memory: str, kind: str) -> Use:
             seconds,
             spent + sum(of_workers),
             {str(name): float(spent) for name, spent in stages},
-            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            max(client.run(_peak).values()),
+            resident_bytes("VmHWM"),
+            max(client.run(resident_bytes, "VmHWM").values()),
             bare,
             max(of_workers) / sum(of_workers),
             peaks(client),
@@ -249,12 +241,6 @@ def _labelled(truth: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.sort(
         np.concatenate([np.flatnonzero(truth == c)[:LABELS_PER_CLASS] for c in np.unique(truth)])
     )
-
-
-def _in_process(task: Callable[..., T], *arguments: Any) -> T:
-    """Run a task in a separate process, to measure its processor time and memory."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(task, *arguments).result()
 
 
 def _fit_in_memory(method: str, n: int, kind: str) -> tuple[float, float]:
@@ -293,7 +279,3 @@ def _as_bytes(block: NDArray[Any]) -> NDArray[np.int8]:
 def _warm() -> None:
     """Import the modules of the first tasks, which are not part of a fit."""
     import lapwing.dask  # noqa: F401
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

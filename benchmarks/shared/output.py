@@ -69,27 +69,18 @@ def join(parts: Sequence[Results], **fields: Any) -> Results | int:
 
 
 def publish(results: Results, arguments: Namespace) -> int:
-    """Print and write the results, draw the figures, and return the exit status."""
+    """Print and write the results, draw the figures, and return the exit status.
+
+    The tables are written to ``NAME.md``. ``NAME.json`` has them in 'tables', from which pages are
+    generated, the run in 'run', the checks in 'checks', and the entries of `Results.raw`.
+    """
     tables = [*results.tables]
     if results.checks:
         tables.append(limits_table(results.checks, results.notes))
     raw = {**results.raw, "checks": [asdict(check) for check in results.checks]}
-    write_results(arguments.output, results.name or arguments.benchmark, tables, raw)
-    if results.drawings and not arguments.no_figures:
-        with step("figures"):
-            drawn = [draw(arguments.output) for draw in results.drawings]
-        say("drawn: " + ", ".join(path.name for path in drawn))
-    return 0 if results.passed else 1
-
-
-def write_results(folder: Path, name: str, tables: Sequence[Table], raw: Mapping[str, Any]) -> None:
-    """Print the tables; write them to ``name.md`` and, with all measurements, ``name.json``.
-
-    The JSON file has the run in 'run' and the tables in 'tables', from which pages are generated,
-    besides the entries of `raw`.
-    """
     text = "\n\n".join(table.render() for table in tables) + "\n"
     sys.stdout.write(text)
+    folder, name = arguments.output, results.name or arguments.benchmark
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / f"{name}.md", text)
     shown = [asdict(table) for table in tables if table.rows]
@@ -97,6 +88,11 @@ def write_results(folder: Path, name: str, tables: Sequence[Table], raw: Mapping
     # The JSON file is written last, as it indicates a finished run.
     write_whole(folder / f"{name}.json", json.dumps(content, indent=1) + "\n")
     say(f"written: {folder / f'{name}.md'}, {folder / f'{name}.json'}")
+    if results.drawings and not arguments.no_figures:
+        with step("figures"):
+            drawn = [draw(arguments.output) for draw in results.drawings]
+        say("drawn: " + ", ".join(path.name for path in drawn))
+    return 0 if results.passed else 1
 
 
 @contextmanager

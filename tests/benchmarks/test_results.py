@@ -16,7 +16,7 @@ from benchmarks.lapsvm.drawings import DRAWINGS, drawings_table
 from benchmarks.shared.checks import Check, limits_table, meets_limit
 from benchmarks.shared.data import standardized
 from benchmarks.shared.files import Lines, read_json, write_whole
-from benchmarks.shared.output import Results, join, publish, write_results
+from benchmarks.shared.output import Results, join, publish
 from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
@@ -106,7 +106,8 @@ def test_results_say_where_they_are_from(
     typed = ["x", "lapsvm", "--output", "/somebody/at/home", "--sets", "g50c", "--output=/there"]
     monkeypatch.setattr("sys.argv", typed)
     table, empty = Table("T", ["a"], [["1"]], ["note"]), Table("nothing", ["a"], [])
-    write_results(tmp_path / "new", "lapsvm", [table, empty], {"sets": 3})
+    results = Results([table, empty], raw={"sets": 3})
+    assert publish(results, Namespace(benchmark="lapsvm", output=tmp_path / "new")) == 0
     kept = json.loads((tmp_path / "new" / "lapsvm.json").read_text(encoding="utf-8"))
     assert kept["sets"] == 3
     assert kept["tables"] == [{"title": "T", "header": ["a"], "rows": [["1"]], "notes": ["note"]}]
