@@ -215,6 +215,8 @@ class Plan:
 
         share_rows(len(F), F.itemsize * c, assign)
         self._shares: dict[int, dict[int, float]] = {}  # of points that have been moved
+        self._members: list[Array] = []  # points of each class before any move
+        self._entered: list[dict[int, None]] = [{} for _ in range(c)]  # moved points, in order
         self._surplus = np.bincount(self._owner, mass, c) - targets
         self._least = _ROUNDING * float(mass.sum())
         # Cheapest moves of each arc, sorted after the first move along it: most arcs have none.
@@ -257,6 +259,8 @@ class Plan:
         """Move points until the targets are met; return the number of paths."""
         if self.misplaced() <= self._least:
             return 0
+        ends = np.cumsum(np.bincount(self._owner, minlength=self._c))[:-1]
+        self._members = np.split(np.argsort(self._owner, kind="stable"), ends)
         n_threads = available_threads() if self._F.nbytes > BLOCK_BYTES else 1
         share(n_threads, self._find_cheapest, range(self._c))
         for n_iter in range(_MOST_PATHS):
@@ -296,6 +300,7 @@ class Plan:
         for k, j, i in arcs:
             held = self._shares.setdefault(i, {k: float(self._mass[i])})
             self._owner[i] = -1
+            self._entered[k][i] = self._entered[j][i] = None
             if j not in held:
                 self._offer(i, j)
             held[j] = held.get(j, 0.0) + amount
@@ -338,7 +343,7 @@ class Plan:
 
     def _find_cheapest(self, k: int) -> None:
         """Find the cheapest move from class k to each other one, before any point is moved."""
-        members = np.flatnonzero(self._owner == k)
+        members = self._members[k]
         if not len(members):
             return
         values = self._F[members]
@@ -353,8 +358,9 @@ class Plan:
         A point that enters later is added at any cost; a point that has left is removed when it
         reaches the top.
         """
-        moved = [i for i, held in self._shares.items() if k in held]
-        members = np.concatenate([np.flatnonzero(self._owner == k), np.array(moved, dtype=np.intp)])
+        moved = [i for i in self._entered[k] if k in self._shares[i]]
+        still = self._members[k][self._owner[self._members[k]] == k]
+        members = np.concatenate([still, np.array(moved, dtype=np.intp)])
         if not len(members):
             self._fronts[k, j], self._costs[k, j], self._tops[k, j] = [], np.inf, -1
             return
