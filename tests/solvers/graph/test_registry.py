@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing import LapERLSClassifier
 from lapwing.graphs.laplacian import near_order
+from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph import registry as registry_module
 from lapwing.solvers.graph.registry import PARTITIONS, in_order, order_bytes, partition_bytes
 from tests.helpers.volumes import blob_problem
@@ -111,7 +112,13 @@ def test_points_of_hubs_stay_where_they_are() -> None:
     assert (near_order(joined) != np.arange(n)).any()
 
 
-def test_the_flow_takes_no_more_memory_than_is_forecast() -> None:
+@pytest.mark.parametrize("large", [False, True])
+def test_the_flow_takes_no_more_memory_than_is_forecast(
+    monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    if large:
+        monkeypatch.setattr(partition_module, "_LARGE", 0)
+        monkeypatch.setattr(partition_module, "_WIDTH", 4)
     problem, _ = blob_problem((50,) * 16, gap=30.0, exact=True, dtype=np.float32)
     tracemalloc.start()
     PARTITIONS["flow"].solve(problem)

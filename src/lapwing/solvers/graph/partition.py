@@ -20,7 +20,9 @@ T = TypeVar("T")
 # Sizes n c of the shares between which jobs run in threads; a descent needs a dozen such arrays.
 # For larger ones blocks of columns do (`by_columns`).
 _SMALL, _LARGE = 25_000, 4_000_000
-_WIDTH = 16  # columns of a block; a row of them in single precision is a line of the cache
+# Columns of a block. With 100,000 points a product takes 0.70 ms a column with 20 or 32 of them,
+# 0.77 with 16, 1.00 with 14 and 0.82 with 100; the fewer columns, the less memory.
+_WIDTH = 20
 
 
 class PriorEvidence(NamedTuple):
@@ -163,5 +165,10 @@ def by_columns(n: int, c: int, work: Callable[[slice], T]) -> list[T]:
     """
     if n * c <= _LARGE:
         return [work(slice(0, c))]
-    edges = np.linspace(0, c, -(-c // _WIDTH) + 1).astype(int).tolist()
-    return share(available_threads(), work, map(slice, edges[:-1], edges[1:]))
+    blocks = [slice(first, min(first + _WIDTH, c)) for first in range(0, c, _WIDTH)]
+    return share(available_threads(), work, blocks)
+
+
+def fraction_at_once(n: int, c: int) -> float:
+    """Return the fraction of the columns that threads work on at a time in `by_columns`."""
+    return min(1.0, available_threads() * _WIDTH / c) if n * c > _LARGE else 1.0

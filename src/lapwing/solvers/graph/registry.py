@@ -13,13 +13,14 @@ from lapwing.solvers.base import Solver, registry
 from lapwing.solvers.graph.flow import flow
 from lapwing.solvers.graph.linear import laplace, poisson, random_walk
 from lapwing.solvers.graph.mbo import cut, mbo
-from lapwing.solvers.graph.partition import Partition, n_side_by_side
+from lapwing.solvers.graph.partition import Partition, fraction_at_once, n_side_by_side
 
 _CACHED = 250_000  # entries of the shares: fewer fit into the cache in any order
 
-# Arrays of size n c in memory at once: for one job, and for each further job in a thread. Measured
-# with one thread: 15 for known volumes and 18 for unknown ones (12 classes).
-_ALONE, _BESIDE = 14, 6
+# Arrays of size n c in memory at once: for one job, of these in systems of the columns that are
+# solved at once, and for each further job in a thread. Measured with one thread: 15 for known
+# volumes and 18 for unknown ones (12 classes), and 9 in blocks of columns (100 classes).
+_ALONE, _OF_SYSTEMS, _BESIDE = 14, 6, 6
 # Partitions that are compared, and the maximum number of jobs in threads.
 _KNOWN, _UNKNOWN = (2, 2), (5, 3)
 _GRAPHS = 3  # W with its diagonal, a multiple of it, and D^-1 W
@@ -128,7 +129,7 @@ def partition_bytes(problem: VolumeProblem) -> float:
     return share_arrays(n, c, exact=problem.exact) * shares + graphs
 
 
-def share_arrays(n_points: int, n_classes: int, *, exact: bool) -> int:
+def share_arrays(n_points: int, n_classes: int, *, exact: bool) -> float:
     """Return the maximum number of arrays of shape (n, c) that a partition method needs.
 
     Parameters
@@ -139,4 +140,5 @@ def share_arrays(n_points: int, n_classes: int, *, exact: bool) -> int:
     """
     answers, jobs = _KNOWN if exact else _UNKNOWN
     beside = min(n_side_by_side(n_points * n_classes), jobs)
-    return _ALONE + answers + _BESIDE * (beside - 1)
+    later = _OF_SYSTEMS * (1 - fraction_at_once(n_points, n_classes))
+    return _ALONE - later + answers + _BESIDE * (beside - 1)
