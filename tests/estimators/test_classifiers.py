@@ -392,3 +392,29 @@ def test_a_chosen_setting_has_the_probabilities_of_the_plain_estimator(searching
     plain = searching._estimator(**searching.best_params_).fit(X, y)
     assert searching.probability_n_labels_ == plain.probability_n_labels_ > 0
     np.testing.assert_allclose(searching.predict_proba(X), plain.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("labels", "marker"),
+    [
+        ([3, 7, 5], -1),
+        ([True, False], None),
+        ([True, False], -1),
+        (["b", "c", "a"], "?"),
+        (["b", "c", "a"], np.nan),
+        ([1.0, 2.0, 0.0], np.nan),
+        ([-1, 1], 0),
+        ([np.str_("b"), np.str_("a")], "?"),
+    ],
+)
+def test_answers_have_the_type_of_the_labels(labels: list[Any], marker: Any) -> None:
+    X, codes, _ = data(len(labels))
+    y = [marker if code == -1 else labels[code] for code in codes]
+    model = LapSVC(unlabeled=marker).fit(X, y)
+    assert model.classes_.tolist() == sorted(labels)
+    predicted = model.predict(X)
+    expected = LapSVC().fit(X, codes).predict(X)
+    assert predicted.tolist() == [labels[code] for code in expected]
+    assert {type(label) for label in predicted.tolist()} == {type(model.classes_.tolist()[0])}
+    assert model.transduction_.dtype == model.classes_.dtype == predicted.dtype
+    assert model.score(X, predicted) == 1.0

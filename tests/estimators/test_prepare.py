@@ -447,6 +447,20 @@ def test_left_out_values_are_those_of_fits_without_the_label(name: str) -> None:
         np.testing.assert_allclose(found[i], expected[at], atol=atol)
 
 
+def test_one_of_two_labels_of_a_repeated_row_is_left_out() -> None:
+    X, y, _ = labeled_clusters(3)
+    row = np.flatnonzero(y == 0)[0]
+    X, y = np.vstack([X, X[[row, row]]]), np.append(y, [0, 1])
+    prepared = prepare(LapSVC(), X, y)
+    problem = prepared.problem
+    for i in np.flatnonzero(problem.index == problem.vertex[row]):
+        label = np.argmax(problem.targets[i])
+        rows = np.flatnonzero(prepared.problem.labeled_rows)
+        left_out = np.isin(rows, [row, len(y) - 2, len(y) - 1]) & (y[rows] == label)
+        found = np.flatnonzero(without(prepared, i).problem.labeled_rows)
+        np.testing.assert_array_equal(found, rows[~left_out])
+
+
 def test_the_only_label_of_a_class_cannot_be_left_out() -> None:
     X, y, _, _ = data_for(LapSVC())
     first = np.flatnonzero(y == 2)

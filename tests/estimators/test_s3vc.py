@@ -413,6 +413,28 @@ def test_float32_is_descended_to_the_same_tolerance(C: float, kernel: str) -> No
 # ---- weights -----------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
+def test_rows_of_weight_zero_are_not_there() -> None:
+    X, y, _ = clusters()
+    gone = np.concatenate([np.flatnonzero(y == 0)[:2], np.flatnonzero(y == -1)[:9]])
+    weights = np.ones(len(X))
+    weights[gone] = 0
+    kept = weights > 0
+    zero = model(gamma=0.2).fit(X, y, sample_weight=weights)
+    without = model(gamma=0.2).fit(X[kept], y[kept])
+    assert abs(zero.C_star_ - without.C_star_) < 1e-12
+    np.testing.assert_allclose(zero.decision_function(X), without.decision_function(X), atol=1e-3)
+    np.testing.assert_array_equal(zero.transduction_, without.predict(X))
+
+
+def test_class_weights_count_in_the_balance_of_the_labels() -> None:
+    X, y, _ = clusters()
+    fitted = model(class_weight={0: 3.0}).fit(X, y)
+    weights = np.where(y[y != -1] == 0, 3.0, 1.0)
+    own = np.average(np.where(y[y != -1] == 1, 1.0, -1.0), weights=weights)
+    assert abs(mean_value(fitted, X, y) - own) < 1e-8
+
+
 def test_weights_and_penalties_are_one_thing() -> None:
     X, y, _ = clusters()
     expected = model(C=6.0, C_star=0.9, tol=1e-7).fit(X, y)
