@@ -328,7 +328,9 @@ def test_names_that_contributors_are_sent_to_exist() -> None:
 
 
 def test_words_in_backquotes_stand_in_the_source() -> None:
-    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    files = [
+        file for name in ("src", "tests", "benchmarks") for file in ROOT.glob(f"{name}/**/*.py")
+    ]
     code = {
         word
         for file in files

@@ -54,7 +54,9 @@ def errors_along_path(
     Parameters
     ----------
     model : estimator
-    parameters, measure
+    parameters : sequence of str, optional
+        See `PathDisplay.from_estimator`.
+    measure : str, optional
         See `PathDisplay.from_estimator`.
     """
     results = _results(model)
