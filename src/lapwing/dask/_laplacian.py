@@ -351,7 +351,7 @@ class _Products:
         squares = X.total(_residual_squares, Z, turn, s.astype(self.dtype))
         return s, np.sqrt(squares), X.map(_rotate, turn)
 
-    def room(self, k: int) -> RowBlocks | None:
+    def allocate(self, k: int) -> RowBlocks | None:
         return None
 
     def lock(
@@ -361,7 +361,7 @@ class _Products:
             return locked
         return X.map(_appended, locked, good, n_columns=done + good)
 
-    def rest(self, X: RowBlocks, good: int) -> RowBlocks:
+    def drop(self, X: RowBlocks, good: int) -> RowBlocks:
         return X.map(_columns_from, good, n_columns=X.n_columns - good) if good else X
 
 

@@ -19,11 +19,11 @@ LOBPCG with smoothed aggregation (PyAMG)              21.3        40.9    35 cyc
 block Lanczos on a polynomial, thick restart           3.9         8.0    2749 in blocks of 8
 ================================================  ==========  ==========  ====================
 
-For 10^6 points, k = 20, float32, on busier cores: this method 176 s (152 s now), block Lanczos
-156 s with a third more memory. As both are equally fast, the shorter code was chosen. ARPACK spends
-its time in orthogonalising each product against its basis, and finds multiple eigenvalues only by
-rounding errors, while they are common here, as equal components have equal spectra. LOBPCG is too
-slow to make pyamg an optional dependency.
+For 10^6 points, k = 20, float32, on busier cores: this method 176 s (its present version
+152 s), block Lanczos 156 s with a third more memory. As both are equally fast, the shorter code was
+chosen. ARPACK spends its time in orthogonalising each product against its basis, and finds multiple
+eigenvalues only by rounding errors, while they are common here, as equal components have equal
+spectra. LOBPCG is too slow to justify pyamg as an optional dependency.
 
 References
 ----------
@@ -52,8 +52,8 @@ _LOGGER = logging.getLogger("lapwing")
 
 _FIRST_DEGREE = 10  # degree of the first filter, when no Ritz values are known
 _MAX_DEGREE = 1000
-# Log of the largest ratio of amplifications within one filter, so that the direction with the
-# smaller one is not lost by rounding (1e8 of 1e16, 1e4 of 1e7).
+# Log of the largest ratio of the amplifications of two directions in one filter. It uses 8 of the
+# 16 digits of float64 and 4 of the 7 of float32, so that rounding does not lose the smaller one.
 _MAX_GROWTH = {np.dtype(np.float32): 9.0, np.dtype(np.float64): 18.0}
 _TASK = 4_000_000  # multiplications of one task, whose results stay in the cache
 ROWS = 8192  # rows of a block that are multiplied by a matrix, or converted, at a time
@@ -81,7 +81,10 @@ class Filter:
     def reducing(
         cls, lower: float, upper: float, wanted: float, factor: float, max_growth: float
     ) -> Filter:
-        """Choose the degree that reduces [lower, upper] relative to ``wanted`` by a factor."""
+        """Choose the degree that damps [lower, upper] by a factor, relative to ``wanted``.
+
+        It is limited to an amplification of 0 that is exp(max_growth) times that of ``wanted``.
+        """
         x = [1 + 2 * (lower - s) / (upper - lower) for s in (wanted, 0.0)]
         rate, rate_at_zero = (math.acosh(max(value, 1 + 1e-12)) for value in x)
         degree = math.log(max(2 * factor, 4.0)) / rate
@@ -112,13 +115,13 @@ class FilterOperator(Protocol):
     def rayleigh_ritz(self, X: Any) -> tuple[Array, Array, Any]:
         """Compute Ritz values of the span of X, their residual norms, and the Ritz vectors."""
 
-    def room(self, k: int) -> Any:
-        """Reserve memory for k locked vectors."""
+    def allocate(self, k: int) -> Any:
+        """Allocate memory for k locked vectors."""
 
     def lock(self, locked: Any, done: int, X: Any, good: int) -> Any:
         """Add the first vectors of X to the locked ones."""
 
-    def rest(self, X: Any, good: int) -> Any:
+    def drop(self, X: Any, good: int) -> Any:
         """Return X without its first vectors."""
 
 
@@ -160,14 +163,14 @@ class _Products:
     def rayleigh_ritz(self, X: Array) -> tuple[Array, Array, Array]:
         return *_rayleigh_ritz(self, X), X
 
-    def room(self, k: int) -> Array:
+    def allocate(self, k: int) -> Array:
         return np.empty((self._rows[-1].stop, k), dtype=self.dtype)
 
     def lock(self, locked: Array, done: int, X: Array, good: int) -> Array:
         locked[:, done : done + good] = X[:, :good]
         return locked
 
-    def rest(self, X: Array, good: int) -> Array:
+    def drop(self, X: Array, good: int) -> Array:
         return np.ascontiguousarray(X[:, good:])
 
     def filter(self, p: Filter, X: Array) -> Array:
@@ -295,7 +298,7 @@ def filtered(
     Ritz
         In the order in which the vectors were locked.
     """
-    locked, values, done, residual = L.room(k), np.empty(k), 0, 0.0
+    locked, values, done, residual = L.allocate(k), np.empty(k), 0, 0.0
     p = Filter(upper / 2, upper, _FIRST_DEGREE)
     for n_iter in range(1, max_iter + 1):
         X = L.filter(p, X)
@@ -303,7 +306,7 @@ def filtered(
         s, lengths, X = L.rayleigh_ritz(X)
         wanted = k - done
         late, longest = np.flatnonzero(lengths[:wanted] > tolerance), lengths[:wanted].max()
-        # Applied to all pairs at once, as the k-th value is inaccurate while some are.
+        # The slack counts only if it accepts all pairs: before, the k-th value is inaccurate.
         enough = max(tolerance, slack * float(s[wanted - 1]))
         good = wanted if n_iter == max_iter or longest <= enough else int(late[0])
         _LOGGER.debug(
@@ -319,7 +322,7 @@ def filtered(
         if done == k:
             break
         worst = float(longest) / enough
-        X, last = L.rest(X, good), float(s[wanted - 1])
+        X, last = L.drop(X, good), float(s[wanted - 1])
         # The cut is above the last wanted value, even if copies of it fill the block.
         cut = max(float(s[-1]), last + 0.05 * min(last, upper - last), 1e-9 * upper)
         cut = min(cut, 0.999 * upper)
@@ -379,7 +382,7 @@ def _orthonormalize(L: _Products, X: Array, null: CSR, locked: Array) -> None:
         if U is None:
             X[:] = sla.qr(X, mode="economic", check_finite=False)[0]
         else:
-            _turn(L, X, U.astype(X.dtype))
+            _rotate(L, X, U.astype(X.dtype))
 
 
 def whitening(G: Array) -> Array | None:
@@ -406,7 +409,7 @@ def _subtract(
     L.over_rows(task)
 
 
-def _turn(L: _Products, X: Array, U: Array) -> None:
+def _rotate(L: _Products, X: Array, U: Array) -> None:
     """Replace X by X U, in place."""
 
     def task(rows: slice) -> None:
