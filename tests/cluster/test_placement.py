@@ -12,13 +12,13 @@ from lapwing.dask._data import Points, read_points
 from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, _Products, whole_matrix
 from lapwing.dask._neighbors import (
-    _answered,
     _count_queries,
     _exact,
     _filled,
     _Queries,
     _queries_to,
-    _searched_for_itself,
+    _search_block,
+    _search_own,
     _Settings,
     knn_edges,
 )
@@ -158,7 +158,7 @@ def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
     layout, placed = in_lists(1200, 20)
     index = _filled(placed, layout, kind, 0)
     asked = _Queries(np.arange(50), placed.points[:50])
-    found = _answered(placed, 0, index, layout, asked, 0, _Settings(20, 6, 12))
+    found = _search_block(placed, 0, index, layout, asked, 0, _Settings(20, 6, 12))
     assert found.lengths.dtype == np.float32
     assert found.indices.dtype == np.int32
     exact = np.linalg.norm(placed.points[:50, None] - placed.points, axis=2)
@@ -175,7 +175,7 @@ def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> 
     near[0] = [0, 2, -1]  # where groups of lists hold no more
     monkeypatch.setattr(ListPlaces, "nearest", lambda self, points, n_lists: near[: len(points)])
     whole = _filled(placed, layout, "points", 0)
-    asked = _searched_for_itself(placed, 0, whole, layout, 2, _Settings(3, 3, 0))
+    asked = _search_own(placed, 0, whole, layout, 2, _Settings(3, 3, 0))
     assert asked.blocks.shape == (60, 1)
     for to in (0, 1):
         queries = _queries_to(placed, asked, to)
@@ -189,7 +189,7 @@ def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> 
     other = PlacedRows(placed.points[own], placed.origins[own], placed.lists[own])  # type: ignore[index]
     index = _filled(other, layout, "points", 0)
     alone = _Queries(np.arange(1), placed.points[:1])
-    found = _answered(other, 0, index, layout, alone, 60, _Settings(3, 3, 0))
+    found = _search_block(other, 0, index, layout, alone, 60, _Settings(3, 3, 0))
     assert (found.indices == -1).all()  # none of its lists is there
     assert found.blocks.shape == (1, 0)
 
@@ -197,7 +197,7 @@ def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> 
 def test_bits_hold_the_blocks_of_a_row() -> None:
     placed = PlacedRows(np.zeros((2, 1)), np.arange(2), None)
     settings = _Settings(0, 1, 0)
-    asked = _searched_for_itself(placed, 0, _exact(placed), None, 11, settings)  # asks all
+    asked = _search_own(placed, 0, _exact(placed), None, 11, settings)  # asks all
     assert asked.blocks.shape == (2, 2)
     np.testing.assert_array_equal(_count_queries(asked, 3, 11), np.where(np.arange(11) == 3, 0, 2))
     asked.blocks[0] = np.packbits(np.arange(11) == 9)

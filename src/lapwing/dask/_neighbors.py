@@ -165,8 +165,9 @@ class _Candidates(NamedTuple):
     rows: Array
     indices: Array
     lengths: Array
-    # Bits of the blocks that own the nearest lists of each row; no columns in answers to others.
-    # The lists themselves would take more memory than a row if hundreds are read.
+    # For rows of the block itself: one bit for each block, set if it owns one of the nearest lists
+    # of the row. If hundreds of lists are read, their numbers would take more memory than the row.
+    # For rows of other blocks: no columns.
     blocks: Array
 
 
@@ -220,12 +221,12 @@ class _Search:
         session, n_blocks = placed.session, len(placed.parts)
         parts: list[Any] = [None] * n_blocks
         for wave in session.waves(n_blocks):
-            made = self._edges_of(wave)
+            made = self._search_wave(wave)
             session.wait(made)
             parts[wave.start :: wave.step] = made
         return RowBlocks(session, tuple(parts), placed.sizes, self.k, np.dtype(np.float64))
 
-    def _edges_of(self, wave: range) -> tuple[Any, ...]:
+    def _search_wave(self, wave: range) -> tuple[Any, ...]:
         """Search for the rows of some blocks, and return their `Edges` as futures."""
         placed, layout = self.placement.rows, self.placement.layout
         session, n_blocks = placed.session, len(placed.parts)
@@ -235,7 +236,7 @@ class _Search:
             return PerPart([values[i] for i in blocks])
 
         own = session.each(
-            *(_searched_for_itself, len(wave)),
+            *(_search_own, len(wave)),
             *(of(parts, wave), of(starts, wave), of(indexes, wave)),
             *(layout, n_blocks, self.settings),
         )
@@ -251,7 +252,7 @@ class _Search:
                 _queries_to, len(pairs), of(parts, asking), found_by, PerPart(serving)
             )
             found = session.each(
-                *(_answered, len(pairs)),
+                *(_search_block, len(pairs)),
                 *(of(parts, serving), of(starts, serving), of(indexes, serving)),
                 *(layout, PerPart(queries), of(starts, asking), self.settings),
             )
@@ -403,11 +404,11 @@ def _found(
     settings: _Settings,
 ) -> Array:
     """Return the lengths from the sample to the nearest points of a block found by the search."""
-    found = _answered(placed, start, index, layout, _Queries(sample, points), 0, settings)
+    found = _search_block(placed, start, index, layout, _Queries(sample, points), 0, settings)
     return np.sort(found.lengths, axis=1)
 
 
-def _searched_for_itself(
+def _search_own(
     placed: PlacedRows,
     start: int,
     index: _Index,
@@ -418,31 +419,31 @@ def _searched_for_itself(
     """Search a block for its own rows, and find the blocks in which each is to be searched."""
     rows = _Queries(np.arange(len(placed.points)), placed.points)
     if layout is None:
-        found = _answered(placed, start, index, layout, rows, start, settings)
+        found = _search_block(placed, start, index, layout, rows, start, settings)
         every = np.ones((len(rows.rows), n_blocks), dtype=bool)
         return found._replace(blocks=np.packbits(every, axis=1))
     owned = np.zeros((len(layout.first) + 1, n_blocks), dtype=bool)  # the last for missing lists
     owned[np.repeat(np.arange(len(layout.parts)), layout.parts), layout.owner] = True
-    return _answered(placed, start, index, layout, rows, start, settings, owned)
+    return _search_block(placed, start, index, layout, rows, start, settings, owned)
 
 
-def _asking(found: _Candidates, block: int) -> Array:
+def _rows_to_search(found: _Candidates, block: int) -> Array:
     """Return the rows that are searched in a block."""
     return np.flatnonzero(found.blocks[:, block // 8] & (128 >> block % 8))
 
 
 def _count_queries(found: _Candidates, own: int, n_blocks: int) -> list[int]:
     """Count the rows that are searched in each other block."""
-    return [0 if j == own else len(_asking(found, j)) for j in range(n_blocks)]
+    return [0 if j == own else len(_rows_to_search(found, j)) for j in range(n_blocks)]
 
 
 def _queries_to(placed: PlacedRows, found: _Candidates, to: int) -> _Queries:
     """Return the rows of a block whose neighbours are searched in another block."""
-    rows = _asking(found, to)
+    rows = _rows_to_search(found, to)
     return _Queries(rows, placed.points[rows])
 
 
-def _answered(
+def _search_block(
     placed: PlacedRows,
     start: int,
     index: _Index,
