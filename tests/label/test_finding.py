@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._label.finding import Wish
+from lapwing._label.finding import Query
 from lapwing._label.words import RequestError
 from tests.label.pages import CLASSES, labels_only, problem, session
 
@@ -20,17 +20,17 @@ TEXTS = np.array(
 
 def test_words_ids_and_values() -> None:
     with session(X, texts=TEXTS) as found:
-        assert found.find(Wish("TEXT 59")) == [59]
-        assert found.find(Wish("!! of")) == [row for row in range(60) if row % 3 == 2]
-        assert found.find(Wish("nowhere")) == []
+        assert found.find(Query("TEXT 59")) == [59]
+        assert found.find(Query("!! of")) == [row for row in range(60) if row % 3 == 2]
+        assert found.find(Query("nowhere")) == []
         name = found.material.table.feature_names[1]
-        assert found.find(Wish(f"{name}={float(X[7, 1])!r}")) == [7]
-        assert found.find(Wish(f"{name}=text")) == []
+        assert found.find(Query(f"{name}={float(X[7, 1])!r}")) == [7]
+        assert found.find(Query(f"{name}=text")) == []
 
 
 def test_classes_and_kinds_are_those_of_each_row() -> None:
     with session(X, texts=TEXTS) as found:
-        assert found.find(Wish(label=None, state="unlabelled")) == list(range(60))
+        assert found.find(Query(label=None, state="unlabelled")) == list(range(60))
         for name in CLASSES:
             found.give([row for row in range(20) if TRUTH[row] == name], name)
         wrong = next(row for row in range(20) if TRUTH[row] == "u")
@@ -52,14 +52,14 @@ def test_classes_and_kinds_are_those_of_each_row() -> None:
             "skipped": lambda row: row["row"] == 40,
         }
         with pytest.raises(RequestError, match="Use one of " + ", ".join(expected)):
-            found.find(Wish(state="odd"))
+            found.find(Query(state="odd"))
         for state, met in expected.items():
-            assert found.find(Wish(state=state)) == [r["row"] for r in rows if met(r)], state
+            assert found.find(Query(state=state)) == [r["row"] for r in rows if met(r)], state
         for by in ("given", "predicted", "either"):
             sides = ("given", "predicted") if by == "either" else (by,)
             same = [r["row"] for r in rows if any(r[side] == "v" for side in sides)]
-            assert found.find(Wish(label="v", by=by)) == same
-        both = found.find(Wish("!!", "u", "predicted", "unlabelled"))
+            assert found.find(Query(label="v", by=by)) == same
+        both = found.find(Query("!!", "u", "predicted", "unlabelled"))
         assert both == [
             r["row"]
             for r in rows
@@ -69,17 +69,17 @@ def test_classes_and_kinds_are_those_of_each_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "told"),
+    ("query", "told"),
     [
-        (Wish(" "), "Type some words"),
-        (Wish(label="none"), "There is no class 'none'"),
-        (Wish(label="u", by="me"), "given or predicted or either, not 'me'"),
-        (Wish(state="odd"), "There is no kind of rows 'odd'. Use one of labelled, unlabelled, "),
+        (Query(" "), "Type some words"),
+        (Query(label="none"), "There is no class 'none'"),
+        (Query(label="u", by="me"), "given or predicted or either, not 'me'"),
+        (Query(state="odd"), "There is no kind of rows 'odd'. Use one of labelled, unlabelled, "),
     ],
 )
-def test_what_makes_no_sense_is_told(wish: Wish, told: str) -> None:
+def test_invalid_queries_are_refused(query: Query, told: str) -> None:
     with labels_only(X, classes=CLASSES) as found, pytest.raises(RequestError, match=told):
-        found.find(wish)
+        found.find(query)
 
 
 def test_marks_are_kept(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_marks_are_kept(tmp_path: Path) -> None:
         with pytest.raises(RequestError, match="There is no mark 'odd'"):
             found.mark([2], "odd")
     with labels_only(X, tmp_path) as found:
-        assert found.find(Wish(state="flagged")) == [9]
+        assert found.find(Query(state="flagged")) == [9]
         assert found.state()["skipped"] == [2]
         found.give([2], "u")
         assert found.state()["skipped"] == []

@@ -21,7 +21,7 @@ _SURE = 0.9
 _BY = ("given", "predicted", "either")
 
 
-class Wish(NamedTuple):
+class Query(NamedTuple):
     """Search conditions, all of which must be met.
 
     Attributes
@@ -58,7 +58,7 @@ class Finder:
 
     def find(
         self,
-        wish: Wish,
+        query: Query,
         history: History,
         answers: Answers | None,
         lists: Mapping[str, Collection[int]],
@@ -67,7 +67,7 @@ class Finder:
 
         Parameters
         ----------
-        wish : Wish
+        query : Query
         history : History
         answers : Answers or None
         lists : mapping of str to collection of int
@@ -78,19 +78,20 @@ class Finder:
         RequestError
             If there is no condition, or an unknown class, state or value of `by`.
         """
-        if not wish.words.strip() and wish.label is None and not wish.state:
+        if not query.words.strip() and query.label is None and not query.state:
             raise RequestError("Type some words, or choose a class or a kind of rows.")
         mask = np.ones(len(history.codes), dtype=bool)
-        if wish.state:
+        if query.state:
             states = _states(history, answers, lists)
-            if wish.state not in states:
+            if query.state not in states:
                 raise RequestError(
-                    f"There is no kind of rows {wish.state[:40]!r}. Use one of {', '.join(states)}."
+                    f"There is no kind of rows {query.state[:40]!r}. Use one of "
+                    f"{', '.join(states)}."
                 )
-            mask &= states[wish.state]
-        if wish.label is not None:
-            mask &= _of_class(wish, history, answers)
-        for word in wish.words.casefold().split():
+            mask &= states[query.state]
+        if query.label is not None:
+            mask &= _of_class(query, history, answers)
+        for word in query.words.casefold().split():
             name, equals, value = word.partition("=")
             if equals and name in self._columns:
                 mask &= self._with_value(self._columns[name], value)
@@ -155,15 +156,15 @@ def _states(
     return found | {name: np.isin(np.arange(n), [*rows]) for name, rows in lists.items()}
 
 
-def _of_class(wish: Wish, history: History, answers: Answers | None) -> NDArray[np.bool_]:
-    """Return the mask of the rows of the class of a wish."""
-    code = None if wish.label is None else history.code(wish.label)
+def _of_class(query: Query, history: History, answers: Answers | None) -> NDArray[np.bool_]:
+    """Return the mask of the rows of the class in a query."""
+    code = None if query.label is None else history.code(query.label)
     if code is None:
-        raise RequestError(f"There is no class {(wish.label or '')[:40]!r}.")
-    if wish.by not in _BY:
-        raise RequestError(f"The class is {' or '.join(_BY)}, not {wish.by[:40]!r}.")
+        raise RequestError(f"There is no class {(query.label or '')[:40]!r}.")
+    if query.by not in _BY:
+        raise RequestError(f"The class is {' or '.join(_BY)}, not {query.by[:40]!r}.")
     given = history.codes == code
-    if answers is None or wish.by == "given":
-        return np.asarray(given & (wish.by != "predicted"))
+    if answers is None or query.by == "given":
+        return np.asarray(given & (query.by != "predicted"))
     predicted = answers.codes == code
-    return np.asarray(predicted if wish.by == "predicted" else given | predicted)
+    return np.asarray(predicted if query.by == "predicted" else given | predicted)

@@ -17,7 +17,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from lapwing._host.modules import require
-from lapwing._label.finding import Wish
+from lapwing._label.finding import Query
 from lapwing._label.journal import JournalError
 from lapwing._label.model import QUEUED
 from lapwing._label.session import CLOSED, Event, Receipt, Session
@@ -404,8 +404,8 @@ def _suggest(session: Session, asked: Mapping[str, str]) -> list[int]:
 
 def _find(session: Session, asked: Mapping[str, str]) -> list[int]:
     words = asked.get("words", "")[:_MOST_LETTERS]
-    wish = Wish(words, asked.get("class"), asked.get("by", "either"), asked.get("state", ""))
-    return session.find(wish)
+    query = Query(words, asked.get("class"), asked.get("by", "either"), asked.get("state", ""))
+    return session.find(query)
 
 
 # By the last part of their address: questions that are answered as JSON.

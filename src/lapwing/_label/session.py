@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._label.finding import Finder, Wish
+from lapwing._label.finding import Finder, Query
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.journal import Journal, JournalError, Record, now
 from lapwing._label.learner import Answers, Estimate
@@ -173,7 +173,7 @@ class Session:
             state, answers = self._state, self._model.learnt.answers
         return rows_of(rows, self.material, state.history, answers, state.marks["flagged"])
 
-    def find(self, wish: Wish) -> list[int]:
+    def find(self, query: Query) -> list[int]:
         """Find rows by words and filters, see `Finder.find`."""
         with self._lock:
             learnt, state = self._model.learnt, self._state
@@ -183,7 +183,7 @@ class Session:
                 "flagged": state.marks["flagged"],
                 "skipped": state.unlabeled_with("skipped"),
             }
-        return self._finder.find(wish, state.history, learnt.answers, lists)
+        return self._finder.find(query, state.history, learnt.answers, lists)
 
     def image(self, row: int) -> tuple[str, bytes]:
         """Return the image of a row, see `Material.image`."""

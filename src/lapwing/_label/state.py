@@ -43,7 +43,7 @@ class State:
     marks : mapping of str to frozenset of int
         Rows with each of the `MARKS`.
     curve : mapping of int to mapping
-        Estimated errors and class volumes, by codes, for numbers of labels.
+        Estimated errors and class volumes by number of labels; volumes are keyed by class code.
     version : int
         Number of changes of the labels.
     """
@@ -107,7 +107,7 @@ class State:
         if "measured" in record:
             point = record["measured"]
             volumes = {self.history.code(name): n for name, n in point["volumes"].items()}
-            volumes.pop(None, None)  # classes that only an earlier start had
+            volumes.pop(None, None)  # classes that the page no longer has
             curve = {**self.curve, int(point["n_labels"]): {**point, "volumes": volumes}}
             return replace(self, curve=curve)
         return replace(self, history=_changed(self.history, record), version=self.version + 1)
