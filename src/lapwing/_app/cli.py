@@ -2,8 +2,8 @@
 
 The verbs are in `lapwing._app.verbs`, which imports typer and is therefore itself imported late.
 
-Exit codes: 0 done; 1 a defect of lapwing; 2 wrong usage or wrong input, reported in one line on the
-standard error stream; 130 interrupted, by Ctrl-C or SIGTERM.
+Exit codes: 0 done; 1 a defect of lapwing, or an output pipe that was closed; 2 wrong usage or wrong
+input, reported in one line on the standard error stream; 130 interrupted, by Ctrl-C or SIGTERM.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         0, 1, 2 or 130; see the module's docstring.
     """
     _replace_closed_streams()
-    with warnings.catch_warnings(), _ended_gently():
+    with warnings.catch_warnings(), _sigterm_as_interrupt():
         _route_warnings()
         try:
             for module in ("typer", "rich"):
@@ -78,7 +78,7 @@ def _replace_closed_streams() -> None:
 
 
 @contextmanager
-def _ended_gently() -> Iterator[None]:
+def _sigterm_as_interrupt() -> Iterator[None]:
     """Handle SIGTERM like Ctrl-C, so that locks and incomplete files are removed."""
     if threading.current_thread() is not threading.main_thread():  # only it may handle signals
         yield
@@ -96,7 +96,7 @@ def _fail(message: str, code: int) -> int:
 
 
 def _describe(error: Exception) -> str:
-    """Return the message of an error on one line."""
+    """Return a readable message of an error."""
     if isinstance(error, OSError) and error.strerror:
         if error.errno == errno.ENOSPC and not error.filename:
             return f"the output could not be written: {error.strerror}. Free some space."

@@ -1,4 +1,4 @@
-"""Forecasts of the memory and time of fits and comparisons, and the evidence that time allows.
+"""Forecasts of the memory and time of fits and comparisons, and affordable amounts of evidence.
 
 The forecast of a fit is a function of its `FitSize`. Its constants were measured on single threads
 of two machines and describe an ordinary machine, where times are accurate to a factor of about
@@ -45,10 +45,11 @@ _BLOCKS = 200e6  # bytes of row blocks and searches, whatever the number of poin
 # it exceeds this budget too.
 BUDGET, VOLUMES_BUDGET = 10.0, 40.0
 _FEWEST = 500  # rows; fewer do not show the manifolds and clusters of most tables
-_STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows, as precise as the forecast
+# Fractions of the rows that are tried; finer steps would exceed the precision of the forecast.
+_STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)
 _FEW_DRAWS, _FEW_LEFT_OUT = 2, 6  # minimum; verdicts need five left-out labels
-_AT_ONCE = 4  # fits of a method that leaves out all labels in closed form
-_MATRIX = 12_000  # rows; above, no method stores an n x n matrix
+_AT_ONCE = 4  # cost, in fits, of trying a method that leaves out all labels in closed form
+_MATRIX = 12_000  # rows; with more no method stores an n x n matrix
 
 # Operations per second of matrix products, and bytes per second of matrix-vector products, on an
 # ordinary machine. They are constants so that a table gives the same predictions on all machines.
@@ -407,15 +408,17 @@ def affordable(size: FitSize, effort: EffortLimits) -> EffortPlan:
         for rows in steps:
             plan = EffortPlan(
                 rows,
-                _longest(forecast_low_density, BUDGET, size, effort, rows) if clusters else None,
-                _longest(_forecast_volumes, VOLUMES_BUDGET, size, effort, rows),
+                _most_evidence(forecast_low_density, BUDGET, size, effort, rows)
+                if clusters
+                else None,
+                _most_evidence(_forecast_volumes, VOLUMES_BUDGET, size, effort, rows),
             )
             if plan.volumes is not None and (plan.clusters is not None or not clusters):
                 return plan
     return EffortPlan(effort.max_samples, None, None)
 
 
-def _longest(
+def _most_evidence(
     forecast: Callable[[FitSize], Forecast],
     budget: float,
     size: FitSize,
@@ -461,7 +464,7 @@ def forecast_comparison(
     effort : EffortLimits, default=None
         Evidence; None means the default.
     limited : bool, default=True
-        Whether the comparison keeps to what is `affordable`.
+        Whether the comparison is limited to what is `affordable`.
 
     Returns
     -------

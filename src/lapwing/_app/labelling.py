@@ -451,7 +451,7 @@ def labeled(session: Session) -> Table:
 
 
 def _known_classes(names: Iterable[Any], table: Table, where: str) -> tuple[str, ...]:
-    """Check names of classes; a class of the table keeps its spelling there, as 1 for 1.0."""
+    """Check names of classes; those of the table get its spelling, such as 1 for 1.0."""
     spelled = sorted(set(map(str, table.y[table.labeled].tolist())))
     checked = (checked_class(str(name), where) for name in names)
     alike = (next((one for one in spelled if same_label(one, name)), name) for name in checked)

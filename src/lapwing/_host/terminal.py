@@ -12,9 +12,9 @@ from typing import Self
 
 # Seconds before progress is shown, as it would only flicker for shorter work.
 DELAY = 2.0
-_REPAINT = 1.0  # seconds, as the line counts them
+_REPAINT = 1.0  # seconds between updates, as the line counts seconds
 
-# The line of a caller, which shows progress already, or has disabled it.
+# The line of an outer caller, which shows progress already or has disabled it.
 showing: ContextVar[StatusLine | None] = ContextVar("showing", default=None)
 
 
@@ -55,7 +55,7 @@ class StatusLine:
     title : str
         Name of the work.
     quiet : bool, default=False
-        Whether to show nothing, and nothing of the work within either.
+        Whether to show nothing, also of nested work.
     forecast : float, default=None
         Seconds that the work will probably take; None if not known.
     """

@@ -27,7 +27,7 @@ _sharing = threading.local()  # `now` is set in the threads of the pools
 _limits: list[Any] = []  # active limit of BLAS, which restores the number before
 
 _BLOCKS = 8  # for any number of threads, so that sums are reproducible
-_CACHE = 2**20  # bytes of an array
+_CACHE = 2**20  # bytes of an array that stays in the cache
 _LARGE = 16_000_000  # entries of a matrix that is larger than the caches and worth starting threads
 
 

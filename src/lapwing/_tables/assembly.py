@@ -77,7 +77,7 @@ def _of_matrix(raw: RawTable) -> Features:
 def _encoded(
     readings: Sequence[Reading], options: ReadOptions, where: str
 ) -> tuple[list[Reading], list[str]]:
-    """Mark free text or images for the encoder, if there is one; an error if there are none."""
+    """Assign the encoder, if there is one, to free text or images; return an error without any."""
     if options.encoder is None:
         return list(readings), []
     picture = options.picture
@@ -211,7 +211,7 @@ def _assemble(
 
 
 def _points(raw: RawTable, columns: Mapping[str, NDArray[Any]], like: object) -> Any:
-    """Join columns; the matrix of the file if these are all of its columns, unchanged."""
+    """Join columns; return the matrix of the file if it has exactly these columns, unchanged."""
     own, given = [cells.numbers for cells in raw.cells.values()], list(columns.values())
     if raw.matrix is not None and len(own) == len(given) and all(map(is_, own, given)):
         return raw.matrix

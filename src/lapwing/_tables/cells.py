@@ -162,7 +162,7 @@ def read_amount(text: str, decimal: str) -> Amount | None:
 
 
 def count_marks(texts: Iterable[str]) -> Counter[str]:
-    """Count texts that are numbers with one decimal mark only, unlike "1,234" and "1.234"."""
+    """Count the decimal marks of texts that have only one reading, unlike "1,234" and "1.234"."""
     marks = Counter[str]()
     for text in texts:
         if "," in text or "." in text:

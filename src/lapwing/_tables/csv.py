@@ -270,7 +270,7 @@ def _bare(cell: str) -> str:
 def _number(
     cell: str, row: int, texts: tuple[array[int], list[str]], shared: dict[str, str], grouped: bool
 ) -> float:
-    """Return plain numbers, and record other texts."""
+    """Return the number in a cell; NaN for other texts, which are recorded."""
     cell = _bare(cell)
     number = unambiguous_number(cell, grouped=grouped) if cell else math.nan
     if number is not None:

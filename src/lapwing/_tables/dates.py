@@ -75,7 +75,7 @@ def read_moment(text: str, order: str) -> datetime | None:
     ----------
     text : str
     order : str
-        A member of `ORDERS`, or `CLOCK` for a time of day, which is that of 1 January 1970.
+        A member of `ORDERS`, or `CLOCK` for a time of day, which gets the date 1 January 1970.
     """
     if not text or len(text) > LONGEST_NUMBER or not any(c.isdigit() for c in text):
         return None

@@ -17,7 +17,7 @@ from lapwing._tables.options import Dialect
 from lapwing._tables.source import Source, readable
 from lapwing._words import quoted
 
-_LOOK = 30  # rows in which the column names are searched
+_LOOK = 30  # rows below the first filled one in which the header is searched
 
 Row = Sequence[Any]  # cells as returned by python-calamine; empty cells are empty strings
 
@@ -43,7 +43,7 @@ def read_excel(source: Source, selection: Selection) -> RawTable:
     except ValueError as error:
         if not other_sheets:
             raise
-        raise ValueError(f"{error} T{other_sheets[1:]}.") from None
+        raise ValueError(f"{error} {other_sheets[0].upper()}{other_sheets[1:]}.") from None
     cells = {j: cells_of_values([row[j] for _, row in below]) for j in range(width)}
 
     def texts(j: int) -> TextColumn:
@@ -105,7 +105,7 @@ def _rows(book: Any, sheet: str, source: Source) -> list[Row]:
 
 
 def _find_names(rows: Sequence[Row]) -> int | None:
-    """Find the header: the first row with as many cells as the rows below it."""
+    """Find the header: the first row with more than half as many filled cells as is usual."""
     look = [sum(bool(text_of(cell)) for cell in row) for row in rows]
     first = next((k for k, count in enumerate(look) if count), None)
     if first is None:
