@@ -64,7 +64,7 @@ _DRAWN = 3000  # largest number of rows on the map; from more rows a sample is d
 _LISTED = 10  # rows in each list
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
-_TELLING = 6  # number of columns that separate the classes best
+_COLUMNS_SHOWN = 6  # largest number of columns that separate the classes
 _LEAST_SHARE = 0.05  # smallest association of a listed column with the classes
 _CLASSES_BESIDE = 6  # largest number of classes in their table
 
@@ -120,7 +120,7 @@ def collect(
         classes, groups = rows.names[: rows.n_classes], rows.predicted
         least_certain = rows.least_certain(_LISTED)
         listed = rows.list_rows(_LISTED, fit.next_rows)
-        tested = getattr(estimator, "left_out_rows_", None)  # a cluster keeps none
+        tested = getattr(estimator, "left_out_rows_", None)  # estimators for Dask have none
         if tested is not None:
             listed["left_out"] = rows.compare_left_out(tested, estimator.left_out_proba_)
     drawn = choose_rows(rows.labeled, _DRAWN, least_certain)
@@ -214,13 +214,13 @@ def _describe_columns(
                 "share": float(shares[k]),
                 "usual": [_usual(columns.values[k][mine == c]) for c in shown],
             }
-            for k in best[:_TELLING]
+            for k in best[:_COLUMNS_SHOWN]
         ],
     }  # fmt: skip
 
 
 def _usual(values: NDArray[Any]) -> str:
-    """Median of numbers, or the most frequent text; empty if all are missing."""
+    """Return the median of numbers, or the most frequent text; empty if all are missing."""
     if values.dtype == object:
         found, counts = np.unique(values.astype(str), return_counts=True)
         return text.clean(str(found[counts.argmax()]), NAME_LENGTH) if len(found) else ""

@@ -1,4 +1,4 @@
-"""Figures of the rows: class volumes, certainty, comparison with the twin and the truth."""
+"""Statistics of the rows: class volumes, certainty, comparison with the twin and the truth."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 
 CLASSES_SHOWN = 40
-_MATRIX_CLASSES = 20
+_MATRIX_CLASSES = 20  # of a confusion matrix; a larger one does not fit on a page
 _GROUPS, _GROUP = 8, 5  # groups of labels by probability: largest number and smallest size
 N_SHADES = 7
-_SCATTERED = 1500
-_LONGEST = 60
-_OUTLYING = 3.5
+_SCATTER_POINTS = 1500  # largest number; of more rows a sample is drawn
+_CELL_LENGTH = 60  # letters
+_OUTLIER_SCORE = 3.5
 _NORMAL_MEDIAN = 0.6745  # median of the absolute value of a standard normal variable
-_ROUNDING = 1e-6
+_ROUNDING = 1e-6  # relative to the range of the labels
 
 
 @dataclass(frozen=True)
@@ -303,9 +303,9 @@ def _confusions(
 def _calibration(
     chance: NDArray[np.float64], right: NDArray[np.bool_]
 ) -> list[dict[str, float | int]]:
-    """Accuracy in groups of equal size by probability; no groups if there are too few labels.
+    """Compute the accuracy in groups of equal size by probability; none for too few labels.
 
-    Each has the exact 90 % interval of a binomial proportion.
+    Each group has the exact 90 % interval of a binomial proportion.
     """
     n_groups = min(_GROUPS, len(chance) // _GROUP)
     if n_groups < 2:
@@ -425,9 +425,9 @@ class NumberRows:
     def list_rows(self, n_listed: int, left_out: NDArray[Any] | None) -> dict[str, Any]:
         """List labelled rows with the largest residuals, and extreme predictions.
 
-        "outlying" is the row, if any, whose label is far from the prediction of the fit without it,
-        by the residuals `left_out` of labels left out in turn, or by all residuals if these are not
-        known for each row. The residual of a label that the fit follows closely is never large.
+        "outlying" has the row with the largest error if it is an outlier. The errors are the
+        leave-one-out residuals `left_out`, as the residual of a label that the fit follows closely
+        is never large; if these are not known for each row, the residuals.
         """
         known = np.flatnonzero(self.labeled)
         residual = np.abs(self.given - self.predicted)
@@ -480,8 +480,8 @@ class NumberRows:
             ours, twins = (np.abs(a - self.truth)[known] for a in (self.predicted, self.twin))
             result["p_value"] = _signed_rank(ours - twins)
         drawn = known
-        if len(known) > _SCATTERED:
-            drawn = np.sort(np.random.default_rng(0).choice(known, _SCATTERED, replace=False))
+        if len(known) > _SCATTER_POINTS:
+            drawn = np.sort(np.random.default_rng(0).choice(known, _SCATTER_POINTS, replace=False))
         result["ids"] = [clean(self.ids[i], NAME_LENGTH) for i in drawn]
         result["truth"] = self.truth[drawn].tolist()
         result["predicted"] = self.predicted[drawn].tolist()
@@ -519,12 +519,12 @@ class NumberRows:
 
 
 def _outlying(errors: NDArray[np.float64], spread: float) -> list[int]:
-    """Return the index of the largest error if it is an outlier, judged by the median of all."""
+    """Return the index of the largest error if it is an outlier by its modified z-score."""
     size = np.abs(np.where(np.isfinite(errors), errors, 0.0))
     at = int(np.argmax(size))
     # Scores above 3.5 are outliers by the rule of B. Iglewicz and D. Hoaglin, "How to detect and
     # handle outliers", 1993; errors of labels that are fitted exactly are rounding errors.
-    far = _NORMAL_MEDIAN * size[at] > _OUTLYING * np.median(size)
+    far = _NORMAL_MEDIAN * size[at] > _OUTLIER_SCORE * np.median(size)
     return [at] if far and size[at] > _ROUNDING * spread else []
 
 
@@ -574,7 +574,7 @@ def row_columns(
     most : int, default=None
         Largest number of columns; None means all.
     exact : bool, default=False
-        Whether to write all digits and letters, for programs instead of readers.
+        Whether to write all digits and letters, for programs.
     texts : collection of str, default=()
         Columns of texts, cut after 300 letters instead of 60.
 
@@ -627,4 +627,4 @@ def _cell(value: Any, *, exact: bool, is_text: bool = False) -> str:
         return repr(value) if exact else f"{value:.6g}"
     if is_text and not exact:
         return clean(" ".join(str(value).split()))
-    return str(value) if exact else clean(value, _LONGEST)
+    return str(value) if exact else clean(value, _CELL_LENGTH)

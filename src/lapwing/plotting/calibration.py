@@ -36,7 +36,7 @@ class CalibrationDisplay(Display):
     """Reliability diagram: observed frequencies against predicted probabilities.
 
     For two classes the probability is that of the second one. For more it is that of the predicted
-    class, and the observed frequency is the accuracy. Make it by `from_estimator` or
+    class, and the observed frequency is the accuracy. Create it with `from_estimator` or
     `from_predictions`.
 
     Parameters

@@ -39,7 +39,7 @@ class ConvergenceDisplay(Display):
 
     `LapSVC`, `LapRLSClassifier` and `LapRLSRegressor` record every iteration of ``solver='pcg'``
     (`history_`), and `BalancedGraphClassifier` the steps that led to its answer. `S3VC` records the
-    objective at the end of every start (`objectives_`). Make it by `from_estimator`.
+    objective at the end of every start (`objectives_`). Create it with `from_estimator`.
 
     Parameters
     ----------

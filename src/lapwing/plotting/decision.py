@@ -42,7 +42,7 @@ class DecisionMapDisplay(Display):
     """Map of predicted classes in the plane, with the confidence of the classifier.
 
     The background has the colour of the class, paler where the two best decision values are close;
-    lines show where they are equal (f = 0 for two classes). Make it by `from_estimator`.
+    lines show where they are equal (f = 0 for two classes). Create it with `from_estimator`.
 
     Parameters
     ----------

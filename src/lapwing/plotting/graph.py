@@ -39,7 +39,7 @@ class GraphDisplay(Display):
     """Graph of a fit in two coordinates, with edges by weight and labelled points.
 
     Predictions follow the edges: labels spread along an edge between two clouds, and predictions of
-    a component without labels depend on the kernel alone. Make it by `from_estimator`.
+    a component without labels depend on the kernel alone. Create it with `from_estimator`.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class PredictionIntervalDisplay(Display):
     """Prediction intervals of rows, with the true values where they are known.
 
-    Make it by `from_estimator` or `from_predictions`.
+    Create it with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ _MEASURES = {
     "left_out_error": "Share of labels missed when left out",
 }
 _LAST = ("gamma", "graph")  # parameters of kernel and graph, which come after the objective's
-_SHORT = 8  # letters of a horizontal tick label
-_WRITTEN = 100  # cells with written errors
+_SHORT = 8  # largest number of letters of a horizontal tick label
+_WRITTEN = 100  # largest number of cells in which the errors are written
 
 
 class PathErrors(NamedTuple):
@@ -86,7 +86,7 @@ class PathDisplay(Display):
     """Leave-one-out errors of an estimator that chooses its own parameters.
 
     A heat map over two parameters, or a line over one; the chosen setting is marked. For settings
-    with the same values, the smallest error is shown. Make it by `from_estimator`.
+    with the same values, the smallest error is shown. Create it with `from_estimator`.
 
     Parameters
     ----------
