@@ -35,11 +35,13 @@ _SHORT_ROWS = 50_000  # entries below which joining rows takes as long as it sav
 _TILE = 256  # edge of the tiles that are compared, which fit into the cache
 _MOST_TILES = 256  # all tiles up to n = 5600
 _SAMPLE_ROWS = 1000  # for medians: their standard error is 4 % of a standard deviation
-# Curvature along constants, relative to the mean of a matrix or to that along random values, below
-# which it is a rounding error, and constants are free. On 60 points it is at most 2e-16 for free
-# constants, and at least 4e-11 for others, with mu = 1e8.
+# Curvature along constant functions, relative to the mean of a matrix or to that along random
+# values, below which it is a rounding error, and constants are not penalised. On 60 points it is at
+# most 2e-16 for constants that are not penalised, and at least 4e-11 for others, with mu = 1e8.
 FREE_CONSTANT = 1e-12
-_DRAGGED = 100  # ratio of median squared distances to mean and medians: a digit of distances
+# Ratio of the median squared distance from the mean to that from the medians, above which the mean
+# would cost another digit of the distances.
+_OUTLIER_RATIO = 100
 
 
 def column_dot(a: Array, b: Array) -> Array:
@@ -190,10 +192,10 @@ def center_of(X: PointData) -> Array:
     """Return a centre of points relative to which squared distances lose few digits.
 
     |x - z|^2 = |x|^2 - 2 x'z + |z|^2 loses more digits the farther the points are from the origin.
-    The centre is therefore the mean, or the medians of the columns if a few outliers move the mean
-    away from all other points, and for sparse points. Medians are within a standard deviation of
-    the mean, and 0 in columns with at most half of the entries stored, so that `shifted` points
-    have at most twice as many entries.
+    The centre is therefore the mean. It is the medians of the columns if a few outliers move the
+    mean away from all other points, and if the points are sparse: medians are within a standard
+    deviation of the mean, and 0 in columns with at most half of the entries stored, so that
+    `shifted` points have at most twice as many entries.
 
     Parameters
     ----------
@@ -210,8 +212,8 @@ def center_of(X: PointData) -> Array:
     sample = spread_rows(X, _SAMPLE_ROWS)
     with np.errstate(over="ignore", invalid="ignore"):
         mean = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
-        dragged = _typical_square(sample - mean) > _DRAGGED * _typical_square(sample - median)
-    return median if dragged else np.asarray(mean.astype(X.dtype))
+        moved = _typical_square(sample - mean) > _OUTLIER_RATIO * _typical_square(sample - median)
+    return median if moved else np.asarray(mean.astype(X.dtype))
 
 
 def medians(X: PointData) -> Array:
@@ -283,7 +285,7 @@ def equal_columns(A: Array) -> list[tuple[Array, Array]]:
 
 
 def spd_factor(H: Array) -> Solve:
-    """Factor a symmetric positive definite matrix like `spd_halves`; it is overwritten."""
+    """Return the product with H^-1 by the factors of `spd_halves`; H is overwritten."""
     forward, backward = spd_halves(H)
     return lambda u: backward(forward(u))
 

@@ -51,12 +51,12 @@ class BaselineSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class AnchorRefits(Refits[AnchorPrepared, BaselineSolution]):
-    """Refits by the Laplacian between the anchors.
+    """Refits that share the Laplacian on the values at the anchors.
 
     Attributes
     ----------
     smoothness : ndarray of shape (m, m)
-        Z'LZ.
+        Z'L^pZ.
     """
 
     estimator: AnchorGraphClassifier
@@ -79,7 +79,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, BaselineSol
 
     ([1]_; the baseline "AnchorGraphReg" of [2]_), where p is the power of the graph. Time is O(n m)
     for the anchors and O(m^3) for the solution; neither a kernel matrix nor an affinity of all
-    points is formed. The values of new points are means of `alpha_` with their anchor weights.
+    points is formed. The value of a new point is the mean of `alpha_` with its anchor weights.
 
     Parameters
     ----------
@@ -342,10 +342,10 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
     [2]_ an SVM is better on several sets.
 
     The result does not depend on the order of rows and columns. If the variances along several
-    directions are equal, as for all combinations of some codes, the axes of the features are
-    projected to the space of these directions, and all of them are used: one for each level of a
-    code. If there are more than 4 times as many as requested, a `TiedPointsWarning` is issued, and
-    the choice depends on the order of the columns.
+    directions are equal, as for one-hot codes of equally frequent levels, these directions are
+    arbitrary; the projections of the feature axes to their space are used instead, all of them: one
+    for each level. If there are more than 4 times as many as requested, a `TiedPointsWarning` is
+    issued, and the choice depends on the order of the columns.
 
     References
     ----------
@@ -414,7 +414,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
     def _fit_labels(
         self, prepared: EigenfunctionPrepared, rows: Array
     ) -> tuple[LeastSquares, Callable[[], Array]]:
-        """Compute coefficients of the functions, and the data for the leave-one-out values."""
+        """Compute coefficients of the functions, and a function for the leave-one-out values."""
         problem, penalty = prepared.problem, np.diag(prepared.space.eigenvalues)
         given = rows, problem.targets, self.lam * problem.weights
         fit = penalized_least_squares(*given, penalty)

@@ -227,7 +227,10 @@ def warn_few_eigenvectors(pairs: Eigenpairs, n_columns: int) -> None:
 
 
 def warn_drowned_labels(mu: float, norm: float, weight: float) -> bool:
-    """Warn if the rounding errors of mu L^p exceed the weight of the labels for constants.
+    """Warn if virtual labels are dominated by the rounding errors of mu L^p.
+
+    The graph term of a constant function should be 0, so that only the labels determine it; its
+    rounding errors are compared with their weight.
 
     Parameters
     ----------

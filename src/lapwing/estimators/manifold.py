@@ -342,12 +342,12 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             )
         choice = choose_solver(self.solver, objective, early_stopping=self.stopping is not None)
         stopping = self._stopping(choice, prepared.problem)
-        unasked = stopping if self.stopping is None else None
+        automatic = stopping if self.stopping is None else None  # early stopping by default
         return self._minimise(
             prepared,
             objective,
             progress,
-            choice._replace(stopping=unasked),
+            choice._replace(stopping=automatic),
             start=None if previous is None else self._start(previous, objective),
             rule=stopping_rule(stopping, objective, validation, regression=self._regression),
         )

@@ -109,13 +109,13 @@ class Diffusion:
     def walk(self, F: Array) -> Array:
         """Compute D^-1 W F, the mean over neighbours; isolated points keep their values."""
         mean = sparse_product(self._steps, F)
-        alone = self._alone
-        if len(alone):
-            mean[alone] = F[alone]
+        isolated = self._isolated
+        if len(isolated):
+            mean[isolated] = F[isolated]
         return mean
 
     @cached_property
-    def _alone(self) -> Array:
+    def _isolated(self) -> Array:
         """Indices of points without neighbours."""
         return np.flatnonzero(self.degrees == 0)
 

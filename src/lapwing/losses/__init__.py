@@ -43,9 +43,9 @@ Solvers depend on `kind` only:
 kind                 properties                                  solvers
 ==================== =========================================== ==============================
 PIECEWISE_QUADRATIC  a continuous derivative, linear between     Newton and conjugate gradient,
-                     the scores in `breaks`                      with an exact search by `breaks`
-SMOOTH               a continuous derivative; `curvature`        the same, with a search by the
-                     wherever the derivative has one             roots of the derivative
+                     the scores in `breaks`                      exact line search by `breaks`
+SMOOTH               a continuous derivative; `curvature`        the same, line search by the
+                     wherever the derivative has one             root of the derivative
 KINKED               a derivative that jumps, at scores in       the dual: libsvm or, for other
                      `breaks` only                               losses, the method of multipliers
 ==================== =========================================== ==============================
@@ -60,8 +60,9 @@ and the same solvers can be used: `value` is **half** the loss in the usual conv
 `objective_scale` is the factor between this objective and that of the paper.
 
 Losses on unlabelled scores derive from `UnlabeledLoss` in the same way. They are not convex and do
-not use the half convention. A loss with kinks must be the loss of the nearer label for some
-labelled loss (`label_loss`); the continuation method needs `smoothed` and `bend`.
+not use the half convention. A loss with kinks must be 2 l(1, abs(f)), the loss for the
+nearer label, of a labelled loss l (`label_loss`); the continuation method needs `smoothed` and
+`bend`.
 
 Before a fit, objects are checked by finite differences (`losses.registry`). An error is raised if a
 derivative is not that of `value`, a break is not declared, or the loss is not convex.

@@ -9,8 +9,8 @@ has the derivative lambda + rho (f - z), which is continuous and is the next mul
 multiplier equals the slope of c 2l at the solution, psi and the loss have the same minimum for any
 rho, whereas smoothing is exact only in the limit of zero width.
 
-z is a proximal point, z = argmin t 2l(y, z) / 2 + (z - v)^2 / 2 at v = f + lambda / rho with t = 2
-c / rho. There is a formula for the hinge; for other losses z is a break, or the root of an
+z is a proximal point, z = argmin t l(y, z) + (z - v)^2 / 2 at v = f + lambda / rho, where t is
+2 c / rho. There is a formula for the hinge; for other losses z is a break, or the root of an
 increasing function between two breaks.
 """
 
@@ -35,7 +35,8 @@ ROUNDS = 60
 # to 1.1 times the time.
 SLOW = 0.25
 _STIFFER = 5.0
-_BESIDE = 16 * np.finfo(np.float64).eps  # of a break: distance at which its two sides are distinct
+# Relative distance from a break at which scores on its two sides are distinct.
+_BESIDE = 16 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,22 +184,22 @@ def proximal_point(loss: Loss, y: Array, v: Array, step: Array | float) -> tuple
     """
     y, v = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(v, dtype=np.float64))
 
-    def pull(z: Array) -> Array:
+    def gradient(z: Array) -> Array:
         return np.asarray(z - v + step * loss.derivative(y, z))
 
-    # `pull` is increasing; it has the sign of the slope of the loss at v, and the other one after a
-    # gradient step.
+    # The gradient is increasing. At v it has the sign of the slope of the loss, and at the end of a
+    # gradient step from v the opposite sign, so that these points are a bracket.
     down = v - step * loss.derivative(y, v)
     low, high = np.minimum(v, down), np.maximum(v, down)
     held = np.zeros(v.shape, dtype=bool)
     z_held, rate_held = np.zeros(v.shape), np.zeros(v.shape)
     for at in loss.breaks(y):
         beside = _BESIDE * (1 + np.abs(at) + np.abs(y))
-        left, right = pull(at - beside), pull(at + beside)
+        left, right = gradient(at - beside), gradient(at + beside)
         here = (left <= 0) & (right >= 0)
         held |= here
         z_held = np.where(here, at, z_held)
-        # The rate is about 0 at kinks, where the pull jumps, but not at jumps of the curvature.
+        # The rate is about 0 at kinks, where the gradient jumps, but not at jumps of the curvature.
         rate_held = np.where(
             here, np.minimum(2 * beside / np.maximum(right - left, beside), 1), rate_held
         )
@@ -208,7 +209,7 @@ def proximal_point(loss: Loss, y: Array, v: Array, step: Array | float) -> tuple
         )
 
     def between(z: Array) -> tuple[Array, Array]:
-        return pull(z), np.asarray(1 + step * loss.curvature(y, z))
+        return gradient(z), np.asarray(1 + step * loss.curvature(y, z))
 
     low, high = np.where(held, z_held, low), np.where(held, z_held, high)
     z = increasing_root(between, low, np.maximum(low, high))

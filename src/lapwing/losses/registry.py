@@ -208,9 +208,9 @@ def check_unlabeled_loss(loss: UnlabeledLoss) -> None:
 def _derivatives(
     loss: Any, y: tuple[Array, ...], away: Array, spared: tuple[float, float], target: str
 ) -> list[Array]:
-    """Return values, derivatives and curvatures that agree with differences away from breaks.
+    """Return values, derivatives and curvatures, checked by finite differences away from breaks.
 
-    Fractions `spared` of the derivatives and of the curvatures may disagree.
+    Fractions `spared` of the derivatives and of the curvatures may differ from them.
     """
     f, methods = _SCORES, ("value", "derivative", "curvature")
     found = [_finite(loss, method, *y) for method in methods]

@@ -153,7 +153,7 @@ class _StepArgument(NamedTuple):
 
 
 class _Average:
-    """Mean of a function of scores over f + sqrt(v) z, with z the nodes of the rule."""
+    """Mean of a loss over the scores f + sqrt(v) z, with z the nodes of a quadrature rule."""
 
     kind: ClassVar[Kind] = Kind.SMOOTH
     loss: Any

@@ -56,7 +56,7 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
     for seed in range(3):
         problem, _ = blob_problem(gap=1.0, seed=seed, labels=3)
         left_out = count_left_out(problem)
-        begun, _ = flow_module._unknown(problem)
+        begun, _ = flow_module._candidates(problem)
         candidates, nats = flow_module._likeliest_split(problem, begun, left_out)
         ends = [each.path for each in candidates]
         expected = [negative_log_evidence(problem, end.codes, left_out) for end in ends]
@@ -88,7 +88,7 @@ def test_descents_that_reach_the_same_partition_continue_as_one(
 ) -> None:
     problem, codes = blob_problem(gap=9.0, labels=labels)
     monkeypatch.setattr(flow_module, "_SAME", same)
-    found, _ = flow_module._unknown(problem)
+    found, _ = flow_module._candidates(problem)
     assert len(found) == n_descents + (labels > 1)  # and the volumes of harmonic functions
     for each in found:
         assert_array_equal(each.path.codes, codes)

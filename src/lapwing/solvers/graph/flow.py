@@ -99,7 +99,8 @@ class Candidate:
     problem : VolumeProblem
         Problem with the volumes of the cut as the prior.
     path : Path
-        Its products with the graph are those of splits, once all candidates have been found.
+        Its refinement. `n_iter` counts the products of splits only: those of the search for
+        candidates are counted together.
     handicap : float
         Nats added to the evidence against the candidate.
     """
@@ -114,7 +115,7 @@ def flow(problem: VolumeProblem) -> Partition:
     left_out = count_left_out(problem)
     if problem.exact:
         return _at_known_volumes(problem, left_out)
-    begun, spent = _unknown(problem)
+    begun, spent = _candidates(problem)
     candidates, nats = _likeliest_split(problem, begun, left_out)
     smooth, shares = _averaged(problem, candidates, nats)
     found = partition_of(problem, candidates[int(np.argmin(nats))].path, smooth, shares)
@@ -232,7 +233,7 @@ def _at_free_volumes(problem: VolumeProblem) -> tuple[Array, int]:
     return _codes_of(problem, reached.shares), spent + reached.n_iter
 
 
-def _unknown(problem: VolumeProblem) -> tuple[list[Candidate], int]:
+def _candidates(problem: VolumeProblem) -> tuple[list[Candidate], int]:
     """Compute the candidates for unknown volumes; see the module docstring.
 
     Returns
