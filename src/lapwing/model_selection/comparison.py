@@ -560,7 +560,7 @@ def in_order(
 
 
 def _agreement(one: TrialResult, tried: Sequence[TrialResult]) -> dict[str, float]:
-    """Return the fraction of equal predictions of each other candidate."""
+    """Return the fraction of equal predictions with each other candidate."""
     found = {}
     for other in tried:
         if other is not one:
@@ -582,10 +582,11 @@ _GAIN = 0.03  # smaller gains over the labels alone are within the error of the 
 _SURE = 0.9  # probability from which on a gain is not by chance
 FEW_LEFT_OUT = 5  # with fewer left-out labels most of the estimate is the reproducibility
 TIE_DIGITS = 9  # estimates are equal up to rounding
-# Predictions that change less and misclassify more labels may follow other groups than the classes:
-# of 256 fits to 200 rows of eight sets, nine do so, with a mean true error of 42 %; the others that
-# change as little have 20 %. Eight are contradicted on a tenth of the rows, and have 46 %; those
-# that are not contradicted have 30 % (docs/notes/choosing.md).
+# Predictions that change on a smaller fraction of the rows, but misclassify a larger fraction of
+# the left-out labels, may follow other groups than the classes. Nine of 256 fits to 200 rows of
+# eight sets do so, with a mean true error of 42 %; the other fits that change as little have 20 %.
+# The eight fits that are contradicted on a tenth of the rows or more have 46 %, those that are not
+# contradicted 30 % (docs/notes/choosing.md).
 _STABLE, _WRONG = 0.1, 0.3
 
 _FINDINGS = {
@@ -722,7 +723,7 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
 
 
 def _best_refused(table: Sequence[Evidence]) -> Evidence | None:
-    """Return the best refused candidate, if it is better than the chosen one not by chance."""
+    """Return the best refused candidate if it is better than the chosen one beyond chance."""
     refused = [row for row in table if not row.admitted]
     if not table[0].admitted or not refused or table[0].n_left_out < FEW_LEFT_OUT:
         return None

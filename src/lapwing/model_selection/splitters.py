@@ -80,7 +80,7 @@ class LabeledSplitter(BaseCrossValidator):
         rows, unlabeled = np.flatnonzero(labels.labeled), np.flatnonzero(~labels.labeled)
         codes = labels.codes[rows]
         self._warn_few(labels.classes, codes)
-        for train, test in self._sides(codes, len(labels.classes)):
+        for train, test in self._label_splits(codes, len(labels.classes)):
             train = train[_in_turn(codes[train])]
             yield np.concatenate([rows[train], unlabeled]), rows[test]
 
@@ -93,7 +93,7 @@ class LabeledSplitter(BaseCrossValidator):
             )
 
     @abstractmethod
-    def _sides(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
+    def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
         """Yield the positions of the labels in the training and test sets.
 
         Parameters
@@ -106,11 +106,11 @@ class LabeledSplitter(BaseCrossValidator):
 
     def _warn_few(self, classes: Array, codes: Array) -> None:
         """Warn about labels that are never held out."""
-        alone = codes[_alone(codes)]
-        if len(classes) and len(alone):
+        single = codes[_is_single(codes)]
+        if len(classes) and len(single):
             warn(
-                f"{len(alone)} of {len(codes)} labels are never held out: they are the only ones "
-                f"of their classes ({quoted(classes[alone].tolist(), _NAMED)}), so scores do not "
+                f"{len(single)} of {len(codes)} labels are never held out: they are the only ones "
+                f"of their classes ({quoted(classes[single].tolist(), _NAMED)}), so scores do not "
                 "include these classes. Label another row of each such class."
                 f"{self._regression_hint(classes)}",
                 FewLabelsWarning,
@@ -118,7 +118,7 @@ class LabeledSplitter(BaseCrossValidator):
 
     def _read(self, y: ArrayLike | None) -> ClassLabels:
         labels = read_labels(y, self.unlabeled, self.regression)
-        if not _alone(labels.codes[labels.labeled]).all():
+        if not _is_single(labels.codes[labels.labeled]).all():
             return labels
         if not len(labels.classes):
             raise ValueError(
@@ -181,10 +181,10 @@ class LabeledFolds(LabeledSplitter):
         return self._n_folds(labels.codes[labels.labeled])
 
     def _n_folds(self, codes: Array) -> int:
-        return min(self.n_splits, int((~_alone(codes)).sum()))
+        return min(self.n_splits, int((~_is_single(codes)).sum()))
 
-    def _sides(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
-        free, n_folds = ~_alone(codes), self._n_folds(codes)
+    def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
+        free, n_folds = ~_is_single(codes), self._n_folds(codes)
         folds = np.full(len(codes), -1)
         folds[free] = self._deal(codes[free], n_folds)
         for fold in range(n_folds):
@@ -407,7 +407,7 @@ class LabeledShuffleSplit(LabeledSplitter):
         self._refuse_groups(groups)
         return self.n_splits
 
-    def _sides(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
+    def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
         draws = ShuffleSplit(
             self.n_splits,
             test_size=self.test_size,
@@ -496,11 +496,11 @@ class LeaveOneLabelOut(LabeledSplitter):
         """
         self._refuse_groups(groups)
         labels = self._read(y)
-        return int((~_alone(labels.codes[labels.labeled])).sum())
+        return int((~_is_single(labels.codes[labels.labeled])).sum())
 
-    def _sides(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
+    def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
         every = np.arange(len(codes))
-        for held in np.flatnonzero(~_alone(codes)):
+        for held in np.flatnonzero(~_is_single(codes)):
             yield np.delete(every, held), np.array([held])
 
 
@@ -518,7 +518,7 @@ def _in_proportion(codes: Array, random: np.random.RandomState) -> Array:
     return np.argsort(time)
 
 
-def _alone(codes: Array) -> Array:
+def _is_single(codes: Array) -> Array:
     """Return the mask of the labels whose class has no other."""
     return np.asarray(np.bincount(codes)[codes] == 1)
 
@@ -533,7 +533,7 @@ def _in_turn(codes: Array) -> Array:
 
 
 def read_labels(y: ArrayLike | None, marker: object, regression: bool | str) -> ClassLabels:
-    """Read y as the estimators do; targets of a regression are one class without a label.
+    """Read y as the estimators do; targets of a regression have the code 0 and no classes.
 
     Parameters
     ----------

@@ -254,7 +254,7 @@ def _is_table_encoder(part: BaseEstimator) -> bool:
     return f"{type(part).__module__}.{type(part).__name__}" == TABLE_ENCODER
 
 
-def _number_words(pipeline: Pipeline) -> None:
+def _restore_vocabularies(pipeline: Pipeline) -> None:
     """Restore the vocabularies of a loaded model to dicts; undoes `_storable`."""
     for part in _parts(pipeline):
         if isinstance(part, CountVectorizer):
@@ -292,7 +292,7 @@ def _decode(skops: ModuleType, file: BinaryIO, name: str) -> tuple[Model, dict[s
             report = _read_report(archive)
             file.seek(0)
             pipeline = skops.load(file, trusted=trusted_types())
-            _number_words(pipeline)
+            _restore_vocabularies(pipeline)
             _check_pipeline(pipeline, name)
     except ModelFileError:
         raise
