@@ -161,7 +161,7 @@ def make(method: str, memory: str | None) -> Any:
 
 def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
     """Fit and predict in this process, after setting the limit."""
-    import lapwing  # noqa: F401 - a library's own reading is none of the fit's
+    import lapwing  # noqa: F401 - its files are not counted as reads of the fit
 
     guard(limit)
     n = int(np.load(path, mmap_mode="r").shape[0])

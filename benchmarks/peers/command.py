@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Results | int:
     """Measure all methods; return 1 if there was nothing to measure."""
-    contenders = able(arguments.libraries or LIBRARIES)
+    contenders = available(arguments.libraries or LIBRARIES)
     n_draws, most = (1, QUICK_MOST) if arguments.quick else (arguments.draws, arguments.most)
     draws = [(labels, draw) for labels in LABELS_PER_CLASS for draw in range(n_draws)]
     sets = arguments.sets or (QUICK_SETS if arguments.quick else FEW_LABEL_SETS)
@@ -66,7 +66,7 @@ def problem_of(name: str, most: int, contenders: Sequence[Contender]) -> Problem
     return Problem(methods, partial(Task.drawn, X, truth), partial(measured, truth))
 
 
-def able(libraries: Sequence[str]) -> list[Contender]:
+def available(libraries: Sequence[str]) -> list[Contender]:
     """Return the methods that can be run, and report missing libraries once."""
     wanted = [one for one in CONTENDERS if one.library in libraries]
     for library, reason in {one.library: one.missing for one in wanted if one.missing}.items():

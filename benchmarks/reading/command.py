@@ -133,7 +133,7 @@ def _as_parquet(path: Path) -> Path:
 
 def read(path: Path) -> dict[str, Any]:
     """Read the table in this process, and return time and memory."""
-    import polars  # noqa: F401 - a library's own size is none of the table's
+    import polars  # noqa: F401 - its memory is not counted as that of the table
 
     from lapwing._tables.options import ReadOptions
     from lapwing._tables.tables import read_table

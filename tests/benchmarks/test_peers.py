@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from benchmarks.__main__ import main
 from benchmarks.peers import command
 from benchmarks.peers.adapters import CONTENDERS, Contender, Task
-from benchmarks.peers.command import able, measured, table_of
+from benchmarks.peers.command import available, measured, table_of
 from benchmarks.shared.known import Answer
 from tests.helpers.data import two_clouds
 
@@ -69,7 +69,7 @@ def test_a_library_that_is_missing_is_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("benchmarks.peers.adapters.find_spec", lambda name: None)
-    chosen = able(("GraphLearning", "scikit-learn"))
+    chosen = available(("GraphLearning", "scikit-learn"))
     assert {one.library for one in chosen} == {"scikit-learn"}
     told = capsys.readouterr().err
     assert told.count("GraphLearning is left out") == 1
