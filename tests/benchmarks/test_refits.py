@@ -11,7 +11,7 @@ from benchmarks.refits.command import Spent, check_all, measure_left_out, measur
 THREADS = Spent("S3VC", 1.0, 4.0)
 
 
-def test_times_are_told_in_fits() -> None:
+def test_times_are_reported_in_fits() -> None:
     assert Spent("LapRLS", 0.5, 2.0).fits == 4.0
 
 

@@ -363,7 +363,7 @@ def test_topics_are_texts_of_unit_length() -> None:
     assert products[same].mean() > products[~same].mean()
 
 
-def test_uneven_classes_are_told_where_labels_come_in_equal_numbers() -> None:
+def test_uneven_classes_are_reported_where_labels_come_in_equal_numbers() -> None:
     rng = np.random.default_rng(0)
     truth = (rng.uniform(size=160) > 0.85).astype(int)
     truth[:24] = np.arange(24) % 2

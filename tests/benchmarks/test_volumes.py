@@ -70,7 +70,7 @@ def test_every_second_class_is_thinned_to_a_tenth() -> None:
     assert (found.X == again.X).all()
 
 
-def test_what_is_told_of_the_volumes() -> None:
+def test_known_wrong_and_unknown_priors() -> None:
     y = np.repeat([0, 1], [50, 30])
     np.testing.assert_allclose(prior_of(y, "known"), np.array([50, 30]) / 80)
     np.testing.assert_allclose(prior_of(y, "wrong"), np.array([25, 45]) / 70)

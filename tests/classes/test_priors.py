@@ -74,6 +74,6 @@ def test_labels_that_are_not_there_cannot_be_counted() -> None:
         read_prior("labels", np.full(4, -1), NAMES)
 
 
-def test_entries_without_names_are_told_by_number() -> None:
+def test_entries_without_names_are_reported_by_number() -> None:
     with pytest.raises(ValueError, match=r"prior must be .* holds -1 for class number 1"):
         as_parts([1, -1], 2, "prior")

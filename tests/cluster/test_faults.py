@@ -141,7 +141,7 @@ def test_a_long_wait_holds_on_to_no_results(client: Any, monkeypatch: pytest.Mon
         gc.enable()
 
 
-def test_a_worker_without_memory_is_told_by_its_task(client: Any) -> None:
+def test_a_worker_without_memory_is_reported_by_its_task(client: Any) -> None:
     worker = SimpleNamespace(memory_limit=3e9, address="tcp://127.0.0.1:1")
     session = Session(client)
     session.forecast(4.2e9)

@@ -104,7 +104,7 @@ def test_rows_without_a_label_are_not_answered(model: Any) -> None:
         assert model.score(chunks(holed, 30, 60), y) == pytest.approx(expected)
 
 
-def test_what_cannot_be_scored_is_told(model: Any, regression: Any) -> None:
+def test_what_cannot_be_scored_is_reported(model: Any, regression: Any) -> None:
     X = chunks(NEW, 30, 60)
     with pytest.raises(ValueError, match=r"at least 1 labelled row, and y has 0"):
         model.score(X, np.full(90, -1))

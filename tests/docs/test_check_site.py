@@ -36,7 +36,7 @@ def test_a_whole_site_has_no_faults(site: Path) -> None:
         ('<link rel="stylesheet" href="https://x.org/a.css">', "index.html: fetches https://x.org/a.css"),
     ],
 )  # fmt: skip
-def test_faults_are_told_by_page_and_target(site: Path, added: str, told: str) -> None:
+def test_faults_are_reported_by_page_and_target(site: Path, added: str, told: str) -> None:
     page = site / "index.html"
     page.write_text(GOOD + added, encoding="utf-8")
     assert faults(site) == [told]

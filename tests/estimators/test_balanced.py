@@ -282,7 +282,7 @@ def test_onnx_is_refused_with_votes_and_exact_without() -> None:
 # ---- warnings ------------------------------------------------------------------------------------
 
 
-def test_a_graph_without_structure_is_told() -> None:
+def test_a_graph_without_structure_is_reported() -> None:
     rng = np.random.default_rng(0)
     W = np.triu(rng.random((60, 60)), 1)
     y = np.full(60, -1)
@@ -292,7 +292,7 @@ def test_a_graph_without_structure_is_told() -> None:
     assert model.edge_cut_ > 0.8
 
 
-def test_labels_that_the_others_do_not_find_again_are_told() -> None:
+def test_labels_that_the_others_do_not_find_again_are_reported() -> None:
     # Along a line, every label lies between two of the other class.
     X = np.arange(126.0)[:, None]
     y = np.full(126, -1)
@@ -303,7 +303,7 @@ def test_labels_that_the_others_do_not_find_again_are_told() -> None:
 
 
 @pytest.mark.parametrize("part", [0.2, 0.5, 0.8])
-def test_a_prior_that_the_graph_contradicts_is_told(part: float) -> None:
+def test_a_prior_that_the_graph_contradicts_is_reported(part: float) -> None:
     """The worse the prior, the more is said against it."""
     X, y, truth = blobs((100, 60, 40), gap=9.0, labels=5, seed=1)
     told = r"contradict it: .* with (\d+) % of the rows in another class, are .* times as likely"
@@ -345,7 +345,7 @@ def test_a_partition_that_does_not_converge_is_reported(monkeypatch: pytest.Monk
     assert model.status_ == "not converged"
 
 
-def test_parts_without_a_label_are_told() -> None:
+def test_parts_without_a_label_are_reported() -> None:
     X, y, truth = blobs((40, 40, 40), gap=60.0)
     y[y == 2] = -1
     with pytest.warns(UnlabeledComponentWarning):
@@ -400,7 +400,7 @@ def test_weights_that_products_cannot_hold_are_refused(unit: float, dtype: Any) 
     assert_array_equal(BalancedGraphClassifier(near).fit(X.astype(dtype), y).transduction_, truth)
 
 
-def test_a_class_whose_labels_are_all_outvoted_is_told() -> None:
+def test_a_class_whose_labels_are_all_outvoted_is_reported() -> None:
     X, y, _ = blobs((30, 30))
     first = int(np.flatnonzero(y == 0)[0])
     X, y = np.vstack([X, X[[first, first]]]), np.append(y, [0, 7])

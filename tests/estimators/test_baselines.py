@@ -92,7 +92,7 @@ def test_unlabelled_components_get_the_shares_of_the_labels(weights: str) -> Non
 
 @each_weights
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_normalisation_is_of_what_labels_reach(weights: str, n_classes: int) -> None:
+def test_normalisation_leaves_out_components_without_labels(weights: str, n_classes: int) -> None:
     X, y, _ = few_clusters(n_classes, n_labels=5)
     y[np.flatnonzero(y == 0)[:2]] = -1
     far = gaussian_points(30, seed=3) + 100
@@ -120,7 +120,7 @@ def test_more_anchors_than_the_system_has_rank() -> None:
         assert_array_equal(model.transduction_[y >= 0], truth[y >= 0])
 
 
-def test_smoothness_takes_over() -> None:
+def test_values_become_constant_with_more_smoothing() -> None:
     X, y, _ = few_clusters(2)
     spreads = [
         np.ptp(

@@ -114,7 +114,7 @@ def test_true_prior_helps_where_a_class_is_small() -> None:
 
 
 @pytest.mark.parametrize("unknown", [None, "unknown"])
-def test_what_is_not_known_shifts_nothing(unknown: Any) -> None:
+def test_unknown_priors_shift_nothing(unknown: Any) -> None:
     X, y, _ = clusters(3)
     model = LapSVC().fit(X, y)
     assert model.intercept_.tolist() == [0, 0, 0]
@@ -185,7 +185,7 @@ def test_wrong_priors(class_prior: Any, message: str) -> None:
         LapSVC(class_prior=class_prior).fit(X, y)
 
 
-def test_ties_that_miss_the_prior_are_told() -> None:
+def test_ties_that_miss_the_prior_are_reported() -> None:
     X = np.repeat([[0.0, 0.0], [1.0, 1.0]], [30, 10], axis=0)
     y = np.where(np.arange(40) % 10 == 0, (np.arange(40) >= 30).astype(int), -1)
     model = LapSVC(class_prior="uniform", gamma_I=0)

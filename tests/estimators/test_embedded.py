@@ -356,7 +356,7 @@ def test_memory_is_forecast(options: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @every_class
-def test_components_without_a_label_are_told_of_and_answered(cls: type) -> None:
+def test_components_without_a_label_are_reported_and_answered(cls: type) -> None:
     X, y, _ = data_for(cls)
     far = np.flatnonzero(~labeled_rows(y))[:10]
     X[far] += 1000
@@ -391,7 +391,7 @@ def test_a_tube_wider_than_the_virtual_labels(cls: type) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-def test_too_few_iterations_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_iterations_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = clusters()
     with pytest.warns(ConvergenceWarning, match=r"solver='interior point' stopped \(not conv"):
         model = LapESVC(epsilon=0.1, max_iter=1, tol=1e-15).fit(X, y)
@@ -409,7 +409,7 @@ def test_what_is_no_kernel_is_refused_with_landmarks() -> None:
         LapERLSClassifier(lambda A, B: -(A @ B.T), space=Landmarks(20)).fit(X, y)
 
 
-def test_one_class_from_predict_is_told_where_the_virtual_labels_are_right() -> None:
+def test_one_class_from_predict_is_reported_where_the_virtual_labels_are_right() -> None:
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], 40)
     X = rng.normal(size=(120, 4)) + 8 * np.eye(4)[truth]

@@ -383,7 +383,7 @@ def test_a_cache_that_cannot_be_written(cls: Any) -> None:
         cls(memory="/proc/nope/x").fit(X, U if cls in REGRESSORS else Y)
 
 
-def test_a_mu_that_smooths_all_classes_away_is_told() -> None:
+def test_a_mu_that_smooths_all_classes_away_is_reported() -> None:
     X, y, _ = labeled_clusters(3, n=60, n_labels=4)
     graph = KNNGraph(8)
     with pytest.warns(SingleClassWarning, match=r"too much smoothing \(use a smaller gamma_I"):

@@ -305,7 +305,7 @@ def test_kernel_functions_that_misbehave() -> None:
             LapSVC(kernel).fit(X, Y)
 
 
-def test_kernels_that_are_none_with_these_parameters() -> None:
+def test_kernels_that_are_not_positive_semi_definite_with_these_parameters() -> None:
     message = r"The matrix of kernel='sigmoid' must be a positive semi-definite kernel matrix"
     with pytest.raises(ValueError, match=message):
         LapSVC("sigmoid", gamma=1.0, coef0=1.0).fit(X, Y)
@@ -725,7 +725,7 @@ def test_points_whose_dot_products_leave_float32_are_refused(factor: float) -> N
         LapSVC("linear", gamma_I=0).fit((X * factor).astype(np.float32), Y)
 
 
-def test_running_out_of_digits_is_told() -> None:
+def test_running_out_of_digits_is_reported() -> None:
     points = X.astype(np.float32)
     model = LapSVC(gamma=1e-6, gamma_A=1e-10, solver="pcg")
     text = the_only(lambda: model.fit(points, Y), ConvergenceWarning)
@@ -733,7 +733,7 @@ def test_running_out_of_digits_is_told() -> None:
     assert "X as float64" in text
 
 
-def test_a_regression_that_is_nearly_constant_is_told() -> None:
+def test_a_regression_that_is_nearly_constant_is_reported() -> None:
     t = np.linspace(0, 1, 60)[:, None]
     y = np.where(np.arange(60) % 6 == 0, 0.1 * np.sin(6 * t[:, 0]), np.nan)
     with pytest.warns(ConstantFitWarning, match="nearly constant"):

@@ -312,7 +312,7 @@ def test_a_precomputed_kernel_is_the_kernel(name: str) -> None:
 
 
 @every()
-def test_a_fit_keeps_and_changes_nothing_of_its_user(name: str) -> None:
+def test_a_fit_neither_changes_nor_keeps_references_to_its_inputs(name: str) -> None:
     estimator, (X, y, _) = clone(EXAMPLES[name].estimator), EXAMPLES[name].data()
     before = dict(vars(estimator))
     model, w = fitted(EXAMPLES[name])[0], np.ones(len(X))

@@ -70,7 +70,7 @@ def test_a_callback_sees_the_kernel_of_this_fit_and_not_of_the_last() -> None:
     np.testing.assert_array_equal(record.scores[0], fresh.scores[0])
 
 
-def test_iterations_that_nobody_hears_of_leave_nothing_behind() -> None:
+def test_iterations_without_callbacks_add_no_contexts() -> None:
     """Scikit-learn's contexts keep each of those below them."""
     progress = Progress(S3VC(), 1, None, None)
     with progress.stage("solve", None) as tick:

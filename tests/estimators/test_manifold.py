@@ -336,7 +336,7 @@ def test_least_squares_is_the_closed_form_of_the_paper() -> None:
 # ---- rows that are one point, or are not --------------------------------------------------------
 
 
-def test_conflicting_labels_of_one_point_are_all_heard() -> None:
+def test_conflicting_labels_of_one_point_all_count() -> None:
     X, y, _ = labeled_curve()
     i, j = np.flatnonzero(~np.isnan(y))[:2]
     extra = np.append(y, [y[i] + 3, y[j]])

@@ -58,7 +58,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("model", [LapSVC(), LapRLSRegressor(), FewLabelClassifier()])
-def test_texts_are_told_by_their_columns(name: str, model: Any) -> None:
+def test_texts_are_reported_by_their_columns(name: str, model: Any) -> None:
     points, where = TEXTS[name]
     with pytest.raises(
         ValueError, match=rf"X contains texts{where}.*TableEncoder\(\), \.\.\.\).*TfidfVectorizer"
@@ -143,13 +143,13 @@ def test_numbers_that_are_written_as_texts_are_numbers() -> None:
 
 
 @pytest.mark.parametrize("model", [LapSVC(), FewLabelClassifier()])
-def test_columns_of_one_name_are_told(model: Any) -> None:
+def test_columns_of_one_name_are_reported(model: Any) -> None:
     frame = pd.DataFrame(np.c_[X, X], columns=["a", "b", "a", "c"])
     with pytest.raises(ValueError, match=r"X has 2 columns with the name 'a'\. Give each a name"):
         model.fit(frame, Y)
 
 
-def test_a_mask_is_told_before_candidates_are_compared() -> None:
+def test_a_mask_is_reported_before_candidates_are_compared() -> None:
     masked = np.ma.masked_greater(X, 1.0)
     with pytest.raises(ValueError, match=r"X is a masked array with \d+ masked values"):
         FewLabelClassifier().fit(masked, Y)

@@ -128,7 +128,7 @@ def data_for(estimator: type) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("estimator", EVERY)
-def test_every_fit_refuses_every_parameter_that_is_nonsense(estimator: Any) -> None:
+def test_every_fit_refuses_invalid_parameters(estimator: Any) -> None:
     X, y = data_for(estimator)
 
     class Nonsense:
@@ -157,7 +157,7 @@ def test_numpy_numbers_are_numbers() -> None:
 
 @pytest.mark.parametrize("name", ["graph", "space"])
 @pytest.mark.parametrize("estimator", EVERY)
-def test_graphs_and_spaces_that_are_none(estimator: Any, name: str) -> None:
+def test_objects_that_are_no_graph_or_space(estimator: Any, name: str) -> None:
     """TypeError, with the class that was meant if it was given instead of an object."""
     if name not in estimator().get_params(deep=False):
         return

@@ -407,7 +407,7 @@ def test_with_nothing_to_hold_out_the_defaults_stay(estimator: Any) -> None:
     ],
     ids=["manifold", "embedded"],
 )
-def test_with_nothing_to_hold_out_a_grid_without_the_defaults_has_its_nearest(
+def test_without_labels_to_hold_out_the_setting_nearest_to_the_defaults_is_chosen(
     estimator: Any, nearest: dict[str, float]
 ) -> None:
     X, y, _ = data_for(estimator, n=80, n_labels=1)
@@ -417,7 +417,7 @@ def test_with_nothing_to_hold_out_a_grid_without_the_defaults_has_its_nearest(
     assert fitted.best_params_ == nearest | {"gamma": 2 * scale, "graph": FLAT}
 
 
-def test_with_nothing_to_hold_out_a_grid_of_ones_own_is_kept_to() -> None:
+def test_without_labels_to_hold_out_the_setting_is_one_of_the_grid() -> None:
     X, y, _ = data_for(LapSVCCV(), n_labels=1)
     with pytest.warns(FewLabelsWarning):
         fitted = LapSVCCV(gamma_As=[2e-3, 1e-2]).fit(X, y)
@@ -503,7 +503,7 @@ def test_warnings_are_about_the_chosen_number_of_eigenvectors() -> None:
     assert any("6 connected components and n_eigenvectors=4" in str(w.message) for w in told)
 
 
-def test_settings_without_a_solution_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_without_a_solution_are_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = data_for(BOTH[0])
     sound = LapRLSClassifierCV(**ONE).fit(X, y)
     original = solver.DeformedPath.block
@@ -525,7 +525,9 @@ def test_settings_without_a_solution_lose(monkeypatch: pytest.MonkeyPatch) -> No
         LapRLSClassifierCV(**ONE).fit(X, y)
 
 
-def test_embedded_settings_without_a_solution_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedded_settings_without_a_solution_are_not_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     X, y, _ = data_for(BOTH[1])
     original = SpectralPath._kernel
 

@@ -478,7 +478,7 @@ class Generic(LapRLSClassifier):
         return Refits(self, prepared)
 
 
-def test_what_a_family_keeps_changes_no_answer() -> None:
+def test_refits_with_kept_factorisations_give_the_same_values() -> None:
     X, y, _, weights = data_for(LapRLSClassifier())
     prepared = prepare(LapRLSClassifier(), X, y, weights)
     special, plain = LapRLSClassifier()._refits(prepared), Generic()._refits(prepared)

@@ -169,7 +169,7 @@ def test_a_file_that_changes_during_a_fit_ends_it(name: str, change: str, tmp_pa
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_missing_and_infinite_values_are_told_with_their_place(value: float) -> None:
+def test_missing_and_infinite_values_are_reported_with_their_place(value: float) -> None:
     X, y = _points()
     model = EigenfunctionClassifier().fit(X, y)
     X[17, 3] = value

@@ -637,14 +637,14 @@ def test_unlabelled_rows_may_all_have_weight_zero() -> None:
 # ---- warnings ----------------------------------------------------------------------------------
 
 
-def test_too_few_iterations_are_told() -> None:
+def test_too_few_iterations_are_reported() -> None:
     X, y, _ = clusters()
     with pytest.warns(ConvergenceWarning, match="L-BFGS did not converge in .* iterations.*tol"):
         fitted = S3VC(C=5.0, max_iter=1).fit(X, y)
     assert fitted.status_ == "not converged"
 
 
-def test_one_class_for_all_is_told() -> None:
+def test_one_class_for_all_is_reported() -> None:
     X, y, truth = clusters()
     kept = (y != -1) | ((truth == 0) & (X[:, 0] > X[:, 1] + 2))
     with pytest.warns(SingleClassWarning, match="unlabelled points were given class 0"):
@@ -653,7 +653,7 @@ def test_one_class_for_all_is_told() -> None:
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
-def test_components_that_no_label_reaches_are_told() -> None:
+def test_components_that_no_label_reaches_are_reported() -> None:
     X, y, _ = clusters()
     far = np.vstack([X, X[:20] + 100])
     with pytest.warns(UnlabeledComponentWarning, match="contain no labelled"):
@@ -717,7 +717,7 @@ def test_what_is_no_kernel_is_refused(n_classes: int, options: dict[str, Any]) -
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.OutlierWarning")
-def test_a_class_that_is_lost_on_its_own_labels_is_told() -> None:
+def test_a_class_that_is_lost_on_its_own_labels_is_reported() -> None:
     X, y, _ = clusters()
     with pytest.warns(SingleClassWarning, match="All labelled points, of both classes"):
         S3VC().fit(np.vstack([X, np.full((1, 3), 1e4)]), np.append(y, -1))
@@ -735,7 +735,7 @@ def test_many_classes_are_told_apart_one_against_the_rest(monkeypatch: pytest.Mo
     assert len(model(multi_class="ovo").fit(X, y).pairs_) == 3
 
 
-def test_minutes_to_come_are_told() -> None:
+def test_minutes_to_come_are_reported() -> None:
     """Sixty classes are 1770 machines, three rounds each."""
     truth = np.arange(300) % 60
     X = np.random.default_rng(0).standard_normal((300, 5)) + 9.0 * truth[:, None]
@@ -772,7 +772,7 @@ def test_labels_alone_take_one_round() -> None:
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_margins_that_cannot_be_reached_are_told(kernel: str) -> None:
+def test_margins_that_cannot_be_reached_are_reported(kernel: str) -> None:
     """Tiny features, or a tiny C: the norm holds all decision values at their mean."""
     X, y, truth = clusters()
     points, C = {"linear": (X * 1e-3, 100.0), "rbf": (X, 1e-3)}[kernel]
@@ -821,7 +821,7 @@ def test_shares_of_labels_give_way_where_unlabelled_rows_differ(others: int) -> 
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_uneven_classes_labelled_in_equal_numbers_are_told_and_not_split_evenly(
+def test_uneven_classes_labelled_in_equal_numbers_are_reported_and_not_split_evenly(
     kernel: str,
 ) -> None:
     X, y, truth = uneven(0.9)
@@ -839,7 +839,7 @@ def test_uneven_classes_labelled_in_equal_numbers_are_told_and_not_split_evenly(
     assert wrong < (held.transduction_ != truth).mean() - 0.08
 
 
-def test_one_sided_rows_are_told_where_labels_are_few_and_the_balance_stays() -> None:
+def test_one_sided_rows_are_reported_where_labels_are_few_and_the_balance_stays() -> None:
     rng = np.random.default_rng(0)
     truth = np.r_[np.arange(12) % 2, np.zeros(100, dtype=int)]
     X = rng.standard_normal((112, 2)) + 6.0 * truth[:, None]
@@ -852,7 +852,7 @@ def test_one_sided_rows_are_told_where_labels_are_few_and_the_balance_stays() ->
     assert fitted.balance_[0] == pytest.approx(0, abs=1e-6)
 
 
-def test_the_column_that_is_told_of_is_named() -> None:
+def test_the_reported_column_is_named() -> None:
     X, y, _ = uneven(0.9, third=True)
     pairs = r"in \d of 3 columns\. Class 2 has 50 % of the labels, beside class 0, but about"
     with pytest.warns(BalanceWarning, match=pairs):

@@ -442,7 +442,7 @@ STAGES: list[tuple[Any, list[tuple[str, int | None]]]] = [
 
 
 @pytest.mark.parametrize(("estimator", "stages"), STAGES, ids=str)
-def test_a_callback_is_told_of_all_stages(estimator: Any, stages: Any) -> None:
+def test_a_callback_gets_all_stages(estimator: Any, stages: Any) -> None:
     X, y = data(type(estimator))
     record = Record()
     assert isinstance(record, FitCallback)

@@ -171,7 +171,7 @@ def test_a_marker_of_the_wrong_type_is_refused(marker: str) -> None:
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=name_of)
-def test_nothing_unlabelled_is_told_and_points_at_the_call(estimator: Any) -> None:
+def test_the_warning_of_no_unlabelled_rows_points_at_the_call(estimator: Any) -> None:
     y = TRUTH if hasattr(estimator, "unlabeled") else X.sum(axis=1)
     caught = told(lambda: clone(estimator).fit(X, y))
     assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
@@ -179,7 +179,7 @@ def test_nothing_unlabelled_is_told_and_points_at_the_call(estimator: Any) -> No
     assert "No row of y is unlabelled" in str(caught[0].message)
 
 
-def test_a_few_unlabelled_rows_beside_one_class_are_told() -> None:
+def test_a_few_unlabelled_rows_beside_one_class_are_reported() -> None:
     y = np.array(["rest"] * N, dtype=object)
     y[:3], y[3:6] = NAMES[:3], None
     caught = told(lambda: LapRLSClassifier().fit(X, y))
@@ -338,7 +338,7 @@ RECODING: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("make", RECODING.values(), ids=RECODING.keys())
 @pytest.mark.parametrize("y", [Y, np.array(given(NAMES, ""))], ids=["numbers", "texts"])
-def test_meta_estimators_that_make_a_class_of_the_marker_are_told(
+def test_meta_estimators_that_make_a_class_of_the_marker_are_reported(
     make: Callable[[], Any], y: Any
 ) -> None:
     meta = make()
@@ -354,7 +354,7 @@ def test_meta_estimators_that_make_a_class_of_the_marker_are_told(
 
 
 @pytest.mark.parametrize("ensemble", [True, False])
-def test_calibration_that_counts_the_marker_is_told(ensemble: bool) -> None:
+def test_calibration_that_counts_the_marker_is_reported(ensemble: bool) -> None:
     meta = CalibratedClassifierCV(LapRLSClassifier(), cv=2, ensemble=ensemble)
     caught = told(lambda: meta.fit(X, Y))
     assert meta.classes_.tolist() == [-1, 0, 1, 2]

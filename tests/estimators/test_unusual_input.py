@@ -122,7 +122,7 @@ INDEX = pd.Index([f"row {k}" for k in range(60)])
 @pytest.mark.parametrize(
     "model", [LapRLSClassifier(), quick(FewLabelClassifier)], ids=["plain", "few"]
 )
-def test_labels_in_another_order_of_the_same_index_are_told_of_once(model: Any) -> None:
+def test_labels_in_another_order_of_the_same_index_are_reported_once(model: Any) -> None:
     X, y, _ = labeled_clusters(2, n=60, n_labels=6)
     frame, turned = pd.DataFrame(X, index=INDEX).add_prefix("x"), pd.Series(y, index=INDEX[::-1])
     with warnings.catch_warnings(record=True) as told:

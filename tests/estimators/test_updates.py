@@ -219,7 +219,7 @@ def test_labels_of_any_type(marker: Any, names: Any, unlabeled: Any) -> None:
 
 
 @pytest.mark.parametrize("label", ["Barolo ", "barolo", " BAROLO"])
-def test_a_new_class_that_differs_in_case_and_blanks_is_told_of(label: str) -> None:
+def test_a_new_class_that_differs_in_case_and_blanks_is_reported(label: str) -> None:
     X, y, _ = labeled_clusters(2, n_labels=3)
     names = np.array([None, "Barolo", "Barbera"], dtype=object)[y + 1]
     model = LapRLSClassifier(updatable=True).fit(X, names)
@@ -497,7 +497,7 @@ def test_numbers_are_suggested_by_their_variances(
     assert set(some) < set(looked_at.tolist())
 
 
-def test_candidates_that_are_all_alike_are_told_of() -> None:
+def test_candidates_that_are_all_alike_are_reported() -> None:
     """To a kernel without width all points are one."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     y = np.where(np.arange(30) < 5, X[:, 0], np.nan)
@@ -590,7 +590,7 @@ def test_small_work_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- how rows were chosen -------------------------------------------------------------------------
 
 
-def test_labels_of_suggested_rows_are_told_of() -> None:
+def test_labels_of_suggested_rows_are_reported() -> None:
     X, y, truth = labeled_clusters(3, n_labels=2)
     model = LapRLSClassifier(updatable=True).fit(X, y)
     rows = model.suggest(12)

@@ -68,7 +68,7 @@ def data_for(estimator: Any) -> tuple[Any, Any]:
 @pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
 @pytest.mark.parametrize("estimator", CONSTANT, ids=str)
-def test_a_null_solution_is_told_once(estimator: Any) -> None:
+def test_a_null_solution_is_reported_once(estimator: Any) -> None:
     X, y = data_for(estimator)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -90,7 +90,7 @@ def test_every_estimator_is_among_them() -> None:
 
 @pytest.mark.parametrize("weight", [1e-12, 1e-100])
 @pytest.mark.parametrize("cls", [LapSVC, LapRLSClassifier, LapESVC, EigenfunctionClassifier])
-def test_weights_near_0_are_told(cls: Any, weight: float) -> None:
+def test_weights_near_0_are_reported(cls: Any, weight: float) -> None:
     X, y = data_for(cls())
     with pytest.warns((ConstantFitWarning, SingleClassWarning), match="Usual causes"):
         cls().fit(X, y, sample_weight=np.full(len(y), weight))
@@ -121,7 +121,7 @@ def test_predictions_may_be_null_where_virtual_labels_are_not() -> None:
 
 @pytest.mark.parametrize("size", [1e-2, 1e2])
 @pytest.mark.parametrize("cls", [LapSVC, LapRLSClassifier])
-def test_small_values_that_tell_classes_apart_are_none(cls: Any, size: float) -> None:
+def test_small_values_that_separate_classes_are_no_null_solution(cls: Any, size: float) -> None:
     """Warnings are errors here."""
     X, y = data_for(cls())
     cls(gamma_A=size, gamma_I=size).fit(X, y)

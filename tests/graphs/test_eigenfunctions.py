@@ -261,7 +261,7 @@ def test_of_functions_that_tie_all_or_none_are_taken(k: int, expected: int) -> N
     assert_array_equal(np.sort(chosen), np.sort(np.argsort(eigenvalues)[:expected]))
 
 
-def test_functions_beyond_any_bound_are_cut_and_told_of() -> None:
+def test_functions_beyond_any_bound_are_cut_and_reported() -> None:
     eigenvalues = np.concatenate([np.full(9, 0.2), np.full(5, 1.0)])
     with pytest.warns(TiedPointsWarning, match=r"9 eigenfunctions .* the 2, .*_eigenfunctions=9\."):
         assert len(eigenfunctions._smoothest(eigenvalues, 2)) == 2

@@ -116,7 +116,7 @@ def test_an_index_that_is_kept_takes_more(monkeypatch: pytest.MonkeyPatch) -> No
         search.forecast(kept=True)
 
 
-def test_a_low_recall_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_low_recall_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
     monkeypatch.setattr(row_search, "_CODE_OPERATIONS", 1.0)
     X = np.random.default_rng(0).standard_normal((3000, 30))

@@ -320,7 +320,7 @@ def test_slack_stops_at_a_share_of_the_largest_eigenvalue() -> None:
     assert_array_equal(smallest_eigenpairs(L, 15, slack=1e-9).vectors, exact.vectors)
 
 
-def test_too_few_iterations_are_told() -> None:
+def test_too_few_iterations_are_reported() -> None:
     L = knn(1100)
     with pytest.warns(ConvergenceWarning, match=r"residual of .* after 2 iterations.*Raise max"):
         found = smallest_eigenpairs(L, 15, max_iter=2)
@@ -340,7 +340,7 @@ def test_the_gap() -> None:
 
 
 @pytest.mark.parametrize("n", [40, 1200])  # the dense and the iterative way
-def test_a_cut_through_copies_is_told(n: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_cut_through_copies_is_reported(n: int, caplog: pytest.LogCaptureFixture) -> None:
     L = Laplacian.from_affinity(ring(n))  # pairs of equal eigenvalues
     with caplog.at_level(logging.WARNING, "lapwing"):
         whole = smallest_eigenpairs(L, 5, tol=1e-9)

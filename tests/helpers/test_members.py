@@ -22,7 +22,7 @@ def test_a_member_without_an_example_is_told_where_to_put_one() -> None:
         check_examples({"rbf": 1}, ["rbf", "matern", "cauchy"], **WHERE)
 
 
-def test_an_example_of_nothing_is_told() -> None:
+def test_an_example_of_nothing_is_reported() -> None:
     message = r"REFERENCES in tests/test_kernels\.py has 'matern', which KERNELS .* does not hold"
     with pytest.raises(AssertionError, match=message):
         check_examples({"rbf": 1, "matern": 2}, ["rbf"], **WHERE)

@@ -117,7 +117,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(
     assert records_of(path) == acknowledged
 
 
-def test_a_full_disk_is_told_in_plain_words_and_room_cures_it(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_in_plain_words_and_room_cures_it(tmp_path: Path) -> None:
     path = tmp_path / "j"
     disk = FullDisk(path, 10**6)
     journal = opened(path, opener=lambda _: disk)

@@ -96,7 +96,7 @@ def test_the_first_row_that_differs_may_come_late(form: Any) -> None:
     assert (answers.codes[:2400] == 1).all()
 
 
-def test_points_of_another_scale_are_told_of() -> None:
+def test_points_of_another_scale_are_reported() -> None:
     X = problem().X * np.array([1.0, 1e6])
     _, said = Learner(LapERLSClassifier(), X).prepare()
     assert len(said) == 1

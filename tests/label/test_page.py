@@ -360,7 +360,9 @@ def test_tab_reaches_everything_and_everything_has_a_name(server: Any, open_tab:
     assert tab.ask("document.querySelectorAll('#map-part img[alt], #map[aria-label]').length") == 2
 
 
-def test_other_eyes_and_hands(serve: Serve, open_tab: OpenTab) -> None:
+def test_spoken_rows_right_to_left_names_and_menus_by_keyboard(
+    serve: Serve, open_tab: OpenTab
+) -> None:
     texts = [f"Row {row} " + "many words " * 300 for row in range(60)]
     server = serve(blobs(60), classes=["כלב", "right"], texts=texts)
     tab = open_tab(server)

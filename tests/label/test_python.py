@@ -122,7 +122,7 @@ def test_what_is_taken_along_is_that_of_a_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("channels", [(), (1,), (3,), (4,)])
-def test_numbers_are_pictures(channels: tuple[int, ...]) -> None:
+def test_arrays_of_numbers_are_shown_as_pictures(channels: tuple[int, ...]) -> None:
     shape = (60, 2, 2, *channels)
     with opened(X, images=np.linspace(-1.0, 3.0, np.prod(shape)).reshape(shape)) as page:
         kind, content = page.session.image(59)
@@ -180,12 +180,12 @@ def test_the_journal_is_named_after_the_rows(
         ({"check_every": 0}, ValueError, "check_every=0 must be a whole number"),
     ],
 )
-def test_wrong_arguments_are_told(options: Any, error: type[Exception], told: str) -> None:
+def test_wrong_arguments_are_reported(options: Any, error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
         opened(X, **options)
 
 
-def test_points_that_are_all_equal_are_told() -> None:
+def test_points_that_are_all_equal_are_reported() -> None:
     with opened(np.ones((5, 2))) as page:
         assert page.session.wait()
         assert page.session.state()["warnings"] == [

@@ -148,7 +148,7 @@ def test_every_server_has_a_token_of_its_own(refusing: Browser) -> None:
     ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "", "127.0.0.2",
      "localhost:1@evil.example", "[::1]:{port}"],
 )  # fmt: skip
-def test_a_name_that_was_made_to_lead_here_is_refused(refusing: Browser, host: str) -> None:
+def test_dns_rebinding_is_refused(refusing: Browser, host: str) -> None:
     """DNS rebinding: the page of another name, of the same address."""
     refusing.refused(403, "GET", "api/state", Host=host.format(port=refusing.port), Origin=None)
 
@@ -256,7 +256,7 @@ def test_every_answer_has_the_headers_of_safety(refusing: Browser) -> None:
         ("api/classes", b'{"name":""}', "is empty"),
     ],
 )  # fmt: skip
-def test_malformed_messages_are_told_what_is_wrong(
+def test_errors_of_malformed_messages_name_the_cause(
     refusing: Browser, address: str, body: bytes, told: str
 ) -> None:
     assert told in refusing.refused(400, "POST", address, body)
@@ -484,7 +484,7 @@ def test_events_end_with_the_server(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_port_that_is_taken_is_told(server: LabelServer, browser: Browser) -> None:
+def test_a_port_that_is_taken_is_reported(server: LabelServer, browser: Browser) -> None:
     with pytest.raises(OSError, match=f"Port {browser.port} of 127.0.0.1 is not available: an"):
         lapwing.label(X, journal=None, browser=False, port=browser.port)
 
@@ -494,7 +494,7 @@ def test_it_listens_on_the_loopback_alone(server: LabelServer) -> None:
     assert server.url.startswith("http://127.0.0.1:")
 
 
-def test_a_defect_is_told_and_does_not_end_it(
+def test_a_defect_is_reported_and_does_not_end_it(
     browser: Browser, server: LabelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail() -> None:

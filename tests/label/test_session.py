@@ -572,7 +572,7 @@ def test_a_journal_that_holds_what_cannot_be_is_refused(tmp_path: Path) -> None:
         (tmp_path / "labels.jsonl").unlink()
 
 
-def test_a_line_that_was_not_finished_is_told(tmp_path: Path) -> None:
+def test_a_line_that_was_not_finished_is_reported(tmp_path: Path) -> None:
     with labels_only(X, tmp_path) as found:
         found.give([1], "u")
     with (tmp_path / "labels.jsonl").open("ab") as file:

@@ -260,7 +260,7 @@ def test_a_regression_stands_beside_no_classifier() -> None:
 BROKEN = Candidate("broken", LapSVC(gamma_A=-1), SHEETS)
 
 
-def test_one_that_cannot_be_fitted_is_told_by_name_and_the_others_go_on(pair: Pair) -> None:
+def test_one_that_cannot_be_fitted_is_reported_by_name_and_the_others_go_on(pair: Pair) -> None:
     with pytest.warns(FitFailedWarning, match=r"'broken' cannot be fitted, .* gamma_A=-1 must be"):
         found = compare(pair.X, pair.y, candidates=[SVM, BROKEN, GRAPH], **QUICK)
     plain = pair.found
@@ -298,7 +298,7 @@ def test_points_in_a_file_are_compared_and_fitted_as_those_in_memory(
         (ValueError(""), "ValueError: "),
     ],
 )
-def test_failures_are_told_by_the_first_line_of_the_error(error: Exception, text: str) -> None:
+def test_failures_are_reported_by_the_first_line_of_the_error(error: Exception, text: str) -> None:
     assert message_of(error) == text
 
 
@@ -311,7 +311,7 @@ def test_where_none_can_be_fitted_each_is_named() -> None:
         compare(X, y, candidates=[BROKEN], **QUICK)
 
 
-def test_what_all_say_of_the_data_is_told_as_a_fit_tells_it() -> None:
+def test_what_all_say_of_the_data_is_reported_as_a_fit_tells_it() -> None:
     X, y, _ = moons()
     X[3, 0] = np.nan
     with pytest.raises(ValueError, match=r"^Input X contains NaN"):
@@ -517,7 +517,7 @@ def test_caveats(made: Evidence, asked: Setting, said: str) -> None:
     assert said not in " ".join(caveats([row()], setting(11, 11))) or asked.counts[0] == 10
 
 
-def test_a_far_better_estimate_that_is_not_chosen_is_told() -> None:
+def test_a_far_better_estimate_that_is_not_chosen_is_reported() -> None:
     """A class may be as rare as the answer that was not chosen has it."""
     objection = "gives the class 'b' to 2.0 % of the rows"
     chosen, barred = row(error=0.3), row("rare", error=0.12, objection=objection)
@@ -772,7 +772,7 @@ def test_a_saved_model_knows_its_evidence(tmp_path: Path) -> None:
     assert (again.evidence_.failed, again.class_prior) == (model.evidence_.failed, sizes)
 
 
-def test_progress_is_told_of_every_candidate() -> None:
+def test_progress_is_reported_for_every_candidate() -> None:
     X, y, _ = moons()
     told: list[str] = []
 

@@ -216,7 +216,7 @@ def test_labels_are_read_as_the_model_read_its_own(clusters: tuple[Any, Any], la
         (2, "If some have none, set y to None or NaN there"),
     ],
 )
-def test_labels_of_which_none_is_missing_are_told(
+def test_labels_of_which_none_is_missing_are_reported(
     clusters: tuple[Any, Any], rest: Any, cure: str
 ) -> None:
     label = "one" if isinstance(rest, str) else 1

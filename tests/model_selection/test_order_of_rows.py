@@ -130,7 +130,7 @@ def test_the_same_points_are_to_be_labelled_next(grid: bool) -> None:
     np.testing.assert_array_equal(X[moved][again], X[found])
 
 
-def test_equal_estimates_are_told_and_the_first_candidate_is_taken() -> None:
+def test_equal_estimates_are_reported_and_the_first_candidate_is_taken() -> None:
     X, y, _ = labeled_clusters(2, n_labels=3, distance=8.0)
     one, other = LapSVC(), LapSVC(gamma_A=0.05)
     for first, second in ((one, other), (other, one)):

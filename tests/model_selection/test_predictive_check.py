@@ -49,7 +49,7 @@ def test_a_wrong_answer_of_wide_gaps_is() -> None:
     assert against(X, y, side) == pytest.approx(0.5, abs=0.15)
 
 
-def test_equal_rows_are_told_apart_by_nobody() -> None:
+def test_repeated_rows_are_contradicted_like_single_ones() -> None:
     """Points are merged where rows are equal; the answer has a code a row."""
     X, y, _, side = crossed()
     twice = np.vstack([X, X]), np.concatenate([y, np.full(len(y), -1)])
@@ -86,7 +86,7 @@ def test_without_labels_alone_there_is_none() -> None:
     assert start_supervised([GAP], X, y, None) is None
 
 
-def test_labels_alone_that_cannot_be_fitted_are_told_by_compare() -> None:
+def test_labels_alone_that_cannot_be_fitted_are_reported_by_compare() -> None:
     X, y, _, _ = crossed()
     broken = Candidate("broken", LapSVC(gamma_A=-1, gamma_I=0), LABELS_ALONE)
     assert start_supervised([broken], X, y, None) is None

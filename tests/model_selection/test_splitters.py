@@ -272,7 +272,7 @@ def test_labels_that_cannot_be_held_out_are_refused(
         next(kind(**options).split(y, y))
 
 
-def test_labels_that_are_never_held_out_are_told() -> None:
+def test_labels_that_are_never_held_out_are_reported() -> None:
     y = ["a", "a", None, "b", "a", "c"]
     with pytest.warns(FewLabelsWarning) as told:
         list(LabeledStratifiedKFold(3).split(y, y))

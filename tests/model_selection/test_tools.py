@@ -369,7 +369,7 @@ def test_splitters_and_scorers_can_be_sent_to_other_processes() -> None:
     assert scorer(LapSVC().fit(X, Y), X, Y) == 1
 
 
-def test_what_several_fits_warn_of_is_told_once() -> None:
+def test_what_several_fits_warn_of_is_reported_once() -> None:
     X, groups = make_blobs([30, 30, 30], 5, centers=50 * np.eye(5)[:3], random_state=0)
     y = np.full(90, -1)
     for label in (0, 1):  # the third group is a component without a label

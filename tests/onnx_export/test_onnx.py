@@ -415,14 +415,14 @@ def test_estimators_without_an_onnx_form_are_refused(
     assert os.listdir(tmp_path) == []
 
 
-def test_an_unfitted_model_is_told() -> None:
+def test_an_unfitted_model_is_reported() -> None:
     with pytest.raises(NotFittedError):
         to_onnx(LapSVC())
     with pytest.raises(NotFittedError):
         to_onnx(make_pipeline(StandardScaler(), LapSVC()))
 
 
-def test_a_model_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     model = LapSVC().fit(X, Y)
     monkeypatch.setattr("lapwing.onnx_export.export._LIMIT", 1000)
     with pytest.raises(OnnxExportError, match="more than the 2 GB of an ONNX file"):

@@ -82,7 +82,7 @@ COLUMNS = {"two classes": [(1.0, -2.0)], "three": [(1.0, 0.0), (-0.5, 0.8), (-0.
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_the_ground_has_the_colour_of_the_class_and_is_pale_at_boundaries(
+def test_the_background_has_the_colour_of_the_class_and_is_pale_at_boundaries(
     X: Points, name: str
 ) -> None:
     model = Linear(*COLUMNS[name])

@@ -230,7 +230,7 @@ def test_truth_may_be_partial_and_know_more_classes(two_moons: Any) -> None:
     assert "third" in words_of(data)
 
 
-def test_truth_of_no_unlabeled_row_is_told(two_moons: Any) -> None:
+def test_truth_of_no_unlabeled_row_is_reported(two_moons: Any) -> None:
     data = collect(asked(two_moons[0], truth="shape"), truth=[""] * 120)
     assert data.truth == {"name": "shape", "n": 0}
     assert "No unlabelled row has an entry in the column shape" in words_of(data)
@@ -345,14 +345,14 @@ def test_regression_figures(sine: Any, of_sine: ReportData) -> None:
     assert data.rows["lowest"][0]["id"] == str(lowest + 1)
 
 
-def test_a_regression_that_hardly_varies_is_told(sine: Any) -> None:
+def test_a_regression_that_hardly_varies_is_reported(sine: Any) -> None:
     fit = sine[0]
     flat = outcome(fit.table.X, fit.table.y, LapSVR(gamma_A=1e4), unlabeled=float("nan"))
     assert [n["level"] for n in collect(flat).notes if "hardly vary" in n["text"]] == ["problem"]
     assert not any("hardly vary" in n["text"] for n in collect(fit).notes)
 
 
-def test_convergence_is_told() -> None:
+def test_convergence_is_reported() -> None:
     X = np.random.default_rng(0).normal(size=(80, 3))
     y = np.where(np.arange(80) < 20, np.arange(80) % 3, -1)
     fit = outcome(X, y, LapSVC(solver="pcg", max_iter=2, tol=1e-12))

@@ -84,7 +84,9 @@ def test_rows_nearly_in_order_are_one_pass() -> None:
     assert (counted.passes, counted.taken) == (1, 53)
 
 
-def test_shuffled_rows_of_a_large_file_are_told(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shuffled_rows_of_a_large_file_are_reported(
+    rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(base, "_SLOW_BYTES", 100)
     PickedRows(rows, np.array([50, *range(40)]))
     with pytest.warns(LapwingWarning, match=r"20 rows .* shuffled order.*KFold\(\)"):

@@ -104,7 +104,7 @@ def _files(source: Any, folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("name", CHANGING)
 @pytest.mark.parametrize("change", ["gone", "changed", "shorter"])
-def test_a_file_that_changes_is_told(name: str, change: str, tmp_path: Path) -> None:
+def test_a_file_that_changes_is_reported(name: str, change: str, tmp_path: Path) -> None:
     rows = open_rows(SOURCES[name](X, tmp_path))
     victim = _files(rows, tmp_path)[-1]
     passing = rows.blocks(10)
@@ -255,12 +255,12 @@ def _flat_zarr(folder: Path) -> Any:
         (_flat_zarr, ValueError, r"has the shape \(53, 1, 1\): X needs rows and columns"),
     ],
 )
-def test_what_cannot_be_read_is_told(make: Any, error: Any, words: str, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported(make: Any, error: Any, words: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=words):
         open_rows(make(tmp_path))
 
 
-def test_files_whose_numbers_are_not_in_order_are_told(tmp_path: Path) -> None:
+def test_files_whose_numbers_are_not_in_order_are_reported(tmp_path: Path) -> None:
     paths = [tmp_path / f"part{k}.parquet" for k in range(9, 12)]
     for k, path in enumerate(paths):
         pl.DataFrame({"a": [float(k)]}).write_parquet(path)
@@ -312,7 +312,7 @@ def test_which_files_a_name_means(tmp_path: Path) -> None:
     assert open_rows(path).shape == open_rows(tmp_path).shape == (1, 1)
 
 
-def test_a_damaged_parquet_file_is_told(tmp_path: Path) -> None:
+def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "X.parquet"
     pl.DataFrame({"a": np.random.default_rng(0).normal(size=100)}).write_parquet(path)
     damaged = bytearray(path.read_bytes())

@@ -59,7 +59,7 @@ def test_it_is_the_dense_solution(n_columns: int, started: bool) -> None:
     assert start is None or (start == 0.3).all()
 
 
-def test_what_is_told_of_the_residual_is_so() -> None:
+def test_the_reported_residual_is_true() -> None:
     A, right = system(6)
     found = conjugate_gradient(product(A), right, ones(), tol=1e-3, max_iter=200)
     relative = np.linalg.norm(right - A @ found.x, axis=0) / np.linalg.norm(right, axis=0)

@@ -43,7 +43,7 @@ def test_the_column_that_counts_has_the_shortest_scale() -> None:
     assert found.optimism >= 1
 
 
-def test_errors_of_columns_of_noise_are_told_to_be_too_small() -> None:
+def test_errors_of_columns_of_noise_are_reported_as_too_small() -> None:
     rng = np.random.default_rng(1)
     noise = column_scales(rng.normal(size=(16, 12)), rng.normal(size=16))
     assert noise.optimism > column_scales(X, Y).optimism

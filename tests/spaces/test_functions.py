@@ -140,7 +140,7 @@ def test_other_kinds_do_not_take_the_attributes(name: str) -> None:
             assert kind.fitted(function.attributes) is None
 
 
-def test_an_estimator_without_a_function_is_told() -> None:
+def test_an_estimator_without_a_function_is_reported() -> None:
     with pytest.raises(ValueError, match=r"There is no fitted function among the attributes\."):
         function_from({"classes_": CLASSES, "intercept_": np.zeros(1)}, KINDS)
 

@@ -190,7 +190,7 @@ def test_the_order_of_a_column_of_dates(texts: list[str], order: str) -> None:
     assert reading.order == order
 
 
-def test_an_order_that_the_dates_do_not_tell_is_the_table_s_and_is_told() -> None:
+def test_an_order_that_the_dates_do_not_tell_is_the_table_s_and_is_reported() -> None:
     texts = ["03/04/2020", "05/06/2021"] * 5
     for order, other in (("dmy", "month"), ("mdy", "day")):
         reading = judge(texts, dates=order)
@@ -202,7 +202,7 @@ def test_an_order_that_the_dates_do_not_tell_is_the_table_s_and_is_told() -> Non
     assert doubt_of(sure, cells_of_texts(["25/06/2021"])) == ""
 
 
-def test_a_notation_that_the_numbers_do_not_tell_is_told() -> None:
+def test_a_notation_that_the_numbers_do_not_tell_is_reported() -> None:
     texts = ["1.234", "12.500", "999"]
     for decimal, shown, other in ((",", "1234", "."), (".", "1.234", ",")):
         doubt = doubt_of(NumberReading("x", decimal), cells_of_texts(texts))

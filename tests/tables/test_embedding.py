@@ -127,7 +127,7 @@ def hole(texts: list[str]) -> Any:
         ),
     ],
 )
-def test_what_is_no_vector_is_told_with_its_row(
+def test_invalid_vectors_are_reported_with_their_row(
     function: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(embedding, "_CALL", 3 if function is ragged else 2)
@@ -220,7 +220,7 @@ def test_a_damaged_file_is_made_again(
     assert "cannot be read" in caplog.text
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     store = VectorStore(tmp_path / "gone" / "v.npz", "digest")
     with pytest.warns(LapwingWarning, match="The vectors of the texts are not kept"):
         found = vectors(letters, TEXTS, store)

@@ -89,7 +89,7 @@ def test_functions_are_taken_as_they_are() -> None:
         ("features:", "no such folder"),
     ],
 )
-def test_what_cannot_be_found_is_told(given: str, message: str, here: Path) -> None:
+def test_what_cannot_be_found_is_reported(given: str, message: str, here: Path) -> None:
     (here / "broken.py").write_text("1 / 0", encoding="utf-8")
     (here / "needy.py").write_text("import not_there_at_all", encoding="utf-8")
     (here / "folder").mkdir()

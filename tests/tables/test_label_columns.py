@@ -165,7 +165,7 @@ def test_one_class_that_two_files_write_differently(tmp_path: Path) -> None:
         (["e\u0301", "\u00e9", "c", ""], "'e\u0301' and '\u00e9'"),
     ],
 )
-def test_labels_that_look_alike_are_told(tmp_path: Path, labels: list[str], pair: str) -> None:
+def test_labels_that_look_alike_are_reported(tmp_path: Path, labels: list[str], pair: str) -> None:
     with pytest.warns(LapwingWarning, match="differ only in capitals, blanks or leading") as caught:
         table = read(tmp_path, labels)
     assert table.y.tolist() == labels

@@ -140,7 +140,7 @@ def test_new_rows_are_read_as_at_the_fit(tmp_path: Path, plain: Table, name: str
     assert one.X.equals(plain.X[6:7])
 
 
-def test_cells_that_were_never_seen_count_as_missing_and_are_told(
+def test_cells_that_were_never_seen_count_as_missing_and_are_reported(
     tmp_path: Path, plain: Table
 ) -> None:
     text = (tmp_path / "utf8.csv").read_text(encoding="utf-8")
@@ -292,7 +292,7 @@ def test_a_column_without_a_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", [",", ";"])
-def test_empty_rows_do_not_count_and_are_told(tmp_path: Path, separator: str) -> None:
+def test_empty_rows_do_not_count_and_are_reported(tmp_path: Path, separator: str) -> None:
     lines = rows("{a}0,{b},{y}").splitlines()
     text = "\n".join(["x,z,y", *lines[:12], ",,", *lines[12:], ', ,""', ",,", ""])
     path = write(tmp_path / "t.csv", text.replace(",", separator))

@@ -151,7 +151,7 @@ def test_one_elimination_serves_all_labels_and_smoothness(features: bool, bias: 
     np.testing.assert_array_equal(side.values(kernel.graph_coef(side)), expected.state.virtual)
 
 
-def test_a_wrong_solution_is_told_of() -> None:
+def test_a_wrong_solution_is_reported() -> None:
     """The optimality is measured on the equations, not on what is left of them."""
     side = graph(3.0, normalized=True)
     for features in (False, True):
@@ -183,7 +183,7 @@ def test_left_out_values_are_those_of_the_rest(
         np.testing.assert_allclose(found.values[i], expected, atol=1e-10 * scale)
 
 
-def test_what_one_label_holds_alone_is_not_told() -> None:
+def test_values_that_one_label_alone_determines_are_unreliable() -> None:
     side = graph(0.0, normalized=False, lam=1e9)
     kernel = kernel_of(system_of(side, features=False, bias=False), 1e-3)
     assert not left_out_values(kernel, side).reliable[1:-1].any()
@@ -194,7 +194,7 @@ def test_what_one_label_holds_alone_is_not_told() -> None:
     np.testing.assert_allclose(found.values, TARGETS[[1, 0]], atol=1e-5)
 
 
-def test_many_observations_leave_few_untold() -> None:
+def test_few_of_many_observations_are_unreliable() -> None:
     """Leverages sum to the number of eigenvectors: no more can hold a part of g alone."""
     basis = graph(1.0, normalized=True).basis
     assert basis is not None

@@ -113,7 +113,7 @@ def test_results_are_in_the_coefficients_of_the_space(
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_multipliers_are_told_where_the_method_knows_them(loss: str) -> None:
+def test_multipliers_are_returned_where_the_method_has_them(loss: str) -> None:
     problem = objective(SPACES["full"](), few=True, loss=loss)
     result = run(problem, "matrix")
     if loss == "squared":
@@ -147,7 +147,7 @@ def test_measured_problems_have_the_minimum_of_the_plain_ones(loss: str, scale: 
         ("epsilon_insensitive", "features", True),
     ],
 )
-def test_iterations_are_limited_and_told(loss: str, held: str, few: bool) -> None:
+def test_iterations_are_limited_and_reported(loss: str, held: str, few: bool) -> None:
     problem = replace(objective(SPACES["linear"](), few=few, loss=loss), targets=TARGETS[:, :1])
     ticks: list[int] = []
 

@@ -492,7 +492,7 @@ def test_threads_that_share_the_columns_change_nothing(features: bool) -> None:
     np.testing.assert_array_equal(shared.objective, alone.objective)
 
 
-def test_threads_are_stopped_together_and_told_of_one_iteration_at_a_time() -> None:
+def test_threads_are_stopped_together_and_report_one_iteration_at_a_time() -> None:
     system = toy().dense(bias=True)
     telling, calls = Lock(), []
 

@@ -170,7 +170,7 @@ def test_a_hard_margin_is_as_exact_as_was_asked(C):
 # --- stops ----------------------------------------------------------------------------------------
 
 
-def test_too_few_iterations_are_told():
+def test_too_few_iterations_are_reported():
     objective = svm(*two_clouds(), 100.0, FREE)
     found = solve(objective, max_iter=5)
     assert found.status == Status.MAX_ITER
