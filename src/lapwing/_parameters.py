@@ -92,7 +92,7 @@ def is_not_negative(value: Any) -> bool:
 
 
 def is_flag(value: object) -> bool:
-    """Return whether a value is a bool (any non-empty string would be true)."""
+    """Return whether a value is a bool; others are refused, as even the string "False" is true."""
     return isinstance(value, (bool, np.bool_))
 
 

@@ -579,7 +579,7 @@ _NOTHING_FOUND = 0.8
 # the choice on twelve such sets is 0.7 points worse (standard error 0.4).
 _LEAST_FOR_NOTHING_FOUND = 10
 _GAIN = 0.03  # smaller gains over the labels alone are within the error of the estimates
-_SURE = 0.9  # probability from which on a gain is not by chance
+_SURE = 0.9  # probability from which a gain counts as more than chance
 FEW_LEFT_OUT = 5  # with fewer left-out labels most of the estimate is the reproducibility
 TIE_DIGITS = 9  # estimates are equal up to rounding
 # Predictions that change on a smaller fraction of the rows, but misclassify a larger fraction of

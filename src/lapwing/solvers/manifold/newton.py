@@ -52,7 +52,7 @@ def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manif
 
     Returns
     -------
-    Result
+    ManifoldResult
 
     Notes
     -----
@@ -200,7 +200,7 @@ def closed_form(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> 
 
     Returns
     -------
-    Result
+    ManifoldResult
     """
     weights = objective.weights.astype(np.float64)
     on_points = np.bincount(objective.index, weights, minlength=objective.space.n_points)
