@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
 
+from lapwing._app.inspection import inspect
+from lapwing._app.requests import InfoRequest
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import Fitted, read_points, read_table
 from lapwing.exceptions import LapwingWarning
@@ -91,6 +94,35 @@ def test_columns_of_a_sparse_matrix_by_name(tmp_path: Path) -> None:
         read_table(path, ReadOptions(unlabeled=("-1",), id="k"))
 
 
+def test_targets_of_svmlight_files_as_truth_and_ids(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.svm", [f"{i % 2} 1:1 3:{i}" for i in range(12)])
+    labels = write(tmp_path / "l.txt", ["1", "0"] + [""] * 10)
+    truth = read_table(path, ReadOptions(labels_file=labels, truth="target")).truth
+    assert truth is not None
+    assert truth.tolist() == [0, 1] * 6
+    write(path, [f"{i} 1:1 3:{i}" for i in range(12)])
+    ids = read_table(path, ReadOptions(labels_file=labels, id="target")).ids
+    assert ids.tolist() == [str(i) for i in range(12)]
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [{"label": "x1", "labels_file": None}, {"id": "x1"}, {"truth": "x1"}, {"layout": ("x1", "x2")}],
+)
+@pytest.mark.parametrize("name", ["t.mtx", "t.npy"])
+def test_features_of_a_matrix_have_no_other_role(
+    tmp_path: Path, name: str, roles: dict[str, Any]
+) -> None:
+    path = tmp_path / name
+    points, labels = np.ones((4, 3)), write(tmp_path / "l.txt", ["a", "b", "", ""])
+    if name == "t.npy":
+        np.save(path, points)
+    else:
+        scipy.io.mmwrite(path, sp.coo_matrix(points))
+    with pytest.raises(ValueError, match=r"holds only features, so 'x1' cannot be the label"):
+        read_table(path, ReadOptions(**{"labels_file": labels} | roles))
+
+
 def test_sparse_matrix_market_files_too(tmp_path: Path) -> None:
     dense = np.zeros((20, 5))
     dense[:, 1], dense[::2, 4] = np.arange(20), 3
@@ -122,3 +154,8 @@ def test_a_matrix_for_a_model_of_a_table(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_points(tmp_path / "n.npz", fitted(table)).X, table.X[:4])
     both = read_points([tmp_path / "n.npz", tmp_path / "t.csv"], fitted(table))
     np.testing.assert_array_equal(both.X, np.concatenate([table.X[:4], table.X]))
+
+
+def test_info_of_a_matrix_without_numbers(tmp_path: Path) -> None:
+    scipy.io.mmwrite(tmp_path / "t.mtx", sp.coo_matrix((5, 3)))
+    assert inspect(InfoRequest(data=(tmp_path / "t.mtx",)))["graph"] is None

@@ -262,7 +262,8 @@ def _drawn(features: Features, rows: NDArray[np.intp]) -> Features | None:
     """Return a sample of rows, with infinite cells as missing; None if nothing is left."""
     if is_sparse(features.X):
         X = features.X[rows]
-        return Features(X, features.names) if np.isfinite(X.data).all() else None
+        usable = X.shape[1] > 0 and np.isfinite(X.data).all()
+        return Features(X, features.names) if usable else None
     columns, kinds = {}, []
     for name, kind in zip(features.names, features.kinds, strict=True):
         column = features.column(name)[rows]

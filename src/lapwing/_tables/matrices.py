@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 
 from lapwing._arrays import Matrix, is_sparse
 from lapwing._host.memory import require_memory
-from lapwing._tables.cells import as_text
+from lapwing._tables.cells import as_text, spell
 from lapwing._tables.columns import RawTable, Selection, TextColumn
 from lapwing._tables.source import Source, open_source, readable
 from lapwing._words import listed, visible
@@ -45,21 +45,23 @@ def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
             f"{where} has the index 0, but those of the model's table began with 1. Write both "
             "files from the same base."
         )
-    label = selection.label == TARGET
-    if selection.label not in (None, TARGET) or selection.id is not None or selection.others:
-        wrong = [selection.label, selection.id, *selection.others]
-        name = next(name for name in wrong if name not in (None, TARGET))
+    roles = (selection.label, selection.id, *selection.others)
+    wrong = [name for name in roles if name not in (None, TARGET)]
+    if wrong:
         raise ValueError(
-            f"{where} has no column {name!r}: the only one with a name is {TARGET!r}, what stands "
-            "first in each line."
+            f"{where} has no column {wrong[0]!r}: the only one with a name is {TARGET!r}, what "
+            "stands first in each line."
         )
     targets = np.concatenate([y for _, y in read])
+    target = _column(targets, where)
     raw = _take_filled(
         X[:, base:],
         selection,
         where,
-        arrays=[TARGET] if label else [],
-        labels=_column(targets, where) if label else None,
+        arrays=[TARGET] if TARGET in roles else [],
+        labels=target if selection.label == TARGET else None,
+        ids=as_text([spell(y) for y in targets.tolist()]) if selection.id == TARGET else None,
+        others={TARGET: target} if TARGET in selection.others else {},
     )
     return replace(raw, svmlight_base=base)
 
@@ -230,6 +232,14 @@ def take_columns(
     """Select the chosen columns of a matrix with labels, ids and so on in separate arrays."""
     roles = selection.resolve([*names, *arrays], source)
     kept = [j for j in roles.features if j < len(names)]
+    given = (selection.label, selection.id, *selection.others)
+    taken = [name for name in given if name in names]
+    if taken:
+        raise ValueError(
+            f"{source} holds only features, so {taken[0]!r} cannot be the label, the id, the "
+            "truth or a place on the map. Give labels with --labels, or the table as CSV or "
+            "Parquet."
+        )
     wrong = [name for name in selection.texts if name in names]
     if wrong:
         raise ValueError(
