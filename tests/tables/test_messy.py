@@ -162,6 +162,7 @@ def test_cells_that_were_never_seen_count_as_missing_and_are_reported(
     # What predict has no option for is no advice.
     assert "--drop" not in str(e.value)
     assert "Fill them in: the model was fitted to a table without any" in str(e.value)
+    assert "Kunde seit (days)" not in str(e.value)  # its cell is described above
 
 
 def test_another_notation_in_new_rows_is_not_taken_for_the_old_one(

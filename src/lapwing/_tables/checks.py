@@ -109,7 +109,13 @@ def feature_errors(
     drop = "" if new else ", or leave the columns out with --drop"
     if not missing:
         found += [raw.text_error(name, bad, new=new) for name, bad in features.bad.items()]
-        holes = {name: hole for name, hole in holes.items() if name not in features.bad}
+        described = {
+            name
+            for reading in features.readings
+            if reading.column in features.bad
+            for name in reading.names
+        }
+        holes = {name: hole for name, hole in holes.items() if name not in described}
         again = (
             "Fill them in: the model was fitted to a table without any, and has no values for them"
         )
