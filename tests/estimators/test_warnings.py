@@ -32,7 +32,12 @@ from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.choice import seconds_of_columns
 from lapwing.estimators.input_checks import LONG
 from lapwing.estimators.path import PathEstimator
-from lapwing.exceptions import ConstantFitWarning, LongFitWarning, SingleClassWarning
+from lapwing.exceptions import (
+    ClassPriorWarning,
+    ConstantFitWarning,
+    LongFitWarning,
+    SingleClassWarning,
+)
 from tests.helpers.answers import scores
 from tests.helpers.data import labeled_clusters, labeled_curve
 
@@ -227,3 +232,11 @@ def test_more_iterations_are_advised_only_where_all_were_used(n_iter: int, advic
         diagnostics.warn_descent_not_converged(n_iter, 50, 0.1, 1e-4)
     with pytest.warns(ConvergenceWarning, match=advice):
         diagnostics.warn_not_converged("newton", n_iter, 50, 0.1, 1e-4)
+
+
+def test_rounding_to_whole_points_misses_no_prior() -> None:
+    targets = np.r_[36, np.full(11, 84 / 11)]  # 12 classes of 120 points
+    whole = np.r_[36, np.full(7, 8), np.full(4, 7)]
+    assert not diagnostics.warn_missed_prior(whole, targets, np.arange(12))
+    with pytest.warns(ClassPriorWarning, match="missed by 4.54545 points: the class 1 got 10"):
+        diagnostics.warn_missed_prior(whole - np.r_[2, -2, np.zeros(10)], targets, np.arange(12))
