@@ -377,7 +377,7 @@ def test_all_rows_labelled_and_few_points() -> None:
         ({"class_prior": [1, 0, 1]}, "class_prior is 0 for the class 1"),
         (
             {"class_prior": [1000, 1, 1000]},
-            "gives the class 1 0.1 of 120 rows, but 1 rows are labelled so",
+            r"gives the class 1 0.06 of 120 rows, fewer than its labelled rows \(1\)",
         ),
         ({"n_votes": -1}, "n_votes=-1 must be a whole number >= 0"),
         ({"C": 0}, "C=0 must be a finite number > 0"),

@@ -425,9 +425,9 @@ def _with_room(problem: VolumeProblem, classes: Array) -> VolumeProblem:
     if len(problem.free) and float(lacking.max()) >= _ROW:
         k = int(lacking.argmax())
         raise ValueError(
-            f"class_prior gives the class {classes.tolist()[k]!r} {total * problem.prior[k]:.1f} "
-            f"of {total:g} rows, but {problem.known[k]:g} rows are labelled so. Give it a larger "
-            "proportion."
+            f"class_prior gives the class {classes.tolist()[k]!r} {total * problem.prior[k]:.2g} "
+            f"of {total:g} rows, fewer than its labelled rows ({problem.known[k]:g}). Give it "
+            "a larger proportion."
         )
     full = lacking > 0
     if not full.any() or full.all():
