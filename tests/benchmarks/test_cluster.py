@@ -72,7 +72,7 @@ def test_the_number_of_blocks() -> None:
         ("squares_around", "features"),
         ("piece", "placement"),
         ("in_place", "back"),
-        ("answered", "search"),
+        ("search_block", "search"),
         ("packed", "eigenpairs"),
         ("normal_block", "features"),
         ("sheets", "other"),
