@@ -22,7 +22,7 @@ from lapwing._app import fitting
 from lapwing._app.fitting import Outcome
 from lapwing._app.reading import points_of
 from lapwing._app.reporting import fit_record, table_of
-from lapwing._app.requests import FitRequest, LabelRequest
+from lapwing._app.requests import PREDICTIONS, FitRequest, LabelRequest
 from lapwing._app.settings import make_estimator
 from lapwing._app.workflow import save_fit
 from lapwing._host.files import check_writable
@@ -318,7 +318,7 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
             replace(
                 _fit_request(request, table, history),
                 report=None,
-                predictions=Path("predictions.csv"),
+                predictions=PREDICTIONS,
             ).full_command
         ),
     )

@@ -33,7 +33,7 @@ from lapwing._tables.words import shorten
 
 DEFAULT_METHOD = AUTO
 
-_PREDICTIONS, _REPORT = Path("predictions.csv"), Path("report.html")
+PREDICTIONS, _REPORT = Path("predictions.csv"), Path("report.html")
 _PAGE = (".html", ".htm")
 _OUT = {"short": "-o", "alias": "--output"}
 _OF_NUMBERS = "laprls-regressor"  # the method of lapwing suggest for numbers
@@ -296,7 +296,7 @@ class InfoRequest(LabeledRequest):
             label=label if self.label is None and self.labels_file is None else self.label,
             id=self.id or row_id,
             unlabeled=(*self.unlabeled, *markers),
-            predictions=_PREDICTIONS,
+            predictions=PREDICTIONS,
         ).full_command
 
 
@@ -345,7 +345,7 @@ class SuggestRequest(LearningRequest):
         """Command that fits the table with the rows of `out` filled in."""
         usual = self.method == self._usual_method() and not self.settings
         method, data = "" if usual else self.method, (*self.data, self.out)
-        return fit_of(self, data=data, method=method, predictions=_PREDICTIONS).full_command
+        return fit_of(self, data=data, method=method, predictions=PREDICTIONS).full_command
 
 
 @dataclass(frozen=True, kw_only=True)

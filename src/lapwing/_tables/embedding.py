@@ -298,12 +298,13 @@ class Embedder:
             )
         narrow = array.dtype.kind == "f" and array.dtype.itemsize < np.dtype(float).itemsize
         array = array.astype(np.float32 if narrow else np.float64)
-        for row, vector in zip(rows.values(), array, strict=True):
-            if not (np.abs(vector) < _LARGEST).all():
-                raise ValueError(
-                    f"{self._named} gives NaN, or numbers beyond {_LARGEST:g}, for row {row + 1} "
-                    f"of {column!r}. Give smaller ones, or leave the text empty."
-                )
+        large = np.flatnonzero(~(np.abs(array) < _LARGEST).all(axis=1))
+        if large.size:
+            row = list(rows.values())[large[0]]
+            raise ValueError(
+                f"{self._named} gives NaN, or numbers beyond {_LARGEST:g}, for row {row + 1} of "
+                f"{column!r}. Give smaller ones, or leave the text empty."
+            )
         return array
 
 

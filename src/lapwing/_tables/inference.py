@@ -347,7 +347,8 @@ def _mixed_marks(column: _Column) -> str:
     Numbers such as "4,420" are then ambiguous, and could be wrong by a factor of a thousand.
     """
     counts, written = column.counts, column.cells.fractions
-    points, commas = ([text for text in counts if count_marks([text])[mark]] for mark in ".,")
+    marks = {text: count_marks([text]) for text in counts}
+    points, commas = ([text for text in counts if marks[text][mark]] for mark in ".,")
     n_points = sum(counts[text] for text in points) + written.size
     n_commas = sum(counts[text] for text in commas)
     if min(n_points, n_commas) <= _MAX_BAD * (n_points + n_commas):

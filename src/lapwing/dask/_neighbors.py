@@ -208,7 +208,7 @@ class _Search:
         """Measure the fraction of the true neighbours that are found in n_read lists."""
         placed = self.placement.rows
         starts, layout = PerPart(placed.starts[:-1].tolist()), self.placement.layout
-        settings = replace(self, n_read=n_read).settings
+        settings = self.settings._replace(n_read=n_read)
         found = placed.collect(
             _found, starts, self.indexes, layout, truth.points, truth.rows, settings
         )
