@@ -27,7 +27,6 @@ from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._report import text
 from lapwing._report.association import ColumnParts
-from lapwing._report.drawings import draw_rows, draw_twin
 from lapwing._report.findings import (
     choice_table,
     describe_choice,
@@ -48,8 +47,10 @@ from lapwing._report.svg import (
     draw_bars,
     draw_calibration,
     draw_history,
+    draw_rows,
     draw_sign,
     draw_truth,
+    draw_twin,
     place,
     sign_of,
 )

@@ -1,4 +1,4 @@
-"""SVG pictures of the report: the map of the rows, histograms, scatter plots, histories."""
+"""SVG pictures of the report: maps of the rows, histograms, scatter plots, histories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.decomposition import PCA
 
 from lapwing._arrays import is_sparse
-from lapwing._report.text import clean, number, percent, shorten, tick
+from lapwing._report.text import clean, count, number, percent, shorten, tick
 
 MAP_WIDTH = 720
 MAP_HEIGHTS = (320, 560)
@@ -43,6 +43,7 @@ _WIDTH, _HEIGHT = 560, 250  # of plots
 _NAMES_WRITTEN = 15  # more names would hide the points; the legend has all of them
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78, 18, 18, 52
 TIP_HEIGHT = 68
+_NAME = 24  # characters of a class name beside its row
 
 
 def choose_rows(
@@ -451,6 +452,65 @@ def draw_bars(
         path = "".join(f"V{plot.y(v):g}H{plot.x(low + j * step):g}" for j, v in steps)
         plot.mark("outline", f"M{plot.at(low, 0)}{path}V{floor_y:g}")
     return plot.draw(ident, title, text)
+
+
+def draw_rows(kind: str, places: dict[str, Any], rows: Mapping[str, Any]) -> str:
+    """Draw the map; the tooltips of listed rows are accessible by keyboard.
+
+    Parameters
+    ----------
+    kind, places, rows
+        The kind, the map and the rows of a `lapwing._report.record.ReportData`.
+    """
+    regression = kind == "regression"
+    look = "shade by predicted value" if regression else "colour and shape by predicted class"
+    listed = {row["row"] for row in rows["residuals" if regression else "least"]}
+    tips = []
+    for i, row in enumerate(places["rows"]):
+        value, known = number(places["values"][i]), places["labeled"][i]
+        if regression:
+            words = f"{'label' if known else 'predicted'} {value}"
+        else:
+            name = shorten(places["names"][places["group"][i]], _NAME)
+            words = f"{'label ' if known else ''}{name}, margin {value}"
+        tips.append(Tooltip(f"row {places['ids'][i]}", words, row in listed))
+    return draw_map(
+        "map",
+        places,
+        places["group"],
+        strength=places["strength"],
+        labeled=places["labeled"],
+        ringed=places["wrong"],
+        names=() if regression else places["names"],
+        shaded=regression,
+        tips=tips,
+        title=f"Map of {count(places['shown'])} rows",
+        text=f"Each sign is a row, {look}; stars are labelled rows. The figures are in the tables.",
+    )
+
+
+def draw_twin(places: dict[str, Any]) -> str:
+    """Draw the map with the classes of the supervised twin."""
+    names = [shorten(name, _NAME) for name in places["names"]]
+    rows = zip(places["ids"], places["twin"], places["group"], strict=True)
+    tips = [
+        None
+        if theirs == ours
+        else Tooltip(f"row {row}", f"twin {names[theirs]}, here {names[ours]}", False)
+        for row, theirs, ours in rows
+    ]
+    differs = [tip is not None for tip in tips]
+    return draw_map(
+        "twin-map",
+        places,
+        places["twin"],
+        strength=[2 if d else 1 for d in differs],
+        labeled=places["labeled"],
+        names=places["names"],
+        tips=tips,
+        title="The same map with the supervised twin’s classes",
+        text=f"{count(sum(differs))} of the drawn rows differ from the map above.",
+    )
 
 
 def draw_truth(truth: Mapping[str, Any]) -> str:
