@@ -254,16 +254,18 @@ def _candidates(problem: VolumeProblem) -> tuple[list[Candidate], int]:
     )
     nearby = first_codes(poisson, reach)
     del reach
-    jobs: list[Callable[[], list[Candidate]]] = [
+    jobs: list[Callable[[], tuple[list[Candidate], int]]] = [
         partial(_by_descents, problem, [centred, codes], scales),
         partial(_by_descents, poisson, [nearby], scales, handicap=_HANDICAP),
     ]
     # With one label per class harmonic functions are spikes, whose volumes are meaningless.
     if (np.bincount(problem.codes) > 1).any():
         own = harmonics.argmax(axis=1)
-        jobs.append(lambda: [_at_volumes(problem, own, harmonics, STEPS)])
-    found = [candidate for some in side_by_side(problem, jobs) for candidate in some]
-    spent += more + sum(candidate.path.n_iter for candidate in found)
+        jobs.append(lambda: ([_at_volumes(problem, own, harmonics, STEPS)], 0))
+    done = side_by_side(problem, jobs)
+    found = [candidate for some, _ in done for candidate in some]
+    spent += more + sum(n_iter for _, n_iter in done)
+    spent += sum(candidate.path.n_iter for candidate in found)
     return [replace(each, path=replace(each.path, n_iter=0)) for each in found], spent
 
 
@@ -288,11 +290,11 @@ def _by_descents(
     scales: Sequence[Scale],
     *,
     handicap: float = 0.0,
-) -> list[Candidate]:
+) -> tuple[list[Candidate], int]:
     """Find volumes by descents, and refine the cut at these volumes.
 
     Those that reach the same partition at the coarsest scale, which takes more than half of the
-    time, continue as one.
+    time, continue as one. Also returns the products of the descents.
     """
     points: list[Descent] = []
     reached: list[Array] = []
@@ -310,10 +312,8 @@ def _by_descents(
         codes, spent = _codes_of(problem, point.shares), spent + point.n_iter
         del point
         found = _at_volumes(problem, codes, problem.whole(codes), _WALKS)
-        path = replace(found.path, n_iter=spent + found.path.n_iter)
-        candidates.append(replace(found, path=path, handicap=handicap))
-        spent = 0
-    return candidates
+        candidates.append(replace(found, handicap=handicap))
+    return candidates, spent
 
 
 def _at_volumes(
