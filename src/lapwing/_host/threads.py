@@ -32,7 +32,12 @@ _LARGE = 16_000_000  # entries of a matrix that is larger than the caches and wo
 
 
 def available_threads() -> int:
-    """Return the number of cores of this process: joblib's count, limited by OMP_NUM_THREADS."""
+    """Return the number of cores of this process: joblib's count, limited by OMP_NUM_THREADS.
+
+    It is 1 in a thread of a pool, in which `share` uses no further threads.
+    """
+    if in_pool():
+        return 1
     # joblib counts one core in daemonic processes, and warns in workers of Dask.
     cores = 1 if multiprocessing.current_process().daemon else int(joblib.effective_n_jobs(-1))
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
@@ -79,7 +84,7 @@ def share_rows(
     By default the arrays of a block fit into the cache.
     """
     blocks = list(row_blocks(n_rows, bytes_per_row, budget))
-    return share(available_threads() if len(blocks) > 1 and not in_pool() else 1, work, blocks)
+    return share(available_threads() if len(blocks) > 1 else 1, work, blocks)
 
 
 @cache

@@ -34,7 +34,7 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from lapwing._arrays import Array, even_blocks, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._host.threads import available_threads, in_pool, share
+from lapwing._host.threads import available_threads, share
 from lapwing.graphs.base import (
     CSR,
     check_affinity,
@@ -288,8 +288,7 @@ def normalized_weights(
 def sparse_product(L: CSR, F: Array) -> Array:
     """Compute L F, in threads if F is wide: SciPy's kernels release the GIL but use one core."""
     columns = F.shape[1] if F.ndim == 2 else 1
-    threaded = L.nnz * columns >= _THREADED_WORK and not in_pool()
-    n_threads = available_threads() if threaded else 1
+    n_threads = available_threads() if L.nnz * columns >= _THREADED_WORK else 1
     if n_threads == 1:
         return np.asarray(L @ F)
     out = np.empty(F.shape, dtype=F.dtype)
