@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -277,10 +278,19 @@ def test_known_labels_are_coded(y: Any, classes: np.ndarray, codes: list[int]) -
 
 @pytest.mark.parametrize(
     ("y", "named"),
-    [([1, 7], "7"), ([1, -1], "-1"), (["a", 1], "'a'"), ([None, 1], "None"), ([1.0, NAN], "nan")],
+    [([1, 7], "7"), (["a", 1], "'a'"), ([True, 1], "True")],
 )
 def test_unknown_labels_are_named(y: Any, named: str) -> None:
-    message = f"labels that are not among the training labels: {named}. Give labelled "
-    with pytest.raises(ValueError, match="validation_data") as caught:
+    message = f"not among the training labels: {named}. Give labelled points of the classes 1, 2."
+    with pytest.raises(ValueError, match=re.escape(message)):
         code_known(y, np.array([1, 2]))
-    assert message + "points of the classes 1, 2." in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("y", "marker"),
+    [([1, 2, -1], "auto"), ([1, 2, 9], 9), ([1, 2, None], 9), (np.array([1.0, 2, NAN]), -1)],
+)
+def test_labels_to_validate_on_hold_no_marker(y: Any, marker: Any) -> None:
+    with pytest.raises(ValueError, match="1 of the 3 entries of y are unlabelled, first in row 2"):
+        code_known(y, np.array([1, 2]), marker)
+    assert code_known([1, -1], np.array([-1, 1])).tolist() == [1, 0]

@@ -384,23 +384,36 @@ COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "validation data with other features": (
         LapSVC(stopping="validation"),
         {"validation_data": (X[:5, :2], TRUTH[:5])},
-        r"X has 2 features, but LapSVC is expecting 3",
+        r"validation_data: X has 2 features, but LapSVC is expecting 3",
     ),
     "validation data of other classes": (
         LapSVC(stopping="validation"),
         {"validation_data": (X[:3], [0, 1, 2])},
-        r"validation_data has labels that are not among the training labels: 2\. Give labelled "
+        r"validation_data: y has labels that are not among the training labels: 2\. Give labelled "
         r"points of the classes 0, 1",
     ),
-    "unlabelled validation data": (
-        LapSVC(stopping="mixed"),
-        {"validation_data": (X[:3], [0, 1, None])},
-        r"validation_data has labels that are not among the training labels: None",
-    ),
-    "validation targets that are NaN": (
+    **{
+        f"validation data with {unlabeled} of {type(estimator).__name__}": (
+            estimator,
+            {"validation_data": (X[:3], [0, 1, unlabeled])},
+            r"validation_data: 1 of the 3 entries of y are unlabelled, first in row 2\. Leave such",
+        )
+        for estimator, unlabeled in (
+            (LapSVC(stopping="mixed"), None),
+            (LapSVC(stopping="validation"), -1),
+            (LapSVC(stopping="validation", unlabeled=-1), np.nan),
+            (LapRLSRegressor(stopping="validation"), np.nan),
+        )
+    },
+    "validation data without a target": (
         LapRLSRegressor(stopping="validation"),
-        {"validation_data": (X[:2], [1.0, np.nan])},
-        r"validation_data holds targets that are NaN; give labelled points",
+        {"validation_data": (X[:2], [np.nan] * 2)},
+        r"validation_data: 2 of the 2 entries of y are unlabelled",
+    ),
+    "infinite validation targets": (
+        LapRLSRegressor(stopping="validation"),
+        {"validation_data": (X[:2], [1.0, np.inf])},
+        r"validation_data: Input y contains infinity, first at row 1",
     ),
 }
 

@@ -116,26 +116,36 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
     )
 
 
-def code_known(y: ArrayLike, classes: Array) -> Array:
+def code_known(y: ArrayLike, classes: Array, marker: object = AUTO) -> Array:
     """Code labels, which must be known classes.
 
     Raises
     ------
     ValueError
-        If there are others; the message lists them.
+        If there are others, which the message lists, or an entry is unlabelled.
     """
+    y = read_column(y)
+    refuse_unlabeled(missing_mask(y) | unlabeled_among(y, marker, classes))
     # Compared by kind and value, as True == 1 in Python.
     known = classes.tolist()
     position = {(kind_of(label), label): code for code, label in enumerate(known)}
-    labels = [(kind_of(label), label) for label in read_column(y).tolist()]
+    labels = [(kind_of(label), label) for label in y.tolist()]
     strangers = {repr(label[1]) for label in labels if label not in position}
     if strangers:
         raise ValueError(
-            f"validation_data has labels that are not among the training labels: "
-            f"{', '.join(sorted(strangers))}. Give labelled points of the classes "
-            f"{', '.join(map(repr, known))}."
+            f"y has labels that are not among the training labels: {', '.join(sorted(strangers))}. "
+            f"Give labelled points of the classes {', '.join(map(repr, known))}."
         )
     return np.array([position[label] for label in labels], dtype=np.intp)
+
+
+def refuse_unlabeled(mask: Array) -> None:
+    """Raise ValueError if an entry of the labels to validate on is unlabelled."""
+    if mask.any():
+        raise ValueError(
+            f"{mask.sum()} of the {len(mask)} entries of y are unlabelled, first in row "
+            f"{mask.argmax()}. Leave such rows out."
+        )
 
 
 def check_class_weights(weights: dict[Any, Any], classes: Array) -> None:

@@ -128,7 +128,7 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
 
     def _known_targets(self, y: ArrayLike) -> Array:
         """Read the labels of validation data, which are all of classes of the fit."""
-        return code_known(y, self.classes_)
+        return code_known(y, self.classes_, self.unlabeled)
 
     def _keep_targets(self, targets: Targets) -> None:
         self.classes_, self.unlabeled_ = targets.classes, targets.unlabeled

@@ -358,13 +358,17 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
                 "validation_data must be a tuple (X_val, y_val) of points and their labels, not "
                 f"{type(data).__name__}."
             )
-        X_val = self._read_points(data[0], reset=False)
-        check_consistent_length(X_val, data[1])
+        try:
+            X_val = self._read_points(data[0], reset=False)
+            check_consistent_length(X_val, data[1])
+            targets = self._known_targets(data[1])
+        except ValueError as error:
+            raise ValueError(f"validation_data: {error}") from error
 
         def scores(state: State) -> Array:
             return space.function(state.coef, state.intercept)(X_val)
 
-        return Validation(scores, self._known_targets(data[1]))
+        return Validation(scores, targets)
 
     def _start(self, previous: Mapping[str, Any], objective: Objective) -> State | None:
         """Return the function of the last fit, if it is in the same space."""

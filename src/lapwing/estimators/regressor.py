@@ -15,7 +15,7 @@ from lapwing._arrays import Array
 from lapwing._parameters import FLAG, check
 from lapwing._rows import PointData, PointsLike, blocks_of, is_rows
 from lapwing.classes.label_checks import target_warning
-from lapwing.classes.labels import read_targets
+from lapwing.classes.labels import as_targets, read_targets, refuse_unlabeled
 from lapwing.estimators import input_checks
 from lapwing.estimators.multioutput import (
     SeveralTargets,
@@ -100,9 +100,8 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
 
     def _known_targets(self, y: ArrayLike) -> Array:
         """Read the targets of validation data, which all have one."""
-        targets, labeled = read_targets(y)
-        if not labeled.all():
-            raise ValueError("validation_data holds targets that are NaN; give labelled points.")
+        targets = as_targets(y)
+        refuse_unlabeled(np.isnan(targets))
         return targets[:, None]
 
     def _answer(self, X: PointData, problem: Problem, solution: Solution) -> Array:
