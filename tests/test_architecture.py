@@ -91,8 +91,10 @@ OPTIONAL = frozenset(
     }
 )
 
-# The verbs are declared with typer; lapwing._app.cli requires it before it loads them.
+# The verbs are declared with typer, the page with Starlette: lapwing._app.cli and
+# lapwing._label.serving require these before they load the modules.
 EXEMPT = {
+    "lapwing._label.server": frozenset({"anyio", "starlette"}),
     "lapwing._app.verbs": frozenset({"rich", "typer"}),
     "lapwing._app.console": frozenset({"rich"}),
 }

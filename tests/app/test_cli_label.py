@@ -103,7 +103,7 @@ def test_labels_that_were_given_are_fitted_to_the_same_answers(
     rows = unlabeled()
     with page(label=column, **key) as (_, browser):
         label(browser, rows)
-        words = take_along(browser, "labels.csv", "predictions.csv", "model", "report.html")
+        words = take_along(browser, "labels.csv", "predictions.csv", "model.lapwing", "report.html")
     given = read("labels.csv")
     assert list(given[0]) == [key.get("id", "row"), column or "label", "chosen"]
     assert len(given) == 6
@@ -116,7 +116,7 @@ def test_labels_that_were_given_are_fitted_to_the_same_answers(
 def test_the_model_predicts_new_rows() -> None:
     write("t.csv", table())
     with page(label="y", id="name") as (_, browser):
-        Path("m").write_bytes(browser.ask("GET", "api/export/model").content)
+        Path("m").write_bytes(browser.ask("GET", "api/export/model.lapwing").content)
     told = found(run("predict m t.csv --predictions p.csv --json"))
     assert told["predicted"] == {"u": 20, "v": 20}
 

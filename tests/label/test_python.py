@@ -79,7 +79,7 @@ def test_texts_are_learnt_from_through_a_pipeline_and_shown(tmp_path: Path) -> N
         assert page.session.rows([1])[0]["text"] == texts[1]
         browser = Browser(page.url)
         assert browser.ask("GET", "api/export/report.html").status == 200
-        (tmp_path / "m").write_bytes(urllib.request.urlopen(f"{page.url}api/export/model").read())
+        (tmp_path / "m").write_bytes(browser.ask("GET", "api/export/model.lapwing").content)
     loaded = load_model(tmp_path / "m").pipeline
     assert loaded.predict(texts[:2]).tolist() == ["pets", "traffic"]
 
@@ -108,7 +108,7 @@ def test_what_is_taken_along_is_that_of_a_fit(tmp_path: Path) -> None:
             page.session.give([k], label)
         got = {
             name: urllib.request.urlopen(f"{page.url}api/export/{name}").read()
-            for name in ("predictions.csv", "model", "labels.csv")
+            for name in ("predictions.csv", "model.lapwing", "labels.csv")
         }
     expected = LapERLSClassifier().fit(X, TRUTH[:12] + [None] * 48)
     lines = got["predictions.csv"].decode().splitlines()
@@ -116,7 +116,7 @@ def test_what_is_taken_along_is_that_of_a_fit(tmp_path: Path) -> None:
     assert lines[1].startswith("r0,")
     given = got["labels.csv"].decode().splitlines()
     assert (given[0], given[1].rpartition(",")[0]) == ("index,label,chosen", f"r0,{TRUTH[0]}")
-    (tmp_path / "m").write_bytes(got["model"])
+    (tmp_path / "m").write_bytes(got["model.lapwing"])
     pipeline = load_model(tmp_path / "m").pipeline
     np.testing.assert_allclose(pipeline.decision_function(X), expected.decision_function(X))
 

@@ -6,7 +6,7 @@ import os
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,8 +32,7 @@ from lapwing._label.history import History
 from lapwing._label.journal import Journal
 from lapwing._label.mapping import can_map
 from lapwing._label.material import Material, PictureArrays, PictureFiles
-from lapwing._label.server import Export
-from lapwing._label.serving import LabelServer, labels_csv, labels_txt
+from lapwing._label.serving import LabelServer
 from lapwing._label.session import Session
 from lapwing._label.words import RequestError, check_class_name
 from lapwing._parameters import is_count
@@ -43,7 +42,7 @@ from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
 from lapwing._tables.coding import code_labels, same_label
 from lapwing._tables.columns import SUGGESTED, Keys, split_names
-from lapwing._tables.predictions import write_predictions
+from lapwing._tables.predictions import write_csv, write_predictions
 from lapwing._tables.tables import Table
 from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
@@ -255,14 +254,6 @@ def _fits(pipeline: Pipeline, X: Any, material: Material) -> Fits:
     return Fits(fit, lambda record, path: save_model(record.pipeline, path))
 
 
-# File names and media types of the downloads, by the last part of their address.
-FILES = {
-    "predictions.csv": ("predictions.csv", "text/csv"),
-    "model": ("model.lapwing", "application/octet-stream"),
-    "report.html": ("report.html", "text/html"),
-}
-
-
 def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> LabelServer:
     """Open the page for a table of the command line.
 
@@ -351,9 +342,8 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
         if opened is not None:
             opened.close()
         raise
-    exports = {"labels.csv": labels_csv, "labels.txt": labels_txt, **fits.exports()}
     try:
-        return LabelServer(session, exports, opened, port)
+        return LabelServer(session, fits.downloads(), opened, port)
     except BaseException:
         session.close()
         raise
@@ -406,21 +396,26 @@ class Fits:
         self._lock = threading.Lock()
         self._latest: tuple[int, FitRecord] | None = None
 
-    def exports(self) -> Mapping[str, Callable[[Session], Export]]:
-        """Return the downloads by the last part of their address."""
-        return {name: partial(self._export, name) for name in FILES}
+    def downloads(self) -> dict[str, Callable[[Session], bytes]]:
+        """Return the functions from the session to the content of a file, by file name."""
+        writers = {
+            "labels.csv": _write_labels,
+            "labels.txt": _write_all_labels,
+            "predictions.csv": self._write_predictions,
+            "model.lapwing": self._write_model,
+            "report.html": self._write_report,
+        }
+        return {name: partial(_content, name, write) for name, write in writers.items()}
 
-    def _export(self, name: str, session: Session) -> Export:
-        # The page shows the warnings of the fit already.
-        with heard(), tempfile.TemporaryDirectory() as folder:
-            record, path = self._of(session), Path(folder) / FILES[name][0]
-            if name == "model":
-                self._save(record, path)
-            elif name == "report.html":
-                Report(collect(record)).save(path)
-            else:
-                write_predictions(record.predictions, path, dialect=record.table.dialect)
-            return Export(path.name, FILES[name][1], path.read_bytes())
+    def _write_predictions(self, session: Session, path: Path) -> None:
+        record = self._of(session)
+        write_predictions(record.predictions, path, dialect=record.table.dialect)
+
+    def _write_model(self, session: Session, path: Path) -> None:
+        self._save(self._of(session), path)
+
+    def _write_report(self, session: Session, path: Path) -> None:
+        Report(collect(self._of(session))).save(path)
 
     def _of(self, session: Session) -> FitRecord:
         """Fit to the current labels; one fit at a time, and the latest is kept."""
@@ -429,6 +424,38 @@ class Fits:
             if self._latest is None or self._latest[0] != version:
                 self._latest = version, self._fit(session)
             return self._latest[1]
+
+
+def _content(name: str, write: Callable[[Session, Path], None], session: Session) -> bytes:
+    """Return the content of a file."""
+    # The page shows the warnings of the fit already.
+    with heard(), tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        write(session, path)
+        return path.read_bytes()
+
+
+def _write_labels(session: Session, path: Path) -> None:
+    """Write the labelled rows by name or number, for ``fit`` with the table.
+
+    The columns are those of ``lapwing suggest``, so that a fit knows which rows were suggested; see
+    `lapwing._tables.answers`.
+    """
+    table, labels = session.material.table, session.labels()
+    rows = np.flatnonzero(labels != "")
+    assert table.keys is not None
+    columns = {
+        table.id_name or table.keys.row: table.ids[rows].astype(str).astype(object),
+        table.keys.label: labels[rows],
+        table.keys.chosen: session.chosen()[rows],
+    }
+    write_csv(columns, path, table.dialect, "the labels")
+
+
+def _write_all_labels(session: Session, path: Path) -> None:
+    """Write one line per row of the table, empty without a label, for ``fit --labels``."""
+    lines = "".join(f"{label}\n" for label in session.labels().tolist())
+    path.write_bytes(lines.encode("utf-8"))
 
 
 def labeled(session: Session) -> Table:

@@ -2,6 +2,8 @@
 
 Slow tasks run in a few threads, so that many requests are queued and events are not delayed. Errors
 are JSON messages with a status of 4xx; 5xx is a defect.
+
+Only `lapwing._label.serving` imports this module, because it needs Starlette.
 """
 
 from __future__ import annotations
@@ -11,10 +13,19 @@ import json
 import logging
 import re
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+from importlib.resources.abc import Traversable
+from typing import Any, NamedTuple, NoReturn, TypeAlias
+
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lapwing._host.modules import require
 from lapwing._label.finding import Query
@@ -23,11 +34,9 @@ from lapwing._label.model import QUEUED
 from lapwing._label.session import CLOSED, Event, Receipt, Session
 from lapwing._label.words import RequestError
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-Handler: TypeAlias = "Callable[[Request], Awaitable[Any]]"
-Question = Callable[[Session, Mapping[str, str]], Any]
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+Question: TypeAlias = Callable[[Session, Mapping[str, str]], Any]
+Download: TypeAlias = Callable[[Session], bytes]
 
 _LOG = logging.getLogger("lapwing")
 _BODY = 8 * 2**20  # 200,000 rows are 1.4 MB
@@ -35,22 +44,19 @@ _BODY_SECONDS = 30.0
 _THREADS = 6
 _STREAMS = 24
 _WAITING_EVENTS = 256
-_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[a-z]+)")
 _HEARTBEAT = 15.0  # seconds; detects closed connections
-# deck.gl as a whole, served from where its wheel was installed: docs/notes/label.md says why.
-_MAP_NAME = "map.js"
-_MAP_FILE = ("nbextension", "static", "index.js")
-_STATIC = {
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".svg": "image/svg+xml",
+_MEDIA_TYPES = {
+    "js": "text/javascript",
+    "css": "text/css",
+    "html": "text/html",
+    "csv": "text/csv",
+    "txt": "text/plain",
 }
+_BINARY = "application/octet-stream"
 
 _LIST = re.compile(r"\d{1,9}(?:,\d{1,9})*")
 _MOST_NAMED = 200
 _MOST_LETTERS = 200  # of search words
-
 
 _UNMATCHED = {
     404: "There is nothing at this address.",
@@ -58,26 +64,7 @@ _UNMATCHED = {
 }
 
 
-class Export(NamedTuple):
-    """File for download.
-
-    Attributes
-    ----------
-    name : str
-        File name.
-    kind : str
-        Media type.
-    content : bytes
-    """
-
-    name: str
-    kind: str
-    content: bytes
-
-
-def application(
-    session: Session, token: str, exports: Mapping[str, Callable[[Session], Export]]
-) -> Any:
+def application(session: Session, token: str, downloads: Mapping[str, Download]) -> ASGIApp:
     """Create the ASGI application of a session.
 
     Parameters
@@ -85,8 +72,8 @@ def application(
     session : Session
     token : str
         First part of every path.
-    exports : mapping of str to callable
-        Files for download, by the last part of their address.
+    downloads : mapping of str to callable
+        Functions from the session to the content of a file, by file name.
 
     Returns
     -------
@@ -95,145 +82,118 @@ def application(
     Raises
     ------
     ImportError
-        If Starlette is not installed.
+        If pydeck is not installed.
     """
-    starlette = require("starlette.applications", extra="label", purpose="The page to label on")
-    routing = require("starlette.routing", extra="label", purpose="The page to label on")
-    handlers = _Handlers(session, exports)
-    found = starlette.Starlette(
+    handlers = _Handlers(session, downloads)
+    found = Starlette(
         routes=[
-            routing.Route("/", handlers.page),
-            routing.Route("/static/{name}", handlers.static),
+            Route("/", handlers.page),
+            Route("/static/{name}", handlers.static),
+            *(Route(f"/api/{name}", handlers.answer(ask)) for name, ask in QUESTIONS.items()),
+            Route("/api/map/{key}", handlers.map),
+            Route("/api/colours", handlers.colours),
+            Route("/api/image/{row}", handlers.image),
+            Route("/api/events", handlers.events),
+            Route("/api/export/{name}", handlers.export),
             *(
-                routing.Route(f"/api/{name}", handlers.answer(ask))
-                for name, ask in QUESTIONS.items()
-            ),
-            routing.Route("/api/map/{key}", handlers.map),
-            routing.Route("/api/colours", handlers.colours),
-            routing.Route("/api/image/{row}", handlers.image),
-            routing.Route("/api/events", handlers.events),
-            routing.Route("/api/export/{name}", handlers.export),
-            *(
-                routing.Route(f"/api/{name}", handlers.act(action), methods=["POST"])
+                Route(f"/api/{name}", handlers.act(action), methods=["POST"])
                 for name, action in ACTIONS.items()
             ),
         ],
         exception_handlers={
-            RequestError: handlers.refused,
-            JournalError: handlers.not_written,
-            404: handlers.unmatched,
-            405: handlers.unmatched,
-            Exception: handlers.defect,
+            RequestError: lambda _, error: _refusal(str(error), error.status),
+            JournalError: lambda _, error: _refusal(str(error), 507),
+            404: lambda *_: _refusal(_UNMATCHED[404], 404),
+            405: lambda *_: _refusal(_UNMATCHED[405], 405),
+            Exception: _defect,
         },
     )
-    return Guard(found, token)
+    return guarded(found, token)
 
 
 class _Handlers:
     """Handlers of the routes."""
 
-    def __init__(
-        self, session: Session, exports: Mapping[str, Callable[[Session], Export]]
-    ) -> None:
+    def __init__(self, session: Session, downloads: Mapping[str, Download]) -> None:
         self._session = session
-        self._exports = exports
-        self._responses = require("starlette.responses", extra="label", purpose="The page")
-        self._anyio = require("anyio", extra="label", purpose="The page to label on")
-        self._drawing = require("pydeck", extra="label", purpose="The page to label on")
-        # A fit for an export takes as long as the start of the page, and must not delay others.
-        self._answering = self._anyio.CapacityLimiter(_THREADS)
-        self._exporting = self._anyio.CapacityLimiter(1)
+        self._downloads = downloads
+        self._files = _page_files()
+        # A fit for a download takes as long as the start of the page, and must not delay others.
+        self._answering, self._exporting = CapacityLimiter(_THREADS), CapacityLimiter(1)
         self._n_streams = 0
 
-    async def page(self, request: Request) -> Any:
-        return await self._file("index.html")
+    async def page(self, request: Request) -> Response:
+        return self._file("index.html")
 
-    async def static(self, request: Request) -> Any:
-        return await self._file(request.path_params["name"])
+    async def static(self, request: Request) -> Response:
+        return self._file(request.path_params["name"])
 
     def answer(self, ask: Question) -> Handler:
         """Return the handler of a question."""
 
-        async def handle(request: Request) -> Any:
-            return self._json(await self._call(ask, self._session, request.query_params))
+        async def handle(request: Request) -> Response:
+            return _json(await self._call(ask, self._session, request.query_params))
 
         return handle
 
     def act(self, action: Action) -> Handler:
         """Return the handler of an action."""
 
-        async def handle(request: Request) -> Any:
+        async def handle(request: Request) -> Response:
             message = read_json(await _body(request), action.members)
             done = await self._call(action.call, self._session, message)
-            return self._json({"version": done} if isinstance(done, int) else done._asdict())
+            return _json({"version": done} if isinstance(done, int) else done._asdict())
 
         return handle
 
-    async def map(self, request: Request) -> Any:
-        return self._binary(await self._call(self._session.map, request.path_params["key"]))
+    async def map(self, request: Request) -> Response:
+        content = await self._call(self._session.map, request.path_params["key"])
+        return Response(content, media_type=_BINARY)
 
-    async def colours(self, request: Request) -> Any:
+    async def colours(self, request: Request) -> Response:
         version, learnt, content = await self._call(self._session.colours)
-        return self._binary(content, {"x-version": str(version), "x-model-version": str(learnt)})
+        versions = {"x-version": str(version), "x-model-version": str(learnt)}
+        return Response(content, headers=versions, media_type=_BINARY)
 
-    async def image(self, request: Request) -> Any:
+    async def image(self, request: Request) -> Response:
         row = whole(request.path_params["row"], "The row")
         kind, content = await self._call(self._session.image, row)
-        return self._responses.Response(content, media_type=kind)
+        return Response(content, media_type=kind)
 
-    async def export(self, request: Request) -> Any:
-        make = self._exports.get(request.path_params["name"])
-        if make is None:
-            raise RequestError(f"There is no such file. There are {', '.join(self._exports)}.", 404)
+    async def export(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in self._downloads:
+            known = ", ".join(self._downloads)
+            raise RequestError(f"There is no such file. There are {known}.", 404)
         try:
-            found = await self._call(make, self._session, limiter=self._exporting)
+            content = await self._call(
+                self._downloads[name], self._session, limiter=self._exporting
+            )
         except (ValueError, MemoryError, ImportError) as error:
             raise RequestError(str(error) or "There is not enough memory.", 409) from None
-        named = {"content-disposition": f'attachment; filename="{found.name}"'}
-        return self._responses.Response(found.content, headers=named, media_type=found.kind)
+        named = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(content, headers=named, media_type=_media_type(name))
 
-    async def events(self, request: Request) -> Any:
+    async def events(self, request: Request) -> Response:
         if self._n_streams >= _STREAMS:
             raise RequestError("The page is open too often. Close some of its tabs.", 429)
-        return self._responses.StreamingResponse(
+        return StreamingResponse(
             self._stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
         )
 
-    async def refused(self, request: Request, error: RequestError) -> Any:
-        return self._error(str(error), error.status)
-
-    async def not_written(self, request: Request, error: JournalError) -> Any:
-        return self._error(str(error), 507)
-
-    async def unmatched(self, request: Request, error: Any) -> Any:
-        return self._error(_UNMATCHED[error.status_code], error.status_code)
-
-    async def defect(self, request: Request, error: Exception) -> Any:
-        _LOG.error("the page to label on: %s", error, exc_info=error)
-        return self._error(
-            f"Unexpected {type(error).__name__}. This is a defect of lapwing: please report it. "
-            "Labels that were saved are safe.",
-            500,
-        )
-
     async def _call(
-        self, function: Callable[..., Any], *arguments: object, limiter: Any = None
+        self,
+        function: Callable[..., Any],
+        *arguments: object,
+        limiter: CapacityLimiter | None = None,
     ) -> Any:
         """Call a function in one of a few threads; further requests are queued."""
-        thread_limit = self._answering if limiter is None else limiter
-        return await self._anyio.to_thread.run_sync(function, *arguments, limiter=thread_limit)
+        return await to_thread.run_sync(function, *arguments, limiter=limiter or self._answering)
 
-    async def _file(self, name: str) -> Any:
-        """Return a file of the page; routes do not match names with a slash."""
-        named = _NAME.fullmatch(name)
-        kind = _STATIC.get(named[1]) if named else None
-        if name == _MAP_NAME:
-            file = resources.files(self._drawing).joinpath(*_MAP_FILE)
-        else:
-            file = resources.files("lapwing._label").joinpath("page", name)
-        if kind is None or not file.is_file():
+    def _file(self, name: str) -> Response:
+        if name not in self._files:
             raise RequestError(_UNMATCHED[404], 404)
-        return self._responses.Response(file.read_bytes(), headers={"content-type": kind})
+        return Response(self._files[name].read_bytes(), media_type=_media_type(name))
 
     async def _stream(self) -> AsyncIterator[str]:
         """Generate events, the newest state first, so that no change is missed."""
@@ -266,18 +226,37 @@ class _Handlers:
             self._n_streams -= 1
             end()
 
-    def _json(self, value: object, status: int = 200) -> Any:
-        text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-        kind = "application/json; charset=utf-8"
-        return self._responses.Response(text, status, headers={"content-type": kind})
 
-    def _error(self, words: str, status: int) -> Any:
-        return self._json({"error": words}, status)
+def _page_files() -> dict[str, Traversable]:
+    """Return the files of the page by name."""
+    page = resources.files("lapwing._label") / "page"
+    # deck.gl as a whole, served from where its wheel was installed: docs/notes/label.md says why.
+    drawing = resources.files(require("pydeck", extra="label", purpose="The page to label on"))
+    library = drawing.joinpath("nbextension", "static", "index.js")
+    return {file.name: file for file in page.iterdir()} | {"map.js": library}
 
-    def _binary(self, content: bytes, headers: Mapping[str, str] | None = None) -> Any:
-        return self._responses.Response(
-            content, headers=headers, media_type="application/octet-stream"
-        )
+
+def _media_type(name: str) -> str:
+    return _MEDIA_TYPES.get(name.rpartition(".")[2], _BINARY)
+
+
+def _json(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    # In ASCII, as texts of a table can have characters that UTF-8 has not.
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return Response(text, status, headers, "application/json")
+
+
+def _refusal(message: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    return _json({"error": message}, status, headers)
+
+
+def _defect(request: Request, error: Exception) -> Response:
+    _LOG.error("the page to label on: %s", error, exc_info=error)
+    return _refusal(
+        f"Unexpected {type(error).__name__}. This is a defect of lapwing: please report it. "
+        "Labels that were saved are safe.",
+        500,
+    )
 
 
 async def _body(request: Request) -> bytes:
@@ -471,12 +450,6 @@ ACTIONS: Mapping[str, Action] = {
     ),
 }
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -496,76 +469,53 @@ _METHODS = ("GET", "HEAD", "POST")
 _CHECKED_HEADERS = ("host", "origin", "content-type", "sec-fetch-site", "sec-fetch-mode")
 
 
-class Guard:
-    """ASGI middleware that passes on only valid requests under ``/token``, without this prefix.
+def guarded(application: ASGIApp, token: str) -> ASGIApp:
+    """Wrap an ASGI application, which gets only valid requests under ``/token``."""
 
-    Parameters
-    ----------
-    application : ASGI application
-    token : str
-    """
-
-    def __init__(self, application: Application, token: str) -> None:
-        self._application = application
-        self._token = token.encode("ascii")
-        self._headers = require("starlette.datastructures", extra="label", purpose="The page")
-        self._responses = require("starlette.responses", extra="label", purpose="The page")
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Reject a request, or pass it to the application."""
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # other protocols are not supported; uvicorn closes the connection
 
-        async def guarded(message: Message) -> None:
+        async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = self._headers.MutableHeaders(scope=message)
+                headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        objection = self._objection(scope)
-        if objection is not None:
-            status, words = objection
+        try:
+            _check_request(scope, token)
+        except RequestError as error:
             # The body is not read, so the connection cannot be used again.
-            close = {"connection": "close"}
-            refusal = self._responses.JSONResponse({"error": words}, status, close)
-            await refusal(scope, receive, guarded)
-            return
-        inner = {**scope, "path": "/" + scope["path"].lstrip("/").partition("/")[2]}
-        inner["raw_path"] = inner["path"].encode("utf-8", "surrogateescape")
-        await self._application(inner, receive, guarded)
+            refusal = _refusal(str(error), error.status, {"connection": "close"})
+            await refusal(scope, receive, answer)
+        else:
+            await application({**scope, "root_path": f"/{token}"}, receive, answer)
 
-    def _objection(self, scope: Scope) -> tuple[int, str] | None:
-        headers = self._headers.Headers(scope=scope)
-        if any(len(headers.getlist(name)) > 1 for name in _CHECKED_HEADERS):
-            return 400, "A header is given twice."
-        host = headers.get("host", "")
-        if not _HOST.fullmatch(host):
-            return 403, "Open the page at the address that lapwing label shows."
-        if scope["method"] not in _METHODS:
-            return 405, "Only GET and POST are answered."
-        given = scope["path"].lstrip("/").partition("/")
-        # Checked before anything that would give information to outsiders.
-        if not secrets.compare_digest(given[0].encode("utf-8", "replace"), self._token) or (
-            not given[1]
-        ):
-            return 404, "There is nothing here. Open the address that lapwing label shows."
-        return _strange_origin(scope["method"], host, headers)
+    return guard
 
 
-def _strange_origin(method: str, host: str, headers: Mapping[str, str]) -> tuple[int, str] | None:
-    elsewhere = 403, "Another page has sent this request. Only the page itself may."
-    origin = headers.get("origin")
-    if origin is not None and origin.lower() != f"http://{host}".lower():
-        return elsewhere
+def _check_request(scope: Scope, token: str) -> None:
+    """Raise a RequestError unless a request is from the page, or opens it."""
+    headers, method = Headers(scope=scope), scope["method"]
+    if any(len(headers.getlist(name)) > 1 for name in _CHECKED_HEADERS):
+        raise RequestError("A header is given twice.")
+    host = headers.get("host", "")
+    if not _HOST.fullmatch(host):
+        raise RequestError("Open the page at the address that lapwing label shows.", 403)
+    if method not in _METHODS:
+        raise RequestError("Only GET and POST are answered.", 405)
+    # Checked before anything that would give information to outsiders.
+    start = scope["path"][: len(token) + 2].encode("utf-8", "replace")
+    if not secrets.compare_digest(start, f"/{token}/".encode("ascii")):
+        raise RequestError("There is nothing here. Open the address that lapwing label shows.", 404)
     # A link to the page may be on any site, such as a notebook, but not requests for its data.
     navigation = headers.get("sec-fetch-mode") == "navigate" and method == "GET"
-    site = headers.get("sec-fetch-site", "same-origin")
-    if site not in ("same-origin", "none") and not navigation:
-        return elsewhere
-    if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != (
-        "application/json"
-    ):
+    same_site = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+    same_origin = headers.get("origin", f"http://{host}").lower() == f"http://{host}".lower()
+    if not same_origin or not (same_site or navigation):
+        raise RequestError("Another page has sent this request. Only the page itself may.", 403)
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if method == "POST" and kind != "application/json":
         # For JSON from other sites browsers send a preflight request, which is not answered.
-        return 415, "The message must be JSON, with the Content-Type application/json."
-    return None
+        raise RequestError("The message must be JSON, with the Content-Type application/json.", 415)

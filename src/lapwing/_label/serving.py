@@ -1,4 +1,4 @@
-"""Server thread of the labelling page, and its downloads."""
+"""Server thread of the labelling page."""
 
 from __future__ import annotations
 
@@ -7,22 +7,16 @@ import logging
 import re
 import secrets
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.modules import require
-from lapwing._host.warn import heard
 from lapwing._label.journal import Journal
-from lapwing._label.server import Export, application
 from lapwing._label.session import Session
-from lapwing._tables.predictions import write_csv
 from lapwing.classes.markers import objects
 
 _HOST = "127.0.0.1"
@@ -43,8 +37,8 @@ class LabelServer:
     ----------
     session : Session
         Labelling session; closed with the server.
-    exports : mapping of str to callable
-        Files offered for download.
+    downloads : mapping of str to callable
+        Functions from the session to the content of a file, by file name.
     journal : Journal or None
         Journal of the session. It stores the address: the next server has the same token, and an
         open page reconnects if the port is the same.
@@ -67,18 +61,21 @@ class LabelServer:
     def __init__(
         self,
         session: Session,
-        exports: Mapping[str, Callable[[Session], Export]],
+        downloads: Mapping[str, Callable[[Session], bytes]],
         journal: Journal | None = None,
         port: int = 0,
     ) -> None:
         uvicorn = require("uvicorn", extra="label", purpose="The page to label on")
+        require("starlette", extra="label", purpose="The page to label on")
+        from lapwing._label.server import application  # which imports Starlette
+
         self.session = session
         last = _TOKEN.fullmatch("" if journal is None else journal.address)
         token = secrets.token_urlsafe(24) if last is None else last[2]
         listener = _listen(port) if port or last is None else _listen_again(int(last[1]))
         self.url = f"http://{_HOST}:{listener.getsockname()[1]}/{token}/"
         config = uvicorn.Config(
-            application(session, token, exports),
+            application(session, token, downloads),
             http=_connection_class(),
             ws="none",
             loop="asyncio",
@@ -226,29 +223,3 @@ def _listen(port: int) -> socket.socket:
             f"Port {port} of {_HOST} is not available: another program uses it, or you have no "
             "permission. Leave out --port, or choose another one."
         ) from None
-
-
-def labels_csv(session: Session) -> Export:
-    """Export the labelled rows by name or number, for ``fit`` with the table.
-
-    The columns are those of ``lapwing suggest``, so that a fit knows which rows were suggested; see
-    `lapwing._tables.answers`.
-    """
-    table, labels = session.material.table, session.labels()
-    rows = np.flatnonzero(labels != "")
-    assert table.keys is not None
-    columns = {
-        table.id_name or table.keys.row: table.ids[rows].astype(str).astype(object),
-        table.keys.label: labels[rows],
-        table.keys.chosen: session.chosen()[rows],
-    }
-    with tempfile.TemporaryDirectory() as folder, heard():
-        path = Path(folder) / "labels.csv"
-        write_csv(columns, path, table.dialect, "the labels")
-        return Export("labels.csv", "text/csv", path.read_bytes())
-
-
-def labels_txt(session: Session) -> Export:
-    """Export one line per row of the table, empty without a label, for ``fit --labels``."""
-    lines = "".join(f"{label}\n" for label in session.labels().tolist())
-    return Export("labels.txt", "text/plain", lines.encode("utf-8"))
