@@ -533,7 +533,7 @@ def test_one_figure_has_one_value_everywhere() -> None:
     assert again is not None
     sure, to_check = map(int, again.groups())
     # The labelled rows of the fit are new rows here; its own answers are those of no other X.
-    assert to_check >= model.report.volumes["n_unsure"]
+    assert to_check >= model.report.volumes["n_to_check"]
     assert pl.read_csv("q.csv")["sure"].sum() == sure
     assert sure + to_check == 60
 

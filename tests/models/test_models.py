@@ -63,6 +63,7 @@ from lapwing.exceptions import ModelVersionWarning
 from lapwing.losses import GaussianBump, SquaredHinge
 from lapwing.model_selection import LabeledStratifiedKFold
 from lapwing.models import Model, ModelFileError, load_model, save_model
+from lapwing.models.files import FORMAT
 
 RNG = np.random.default_rng(0)
 N = 40
@@ -359,6 +360,16 @@ def test_info_and_versions_come_back(tmp_path: Path) -> None:
     assert load_model(tmp_path / "m").info["sklearn_version"] == "of the fit"
 
 
+def test_reports_of_an_older_format_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "m.lapwing"
+    path.write_bytes(header(format=1))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("report.json", '{"keys": "of an older version"}')
+    loaded = load_model(path)
+    assert loaded.report is None
+    assert len(loaded.pipeline.predict(X)) == len(X)
+
+
 def test_report_comes_back(tmp_path: Path) -> None:
     report = ReportData.from_dict(
         {"kind": "regression", "notes": [{"level": "note", "text": "ä"}]}
@@ -538,7 +549,7 @@ DAMAGED_MODELS: dict[str, list[Callable[[], bytes]]] = {
     ],
     f"newer than this one ({lapwing.__version__}): update lapwing": [
         lambda: header(lapwing_version="99.1.0"),
-        lambda: header(format=2),
+        lambda: header(format=FORMAT + 1),
     ],
     "damaged": [
         lambda: edited("lapwing.json", lambda known: known.clear()),

@@ -153,23 +153,26 @@ def test_volumes_are_counts(two_moons: Any, of_moons: ReportData) -> None:
     for line in volumes["classes"]:
         name = line["name"]
         mine = fit.predictions.label == name
-        assert line["labels"] == 3
+        assert line["n_labels"] == 3
         assert line["label_share"] == 0.5
-        assert line["rows"] == mine.sum()
+        assert line["n_rows"] == mine.sum()
         assert line["row_share"] == pytest.approx(mine.mean())
-        assert line["truth_share"] == pytest.approx(np.mean(truth == name))
+        assert line["true_share"] == pytest.approx(np.mean(truth == name))
         free = mine & ~fit.table.labeled
-        assert line["margin"] == pytest.approx(np.median(fit.predictions.margin[free]))
-        assert line["sure"] + line["unsure"] == line["unlabeled"] == free.sum()
-        assert line["rows"] == line["labels"] + line["unlabeled"]
+        assert line["median_margin"] == pytest.approx(np.median(fit.predictions.margin[free]))
+        assert line["n_sure"] + line["n_to_check"] == line["n_unlabeled"] == free.sum()
+        assert line["n_rows"] == line["n_labels"] + line["n_unlabeled"]
     assert [line["name"] for line in volumes["classes"]] == ["lower", "upper"]
     # The best claim that three labels per class allow.
     found = [(level, sure_rows(fit.pipeline, precision=level)) for level in (0.99, 0.95, 0.9)]
     level, best = next((one for one in found if one[1].sure.any()), found[0])
     assert volumes["trust"]["level"] == level
     free = ~fit.table.labeled
-    assert (volumes["n_sure"], volumes["n_unsure"]) == (best.sure.sum(), (free & ~best.sure).sum())
-    assert volumes["n_sure"] == sum(line["sure"] for line in volumes["classes"])
+    assert (volumes["n_sure"], volumes["n_to_check"]) == (
+        best.sure.sum(),
+        (free & ~best.sure).sum(),
+    )
+    assert volumes["n_sure"] == sum(line["n_sure"] for line in volumes["classes"])
 
 
 def test_rows_are_sorted_by_margin_and_named(
@@ -181,13 +184,13 @@ def test_rows_are_sorted_by_margin_and_named(
     free = ~fit.table.labeled
     margin = fit.predictions.margin[free]
     ids = fit.table.ids[free]
-    assert [r["id"] for r in rows["least"]] == [str(i) for i in ids[np.argsort(margin)][:5]]
-    assert [r["id"] for r in rows["most"]] == [str(i) for i in ids[np.argsort(-margin)][:5]]
-    assert rows["least"][0]["margin"] == pytest.approx(margin.min())
+    assert [r["id"] for r in rows["least_certain"]] == [str(i) for i in ids[np.argsort(margin)][:5]]
+    assert [r["id"] for r in rows["most_certain"]] == [str(i) for i in ids[np.argsort(-margin)][:5]]
+    assert rows["least_certain"][0]["margin"] == pytest.approx(margin.min())
     assert sum(rows["margins"]["series"][0]) == free.sum()
-    first = rows["least"][0]
+    first = rows["least_certain"][0]
     assert first["truth"] == truth[int(first["id"]) - 1]
-    assert {first["predicted"], first["second"]} == {"lower", "upper"}
+    assert {first["predicted"], first["runner_up"]} == {"lower", "upper"}
 
 
 def test_a_label_that_the_model_contradicts_is_named() -> None:
@@ -199,7 +202,7 @@ def test_a_label_that_the_model_contradicts_is_named() -> None:
     if other.predictions.label[slip] == "upper":
         pytest.fail("the case is not one: the model believes the wrong label")
     data = collect(other)
-    assert str(slip + 1) in [r["id"] for r in data.rows["denied"]]
+    assert str(slip + 1) in [r["id"] for r in data.rows["contradicted"]]
     assert any("another class than the label" in note["text"] for note in data.notes)
 
 
@@ -207,12 +210,12 @@ def test_twin_and_truth_are_counted(two_moons: Any, of_moons: ReportData) -> Non
     (fit, truth), data = two_moons, of_moons
     free = ~fit.table.labeled
     twin = fit.twin.answers
-    assert data.twin["n_differ"] == np.sum(twin[free] != fit.predictions.label[free])
-    assert sum(m["rows"] for m in data.twin["moves"]) == data.twin["n_differ"]
-    assert data.truth["name"] == "shape"
+    assert data.twin["n_differing"] == np.sum(twin[free] != fit.predictions.label[free])
+    assert sum(m["n_rows"] for m in data.twin["class_pairs"]) == data.twin["n_differing"]
+    assert data.truth["column"] == "shape"
     assert data.truth["n"] == free.sum()
-    assert data.truth["errors"] == np.sum(truth[free] != fit.predictions.label[free])
-    assert data.truth["twin_errors"] == np.sum(truth[free] != twin[free])
+    assert data.truth["n_errors"] == np.sum(truth[free] != fit.predictions.label[free])
+    assert data.truth["twin_n_errors"] == np.sum(truth[free] != twin[free])
     expected = confusion_matrix(truth[free], fit.predictions.label[free])
     assert data.truth["matrix"] == expected.tolist()
 
@@ -225,14 +228,14 @@ def test_truth_may_be_partial_and_know_more_classes(two_moons: Any) -> None:
     data = collect(fit, truth=known)
     free = ~fit.table.labeled
     assert data.truth["n"] == free[:60].sum()
-    assert data.truth["names"] == ["lower", "upper", "third"]
-    assert data.truth["confusions"][-1]["truth"] == "third" or data.truth["errors"] == 1
+    assert data.truth["classes"] == ["lower", "upper", "third"]
+    assert data.truth["confusions"][-1]["truth"] == "third" or data.truth["n_errors"] == 1
     assert "third" in words_of(data)
 
 
 def test_truth_of_no_unlabeled_row_is_reported(two_moons: Any) -> None:
     data = collect(asked(two_moons[0], truth="shape"), truth=[""] * 120)
-    assert data.truth == {"name": "shape", "n": 0}
+    assert data.truth == {"column": "shape", "n": 0}
     assert "No unlabelled row has an entry in the column shape" in words_of(data)
 
 
@@ -242,7 +245,7 @@ def test_the_tables_own_truth_and_layout_are_used(two_moons: Any) -> None:
     table = replace(fit.table, truth=coded, layout=fit.table.X[:, ::-1], source="moons.csv")
     data = collect(replace(fit, table=table))
     assert data.truth["n"] == (~fit.table.labeled)[:60].sum()
-    assert data.map["method"] == "your columns"
+    assert data.map["projection"] == "your columns"
     assert data.fitted["source"] == "moons.csv"
 
 
@@ -251,7 +254,7 @@ def test_integer_classes_are_compared_as_numbers() -> None:
     fit = outcome(X, np.array([3, -1, -1, 7, -1, -1]), LapSVC(graph=KNNGraph(2)))
     for truth in ([3.0, 3.0, 3.0, 7.0, 7.0, np.nan], [3, 3, 3, 7, 7, None], [*"33377", ""]):
         data = collect(fit, truth=truth)
-        assert (data.truth["n"], data.truth["errors"]) == (3, 0)
+        assert (data.truth["n"], data.truth["n_errors"]) == (3, 0)
 
 
 def test_graph_health_of_a_graph_that_is_known() -> None:
@@ -267,16 +270,17 @@ def test_graph_health_of_a_graph_that_is_known() -> None:
     assert graph["n_edges"] == 3
     assert graph["n_components"] == 3
     assert graph["components"] == [
-        {"size": 3, "labels": 1}, {"size": 2, "labels": 0}, {"size": 1, "labels": 1}
+        {"n_points": 3, "n_labels": 1}, {"n_points": 2, "n_labels": 0},
+        {"n_points": 1, "n_labels": 1}
     ]  # fmt: skip
-    assert (graph["n_without"], graph["points_without"]) == (1, 2)
-    assert graph["silent"] == [{"size": 2, "ids": ["4", "5"]}]
-    assert graph["isolated"] == 1
+    assert (graph["n_components_unlabeled"], graph["n_points_unlabeled"]) == (1, 2)
+    assert graph["unlabeled_components"] == [{"n_points": 2, "ids": ["4", "5"]}]
+    assert graph["n_isolated"] == 1
     assert (graph["degree"]["min"], graph["degree"]["max"]) == (0, 2)
     assert graph["degree"]["series"] == [[1, 4, 1]]
     given_classes = fit.predictions.label
     cut = sum(given_classes[i] != given_classes[j] for i, j in ((0, 1), (1, 2), (3, 4))) / 3
-    assert graph["cut"] == pytest.approx(cut)
+    assert graph["share_between_classes"] == pytest.approx(cut)
     texts = [note["text"] for note in data.notes]
     assert any("1 part of the graph (2 points) holds no label" in t for t in texts)
     assert any("1 point without any neighbour" in t for t in texts)
@@ -287,8 +291,8 @@ def test_equal_rows_are_one_point_labeled_if_one_is() -> None:
     y = np.array([-1, 0, -1, -1, -1, 1])
     graph = collect(outcome(X, y, LapSVC(graph=KNNGraph(1)))).graph
     assert (graph["n_points"], graph["n_rows"]) == (4, 6)
-    assert graph["n_without"] == 0
-    assert sum(c["labels"] for c in graph["components"]) == 2
+    assert graph["n_components_unlabeled"] == 0
+    assert sum(c["n_labels"] for c in graph["components"]) == 2
 
 
 def test_without_graph_and_twin(two_moons: Any) -> None:
@@ -311,7 +315,7 @@ def test_intervals_of_numbers_are_drawn(sine: Any) -> None:
     data = collect(known, truth=truth)
     free = ~fit.table.labeled
     held = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
-    assert data.truth["held"] == held[free].mean()
+    assert data.truth["coverage"] == held[free].mean()
     assert data.truth["intervals"] == ends[free].tolist()
     page = render(data)
     path = re.search(r'<path class="band" d="([^"]+)"', page)
@@ -334,7 +338,9 @@ def test_regression_figures(sine: Any, of_sine: ReportData) -> None:
         assert found["rmse"] == pytest.approx(root_mean_squared_error(*pair))
         assert found["mae"] == pytest.approx(mean_absolute_error(*pair))
         assert found["r2"] == pytest.approx(r2_score(*pair))
-    assert data.twin["rms"] == pytest.approx(root_mean_squared_error(twin[free], predicted[free]))
+    assert data.twin["rms_difference"] == pytest.approx(
+        root_mean_squared_error(twin[free], predicted[free])
+    )
     furthest = np.flatnonzero(free)[np.argmax(np.abs(twin - predicted)[free])]
     assert data.twin["rows"][0]["id"] == str(furthest + 1)
     assert data.volumes["labels"]["n"] == 25
@@ -385,22 +391,22 @@ def svg_ids(html: str) -> list[str]:
 
 
 def notes_of(truth: Any = None, **changes: Any) -> list[str]:
-    line = {"name": "a", "labels": 5, "label_share": 0.5, "row_share": 0.5, "unlabeled": 50}
-    others = 0 if changes.get("unlabeled") == 100 else 50
+    line = {"name": "a", "n_labels": 5, "label_share": 0.5, "row_share": 0.5, "n_unlabeled": 50}
+    others = 0 if changes.get("n_unlabeled") == 100 else 50
     report = {
         "kind": "classification",
         "fitted": {
-            "taught_by": "a graph",
-            "advice": {"less": "l", "smoother": "s", "closer": "c"},
+            "unlabeled_use": "a graph",
+            "remedies": {"unlabeled_weight": "l", "convergence": "s", "underfitting": "c"},
             "margin_note": "",
         },
         "convergence": {"status": "converged", "n_iter": 1, "max_iter": 10},
-        "graph": {"n_without": 0, "isolated": 0},
-        "twin": {"n_differ": 3, "n_unlabeled": 100, "share": 0.03},
+        "graph": {"n_components_unlabeled": 0, "n_isolated": 0},
+        "twin": {"n_differing": 3, "n_unlabeled": 100, "share_differing": 0.03},
         "volumes": {
-            "classes": [line | changes, *(line | {"name": n, "unlabeled": others} for n in "bc")]
+            "classes": [line | changes, *(line | {"name": n, "n_unlabeled": others} for n in "bc")]
         },
-        "rows": {"n_denied": 0},
+        "rows": {"n_contradicted": 0},
         "truth": truth or {},
     }
     return [f"{note['level']}: {note['text']}" for note in write_notes(report)]
@@ -409,10 +415,13 @@ def notes_of(truth: Any = None, **changes: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"unlabeled": 100}, "problem: Every unlabelled row was given the class “a”"),
-        ({"unlabeled": 0}, "problem: No unlabelled row was given the class “a”"),
-        ({"row_share": 0.1}, "look: The class “a” has 50.0\u00a0% of the labels but 10.0\u00a0%"),
-        ({"labels": 1}, "look: The class “a” was learnt from a single label"),
+        ({"n_unlabeled": 100}, "problem: Every unlabelled row was given the class “a”"),
+        ({"n_unlabeled": 0}, "problem: No unlabelled row was given the class “a”"),
+        (
+            {"row_share": 0.1},
+            "warning: The class “a” has 50.0\u00a0% of the labels but 10.0\u00a0%",
+        ),
+        ({"n_labels": 1}, "warning: The class “a” was learnt from a single label"),
     ],
 )
 def test_notes_on_classes(changes: dict[str, Any], expected: str) -> None:
@@ -421,22 +430,24 @@ def test_notes_on_classes(changes: dict[str, Any], expected: str) -> None:
 
 
 def test_a_class_without_more_rows_is_no_problem_where_the_user_said_so() -> None:
-    assert any("No unlabelled row" in note for note in notes_of(unlabeled=0, full=False))
-    assert not any("No unlabelled row" in note for note in notes_of(unlabeled=0, full=True))
+    assert any("No unlabelled row" in note for note in notes_of(n_unlabeled=0, fills_prior=False))
+    assert not any(
+        "No unlabelled row" in note for note in notes_of(n_unlabeled=0, fills_prior=True)
+    )
 
 
 def test_notes_on_several_classes_are_one() -> None:
     lines = [
         {
             "name": str(k),
-            "labels": 1,
+            "n_labels": 1,
             "label_share": 0.1,
             "row_share": 0.1,
-            "unlabeled": 50 * (k > 6),
+            "n_unlabeled": 50 * (k > 6),
         }
         for k in range(10)
     ]
-    found = [text for _, text in _about_classes({"classes": lines}, {"n_denied": 0}, "less")]
+    found = [text for _, text in _about_classes({"classes": lines}, {"n_contradicted": 0}, "less")]
     assert found == [
         "No unlabelled row was given the classes “0”, “1”, “2”, “3”, “4” and 2 more. Label more "
         "rows of them, or try less.",
@@ -453,7 +464,7 @@ def test_a_better_twin_is_reported(sine: Any, of_sine: ReportData) -> None:
     (note,) = (note for note in data.notes if "mislead" in note["text"])
     assert note["level"] == "problem"
     assert "Try a smaller gamma_I" in note["text"]
-    assert data.fitted["next"].startswith(f"Look at this problem first. {note['text']}")
+    assert data.fitted["next_step"].startswith(f"Look at this problem first. {note['text']}")
 
 
 def test_a_gain_by_unlabeled_rows_is_reported(two_moons: Any, of_moons: ReportData) -> None:
@@ -467,7 +478,7 @@ def test_a_gain_by_unlabeled_rows_is_reported(two_moons: Any, of_moons: ReportDa
 
 @pytest.mark.parametrize(
     ("errors", "twin_errors", "level"),
-    [(14, 13, "open"), (13, 14, "open"), (0, 0, "open"), (20, 4, "problem"), (4, 20, "good")],
+    [(14, 13, "info"), (13, 14, "info"), (0, 0, "info"), (20, 4, "problem"), (4, 20, "good")],
 )
 def test_few_errors_decide_nothing(errors: int, twin_errors: int, level: str) -> None:
     """Of 166 rows; the two never miss the same one."""
@@ -480,7 +491,7 @@ def test_few_errors_decide_nothing(errors: int, twin_errors: int, level: str) ->
         nobody, None, twin, np.zeros(166, dtype=np.intp),
     )  # fmt: skip
     truth = rows.compare_with_truth("known")
-    assert (truth["errors"], truth["twin_errors"]) == (errors, twin_errors)
+    assert (truth["n_errors"], truth["twin_n_errors"]) == (errors, twin_errors)
     both = errors + twin_errors
     assert truth["p_value"] == (stats.binomtest(errors, both).pvalue if both else 1.0)
     words = ("mislead", "rows help:", "too small a difference")
@@ -490,13 +501,13 @@ def test_few_errors_decide_nothing(errors: int, twin_errors: int, level: str) ->
 
 def test_differences_to_the_twin_are_not_reported_as_a_gain(of_moons: ReportData) -> None:
     (note,) = (note for note in of_moons.notes if "would get another class" in note["text"])
-    assert note["level"] == "open"
+    assert note["level"] == "info"
     assert "<strong>Note</strong>" in render(of_moons)
 
 
 def test_notes_come_gravest_first() -> None:
-    levels = [note.partition(":")[0] for note in notes_of(unlabeled=0, labels=1)]
-    assert levels == sorted(levels, key=["problem", "look", "good", "open"].index)
+    levels = [note.partition(":")[0] for note in notes_of(n_unlabeled=0, n_labels=1)]
+    assert levels == sorted(levels, key=["problem", "warning", "good", "info"].index)
 
 
 # The first screen, and what comes next
@@ -526,12 +537,14 @@ def test_the_least_certain_rows_come_with_their_columns(
 ) -> None:
     data, page = of_moons, render(of_moons)
     assert data.rows["columns"] == ["x0", "x1"]
-    assert len(data.rows["least"]) == 10
-    for row in data.rows["least"]:
+    assert len(data.rows["least_certain"]) == 10
+    for row in data.rows["least_certain"]:
         values = two_moons[0].table.X[int(row["id"]) - 1]
         np.testing.assert_allclose([float(cell) for cell in row["cells"]], values, rtol=1e-5)
         assert f'data-th="x0"><bdi class="word">{row["cells"][0]}</bdi></td>' in page
-    assert not {r["id"] for r in data.rows["least"]} & {r["id"] for r in data.rows["most"]}
+    assert not {r["id"] for r in data.rows["least_certain"]} & {
+        r["id"] for r in data.rows["most_certain"]
+    }
 
 
 def test_no_column_of_the_rows_to_check_is_left_out() -> None:
@@ -542,7 +555,7 @@ def test_no_column_of_the_rows_to_check_is_left_out() -> None:
     )
     for width, folded in ((8, False), (9, True)):
         data = collect(outcome(X[:, :width], y, LapSVC()))
-        assert [len(row["cells"]) for row in data.rows["least"]] == [width] * 10
+        assert [len(row["cells"]) for row in data.rows["least_certain"]] == [width] * 10
         page = render(data)
         head = page[page.index("Least certain") :].partition("</thead>")[0]
         found = fold.search(page)
@@ -550,7 +563,7 @@ def test_no_column_of_the_rows_to_check_is_left_out() -> None:
         assert head.count('class="cell"') == (6 if folded else width)
         if found:
             assert found[1] == "9"
-            for row in data.rows["least"]:
+            for row in data.rows["least_certain"]:
                 for cell in row["cells"]:
                     assert f"<bdi>{cell}</bdi>" in found[2]
     wide = sp.csr_array(rng.normal(size=(40, 600)))
@@ -643,7 +656,7 @@ def test_what_sure_answers_rest_on_is_said(changes: dict[str, Any], expected: st
 
 
 def test_how_many_are_sure_is_said() -> None:
-    volumes = {"n_sure": 3, "n_unsure": 1, "trust": {"level": 0.95}}
+    volumes = {"n_sure": 3, "n_to_check": 1, "trust": {"level": 0.95}}
     words = sure_words(volumes).replace("\u00a0", " ")
     assert words.startswith(
         "3 of 4 rows without a label have a sure answer (75.0 %), 1 is to check"
@@ -660,13 +673,18 @@ def step(**changes: Any) -> str:
         "kind": "classification",
         "fitted": {"margin_note": ""},
         "rows": {
-            "n_denied": 0,
-            "asked": [],
-            "denied": [row],
-            "least": [{"id": f"u{i}"} for i in range(10)],
+            "n_contradicted": 0,
+            "suggested": [],
+            "contradicted": [row],
+            "least_certain": [{"id": f"u{i}"} for i in range(10)],
         },
-        "graph": {"n_points": 200, "points_without": 0, "n_without": 0, "silent": []},
-        "volumes": {"n_unsure": 20},
+        "graph": {
+            "n_points": 200,
+            "n_points_unlabeled": 0,
+            "n_components_unlabeled": 0,
+            "unlabeled_components": [],
+        },
+        "volumes": {"n_to_check": 20},
     }
     notes = changes.pop("notes", [{"level": "good", "text": "fine"}])
     for section, values in changes.items():
@@ -677,38 +695,43 @@ def step(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, "Label the least certain rows (u0, u1, u2, …) and fit again. --next next.csv writes"),
-        ({"volumes": {"n_unsure": 2}}, "Label the least certain rows (u0, u1) and"),
-        ({"volumes": {"n_unsure": 0}}, "Look at some of the answers, and use them: all are sure."),
-        ({"rows": {"asked": [{"id": "t1"}]}}, "Label the most informative rows (t1) and fit"),
-        ({"rows": {"least": []}}, "Every row has a label. Use the model for new rows"),
-        ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, but everything else"),
+        ({}, "Label the least certain rows (u0, u1, u2, …) and fit again. --next next.csv"),
+        ({"volumes": {"n_to_check": 2}}, "Label the least certain rows (u0, u1) and"),
+        ({"volumes": {"n_to_check": 0}}, "Look at some of the answers, and use them: all are"),
+        ({"rows": {"suggested": [{"id": "t1"}]}}, "Label the most informative rows (t1) and"),
+        ({"rows": {"least_certain": []}}, "Every row has a label. Use the model for new rows"),
+        ({"rows": {"n_contradicted": 1}}, "Check the label of row r7: it is “a”, but"),
         (
-            {"rows": {"n_denied": 1, "denied": [{"id": "r7", "label": "a", "predicted": "?"}]}},
+            {"rows": {"n_contradicted": 1,
+                      "contradicted": [{"id": "r7", "label": "a", "predicted": "?"}]}},
             "“?” counts as a class here. If it means no label, mark its rows as unlabelled",
         ),
         (
-            {"graph": {"points_without": 9, "n_without": 2,
-                       "silent": [{"ids": ["s1", "s2"]}, {"ids": ["s3"]}]}},
+            {"graph": {"n_points_unlabeled": 9, "n_components_unlabeled": 2,
+                       "unlabeled_components": [{"ids": ["s1", "s2"]}, {"ids": ["s3"]}]}},
             "Label a row in each of the 2 parts of the graph that no label reaches, such as s1,",
         ),
         (
-            {"graph": {"points_without": 9, "n_without": 1, "silent": [{"ids": ["s1"]}]}},
+            {"graph": {"n_points_unlabeled": 9, "n_components_unlabeled": 1,
+                       "unlabeled_components": [{"ids": ["s1"]}]}},
             "Label a row in the 1 part of the graph",
         ),
         # A speck is not worth a label.
-        ({"graph": {"points_without": 2, "n_without": 1}}, "Label the least certain rows"),
         (
-            {"notes": [{"level": "problem", "text": "It burns."}], "rows": {"n_denied": 1}},
+            {"graph": {"n_points_unlabeled": 2, "n_components_unlabeled": 1}},
+            "Label the least certain rows",
+        ),
+        (
+            {"notes": [{"level": "problem", "text": "It burns."}], "rows": {"n_contradicted": 1}},
             "Look at this problem first. It burns.",
         ),
         (
             {"kind": "regression",
-             "rows": {"outlying": [{"id": "r9", "label": 2.0, "predicted": 5.5}]}},
+             "rows": {"outliers": [{"id": "r9", "label": 2.0, "predicted": 5.5}]}},
             "Compare row r9 with your records: its label is 2.00, the others point to 5.50",
         ),
         (
-            {"kind": "regression", "rows": {"outlying": []}},
+            {"kind": "regression", "rows": {"outliers": []}},
             "No label stands out from the others. Use the model for new rows: lapwing predict.",
         ),
     ],
@@ -726,11 +749,11 @@ def test_a_label_stands_out_by_the_fit_without_it() -> None:
     rows = NumberRows(np.arange(20).astype(str), ~np.isnan(given), given, predicted, None, None)
     errors = rng.normal(size=15)
     errors[3] = 1e6 - 5
-    (found,) = rows.list_rows(3, errors)["outlying"]
-    assert (found["row"], found["label"], found["predicted"]) == (3, 1e6, 5.0)
-    assert rows.list_rows(3, rng.uniform(-60, 60, 15))["outlying"] == []
-    assert rows.list_rows(3, None)["outlying"] == []
-    assert rows.list_rows(3, errors[:9])["outlying"] == []  # equal rows are one error
+    (found,) = rows.list_rows(3, errors)["outliers"]
+    assert (found["index"], found["label"], found["predicted"]) == (3, 1e6, 5.0)
+    assert rows.list_rows(3, rng.uniform(-60, 60, 15))["outliers"] == []
+    assert rows.list_rows(3, None)["outliers"] == []
+    assert rows.list_rows(3, errors[:9])["outliers"] == []  # equal rows are one error
 
 
 # The map
@@ -743,11 +766,11 @@ def test_every_point_says_what_it_is(of_moons: ReportData) -> None:
     assert sorted(map(int, names)) == list(range(1, 121))
     # The keyboard stops at the listed ones alone.
     stops = re.findall(r'tabindex="0" role="img" aria-label="row (\d+): [^"]+"', drawn)
-    assert set(stops) == {row["id"] for row in data.rows["least"]}
+    assert set(stops) == {row["id"] for row in data.rows["least_certain"]}
     assert drawn.count('tabindex="-1"') == 110
-    worst = data.rows["least"][0]
+    worst = data.rows["least_certain"][0]
     assert f"{worst['predicted']}, margin {text.number(worst['margin'])}" in drawn
-    assert drawn.count('<path class="ring"') == data.truth["errors"] > 0
+    assert drawn.count('<path class="ring"') == data.truth["n_errors"] > 0
 
 
 def test_the_map_is_thinned_with_a_note_and_figures_do_not_grow(
@@ -756,11 +779,11 @@ def test_the_map_is_thinned_with_a_note_and_figures_do_not_grow(
     assert "rows are drawn" not in render(of_moons)
     monkeypatch.setattr(page_module, "_DRAWN", 100)
     few, many = (collect(moons(n, twin=False)[0]) for n in (200, 800))
-    assert (many.map["shown"], many.map["total"]) == (100, 800)
+    assert (many.map["n_drawn"], many.map["n_rows"]) == (100, 800)
     assert sum(many.map["labeled"]) == 6
     assert "100 of 800 rows are drawn" in words_of(many)
     # The rows that are listed are on the map, whatever the sample.
-    assert {row["row"] for row in many.rows["least"]} <= set(many.map["rows"])
+    assert {row["index"] for row in many.rows["least_certain"]} <= set(many.map["index"])
     sizes = [len(json.dumps(data.to_dict())) for data in (few, many)]
     assert sizes[1] < 1.1 * sizes[0]
 
@@ -793,7 +816,7 @@ def test_a_far_row_is_drawn_at_the_border() -> None:
     X = np.random.default_rng(0).normal(size=(400, 2))
     X[7] = 1e6
     placed = place(X, np.arange(400), embedding=X)
-    assert placed["outside"] >= 1
+    assert placed["n_outside"] >= 1
     spread = np.ptp(np.delete(np.array(placed["x"]), 7))
     assert spread > 5000  # tenths: the others still fill the map
 
@@ -860,7 +883,7 @@ def test_a_forged_figure_cannot_become_markup(of_moons: ReportData) -> None:
     data = of_moons.to_dict()
     data["fitted"]["n_features"] = 2
     data["convergence"]["solver"] = data["notes"][0]["text"] = data["notes"][0]["level"] = EVIL
-    data["map"]["names"][0] = data["graph"]["recipe"] = EVIL
+    data["map"]["classes"][0] = data["graph"]["construction"] = EVIL
     page = Page(render(ReportData.from_dict(data)))
     assert page.all("script") == []
     data["map"]["x"][0] = EVIL
@@ -967,7 +990,7 @@ def palettes() -> list[dict[str, str]]:
 def test_colors_are_far_enough_from_their_ground(colors: dict[str, str]) -> None:
     text_on = [(t, g) for t in ("ink", "soft", "accent") for g in ("paper", "card", "accent-soft")]
     text_on += [("problem", "paper"), ("problem", "accent-soft"), ("ink", "ground")]
-    for level in ("good", "look", "problem"):
+    for level in ("good", "warning", "problem"):
         text_on += [(level, f"{level}-soft"), ("ink", f"{level}-soft")]
     rgb = {name: rgb_of(code) for name, code in colors.items()}
     assert {p: r for p in text_on if (r := contrast(rgb[p[0]], rgb[p[1]])) < 4.5} == {}
@@ -994,7 +1017,7 @@ def test_every_row_labeled(two_moons: Any) -> None:
     _, truth = two_moons
     X = two_moons[0].table.X
     data = collect(outcome(X, truth, LapSVC(unlabeled=""), unlabeled=""), truth=truth)
-    assert data.rows["least"] == []
+    assert data.rows["least_certain"] == []
     assert data.twin == {}
     assert "Every row has a label" in words_of(data)
 
@@ -1161,13 +1184,15 @@ def test_left_out_labels_are_counted_as_by_exact_leave_one_out() -> None:
     assert found["n"] == known.left_out.sum() == 30
     expected = confusion_matrix(known.labels, known.predicted)
     np.testing.assert_array_equal(found["matrix"], expected)
-    assert found["errors"] == expected.sum() - np.trace(expected)
+    assert found["n_errors"] == expected.sum() - np.trace(expected)
     groups = found["calibration"]
-    assert [one["labels"] for one in groups] == [5] * 6
-    assert sum(one["right"] * one["labels"] for one in groups) == pytest.approx(np.trace(expected))
+    assert [one["n_labels"] for one in groups] == [5] * 6
+    assert sum(one["accuracy"] * one["n_labels"] for one in groups) == pytest.approx(
+        np.trace(expected)
+    )
     assert [one["probability"] for one in groups] == sorted(o["probability"] for o in groups)
     for one in groups:  # Clopper and Pearson: the tails beyond the ends have 5 %
-        k, n = round(one["right"] * one["labels"]), one["labels"]
+        k, n = round(one["accuracy"] * one["n_labels"]), one["n_labels"]
         assert k == n or stats.binom.cdf(k, n, one["high"]) == pytest.approx(0.05)
         assert k == 0 or stats.binom.sf(k - 1, n, one["low"]) == pytest.approx(0.05)
     page = render(data)
@@ -1219,13 +1244,13 @@ def test_columns_tell_by_goodman_and_kruskals_tau() -> None:
 
 def test_the_telling_columns_stand_with_their_medians(two_moons: Any, of_moons: ReportData) -> None:
     fit = two_moons[0]
-    found = of_moons.volumes["telling"]
+    found = of_moons.volumes["associations"]
     assert {one["name"] for one in found["columns"]} <= {"x0", "x1"}
     first = found["columns"][0]
     place = fit.table.feature_names.index(first["name"])
     codes = np.searchsorted(fit.estimator.classes_, fit.predictions.label)
     medians = [np.median(fit.table.X[codes == one["code"], place]) for one in found["classes"]]
-    assert first["usual"] == [text.number(value) for value in medians]
+    assert first["typical"] == [text.number(value) for value in medians]
     assert "Columns that tell the classes apart" in render(of_moons)
 
 

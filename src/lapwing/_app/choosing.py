@@ -298,7 +298,7 @@ def _regression_choice(
     if table.n_labeled < _FEWEST_TARGETS:
         chosen = _named("laprls-regressor", {}, table, request, points)
         words = "Too few targets to compare methods by leaving them out"
-        return replace(chosen, choice=Choice(words=words))
+        return replace(chosen, choice=Choice(reason=words))
     with warnings.catch_warnings():
         # The last fit warns of all rows.
         warnings.simplefilter("ignore", LapwingWarning)

@@ -168,7 +168,7 @@ def describe_fit(outcome: Outcome, figures: ReportData | None) -> str:
         _add_counts(text, class_counts(outcome.predictions))
     else:
         _add_answers(text, outcome, figures)
-        text.line(f"Next: {figures.fitted['next']}")
+        text.line(f"Next: {figures.fitted['next_step']}")
         text.line()
         _add_choice(text, figures.choice)
         _add_path(text, figures.path, numbers=figures.kind != "classification")
@@ -224,9 +224,9 @@ def _add_answers(text: _Text, outcome: Outcome, figures: ReportData) -> None:
         )
         if compared:
             text.line(estimate_words(figures.choice))
-        if figures.path.get("off") is not None:
+        if figures.path.get("left_out_rmse") is not None:
             text.line(
-                f"Labels left out in turn are missed by {number(figures.path['off'])} "
+                f"Labels left out in turn are missed by {number(figures.path['left_out_rmse'])} "
                 "(root mean square)"
             )
         interval = outcome.predictions.interval
@@ -330,8 +330,8 @@ def _add_choice(text: _Text, choice: dict[str, Any]) -> None:
     """Add how the method was chosen."""
     if not choice:
         return
-    if choice["words"]:
-        text.line(f"{choice['words']}.")
+    if choice["reason"]:
+        text.line(f"{choice['reason']}.")
     if choice["methods"]:
         _add_methods(text, choice)
         for name in choice["skipped"]:
@@ -350,14 +350,14 @@ def _add_path(text: _Text, path: dict[str, Any], *, numbers: bool) -> None:
         settings = plural(path["n_settings"], "setting")
         text.line(f"{settings} tried, each label left out in turn. The best of them:")
     if path["settings"]:
-        has_missed = path["settings"][0]["missed"] is not None
-        grid = _grid(*path["names"], "squared error", *(["missed"] if has_missed else []))
+        has_missed = path["settings"][0]["error_rate"] is not None
+        grid = _grid(*path["varied"], "squared error", *(["missed"] if has_missed else []))
         for one in path["settings"][:_SETTINGS_SHOWN]:
-            missed = [percent(one["missed"])] if has_missed else []
-            grid.add_row(*map(harmless, one["values"]), number(one["error"]), *missed)
+            missed = [percent(one["error_rate"])] if has_missed else []
+            grid.add_row(*map(harmless, one["values"]), number(one["squared_error"]), *missed)
         text.grid(grid)
     taken = ", ".join(f"{k}={v}" for k, v in path["chosen"].items())
-    why = path["n_settings"] and path["usual"]
+    why = path["n_settings"] and path["kept_default"]
     because = ", the usual ones, as no others are better by more than chance" if why else ""
     text.line(f"Taken: {taken}{because}")
     text.line()
@@ -367,22 +367,22 @@ def _add_classes(text: _Text, found: dict[str, Any]) -> None:
     """Add the numbers of rows, sure rows, and rows to check of each class."""
     grid = _grid("class", "rows", "share", "labelled", "sure", "to check")
     for c in found["classes"]:
-        counts = (c["rows"] - c["unlabeled"], c["sure"], c["unsure"])
+        counts = (c["n_rows"] - c["n_unlabeled"], c["n_sure"], c["n_to_check"])
         share = percent(c["row_share"])
-        grid.add_row(harmless(c["name"]), count(c["rows"]), share, *map(count, counts))
+        grid.add_row(harmless(c["name"]), count(c["n_rows"]), share, *map(count, counts))
     text.grid(grid)
-    if found["more"]:
-        text.line(f"And {plural(found['more'], 'smaller class', 'smaller classes')}")
+    if found["n_omitted"]:
+        text.line(f"And {plural(found['n_omitted'], 'smaller class', 'smaller classes')}")
 
 
 def _errors(truth: dict[str, Any]) -> str:
-    name = f" in {truth['name']!r}" if truth["name"] else ""
+    name = f" in {truth['column']!r}" if truth["column"] else ""
     if not truth["n"]:
         return f"No row without a label has a known answer{name}"
     rows = f"of {plural(truth['n'], 'row')} with a known answer{name}"
     if "rmse" in truth:
         return f"Root mean square error {rows}: {number(truth['rmse'])}"
-    return f"Wrong: {count(truth['errors'])} {rows} ({percent(truth['error'])})"
+    return f"Wrong: {count(truth['n_errors'])} {rows} ({percent(truth['error_rate'])})"
 
 
 def describe_info(info: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ from lapwing._app.forecast import (
     forecast_manifold,
     forecast_manifold_path,
 )
-from lapwing._report.record import Cures, MethodFacts
+from lapwing._report.record import MethodFacts, Remedies
 from lapwing._words import guess
 from lapwing.estimators import (
     S3VC,
@@ -84,7 +84,7 @@ class CommandMethod:
         How it learns from unlabelled rows.
     forecast : callable
         Maps a `FitSize` to the `Forecast` of a fit with default parameters.
-    advice : Cures
+    remedies : Remedies
         Remedies that the report names.
     regression : bool
         Whether it predicts numbers.
@@ -114,7 +114,7 @@ class CommandMethod:
     estimator: type
     learns_by: str
     forecast: Callable[[FitSize], Forecast]
-    advice: Cures
+    remedies: Remedies
     regression: bool = False
     twin: Twin | None = None
     teaches: Callable[[Any], str] = field(default=lambda estimator: "a graph of neighbours")
@@ -137,7 +137,7 @@ class CommandMethod:
             name,
             self.solver or str(fitted.solver_),
             self.teaches(fitted),
-            self.advice,
+            self.remedies,
             self.margin_note,
             "" if self.twin is None else self.twin.words,
         )
@@ -167,7 +167,7 @@ def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
     return CommandMethod(
         estimator,
         learns_by,
-        advice=Cures("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
+        remedies=Remedies("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
         twin=Twin({"gamma_I": 0.0, **_unrefined(estimator)}, "γ_I = 0"),
         teaches=_graph_of,
         **{"forecast": forecast_manifold, **others},
@@ -179,7 +179,7 @@ def _manifold_path(estimator: type, learns_by: str, **others: Any) -> CommandMet
         estimator,
         learns_by,
         forecast=forecast_manifold_path,
-        advice=Cures("smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"),
+        remedies=Remedies("smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"),
         twin=Twin({"gamma_Is": (0.0,)}, "γ_I = 0"),
         teaches=lambda fitted: "a graph of neighbours" if fitted.best_params_["gamma_I"] else "",
         parts={},
@@ -194,7 +194,7 @@ def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]
         estimator,
         learns_by,
         forecast=forecast,
-        advice=Cures("a smaller mu, or another graph", "a smaller C", "mu"),
+        remedies=Remedies("a smaller mu, or another graph", "a smaller C", "mu"),
         regression=estimator in (LapERLSRegressor, LapESVR),
         twin=Twin(unattached, "labelled rows alone, μ = 0", labeled_only=True),
         virtual=True,
@@ -222,7 +222,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             S3VC,
             "keeping the boundary out of dense regions",
             forecast=forecast_low_density,
-            advice=Cures("a smaller C_star, or another method", "a smaller C", "C_star"),
+            remedies=Remedies("a smaller C_star, or another method", "a smaller C", "C_star"),
             # A balance also constrains the unlabelled rows.
             twin=Twin(
                 {"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"
@@ -242,7 +242,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             LapERLSClassifierCV,
             "virtual labels on a graph; chooses its parameters by leave-one-out",
             forecast=forecast_embedded_path,
-            advice=Cures("smaller mus, or other graphs", "smaller Cs", "mus"),
+            remedies=Remedies("smaller mus, or other graphs", "smaller Cs", "mus"),
             twin=Twin(
                 # With as many eigenvectors as rows, the virtual labels are unrestricted.
                 {"mus": (0.0,), "n_eigenvectors": (10**9,)},
@@ -261,7 +261,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             BalancedGraphClassifier,
             "a graph of neighbours and the class sizes, for very few labels",
             forecast=forecast_balanced,
-            advice=Cures("another graph", "another graph", "n_votes"),
+            remedies=Remedies("another graph", "another graph", "n_votes"),
             virtual=True,
             solver="flow",
             parts={
@@ -276,7 +276,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             AnchorGraphClassifier,
             "a graph over anchors that represent the rows; fast",
             forecast=forecast_anchors,
-            advice=Cures("a smaller gamma_I, or more anchors", "", "gamma_I"),
+            remedies=Remedies("a smaller gamma_I, or more anchors", "", "gamma_I"),
             teaches=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
             solver="least squares",
             parts={"graph": AnchorGraph},
@@ -287,7 +287,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             EigenfunctionClassifier,
             "their density along principal directions; fast",
             forecast=forecast_eigenfunctions,
-            advice=Cures("fewer eigenfunctions", "", "n_eigenfunctions"),
+            remedies=Remedies("fewer eigenfunctions", "", "n_eigenfunctions"),
             teaches=lambda estimator: "their density along principal directions",
             solver="least squares",
             parts={},
@@ -328,7 +328,7 @@ METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             FewLabelClassifier,
             "tries the families of methods and takes the best",
             forecast=forecast_comparison,
-            advice=Cures("another method", "another method", "another method"),
+            remedies=Remedies("another method", "another method", "another method"),
             parts={},
         ),
         **COMMAND_METHODS,

@@ -401,7 +401,8 @@ def report(request: ReportRequest) -> None:
     figures = predicting.load(request.model).report
     if figures is None:
         raise ValueError(
-            f"{request.model} contains no report. Fit the model again with lapwing fit --model."
+            f"{request.model} contains no report of this version of lapwing. Fit the model again "
+            "with lapwing fit --model."
         )
     page = render(figures)
     with atomic_write(target) as temporary:

@@ -58,7 +58,9 @@ def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:
         if request.next_rows is not None and figures is not None:
             next_rows = outcome.next_rows
             if next_rows is None:
-                next_rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
+                next_rows = np.array(
+                    [row["index"] for row in figures.rows["least_certain"]], dtype=np.intp
+                )
             _write_rows(table, next_rows, request.next_rows, place["next"])
 
 
@@ -85,19 +87,19 @@ def summary(outcome: Outcome, figures: ReportData | None = None) -> dict[str, An
         found["trust"] = None if outcome.trust is None else outcome.trust.to_dict()
     if figures is None:
         return found
-    found |= {"iterations": figures.convergence["n_iter"], "next": figures.fitted["next"]}
+    found |= {"iterations": figures.convergence["n_iter"], "next": figures.fitted["next_step"]}
     if figures.kind == "classification":
-        found |= {"sure": figures.volumes["n_sure"], "to_check": figures.volumes["n_unsure"]}
+        found |= {"sure": figures.volumes["n_sure"], "to_check": figures.volumes["n_to_check"]}
     if figures.choice:
         found["choice"] = figures.choice
-    if figures.path.get("off") is not None:
-        found["left_out"] = {"root_mean_square": figures.path["off"]}
+    if figures.path.get("left_out_rmse") is not None:
+        found["left_out"] = {"root_mean_square": figures.path["left_out_rmse"]}
     if outcome.origin.plain_command:
         found["command"] = outcome.origin.plain_command
     truth = figures.truth
     if truth:
         found["error"] = {"rows": truth["n"]}
-        names = {"error": "share_wrong", "rmse": "root_mean_square"}
+        names = {"error_rate": "share_wrong", "rmse": "root_mean_square"}
         found["error"] |= {names[key]: truth[key] for key in names if key in truth}
     return found
 

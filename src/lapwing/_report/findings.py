@@ -30,8 +30,8 @@ from lapwing.model_selection.comparison import Comparison
 
 Note = tuple[str, str]  # level and text
 
-# "open": a fact that is neither good nor bad.
-_ORDER = {"problem": 0, "look": 1, "good": 2, "open": 3}
+# "info": a fact that is neither good nor bad.
+_ORDER = {"problem": 0, "warning": 1, "good": 2, "info": 3}
 _DECIDED = 0.05
 _SETTLED = ("converged", "precision reached", "stopped early")
 _VOLUME_FACTOR = 4.0
@@ -92,20 +92,20 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the findings of a report: text and level ('problem', 'look', 'good' or 'open')."""
+    """Return the findings of a report: text and level ('problem', 'warning', 'good' or 'info')."""
     fitted = report["fitted"]
-    advice = fitted["advice"]
+    remedies = fitted["remedies"]
     found = [
-        *_about_solver(report["convergence"], advice["smoother"]),
-        *_about_graph(report["graph"], fitted["taught_by"]),
+        *_about_solver(report["convergence"], remedies["convergence"]),
+        *_about_graph(report["graph"], fitted["unlabeled_use"]),
         *_about_twin(report["twin"]),
-        *_about_truth(report["truth"], advice["less"]),
+        *_about_truth(report["truth"], remedies["unlabeled_weight"]),
     ]
     if report["kind"] == "classification":
-        found += _about_classes(report["volumes"], report["rows"], advice["less"])
-        found += [("look", fitted["margin_note"])] if fitted["margin_note"] else []
+        found += _about_classes(report["volumes"], report["rows"], remedies["unlabeled_weight"])
+        found += [("warning", fitted["margin_note"])] if fitted["margin_note"] else []
     else:
-        found += _about_spread(report["volumes"], advice["closer"])
+        found += _about_spread(report["volumes"], remedies["underfitting"])
     return [
         {"level": level, "text": text}
         for level, text in sorted(found, key=lambda note: _ORDER[note[0]])
@@ -128,37 +128,40 @@ def _about_solver(facts: dict[str, Any], smoother: str) -> Iterator[Note]:
     )
 
 
-def _about_graph(graph: dict[str, Any], taught_by: str) -> Iterator[Note]:
+def _about_graph(graph: dict[str, Any], unlabeled_use: str) -> Iterator[Note]:
     if not graph:
         # A method that uses the unlabelled rows in a different way needs no graph.
-        if not taught_by:
-            yield "look", "The fit did not use the unlabelled rows."
+        if not unlabeled_use:
+            yield "warning", "The fit did not use the unlabelled rows."
         return
-    n = graph["n_without"]
+    n = graph["n_components_unlabeled"]
     if n:
         yield (
-            "look",
-            f"{plural(n, 'part')} of the graph ({plural(graph['points_without'], 'point')}) "
+            "warning",
+            f"{plural(n, 'part')} of the graph ({plural(graph['n_points_unlabeled'], 'point')}) "
             f"{'holds' if n == 1 else 'hold'} no label: answers there depend on the kernel only. "
             "Label a row in each, or raise graph.n_neighbors.",
         )
     else:
         yield "good", "Every part of the graph holds at least one label."
-    if graph["isolated"]:
-        yield "look", f"{plural(graph['isolated'], 'point')} without any neighbour in the graph."
+    if graph["n_isolated"]:
+        yield (
+            "warning",
+            f"{plural(graph['n_isolated'], 'point')} without any neighbour in the graph.",
+        )
 
 
 def _about_twin(twin: dict[str, Any]) -> Iterator[Note]:
-    if "n_differ" not in twin:
+    if "n_differing" not in twin:
         return
     rows = plural(twin["n_unlabeled"], "unlabelled row")
-    if twin["n_differ"]:
-        level = "look" if twin["share"] > _LARGE_SHARE else "open"
-        share = percent(twin["share"])
+    if twin["n_differing"]:
+        level = "warning" if twin["share_differing"] > _LARGE_SHARE else "info"
+        share = percent(twin["share_differing"])
         yield level, f"From the labels alone {share} of {rows} would get another class."
     else:
         yield (
-            "look",
+            "warning",
             f"The supervised twin gives the same class to all {rows}: the unlabelled rows made no "
             "difference.",
         )
@@ -175,12 +178,14 @@ def _about_spread(volumes: dict[str, Any], closer: str) -> Iterator[Note]:
 
 
 def _about_classes(volumes: dict[str, Any], rows: dict[str, Any], less: str) -> Iterator[Note]:
-    listed = [c for c in volumes["classes"] if c["labels"]]
-    total = sum(c["unlabeled"] for c in volumes["classes"])
-    everywhere = [c["name"] for c in listed if total and c["unlabeled"] == total]
-    empty = [c for c in listed if total and not c["unlabeled"]]
-    nowhere = [c["name"] for c in empty if not c.get("full")]  # full: as the prior says
-    single = [c["name"] for c in listed if c["labels"] == 1]
+    listed = [c for c in volumes["classes"] if c["n_labels"]]
+    total = sum(c["n_unlabeled"] for c in volumes["classes"])
+    everywhere = [c["name"] for c in listed if total and c["n_unlabeled"] == total]
+    empty = [c for c in listed if total and not c["n_unlabeled"]]
+    nowhere = [
+        c["name"] for c in empty if not c.get("fills_prior")
+    ]  # others have all that the prior allows
+    single = [c["name"] for c in listed if c["n_labels"] == 1]
     if everywhere:
         yield (
             "problem",
@@ -195,20 +200,20 @@ def _about_classes(volumes: dict[str, Any], rows: dict[str, Any], less: str) -> 
             f"{them}, or try {less}.",
         )
     for c in listed:
-        if 0 < c["row_share"] * _VOLUME_FACTOR < c["label_share"] and c["unlabeled"] and total:
+        if 0 < c["row_share"] * _VOLUME_FACTOR < c["label_share"] and c["n_unlabeled"] and total:
             yield (
-                "look",
+                "warning",
                 f"The class {_names([c['name']])} has {percent(c['label_share'])} of the labels "
                 f"but {percent(c['row_share'])} of the rows.",
             )
     if single:
         which = "The class" if len(single) == 1 else "Each of the classes"
-        yield "look", f"{which} {_names(single)} was learnt from a single label."
-    n = rows["n_denied"]
+        yield "warning", f"{which} {_names(single)} was learnt from a single label."
+    n = rows["n_contradicted"]
     if n:
-        worst = rows["denied"][0]
+        worst = rows["contradicted"][0]
         yield (
-            "look",
+            "warning",
             f"{plural(n, 'labelled row')} {'gets' if n == 1 else 'get'} another class than the "
             f"label says, most clearly row {worst['id']} (margin {number(worst['margin'])}). Check "
             "these labels.",
@@ -229,11 +234,11 @@ def _about_truth(truth: dict[str, Any], less: str) -> Iterator[Note]:
         ours, twins = truth["rmse"], truth["twin"].get("rmse")
         words = f"their root mean square error is {number(twins)} instead of {number(ours)}"
     else:
-        ours, twins = truth["error"], truth["twin_error"]
+        ours, twins = truth["error_rate"], truth["twin_error_rate"]
         words = f"{_share(truth, 'twin_')} would be wrong instead of {_share(truth, '')}"
     if truth["p_value"] >= _DECIDED or twins == ours:
         yield (
-            "open",
+            "info",
             f"From the labels alone {words}: too small a difference to say whether the "
             "unlabelled rows help.",
         )
@@ -244,7 +249,7 @@ def _about_truth(truth: dict[str, Any], less: str) -> Iterator[Note]:
 
 
 def _share(truth: dict[str, Any], whose: str) -> str:
-    return f"{plural(truth[f'{whose}errors'], 'row')} ({percent(truth[f'{whose}error'])})"
+    return f"{plural(truth[f'{whose}n_errors'], 'row')} ({percent(truth[f'{whose}error_rate'])})"
 
 
 def describe_choice(choice: Choice | None) -> dict[str, Any]:
@@ -252,7 +257,7 @@ def describe_choice(choice: Choice | None) -> dict[str, Any]:
     if choice is None:
         return {}
     skipped = [clean(name) for name in choice.skipped]
-    found: dict[str, Any] = {"words": clean(choice.words), "skipped": skipped, "methods": []}
+    found: dict[str, Any] = {"reason": clean(choice.reason), "skipped": skipped, "methods": []}
     return found if choice.comparison is None else found | describe_comparison(choice.comparison)
 
 
@@ -368,9 +373,9 @@ def next_step(report: dict[str, Any], notes: list[dict[str, str]], hints: Hints)
 
 
 def _about_labels(rows: dict[str, Any]) -> str:
-    if not rows.get("n_denied"):
+    if not rows.get("n_contradicted"):
         return ""
-    row = rows["denied"][0]
+    row = rows["contradicted"][0]
     if words_for_none([str(row["predicted"])]):
         return (
             f"“{row['predicted']}” counts as a class here. If it means no label, mark its rows as "
@@ -383,13 +388,13 @@ def _about_labels(rows: dict[str, Any]) -> str:
 
 
 def _about_unlabeled_parts(graph: dict[str, Any]) -> str:
-    if not graph or graph["points_without"] <= _SILENT_SHARE * graph["n_points"]:
+    if not graph or graph["n_points_unlabeled"] <= _SILENT_SHARE * graph["n_points"]:
         return ""
-    parts = plural(graph["n_without"], "part")
+    parts = plural(graph["n_components_unlabeled"], "part")
     named = ", ".join(
-        shorten(part["ids"][0], NAME_LENGTH) for part in graph["silent"][:_MOST_NAMED]
+        shorten(part["ids"][0], NAME_LENGTH) for part in graph["unlabeled_components"][:_MOST_NAMED]
     )
-    one = graph["n_without"] == 1
+    one = graph["n_components_unlabeled"] == 1
     return (
         f"Label a row in {'the' if one else 'each of the'} {parts} of the graph that no label "
         f"reaches, such as {named}, and fit again."
@@ -399,22 +404,22 @@ def _about_unlabeled_parts(graph: dict[str, Any]) -> str:
 def _about_certainty(report: dict[str, Any], hints: Hints) -> str:
     rows, volumes = report["rows"], report["volumes"]
     if report["kind"] == "regression":
-        if not rows["outlying"]:
+        if not rows["outliers"]:
             return (
                 f"No label stands out from the others. Use the model for new rows: {hints.predict}."
             )
-        (row,) = rows["outlying"]
+        (row,) = rows["outliers"]
         return (
             f"Compare row {_id(row)} with your records: its label is {number(row['label'])}, the "
             f"others point to {number(row['predicted'])}, the largest difference of all labels."
         )
-    if not rows["least"]:
+    if not rows["least_certain"]:
         return f"Every row has a label. Use the model for new rows: {hints.predict}."
-    if not volumes["n_unsure"]:
+    if not volumes["n_to_check"]:
         return "Look at some of the answers, and use them: all are sure."
-    asked = rows["asked"] or rows["least"][: volumes["n_unsure"]]
+    asked = rows["suggested"] or rows["least_certain"][: volumes["n_to_check"]]
     named = ", ".join(_id(row) for row in asked[:_MOST_NAMED])
-    which = "most informative" if rows["asked"] else "least certain"
+    which = "most informative" if rows["suggested"] else "least certain"
     return (
         f"Label the {which} rows ({named}{', …' if len(asked) > _MOST_NAMED else ''}) and fit "
         f"again. {hints.label}"
@@ -431,9 +436,9 @@ def sure_words(volumes: Mapping[str, Any]) -> str:
     Parameters
     ----------
     volumes : mapping
-        Contains `n_sure`, `n_unsure` and `trust`.
+        Contains `n_sure`, `n_to_check` and `trust`.
     """
-    sure, unsure = volumes["n_sure"], volumes["n_unsure"]
+    sure, unsure = volumes["n_sure"], volumes["n_to_check"]
     rows = plural(sure + unsure, "row")
     if not sure:
         which = "the row" if unsure == 1 else f"all {rows}"

@@ -134,7 +134,7 @@ def collect(
         "fitted": _describe_fit(fit, rows.labeled, classes),
         "map": place(X, drawn, embedding, origin.layout or None)
         | {
-            "rows": drawn.tolist(),
+            "index": drawn.tolist(),
             "ids": [text.clean(rows.ids[i], NAME_LENGTH) for i in drawn],
             "labeled": rows.labeled[drawn].tolist(),
         }
@@ -154,21 +154,23 @@ def collect(
         ),
     }
     if groups is not None:
-        _mark_full(sections["volumes"]["classes"], getattr(estimator, "class_prior_", None), n)
+        _mark_filled_priors(
+            sections["volumes"]["classes"], getattr(estimator, "class_prior_", None), n
+        )
         sections["volumes"]["trust"] = None if fit.trust is None else fit.trust.to_dict()
-        sections["volumes"]["words"] = _describe_texts(fit, X, groups, sections["volumes"])
-        sections["volumes"]["telling"] = _describe_columns(table, groups, sections["volumes"])
+        sections["volumes"]["class_words"] = _describe_texts(fit, X, groups, sections["volumes"])
+        sections["volumes"]["associations"] = _describe_columns(table, groups, sections["volumes"])
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
-    sections["fitted"]["next"] = next_step(sections, notes, origin.hints)
+    sections["fitted"]["next_step"] = next_step(sections, notes, origin.hints)
     return ReportData(notes=notes, **sections)
 
 
-def _mark_full(classes: list[dict[str, Any]], prior: NDArray[Any] | None, n: int) -> None:
+def _mark_filled_priors(classes: list[dict[str, Any]], prior: NDArray[Any] | None, n: int) -> None:
     """Add to each class whether its labels alone fill its prior proportion of the rows."""
     for one in classes:
         part = 1.0 if prior is None or one["code"] >= len(prior) else float(prior[one["code"]])
-        one["full"] = round(part * n) <= one["labels"]
+        one["fills_prior"] = round(part * n) <= one["n_labels"]
 
 
 def _describe_texts(
@@ -203,7 +205,7 @@ def _describe_columns(
     columns = ColumnParts.of(table)
     shares = columns.association(codes)
     best = [k for k in np.argsort(-shares, kind="stable") if shares[k] >= _LEAST_SHARE]
-    largest = sorted(volumes["classes"], key=lambda one: -one["rows"])[:_CLASSES_BESIDE]
+    largest = sorted(volumes["classes"], key=lambda one: -one["n_rows"])[:_CLASSES_BESIDE]
     shown = sorted(one["code"] for one in largest)
     mine = codes[columns.rows]
     return {
@@ -212,15 +214,15 @@ def _describe_columns(
         "columns": [
             {
                 "name": text.clean(columns.names[k]),
-                "share": float(shares[k]),
-                "usual": [_usual(columns.values[k][mine == c]) for c in shown],
+                "association": float(shares[k]),
+                "typical": [_typical(columns.values[k][mine == c]) for c in shown],
             }
             for k in best[:_COLUMNS_SHOWN]
         ],
     }  # fmt: skip
 
 
-def _usual(values: NDArray[Any]) -> str:
+def _typical(values: NDArray[Any]) -> str:
     """Return the median of numbers, or the most frequent text; empty if all are missing."""
     if values.dtype == object:
         found, counts = np.unique(values.astype(str), return_counts=True)
@@ -237,14 +239,14 @@ def _repeated(vertex: NDArray[np.intp], labels: NDArray[Any]) -> bool:
 
 def _add_cells(lists: dict[str, Any], table: Table) -> None:
     """Add columns of the table to the listed rows, as many as a page can hold."""
-    shown = lists.get("least") or lists.get("residuals") or []
-    rows = [row["row"] for row in shown]
+    shown = lists.get("least_certain") or lists.get("largest_residuals") or []
+    rows = [row["index"] for row in shown]
     columns = {}
     if rows:
         texts = table.features.legible
         columns = row_columns(table, rows, most=_COLUMNS_KEPT + 1, texts=texts)
     lists["columns"] = [text.clean(name) for name in columns][:_COLUMNS_KEPT]
-    lists["more_columns"] = len(columns) > _COLUMNS_KEPT
+    lists["has_more_columns"] = len(columns) > _COLUMNS_KEPT
     for number, row in enumerate(shown):
         row["cells"] = [cells[number] for cells in columns.values()][:_COLUMNS_KEPT]
 
@@ -266,8 +268,8 @@ def _describe_fit(
         "classes": classes,
         "scaling": text.clean(fit.scaling),
         "seed": None if seed is None else int(seed),
-        "taught_by": text.clean(method.taught_by),
-        "advice": asdict(method.advice),
+        "unlabeled_use": text.clean(method.unlabeled_use),
+        "remedies": asdict(method.remedies),
         "margin_note": method.margin_note if classes is not None else "",
         "twin": method.twin,
     }
@@ -458,32 +460,35 @@ def graph_health(
     without = np.flatnonzero(labels == 0)
     isolated = np.flatnonzero(degree == 0)
     order = np.lexsort((np.arange(len(sizes)), -sizes))
-    silent = [int(k) for k in order if labels[k] == 0][:_COMPONENTS_LISTED]
+    unlabeled = [int(k) for k in order if labels[k] == 0][:_COMPONENTS_LISTED]
     return {
         "n_points": int(W.shape[0]),
         "n_rows": len(vertex),
         "n_edges": int(W.nnz // 2),
         "n_components": len(sizes),
-        "n_without": len(without),
-        "points_without": int(sizes[without].sum()),
-        "isolated": len(isolated),
+        "n_components_unlabeled": len(without),
+        "n_points_unlabeled": int(sizes[without].sum()),
+        "n_isolated": len(isolated),
         "degree": _degrees(degree),
-        "cut": _cut(W, None if groups is None else groups[first]),
+        "share_between_classes": _share_between_classes(
+            W, None if groups is None else groups[first]
+        ),
         "components": [
-            {"size": int(sizes[k]), "labels": int(labels[k])} for k in order[:_COMPONENTS_LISTED]
+            {"n_points": int(sizes[k]), "n_labels": int(labels[k])}
+            for k in order[:_COMPONENTS_LISTED]
         ],
-        "silent": [
+        "unlabeled_components": [
             {
-                "size": int(sizes[k]),
+                "n_points": int(sizes[k]),
                 "ids": [clean(ids[first[i]]) for i in np.flatnonzero(component == k)[:4]],
             }
-            for k in silent
+            for k in unlabeled
         ],
-        "recipe": clean(_recipe(estimator)),
+        "construction": clean(_graph_construction(estimator)),
     }
 
 
-def _recipe(estimator: BaseEstimator) -> str:
+def _graph_construction(estimator: BaseEstimator) -> str:
     graph = getattr(estimator, "graph", None)
     if graph is None:
         return "the default: nearest neighbours with heat weights, chosen by the points"
@@ -500,7 +505,7 @@ def _degrees(degree: NDArray[Any]) -> dict[str, Any]:
     return {"min": int(low), "median": float(middle), "max": int(high), **shape}
 
 
-def _cut(W: sp.csr_array, groups: NDArray[np.intp] | None) -> float | None:
+def _share_between_classes(W: sp.csr_array, groups: NDArray[np.intp] | None) -> float | None:
     """Return the fraction of edge weight between points of different predicted classes."""
     if groups is None or not W.nnz:
         return None
@@ -566,18 +571,21 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
     Returns
     -------
     dict
-        Empty if there was nothing to choose; otherwise the chosen parameters, the settings with the
-        smallest errors, and the smallest error over one or two parameters. "off" is the root mean
-        square leave-one-out error with the chosen parameters (regression); "usual" is whether these
-        are the defaults, because no setting was better by more than chance.
+        Empty if there was nothing to choose; otherwise the section `path` of a `ReportData`.
     """
     results = getattr(estimator, "cv_results_", None)
     if results is None:
         return {}
     chosen = {name: _parameter_text(value) for name, value in estimator.best_params_.items()}
     if not results:  # some class, or the whole table, has a single label, which cannot be left out
-        nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None, "usual": True}
-        return nothing | {"chosen": chosen, "names": list(chosen)}
+        return {
+            "chosen": chosen,
+            "varied": list(chosen),
+            "n_settings": 0,
+            "settings": [],
+            "left_out_rmse": None,
+            "kept_default": True,
+        }
     path = errors_along_path(estimator)
     errors = results["left_out_squared_error"]
     missed = results.get("left_out_error")
@@ -590,24 +598,24 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
     return {
         "chosen": chosen,
         "n_settings": len(errors),
-        "names": varied,
-        "off": None
+        "varied": varied,
+        "left_out_rmse": None
         if missed is not None or repeated
         else finite_or_none(math.sqrt(-estimator.best_score_)),
-        "likely": likelihood is not None,
-        "usual": repr(results["params"][order[0]]) != repr(estimator.best_params_),
+        "by_likelihood": likelihood is not None,
+        "kept_default": repr(results["params"][order[0]]) != repr(estimator.best_params_),
         "settings": [
             {
                 "values": [_parameter_text(results["params"][k][name]) for name in varied],
-                "error": finite_or_none(errors[k]),
-                "missed": None if missed is None else finite_or_none(missed[k]),
+                "squared_error": finite_or_none(errors[k]),
+                "error_rate": None if missed is None else finite_or_none(missed[k]),
             }
             for k in order[:_SETTINGS_LISTED]
         ],
-        "axes": [clean(name) for name in path.parameters],
-        "steps": [[_parameter_text(value) for value in axis] for axis in path.values],
-        "errors": [finite_or_none(v) for v in path.errors.ravel()],
-        "best": list(path.best),
+        "parameters": [clean(name) for name in path.parameters],
+        "values": [[_parameter_text(value) for value in axis] for axis in path.values],
+        "squared_errors": [finite_or_none(v) for v in path.errors.ravel()],
+        "chosen_index": list(path.best),
     }
 
 

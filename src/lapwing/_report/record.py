@@ -64,22 +64,22 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Cures:
+class Remedies:
     """Remedies for common faults of a fit, as parameters of its method.
 
     Attributes
     ----------
-    less : str
+    unlabeled_weight : str
         Reduces the weight of the unlabelled rows.
-    smoother : str
+    convergence : str
         Makes the problem easier for the solver.
-    closer : str
+    underfitting : str
         Fits the labels more closely.
     """
 
-    less: str
-    smoother: str
-    closer: str
+    unlabeled_weight: str
+    convergence: str
+    underfitting: str
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class MethodFacts:
         Name on the command line.
     solver : str
         Name of the solver.
-    taught_by : str
+    unlabeled_use : str
         How the estimator uses unlabelled rows; empty if it does not.
-    advice : Cures
+    remedies : Remedies
         Remedies for common faults.
     margin_note : str
         Why margins do not measure certainty; empty if they do.
@@ -104,8 +104,8 @@ class MethodFacts:
 
     name: str
     solver: str
-    taught_by: str
-    advice: Cures
+    unlabeled_use: str
+    remedies: Remedies
     margin_note: str = ""
     twin: str = ""
 
@@ -120,13 +120,13 @@ class Choice:
         None if nothing was compared.
     skipped : tuple of str
         Candidates that would have taken too long.
-    words : str
+    reason : str
         Reason for the method if nothing was compared.
     """
 
     comparison: Comparison | None = None
     skipped: tuple[str, ...] = ()
-    words: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,27 +248,48 @@ class ReportData:
     kind : str
         'classification' or 'regression'.
     fitted : dict
-        Estimator, method, and size of the data.
+        Estimator, method, and size of the data. `unlabeled_use` is how the unlabelled rows were
+        used, `remedies` what helps against common faults, `next_step` a recommendation.
     notes : list of dict
-        Findings, the most serious first: level and text.
+        Findings, the most serious first: `text`, and `level` ('problem', 'warning', 'good' or
+        'info').
     volumes : dict
-        Class volumes, or the distributions of labels and predictions.
+        Of classes: counts and shares of each of the `classes` (`fills_prior`: its labels are all
+        rows that the prior allows), `max_share` for the scale of the bars, `n_omitted` classes,
+        precision of the sure predictions (`trust`), `class_words`, and `associations` of columns
+        with the classes. Of numbers: `histogram` and statistics of `labels` and predictions
+        (`rows`).
     map : dict
-        Coordinates of the drawn rows, with their classes, certainty and labels.
+        Of each drawn row: coordinates in tenths of a unit (`x`, `y`), `index`, `ids`, `labeled`,
+        `color` (its class, or its bin of `bin_edges`), `opacity` (2 full, 0 hollow), `value`
+        (margin or number), the class by the `twin`, and `is_wrong`; also `axes`, `projection`, and
+        the numbers of rows drawn (`n_drawn`) and beyond the border (`n_outside`).
     rows : dict
-        Lists of rows to look at, by name.
+        Lists of rows. Of classes: `suggested` for a label, `least_certain`, `most_certain`,
+        `contradicted` (labels that the model contradicts), a histogram of the `margins`, errors
+        and calibration of `left_out` labels. Of numbers: `largest_residuals`, `lowest` and
+        `highest` predictions, `outliers` among the labels, `rms_residual`. The first list has
+        `cells` of the table's `columns`.
     graph : dict
-        Components and isolated points of the graph; empty if there was none.
+        Size, degrees and components of the graph, `unlabeled_components`, the share of the edge
+        weight between classes, and the graph's `construction`; empty if there was none.
     convergence : dict
-        Status of the solver.
+        Status of the solver; by column its optimality and objective; history by iteration.
     twin : dict
-        Comparison with the supervised twin; empty if there is none.
+        Rows on which the supervised twin differs (`n_differing`, `class_pairs`), or the
+        `rms_difference`; empty if there is none.
     truth : dict
-        Errors; empty if no truth was given.
+        Errors by the `column` of true labels, of the fit and of its twin, the `p_value` of their
+        difference, confusions, or the `coverage` of prediction intervals; empty if there is none.
     choice : dict
-        How the method was chosen; empty if the user named it.
+        How the method was chosen: the compared `methods`, or the `reason`; empty if the user named
+        it.
     path : dict
-        Leave-one-out errors of all settings; empty if there was a single one.
+        Leave-one-out errors of the best `settings` of the `varied` parameters, of a grid of two or
+        of one (`parameters`, `values`, `squared_errors`, `chosen_index`), `left_out_rmse` with the
+        chosen parameters (regression), `by_likelihood` if the largest likelihood chose them, and
+        `kept_default` if these are the defaults, because no setting was better by more than chance;
+        empty if there was a single setting.
     repeat : dict
         Command, Python lines, parameters and versions.
     """

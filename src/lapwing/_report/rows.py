@@ -134,25 +134,25 @@ class ClassRows:
                 {
                     "name": self.names[k],
                     "code": int(k),
-                    "labels": int(labels[k]),
+                    "n_labels": int(labels[k]),
                     "label_share": float(labels[k] / max(1, labels.sum())),
-                    "rows": int(answers[k]),
+                    "n_rows": int(answers[k]),
                     "row_share": float(answers[k] / n),
-                    "unlabeled": int(free[k]),
-                    "sure": int(sure[k]),
-                    "unsure": int(free[k] - sure[k]),
-                    "margin": float(np.median(self.margin[mine])) if mine.any() else None,
-                    "truth_share": None if true is None else float(true[k] / true.sum()),
+                    "n_unlabeled": int(free[k]),
+                    "n_sure": int(sure[k]),
+                    "n_to_check": int(free[k] - sure[k]),
+                    "median_margin": float(np.median(self.margin[mine])) if mine.any() else None,
+                    "true_share": None if true is None else float(true[k] / true.sum()),
                 }
             )
         largest = max(max(c["label_share"], c["row_share"]) for c in listed)
         return {
             "classes": listed,
-            "more": c - len(listed),
-            "largest": largest,
+            "n_omitted": c - len(listed),
+            "max_share": largest,
             "has_truth": true is not None,
             "n_sure": int(self.sure.sum()),
-            "n_unsure": int(self.unsure.sum()),
+            "n_to_check": int(self.unsure.sum()),
         }
 
     def list_rows(self, n_listed: int, next_rows: NDArray[np.intp] | None = None) -> dict[str, Any]:
@@ -165,11 +165,11 @@ class ClassRows:
         denied = denied[np.argsort(-self.margin[denied], kind="stable")]
         most = order[max(n_listed, len(order) - n_listed) :][::-1]  # no row is in both lists
         return {
-            "asked": [] if next_rows is None else [self._describe(i) for i in next_rows],
-            "least": [self._describe(i) for i in order[:n_listed]],
-            "most": [self._describe(i) for i in most],
-            "denied": [self._describe(i) for i in denied[:n_listed]],
-            "n_denied": len(denied),
+            "suggested": [] if next_rows is None else [self._describe(i) for i in next_rows],
+            "least_certain": [self._describe(i) for i in order[:n_listed]],
+            "most_certain": [self._describe(i) for i in most],
+            "contradicted": [self._describe(i) for i in denied[:n_listed]],
+            "n_contradicted": len(denied),
             "margins": histogram(self.margin[order]) if len(order) else {},
         }
 
@@ -178,13 +178,13 @@ class ClassRows:
             return None if codes is None else self.names[codes[i]] if codes[i] >= 0 else ""
 
         return {
-            "row": int(i),
+            "index": int(i),
             "id": clean(self.ids[i]),
             "label": name(self.given) if self.labeled[i] else "",
             "predicted": name(self.predicted),
-            "second": name(self.second),
+            "runner_up": name(self.second),
             "margin": float(self.margin[i]),
-            "chance": None if self.chance is None else float(self.chance[i]),
+            "probability": None if self.chance is None else float(self.chance[i]),
             "twin": name(self.twin),
             "truth": name(self.truth),
         }
@@ -202,17 +202,17 @@ class ClassRows:
         ranked = np.argsort(-pairs[1], kind="stable")[:n_listed]
         return {
             "n_unlabeled": int(free.sum()),
-            "n_differ": len(differ),
-            "share": float(len(differ) / max(1, free.sum())),
-            "moves": [
+            "n_differing": len(differ),
+            "share_differing": float(len(differ) / max(1, free.sum())),
+            "class_pairs": [
                 {
                     "twin": self.names[pairs[0][0, j]],
                     "predicted": self.names[pairs[0][1, j]],
-                    "rows": int(pairs[1][j]),
+                    "n_rows": int(pairs[1][j]),
                 }
                 for j in ranked
             ],
-            "more_moves": int(pairs[1].size - len(ranked)),
+            "n_pairs_omitted": int(pairs[1].size - len(ranked)),
             "rows": [self._describe(i) for i in order[:n_listed]],
         }
 
@@ -222,15 +222,15 @@ class ClassRows:
             return {}
         known = ~self.labeled & (self.truth >= 0)
         if not known.any():
-            return {"name": name, "n": 0}
+            return {"column": name, "n": 0}
         true, answer = self.truth[known], self.predicted[known]
-        nothing: dict[str, Any] = {"twin_errors": None, "twin_error": None, "p_value": None}
-        result = {"name": name} | nothing | _confusions(true, answer, self.names)
+        nothing: dict[str, Any] = {"twin_n_errors": None, "twin_error_rate": None, "p_value": None}
+        result = {"column": name} | nothing | _confusions(true, answer, self.names)
         if self.twin is not None:
             missed = self.twin[known] != true
             result |= {
-                "twin_errors": int(missed.sum()),
-                "twin_error": float(missed.mean()),
+                "twin_n_errors": int(missed.sum()),
+                "twin_error_rate": float(missed.mean()),
                 "p_value": _mcnemar(missed, true != answer),
             }
         return result
@@ -266,12 +266,12 @@ class ClassRows:
             missed = ~self.labeled & (self.truth >= 0) & (self.truth != self.predicted)
             wrong = missed[drawn].tolist()
         return {
-            "group": given.tolist(),
-            "strength": np.where(self.unsure, 0, 2)[drawn].tolist(),
-            "values": self.margin[drawn].tolist(),
-            "names": self.names,
+            "color": given.tolist(),
+            "opacity": np.where(self.unsure, 0, 2)[drawn].tolist(),
+            "value": self.margin[drawn].tolist(),
+            "classes": self.names,
             "twin": twin,
-            "wrong": wrong,
+            "is_wrong": wrong,
         }
 
 
@@ -286,15 +286,15 @@ def _confusions(
     shown = np.flatnonzero(found + given)
     return {
         "n": len(true),
-        "errors": int((true != answer).sum()),
-        "error": float(np.mean(true != answer)),
-        "names": [names[k] for k in shown],
+        "n_errors": int((true != answer).sum()),
+        "error_rate": float(np.mean(true != answer)),
+        "classes": [names[k] for k in shown],
         "codes": shown.tolist(),
         "matrix": matrix[np.ix_(shown, shown)].tolist() if len(shown) <= _MATRIX_CLASSES else [],
         "recall": [float(matrix[k, k] / found[k]) if found[k] else None for k in shown],
         "precision": [float(matrix[k, k] / given[k]) if given[k] else None for k in shown],
         "confusions": [
-            {"truth": names[int(t)], "predicted": names[int(a)], "rows": m}
+            {"truth": names[int(t)], "predicted": names[int(a)], "n_rows": m}
             for m, t, a in sorted(wrong, key=lambda w: (-w[0], w[1], w[2]))[:12]
         ],
     }
@@ -317,10 +317,10 @@ def _calibration(
         found.append(
             {
                 "probability": float(chance[rows].mean()),
-                "right": n_right / len(rows),
+                "accuracy": n_right / len(rows),
                 "low": float(ends.low),
                 "high": float(ends.high),
-                "labels": len(rows),
+                "n_labels": len(rows),
             }
         )
     return found
@@ -405,12 +405,12 @@ class NumberRows:
         shown = np.where(self.labeled, self.given, self.predicted)[drawn]
         group = np.clip(np.searchsorted(edges, shown, "right") - 1, 0, N_SHADES - 1)
         return {
-            "group": group.tolist(),
-            "strength": [2] * len(drawn),
-            "values": shown.tolist(),
-            "edges": edges.tolist(),
+            "color": group.tolist(),
+            "opacity": [2] * len(drawn),
+            "value": shown.tolist(),
+            "bin_edges": edges.tolist(),
             "twin": [],
-            "wrong": [],
+            "is_wrong": [],
         }
 
     def volumes(self) -> dict[str, Any]:
@@ -425,7 +425,7 @@ class NumberRows:
     def list_rows(self, n_listed: int, left_out: NDArray[Any] | None) -> dict[str, Any]:
         """List labelled rows with the largest residuals, and extreme predictions.
 
-        "outlying" has the row with the largest error if it is an outlier. The errors are the
+        "outliers" has the row with the largest error if it is an outlier. The errors are the
         leave-one-out residuals `left_out`, as the residual of a label that the fit follows closely
         is never large; if these are not known for each row, the residuals.
         """
@@ -440,11 +440,11 @@ class NumberRows:
         if left_out is not None and len(left_out) == len(known):  # no row occurs twice
             errors = left_out
         return {
-            "residuals": [self._describe(i) for i in worst],
+            "largest_residuals": [self._describe(i) for i in worst],
             "lowest": [self._describe(i) for i in order[:few]],
             "highest": [self._describe(i) for i in order[len(order) - few :][::-1]],
-            "rms": rms,
-            "outlying": [
+            "rms_residual": rms,
+            "outliers": [
                 self._describe(known[at]) | {"predicted": float(self.given[known[at]] - errors[at])}
                 for at in _outlying(errors, np.ptp(self.given[known]))
             ],
@@ -460,9 +460,9 @@ class NumberRows:
         spread = float(np.std(self.predicted))
         return {
             "n_unlabeled": len(free),
-            "rms": float(np.sqrt(np.mean(apart[free] ** 2))),
-            "median": float(np.median(apart[free])),
-            "spread": spread,
+            "rms_difference": float(np.sqrt(np.mean(apart[free] ** 2))),
+            "median_difference": float(np.median(apart[free])),
+            "std_predictions": spread,
             "rows": [self._describe(i) for i in order[:n_listed]],
         }
 
@@ -472,8 +472,8 @@ class NumberRows:
             return {}
         known = np.flatnonzero(~self.labeled & np.isfinite(self.truth))
         if not len(known):
-            return {"name": name, "n": 0}
-        result = {"name": name, "n": len(known), **self._errors(self.predicted, known)}
+            return {"column": name, "n": 0}
+        result = {"column": name, "n": len(known), **self._errors(self.predicted, known)}
         result["twin"] = {} if self.twin is None else self._errors(self.twin, known)
         result["p_value"] = None
         if self.twin is not None:
@@ -483,13 +483,13 @@ class NumberRows:
         if len(known) > _SCATTER_POINTS:
             drawn = np.sort(np.random.default_rng(0).choice(known, _SCATTER_POINTS, replace=False))
         result["ids"] = [clean(self.ids[i], NAME_LENGTH) for i in drawn]
-        result["truth"] = self.truth[drawn].tolist()
+        result["true"] = self.truth[drawn].tolist()
         result["predicted"] = self.predicted[drawn].tolist()
-        result["intervals"], result["held"] = [], None
+        result["intervals"], result["coverage"] = [], None
         if self.interval is not None:
             low, high = self.interval[known].T
             true = self.truth[known]
-            result["held"] = float(np.mean((low <= true) & (true <= high)))
+            result["coverage"] = float(np.mean((low <= true) & (true <= high)))
             result["intervals"] = self.interval[drawn].tolist()
         worst = known[np.argsort(-np.abs(self.truth - self.predicted)[known], kind="stable")]
         result["rows"] = [self._describe(i) for i in worst[:8]]
@@ -509,7 +509,7 @@ class NumberRows:
             return None if numbers is None or not np.isfinite(numbers[i]) else float(numbers[i])
 
         return {
-            "row": int(i),
+            "index": int(i),
             "id": clean(self.ids[i]),
             "label": value(self.given),
             "predicted": value(self.predicted),

@@ -105,10 +105,10 @@ def place(
         "y": np.rint(10 * y).astype(int).tolist(),
         "height": height,
         "axes": axes,
-        "method": method,
-        "outside": outside,
-        "shown": len(drawn),
-        "total": int(X.shape[0]),
+        "projection": method,
+        "n_outside": outside,
+        "n_drawn": len(drawn),
+        "n_rows": int(X.shape[0]),
     }
 
 
@@ -464,35 +464,35 @@ def draw_rows(kind: str, places: dict[str, Any], rows: Mapping[str, Any]) -> str
     """
     regression = kind == "regression"
     look = "shade by predicted value" if regression else "colour and shape by predicted class"
-    listed = {row["row"] for row in rows["residuals" if regression else "least"]}
+    listed = {row["index"] for row in rows["largest_residuals" if regression else "least_certain"]}
     tips = []
-    for i, row in enumerate(places["rows"]):
-        value, known = number(places["values"][i]), places["labeled"][i]
+    for i, row in enumerate(places["index"]):
+        value, known = number(places["value"][i]), places["labeled"][i]
         if regression:
             words = f"{'label' if known else 'predicted'} {value}"
         else:
-            name = shorten(places["names"][places["group"][i]], _NAME)
+            name = shorten(places["classes"][places["color"][i]], _NAME)
             words = f"{'label ' if known else ''}{name}, margin {value}"
         tips.append(Tooltip(f"row {places['ids'][i]}", words, row in listed))
     return draw_map(
         "map",
         places,
-        places["group"],
-        strength=places["strength"],
+        places["color"],
+        strength=places["opacity"],
         labeled=places["labeled"],
-        ringed=places["wrong"],
-        names=() if regression else places["names"],
+        ringed=places["is_wrong"],
+        names=() if regression else places["classes"],
         shaded=regression,
         tips=tips,
-        title=f"Map of {count(places['shown'])} rows",
+        title=f"Map of {count(places['n_drawn'])} rows",
         text=f"Each sign is a row, {look}; stars are labelled rows. The figures are in the tables.",
     )
 
 
 def draw_twin(places: dict[str, Any]) -> str:
     """Draw the map with the classes of the supervised twin."""
-    names = [shorten(name, _NAME) for name in places["names"]]
-    rows = zip(places["ids"], places["twin"], places["group"], strict=True)
+    names = [shorten(name, _NAME) for name in places["classes"]]
+    rows = zip(places["ids"], places["twin"], places["color"], strict=True)
     tips = [
         None
         if theirs == ours
@@ -506,7 +506,7 @@ def draw_twin(places: dict[str, Any]) -> str:
         places["twin"],
         strength=[2 if d else 1 for d in differs],
         labeled=places["labeled"],
-        names=places["names"],
+        names=places["classes"],
         tips=tips,
         title="The same map with the supervised twin’s classes",
         text=f"{count(sum(differs))} of the drawn rows differ from the map above.",
@@ -521,7 +521,7 @@ def draw_truth(truth: Mapping[str, Any]) -> str:
     truth : mapping
         The errors of a `lapwing._report.record.ReportData`.
     """
-    x, y, bands = truth["truth"], truth["predicted"], truth["intervals"]
+    x, y, bands = truth["true"], truth["predicted"], truth["intervals"]
     ends = [end for band in bands for end in band]
     low, high = min(*x, *y, *ends), max(*x, *y, *ends)
     if not high > low:
@@ -549,7 +549,7 @@ def draw_calibration(ident: str, groups: Sequence[dict[str, Any]], *, title: str
     plot = _Plot((low, 1.0), (low, 1.0), "probability", "share right", x_ticks=5, height=360)
     plot.diagonal("grid")
     plot.strokes("trace", ((g["probability"], g["low"], g["high"]) for g in groups))
-    dots = (f"M{plot.at(g['probability'], g['right'])}{_shape(0, 5)}" for g in groups)
+    dots = (f"M{plot.at(g['probability'], g['accuracy'])}{_shape(0, 5)}" for g in groups)
     plot.mark("k0", "".join(dots))
     return plot.draw(ident, title, text)
 

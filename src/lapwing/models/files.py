@@ -289,7 +289,7 @@ def _decode(skops: ModuleType, file: BinaryIO, name: str) -> tuple[Model, dict[s
             warnings.simplefilter("ignore")
             header = read_header(archive, name)
             check_archive(archive, name)
-            report = _read_report(archive)
+            report = _read_report(archive, header["format"])
             file.seek(0)
             pipeline = skops.load(file, trusted=trusted_types())
             _restore_vocabularies(pipeline)
@@ -301,8 +301,9 @@ def _decode(skops: ModuleType, file: BinaryIO, name: str) -> tuple[Model, dict[s
     return Model(pipeline, header["info"], report), header
 
 
-def _read_report(archive: ZipFile) -> Any:
-    if REPORT not in archive.namelist():
+def _read_report(archive: ZipFile, version: int) -> Any:
+    # A report of an older format has other keys; its model can be read nevertheless.
+    if REPORT not in archive.namelist() or version < _REPORT_FORMAT:
         return None
     # Imported late, because models without a report do not need it.
     from lapwing._report.record import ReportData
@@ -352,7 +353,8 @@ def _parts(root: object) -> Iterator[Any]:
             pending += vars(part).values()
 
 
-FORMAT = 1  # of the archive; files with a larger number are refused
+FORMAT = 2  # of the archive; files with a larger number are refused
+_REPORT_FORMAT = 2  # of the first archives whose reports have today's keys
 HEADER, REPORT, _SCHEMA = "lapwing.json", "report.json", "schema.json"
 _TEXTS = (HEADER, REPORT, _SCHEMA)
 _ZIP_START = b"PK\x03\x04"
