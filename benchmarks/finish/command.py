@@ -166,7 +166,7 @@ class Simulation:
             codes[row] = truth[row]
             if n_asked + 1 < first:
                 continue
-            answers = self.learner.learn(codes, n_asked)
+            answers = self.learner.learn(codes)
             estimate = None if answers is None else answers.estimate(checks.answered(codes))
             if answers is None or estimate is None:
                 continue
@@ -186,7 +186,7 @@ def _random_error(learner: Learner, truth: Any, seed: int) -> float:
     rows = np.random.default_rng(seed).permutation(len(truth))[:n]
     codes = np.full(len(truth), NO_CODE, dtype=np.int32)
     codes[rows] = truth[rows]
-    answers = learner.learn(codes, 0)
+    answers = learner.learn(codes)
     assert answers is not None
     return float((answers.codes != truth)[codes == NO_CODE].mean())
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lapwing._label.history import NO_CODE, History
+from lapwing._label.history import NO_CODE, Batch, History
 from lapwing._label.words import RequestError
 
 N = 6
@@ -22,7 +22,8 @@ def begin() -> History:
 
 
 def batch(history: History, rows: list[int], codes: list[int]) -> History:
-    return history.with_batch(np.array(rows, dtype=np.intp), np.array(codes, dtype=np.int32))
+    number = len(history.batches) + 1
+    return history.with_batch(Batch(number, np.array(rows), np.array(codes, dtype=np.int32)))
 
 
 rows_and_codes = st.dictionaries(

@@ -33,7 +33,7 @@ def labels_needed(X: Any, truth: Any, mark: float, rng: np.random.Generator | No
         else:
             rows = answers.suggest(AT_ONCE, NONE)
         codes[rows] = truth[rows]
-        answers = learner.learn(codes, n)
+        answers = learner.learn(codes)
         assert answers is not None
         error = np.mean((answers.codes != truth)[codes < 0])
         needed = MOST + AT_ONCE if error > mark else min(needed, n)
@@ -91,7 +91,7 @@ def test_the_first_row_that_differs_may_come_late(form: Any) -> None:
     learner.prepare()
     codes = np.full(2500, NO_CODE, dtype=np.int32)
     codes[[3, 2401]] = 1, 0
-    answers = learner.learn(codes, 1)
+    answers = learner.learn(codes)
     assert answers is not None
     assert (answers.codes[:2400] == 1).all()
 

@@ -595,7 +595,7 @@ def test_other_rows_have_other_journals(tmp_path: Path) -> None:
 
 
 def test_a_model_that_fails_keeps_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Any, codes: Any, version: int) -> None:
+    def fail(self: Any, codes: Any) -> None:
         raise MemoryError("not enough memory")
 
     with session(X) as found:

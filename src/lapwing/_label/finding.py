@@ -18,7 +18,6 @@ from lapwing._tables.tables import Table
 
 # Limits of the probability of the model, as shown on the page.
 _SURE = 0.9
-_BY = ("given", "predicted", "either")
 
 
 class Query(NamedTuple):
@@ -158,13 +157,13 @@ def _states(
 
 def _of_class(query: Query, history: History, answers: Answers | None) -> NDArray[np.bool_]:
     """Return the mask of the rows of the class in a query."""
-    code = None if query.label is None else history.code(query.label)
+    assert query.label is not None
+    code = history.code(query.label)
     if code is None:
-        raise RequestError(f"There is no class {(query.label or '')[:40]!r}.")
-    if query.by not in _BY:
-        raise RequestError(f"The class is {' or '.join(_BY)}, not {query.by[:40]!r}.")
+        raise RequestError(f"There is no class {query.label[:40]!r}.")
     given = history.codes == code
-    if answers is None or query.by == "given":
-        return np.asarray(given & (query.by != "predicted"))
-    predicted = answers.codes == code
-    return np.asarray(predicted if query.by == "predicted" else given | predicted)
+    predicted = np.zeros_like(given) if answers is None else answers.codes == code
+    masks = {"given": given, "predicted": predicted, "either": given | predicted}
+    if query.by not in masks:
+        raise RequestError(f"The class is {' or '.join(masks)}, not {query.by[:40]!r}.")
+    return np.asarray(masks[query.by])

@@ -14,6 +14,7 @@ from lapwing._label.words import MOST_CLASSES, RequestError
 from lapwing._tables.coding import same_label
 
 NO_CODE = -1
+NO_ROWS = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int32)
 
 
 class Renaming(NamedTuple):
@@ -179,21 +180,11 @@ class History:
             return replace(self, named=self.named | {code}, dropped=self.dropped - {code})
         return replace(self, named=self.named - {code}, dropped=self.dropped | {code})
 
-    def with_batch(
-        self,
-        rows: NDArray[np.intp],
-        codes: NDArray[np.int32],
-        by: str = "user",
-        time: str = "",
-        asked: bool = False,
-        checked: tuple[tuple[int, int], ...] = (),
-    ) -> History:
-        """Add a batch."""
-        number = len(self.batches) + 1
-        batch = Batch(number, rows, codes, by, time, asked=asked, checked=checked)
-        now = self.codes.copy()
-        now[rows] = codes
-        return replace(self, batches=(*self.batches, batch), codes=now)
+    def with_batch(self, batch: Batch) -> History:
+        """Add a batch, whose number is the next one."""
+        codes = self.codes.copy()
+        codes[batch.rows] = batch.codes
+        return replace(self, batches=(*self.batches, batch), codes=codes)
 
     def with_name(self, code: int, name: str, time: str = "") -> History:
         """Add a batch that renames a class.
@@ -204,10 +195,10 @@ class History:
             If another class has this name.
         """
         before = self.classes[code]
-        none = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int32)
-        number = len(self.batches) + 1
-        batch = Batch(number, *none, "user", time, Renaming(code, before, name))
-        after = replace(self, batches=(*self.batches, batch))
+        renaming = Renaming(code, before, name)
+        after = self.with_batch(
+            Batch(len(self.batches) + 1, *NO_ROWS, time=time, renaming=renaming)
+        )
         classes, shared = after._class_names()
         if shared is not None:
             raise RequestError(

@@ -84,7 +84,11 @@ class Journal:
         try:
             # A lock of the operating system: it ends with the process and is never stale.
             if not filelock.lock_descriptor(self._file.fileno(), blocking=False):
-                raise JournalError(_open_elsewhere(path, self.address))
+                where = f" at {self.address}" if self.address else ""
+                raise JournalError(
+                    f"{path} is open already{where}. Label there, or end that lapwing label first: "
+                    "press Ctrl-C in its terminal, or close() it in Python."
+                )
             self._begin(subject, name)
         except BaseException:
             self._file.close()
@@ -149,34 +153,26 @@ class Journal:
         lines.pop()
         if lines and _read(lines[-1]) is None:
             lines.pop()
-        self._size = sum(len(line) + 1 for line in lines)
-        self.n_cut = len(content) - self._size
-        self._torn = self.n_cut > 0
-        if not lines:
-            if not _START.startswith(content[: len(_START)]):
-                raise JournalError(self._foreign())
-            self._head(subject)
-            return
         records = [_read(line) for line in lines]
-        if _is_blank(records) and not _is_of(records[0], subject):
-            # It is from a start with other rows and contains no labels.
-            self._size, self.n_cut, self._torn = 0, 0, True
-            self._head(subject)
+        if not lines and not _START.startswith(content[: len(_START)]):
+            raise JournalError(self._foreign())
+        if not lines or (_is_blank(records) and not _is_of(records[0], subject)):
+            # It is new, or from a start with other rows and contains no labels.
+            self._torn = True
+            self.append({"lapwing": "labels", "format": _FORMAT, **subject})
+            _sync_folder(self.path.parent)
             return
         self._check(records[0] or {}, subject, name)
-        damaged = next((k for k, record in enumerate(records) if record is None), None)
-        if damaged is not None:
+        if None in records:
             raise JournalError(
-                f"{self.path} is damaged in line {damaged + 1}. Take the line out with an editor, "
-                "or name another file with --journal."
+                f"{self.path} is damaged in line {records.index(None) + 1}. Take the line out with "
+                "an editor, or name another file with --journal."
             )
         self.records = [record for record in records[1:] if record is not None]
-        if self._torn:
+        self._size = sum(len(line) + 1 for line in lines)
+        self.n_cut = len(content) - self._size
+        if self.n_cut:
             self._cut()
-
-    def _head(self, subject: Record) -> None:
-        self.append({"lapwing": "labels", "format": _FORMAT, **subject})
-        _sync_folder(self.path.parent)
 
     def _check(self, header: Record, subject: Record, name: str) -> None:
         if header.get("lapwing") != "labels":
@@ -217,10 +213,10 @@ class Journal:
 
 
 def _is_blank(records: list[Record | None]) -> bool:
-    """Return whether this is a journal of this format without changes."""
-    header, rest = records[0] or {}, records[1:]
+    """Return whether this is a journal of this format whose records change no label."""
+    header, *rest = (record or {} for record in records)
     ours = header.get("lapwing") == "labels" and header.get("format") == _FORMAT
-    return ours and all(record is not None and _changes_no_label(record) for record in rest)
+    return ours and all(not record.keys().isdisjoint(_WITHOUT_LABELS) for record in rest)
 
 
 def _is_of(header: Record | None, subject: Record) -> bool:
@@ -240,14 +236,6 @@ def _read(line: bytes) -> Record | None:
     return record if isinstance(record, dict) else None
 
 
-def _open_elsewhere(path: Path, note: str) -> str:
-    where = f" at {note}" if note else ""
-    return (
-        f"{path} is open already{where}. Label there, or end that lapwing label first: press "
-        "Ctrl-C in its terminal, or close() it in Python."
-    )
-
-
 def _sync_folder(folder: Path) -> None:
     """Write the directory entry of a new file to disk."""
     with suppress(OSError):  # not every system can open folders
@@ -256,11 +244,6 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _changes_no_label(record: Record) -> bool:
-    """Return whether a record does not change labels: an error estimate, drawn rows, a target."""
-    return not record.keys().isdisjoint(_WITHOUT_LABELS)
 
 
 def now() -> str:

@@ -35,6 +35,7 @@ from lapwing.model_selection.leave_one_out import LeaveOneOut
 from lapwing.model_selection.leave_one_out import of_trial as leave_out
 from lapwing.model_selection.reproducibility import Trial
 from lapwing.model_selection.stopping import exact_error
+from lapwing.problem import distinct_rows
 
 _CANDIDATES = 3  # classes shown for a row
 _NEAR = 5  # nearest labels shown for a suspicious label
@@ -99,8 +100,6 @@ class Answers:
 
     Attributes
     ----------
-    version : int
-        Version of the labels.
     codes : ndarray of uint16 of shape (n,)
         Class code of each row.
     confidence : ndarray of float32 of shape (n,)
@@ -113,7 +112,6 @@ class Answers:
         Warnings of the model.
     """
 
-    version: int
     codes: NDArray[np.uint16]
     confidence: NDArray[np.float32]
     model: Any
@@ -225,9 +223,11 @@ class Learner:
         ValueError, MemoryError
             As for `fit` of the estimator.
         """
-        n = self._X.shape[0]
-        taught = np.full(n, NO_CODE, dtype=np.int32)
-        taught[[0, _another(self._X)]] = 0, 1
+        different, _ = distinct_rows(self._X)
+        if len(different) < 2:
+            raise ValueError("All rows are equal, so labels carry no information about other rows.")
+        taught = np.full(self._X.shape[0], NO_CODE, dtype=np.int32)
+        taught[different[:2]] = 0, 1
         with heard() as said:
             self._model.fit(self._X, taught)
             self._model.suggest(1)
@@ -235,29 +235,28 @@ class Learner:
         kept = self._model._kept
         return PointGraph(kept.refits.prepared, kept.design), _texts(said, _OF_POINTS)
 
-    def learn(self, codes: NDArray[np.int32], version: int) -> Answers | None:
+    def learn(self, codes: NDArray[np.int32]) -> Answers | None:
         """Predict all rows; None without labels of two classes.
 
         Parameters
         ----------
         codes : ndarray of int of shape (n,)
             Class codes of the labels, `NO_CODE` for unlabelled rows.
-        version : int
         """
         assert self._taught is not None
-        if len(np.unique(codes[codes != NO_CODE])) < 2:
+        n_classes = len(np.unique(codes[codes != NO_CODE]))
+        if n_classes < 2:
             return None
         begun = time.perf_counter()
         changed = np.flatnonzero(codes != self._taught)
         with heard() as said:
-            if self._make_room(len(np.unique(codes[codes != NO_CODE]))):
+            if self._make_room(n_classes):
                 self._model.fit(self._X, codes)
             elif len(changed):
                 self._model.add_labels(changed, codes[changed])
         self._taught = codes.copy()
         shares = self._model.transduction_proba_
         return Answers(
-            version,
             self._model.transduction_.astype(np.uint16),
             shares.max(axis=1).astype(np.float32),
             self._model._snapshot(),
@@ -327,18 +326,3 @@ class PointGraph:
 
 def _texts(said: list[Warning], kinds: tuple[type[Warning], ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(one) for one in said if isinstance(one, kinds)))
-
-
-def _another(X: Any) -> int:
-    """Return a row that differs from the first."""
-    step = 1000
-    for start in range(0, X.shape[0], step):
-        block, first = X[start : start + step], X[[0]]
-        differ = (
-            np.asarray((block != first[[0] * block.shape[0]]).sum(axis=1)).ravel() > 0
-            if hasattr(block, "toarray")
-            else (block != first).any(axis=1)
-        )
-        if differ.any():
-            return start + int(np.argmax(differ))
-    raise ValueError("All rows are equal, so labels carry no information about other rows.")

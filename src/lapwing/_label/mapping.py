@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz, save_npz
 
 from lapwing._label.learner import PointGraph
-from lapwing._label.material import principal
 from lapwing._label.model import LatestJob
+from lapwing._report.svg import principal_plane
 from lapwing.graphs.layout import neighbor_map
 
 _AFFINITY, _START, _PLACES = "affinity.npz", "start.npy", "places.npy"
@@ -75,7 +75,7 @@ class MapJob:
         with suppress(OSError), tempfile.TemporaryDirectory(prefix="lapwing-") as name:
             folder = Path(name)
             save_npz(folder / _AFFINITY, prepared.laplacian.affinity, compressed=False)
-            np.save(folder / _START, principal(points, problem.rows))
+            np.save(folder / _START, principal_plane(points, problem.rows)[0])
             path = os.pathsep.join(filter(None, sys.path))
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__, name],

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +34,22 @@ _LONGEST_TEXT = 20_000
 
 # Number of points that browsers can move smoothly.
 MOST_SHOWN = 200_000
+# Maps beside the user's own, the best first.
+_TITLES = {
+    "neighbours": "Neighbour map",
+    "components": "Principal components",
+    "graph": "Eigenvectors of the graph",
+}
 
 _LARGEST_PICTURE = 32 * 2**20
 _TRIED = 200  # files checked for existence; with a wrong folder, none exists
 # Image types that browsers draw without executing anything, detected by their first bytes.
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
+_MAGIC = {
+    "image/png": rb"\x89PNG\r\n\x1a\n",
+    "image/jpeg": rb"\xff\xd8\xff",
+    "image/gif": rb"GIF8[79]a",
+    "image/webp": rb"RIFF.{4}WEBP",
+}
 _CHANNELS = (1, 3, 4)
 
 
@@ -173,30 +182,11 @@ class Material:
         return kind, content
 
 
-class MapKind(NamedTuple):
-    """Map of the page.
-
-    Attributes
-    ----------
-    key : {'own', 'neighbours', 'components', 'graph'}
-    title : str
-        Description of the axes.
-    """
-
-    key: str
-    title: str
-
-
 def even_sample(n: int) -> NDArray[np.intp]:
     """Return the rows to draw, in order: all, or a uniform random sample."""
     if n <= MOST_SHOWN:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, MOST_SHOWN, replace=False))
-
-
-def principal(X: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Compute coordinates of some rows on the first two principal components of all rows."""
-    return principal_plane(X, rows)[0]
 
 
 def as_bytes(rows: NDArray[np.intp], places: NDArray[Any]) -> bytes:
@@ -228,27 +218,25 @@ class Maps:
 
     def __init__(self, material: Material, eigenmap: Callable[[], NDArray[Any]]) -> None:
         self.shown = even_sample(material.n)
-        self._material, self._eigenmap = material, eigenmap
-        self._made: dict[str, bytes] = {}
+        self._titles = {"own": " and ".join(material.layout_names), **_TITLES}
+        self._places: dict[str, Callable[[], NDArray[Any]]] = {
+            "components": lambda: principal_plane(material.points, self.shown)[0],
+            "graph": lambda: eigenmap()[self.shown],
+        }
+        if material.table.layout is not None:
+            self.add("own", np.asarray(material.table.layout))
+        self._drawn: dict[str, bytes] = {}
         self._lock = threading.Lock()
-        self._neighbours: NDArray[Any] | None = None
 
     @property
-    def kinds(self) -> tuple[MapKind, ...]:
-        """Return the available maps, the best first."""
-        found = {
-            "components": "Principal components",
-            "graph": "Eigenvectors of the graph",
-        }
-        if self._neighbours is not None:
-            found = {"neighbours": "Neighbour map"} | found
-        if self._material.table.layout is not None:
-            found = {"own": " and ".join(self._material.layout_names)} | found
-        return tuple(MapKind(*kind) for kind in found.items())
+    def kinds(self) -> list[dict[str, str]]:
+        """Keys and titles of the available maps, the best first."""
+        known = self._titles.items()
+        return [{"key": key, "title": title} for key, title in known if key in self._places]
 
-    def take(self, neighbours: NDArray[Any]) -> None:
-        """Set the neighbour map of all rows."""
-        self._neighbours = neighbours
+    def add(self, key: str, places: NDArray[Any]) -> None:
+        """Add the map 'own' or 'neighbours', with the coordinates of all rows."""
+        self._places[key] = lambda: places[self.shown]
 
     def draw(self, key: str) -> bytes:
         """Return the coordinates of the rows to draw, in the format of `as_bytes`.
@@ -258,23 +246,12 @@ class Maps:
         RequestError
             If the map does not exist, or not yet.
         """
-        if key not in [kind.key for kind in self.kinds]:
+        if key not in self._places:
             raise RequestError(f"There is no map {key[:40]!r}.", 404)
         with self._lock:
-            if key not in self._made:
-                self._made[key] = as_bytes(self.shown, self._places(key))
-            return self._made[key]
-
-    def _places(self, key: str) -> NDArray[Any]:
-        if key == "own":
-            assert self._material.table.layout is not None
-            return np.asarray(self._material.table.layout[self.shown])
-        if key == "components":
-            return principal(self._material.points, self.shown)
-        if key == "neighbours":
-            assert self._neighbours is not None
-            return self._neighbours[self.shown]
-        return self._eigenmap()[self.shown]
+            if key not in self._drawn:
+                self._drawn[key] = as_bytes(self.shown, self._places[key]())
+            return self._drawn[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,37 +272,26 @@ class PictureFiles:
     def __call__(self, row: int) -> bytes | None:
         """Return the bytes of a file; None if there is none or it is too large."""
         path = self._path(row)
-        try:
-            if path is None or not path.is_file() or path.stat().st_size > _LARGEST_PICTURE:
-                return None
-            return path.read_bytes()
-        except (OSError, ValueError):
-            return None
+        with suppress(OSError, ValueError):
+            if path and path.is_file() and path.stat().st_size <= _LARGEST_PICTURE:
+                return path.read_bytes()
+        return None
 
     def first_missing(self) -> Path | None:
         """Return the first path if none of the first files exists; otherwise None."""
         named = (path for row in range(len(self.names)) if (path := self._path(row)) is not None)
         tried = list(islice(named, _TRIED))
-        return None if not tried or any(map(_is_there, tried)) else tried[0]
+        return None if not tried or any(map(os.path.isfile, tried)) else tried[0]
 
     def _path(self, row: int) -> Path | None:
         name = str(self.names[row] or "").strip()
         return self.folder / name if name else None
 
 
-def _is_there(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # invalid file name
-        return False
-
-
 def media_type(content: bytes) -> str | None:
     """Return the type of an image by its first bytes; None if it is not supported."""
-    for start, kind in _MAGIC:
-        if content.startswith(start):
-            return kind
-    return "image/webp" if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else None
+    starts = _MAGIC.items()
+    return next((kind for kind, start in starts if re.match(start, content, re.DOTALL)), None)
 
 
 @dataclass(frozen=True, eq=False)

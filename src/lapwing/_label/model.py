@@ -186,7 +186,7 @@ class Model:
                 self._update(graph=graph, notes=notes)
                 self._notify("ready", state.version)
             if self._learnt.graph is not None:
-                answers = self._learner.learn(state.history.codes, state.version)
+                answers = self._learner.learn(state.history.codes)
                 failure = ""
             if answers is not None:
                 remarks = self._remarks(answers, state.history)

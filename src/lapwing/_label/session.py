@@ -131,7 +131,7 @@ class Session:
             if shown == n
             else f"The map shows {shown} of the {n} rows, an even sample. The model learns from "
             "all rows.",
-            "maps": [kind._asdict() for kind in self._maps.kinds],
+            "maps": self._maps.kinds,
             "model": {
                 "name": self._model.name,
                 "ready": learnt.graph is not None,
@@ -287,12 +287,12 @@ class Session:
             If the journal cannot be written.
         """
         with self._lock:
-            last = self.history.last
-            if batch is None and last is None:
-                raise RequestError("There is nothing to take back.", 409)
-            number = last.number if batch is None and last is not None else int(batch or 0)
-            self._commit({"undo": number, "time": now()})
-            return Receipt(self.version, number, len(self.history.batches[number - 1].rows))
+            if batch is None:
+                if self.history.last is None:
+                    raise RequestError("There is nothing to take back.", 409)
+                batch = self.history.last.number
+            self._commit({"undo": batch, "time": now()})
+            return Receipt(self.version, batch, len(self.history.batches[batch - 1].rows))
 
     def add_class(self, name: str) -> int:
         """Add a class without rows; return the version.
@@ -480,7 +480,7 @@ class Session:
         self._emit(part, version)
 
     def _take_map(self, places: NDArray[Any]) -> None:
-        self._maps.take(places)
+        self._maps.add("neighbours", places)
         self._emit("map", self.version)
 
     def _emit(self, part: str, version: int) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._label.history import NO_CODE, History
+from lapwing._label.history import NO_CODE, NO_ROWS, Batch, History
 from lapwing._label.journal import Record
 from lapwing._label.learner import Estimate
 from lapwing._label.material import Material
@@ -135,7 +135,7 @@ def _first_names(records: Iterable[Record]) -> dict[str, str]:
         elif "undo" in record:
             history = history.without(int(record["undo"]))
         elif "batch" in record:
-            history = history.with_batch(np.empty(0, dtype=np.intp), history.base)
+            history = history.with_batch(Batch(len(history.batches) + 1, *NO_ROWS))
     pairs = zip(history.classes, history.first_names, strict=True)
     # If classes have swapped names, names in the table are the initial ones.
     return {name: first for name, first in pairs if name not in history.first_names}
@@ -167,11 +167,16 @@ def _changed(history: History, record: Record) -> History:
     for row, name in record.get("checked", ()):
         history, code = _with_class(history, name)
         checked.append((int(row), code))
-    asked = bool(record.get("asked", False))
-    at = distinct(rows, len(history.codes))
-    given = np.array(codes, dtype=np.int32)
-    by, time = str(record["by"]), str(record["time"])
-    return history.with_batch(at, given, by, time, asked, tuple(checked))
+    batch = Batch(
+        number,
+        distinct(rows, len(history.codes)),
+        np.array(codes, dtype=np.int32),
+        str(record["by"]),
+        str(record["time"]),
+        asked=bool(record.get("asked", False)),
+        checked=tuple(checked),
+    )
+    return history.with_batch(batch)
 
 
 def _with_class(history: History, name: str | None) -> tuple[History, int]:
