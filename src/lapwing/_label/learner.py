@@ -7,7 +7,6 @@ current ones in milliseconds; the result is that of a fit to these labels.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,8 +105,6 @@ class Answers:
         Probability of that class according to the model.
     model : estimator
         Fitted model at this version, whose classes are the codes.
-    seconds : float
-        Time of the update.
     warnings : tuple of str
         Warnings of the model.
     """
@@ -115,7 +112,6 @@ class Answers:
     codes: NDArray[np.uint16]
     confidence: NDArray[np.float32]
     model: Any
-    seconds: float
     warnings: tuple[str, ...] = ()
 
     def candidates(self, rows: Sequence[int]) -> list[list[tuple[int, float]]]:
@@ -247,7 +243,6 @@ class Learner:
         n_classes = len(np.unique(codes[codes != NO_CODE]))
         if n_classes < 2:
             return None
-        begun = time.perf_counter()
         changed = np.flatnonzero(codes != self._taught)
         with heard() as said:
             if self._make_room(n_classes):
@@ -260,7 +255,6 @@ class Learner:
             self._model.transduction_.astype(np.uint16),
             shares.max(axis=1).astype(np.float32),
             self._model._snapshot(),
-            time.perf_counter() - begun,
             _texts([one for one in said if not isinstance(one, _OF_CODES)], (Warning,)),
         )
 

@@ -34,7 +34,6 @@ _PATIENCE = 2.0
 class SlowAnswers:
     """Slow results (suggestions, suspicious labels, the error) for one version."""
 
-    version: int = -1
     suggestions: tuple[int, ...] = ()
     suspicious_labels: tuple[SuspiciousLabel, ...] = ()
     estimate: Estimate | None = None
@@ -210,7 +209,7 @@ class Model:
             with single_blas_thread():
                 suspicious_labels = () if answers is None else tuple(answers.suspicious_labels())
                 estimate = None if answers is None else answers.estimate(state.checked)
-            self._update(advice=SlowAnswers(version, rows, suspicious_labels, estimate))
+            self._update(advice=SlowAnswers(rows, suspicious_labels, estimate))
             if answers is not None:
                 self._keep(state, answers, estimate)
             self._notify("advice", version)

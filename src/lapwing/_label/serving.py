@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ class LabelServer:
         self.session = session
         last = _TOKEN.fullmatch("" if journal is None else journal.address)
         token = secrets.token_urlsafe(24) if last is None else last[2]
-        listener = _listen(port) if port or last is None else _listen_again(int(last[1]))
+        listener = _listen(port) if port or last is None else _listen(int(last[1]), 0)
         self.url = f"http://{_HOST}:{listener.getsockname()[1]}/{token}/"
         config = uvicorn.Config(
             application(session, token, downloads),
@@ -200,26 +201,18 @@ def _connection_class() -> type[Any]:
     return Connection
 
 
-def _listen_again(port: int) -> socket.socket:
-    """Return a listening socket, of this port if it is free."""
-    try:
-        return _listen(port)
-    except OSError:
-        return _listen(0)
-
-
-def _listen(port: int) -> socket.socket:
-    """Return a listening socket on the loopback.
+def _listen(*ports: int) -> socket.socket:
+    """Return a listening socket on the loopback, of the first port that is available.
 
     Raises
     ------
     OSError
-        If the port is in use.
+        If none is.
     """
-    try:
-        return socket.create_server((_HOST, port))
-    except (OSError, OverflowError):
-        raise OSError(
-            f"Port {port} of {_HOST} is not available: another program uses it, or you have no "
-            "permission. Leave out --port, or choose another one."
-        ) from None
+    for port in ports:
+        with suppress(OSError, OverflowError):
+            return socket.create_server((_HOST, port))
+    raise OSError(
+        f"Port {ports[0]} of {_HOST} is not available: another program uses it, or you have no "
+        "permission. Leave out --port, or choose another one."
+    )

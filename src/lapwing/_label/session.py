@@ -125,7 +125,6 @@ class Session:
             **state_of(state, learnt, self.material),
             "suggestions": queue,
             "skipped": state.unlabeled_with("skipped"),
-            "n_flagged": len(state.marks["flagged"]),
             "n_shown": shown,
             "sample_note": None
             if shown == n
@@ -137,7 +136,6 @@ class Session:
                 "ready": learnt.graph is not None,
                 "fitted": answers is not None,
                 "version": learnt.version,
-                "seconds": None if answers is None else answers.seconds,
             },
             "warnings": [*self._notes, *learnt.warnings],
             "journal": None if self._journal is None else self._journal.path.name,
@@ -442,17 +440,14 @@ class Session:
     def _commit(self, *records: Record, part: str | None = "labels") -> None:
         """Apply a change, write it to disk and report it; an impossible one is not written."""
         after = reduce(State.after, records, self._state)
-        for record in records:
-            self._write(record)
+        if self._journal is not None:
+            for record in records:
+                self._journal.append(record)
         self._state = after
         if part is not None:
             self._emit(part, self.version)
         if part == "labels":
             self._model.learn(after)
-
-    def _write(self, record: Record) -> None:
-        if self._journal is not None:
-            self._journal.append(record)
 
     def _queue(self, suggested: Sequence[int], k: int, skipped: Sequence[int] = ()) -> list[int]:
         """Merge suggested rows with check rows; more check rows are drawn if necessary."""
@@ -503,12 +498,10 @@ class Session:
             classes = self.history.classes[:n_classes]  # by their present names
             measured = _UNKNOWN if estimate is None else vars(estimate)
             point = {"n_labels": n_labels, **measured, "volumes": volumes(answers, classes)}
-            after = self._state.after({"measured": point})
-            if after.curve == self._state.curve:
-                return
-            self._state = after
-            with suppress(JournalError):
-                self._write({"measured": point})
+            record = {"measured": point}
+            if self._state.after(record).curve != self._state.curve:
+                with suppress(JournalError):
+                    self._commit(record, part=None)
 
 
 def _resumed(material: Material, journal: Journal) -> State:

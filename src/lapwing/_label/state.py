@@ -143,55 +143,35 @@ def _first_names(records: Iterable[Record]) -> dict[str, str]:
 
 def _changed(history: History, record: Record) -> History:
     """Apply a record to the labels."""
-    if "class" in record:
-        history, added = _with_class(history, record["class"])
-        return history.naming(added, there=True)
-    if "drop" in record:
-        history, dropped = _with_class(history, record["drop"])
-        return history.naming(dropped, there=False)
     if "undo" in record:
         return history.without(int(record["undo"]))
+    given, checked = record.get("given", ()), record.get("checked", ())
+    named = [record[key] for key in ("class", "drop", "from") if key in record]
+    names = [*named, *(label for label, _ in given), *(name for _, name in checked)]
+    codes: dict[str | None, Any] = {None: NO_CODE}
+    for name in names:
+        if name is not None:
+            # An empty class from the start of a session has no earlier record.
+            known = name if name in history.classes else check_class_name(name)
+            history = history.with_class(known)
+            codes[name] = history.code(known)
+    if "class" in record or "drop" in record:
+        return history.naming(codes[named[0]], there="class" in record)
     number = record["rename"] if "rename" in record else record["batch"]
     if number != len(history.batches) + 1:
         raise ValueError(number)
     if "rename" in record:
-        history, _ = _with_class(history, record["from"])
         return _renamed_class(history, record)
-    rows: list[int] = []
-    codes: list[int] = []
-    for label, at in record["given"]:
-        history, code = _with_class(history, label)
-        rows += at
-        codes += [code] * len(at)
-    checked = []
-    for row, name in record.get("checked", ()):
-        history, code = _with_class(history, name)
-        checked.append((int(row), code))
     batch = Batch(
         number,
-        distinct(rows, len(history.codes)),
-        np.array(codes, dtype=np.int32),
+        distinct([row for _, rows in given for row in rows], len(history.codes)),
+        np.array([codes[label] for label, rows in given for _ in rows], dtype=np.int32),
         str(record["by"]),
         str(record["time"]),
         asked=bool(record.get("asked", False)),
-        checked=tuple(checked),
+        checked=tuple((int(row), codes[name]) for row, name in checked),
     )
     return history.with_batch(batch)
-
-
-def _with_class(history: History, name: str | None) -> tuple[History, int]:
-    """Return the history with a class and its code; None is no label.
-
-    An empty class from the start of a session has no earlier record.
-    """
-    if name is None:
-        return history, NO_CODE
-    if name not in history.classes:
-        name = check_class_name(name)
-        history = history.with_class(name)
-    code = history.code(name)
-    assert code is not None
-    return history, code
 
 
 def _renamed_class(history: History, record: Record) -> History:

@@ -40,9 +40,7 @@ def state_of(state: State, learnt: ModelSnapshot, material: Material) -> dict[st
         "n_labeled": n_labeled,
         "history": [_step(batch, history) for batch in history.batches[-_STEPS_SHOWN:]],
         "can_undo": history.last is not None,
-        "evidence": None
-        if estimate is None
-        else {**vars(estimate), "version": advice.version, "words": _words(estimate)},
+        "evidence": None if estimate is None else {**vars(estimate), "words": _words(estimate)},
         "target": state.target,
         "finish": _finish(state, estimate, material, n_labeled),
         "curve": [
@@ -183,7 +181,7 @@ def _finish(
             f"{goal} reached with a probability of 90 % after "
             f"{plural(reached[0], 'label')}: you can stop."
         )
-        return {"reached": True, "labels": reached[0], "more": 0, "words": words}
+        return {"reached": True, "words": words}
     n_rows, n_wrong = (0, 0) if estimate is None else (estimate.n_rows, estimate.n_wrong)
     checks = max(1, rows_needed(target, n_wrong) - n_rows)
     words = (
@@ -196,7 +194,7 @@ def _finish(
             "them are when those so far are right often enough."
         )
     )
-    return {"reached": False, "labels": None, "more": checks, "words": words}
+    return {"reached": False, "words": words}
 
 
 def _words(estimate: Estimate) -> str:

@@ -6,10 +6,10 @@
  *   columns: string[], has_text: boolean, has_image: boolean, maps: {key: string, title: string}[],
  *   classes: string[], hidden: string[], given: Record<string, number>, predicted: Record<string, number>,
  *   n_labeled: number, history: Step[], can_undo: boolean,
- *   model: {name: string, ready: boolean, fitted: boolean, version: number, seconds: number | null},
+ *   model: {name: string, ready: boolean, fitted: boolean, version: number},
  *   evidence: {error: number, low: number, high: number, words: string} | null,
- *   target: number | null, finish: {reached: boolean, more: number, words: string} | null,
- *   curve: Estimate[], suggestions: number[], skipped: number[], n_flagged: number, suspicious: Doubt[], warnings: string[],
+ *   target: number | null, finish: {reached: boolean, words: string} | null,
+ *   curve: Estimate[], suggestions: number[], skipped: number[], suspicious: Doubt[], warnings: string[],
  *   journal: string | null, fit_command: string | null}} State
  * @typedef {{batch: number, label: string | null, renamed: [string, string] | null, n_rows: number, n_classes: number,
  *   taken_back: boolean, by: string, time: string, checked: string}} Step
