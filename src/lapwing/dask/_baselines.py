@@ -6,10 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
 
 from lapwing._arrays import Array
-from lapwing._host.memory import require_memory
 from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster
 from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
@@ -25,10 +23,10 @@ from lapwing.graphs.anchors import ANCHORS, usual_number
 from lapwing.graphs.eigenfunctions import (
     Histograms,
     Rotation,
-    bins_between,
     check_bins,
-    divided,
+    covariance_eigenpairs,
     eigenfunctions_of,
+    histograms_between,
     rotation_along,
 )
 from lapwing.graphs.order_statistics import quantiles
@@ -97,7 +95,8 @@ class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
         X, n_bins = problem.X, int(self.n_bins)
         check_bins(n_bins)
         with progress.stage("eigenfunctions"):
-            rotation = _rotation(X, int(self.n_components))
+            pairs = covariance_eigenpairs(X.rows, X.shape[0], X.mean)
+            rotation = rotation_along(X.mean, *pairs, int(self.n_components))
             histograms = _histograms(X, rotation, n_bins, float(self.clip))
             functions = eigenfunctions_of(
                 rotation,
@@ -114,42 +113,15 @@ class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
         return X.rows.map(_expanded, made, n_columns=columns, dtype=np.float64)
 
 
-def _rotation(X: Points, n_components: int) -> Rotation:
-    d = X.shape[1]
-    require_memory(
-        3 * 8.0 * d * d,
-        f"The covariance of {d} features",
-        "Reduce the features first, e.g. by a random projection.",
-    )
-    covariance = X.rows.total(_scatter, X.mean) / X.shape[0]
-    variances, vectors = sla.eigh(covariance, check_finite=False)
-    return rotation_along(X.mean, variances[::-1], vectors[:, ::-1], n_components)
-
-
 def _histograms(X: Points, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
     n = X.shape[0]
-    shared = X.rows.session.constant(rotation)
-    if not len(rotation.deviations):
-        return Histograms(np.empty((0, n_bins)), np.empty(0), np.empty(0))
-    along = ColumnsOnCluster(X.rows, _along, (shared,))
-    (low, high), ends = quantiles(along, n, [clip, 1 - clip])
-    starts, widths = bins_between((low, high), ends, rotation.deviations, n_bins)
-    counts = X.rows.total(_counts, shared, starts, widths, n_bins)
-    return Histograms(counts / n, starts, widths)
-
-
-def _scatter(block: Array, mean: Array) -> Array:
-    centred = block - mean
-    return np.asarray(centred.T @ centred)
+    along = ColumnsOnCluster(X.rows, _along, (X.rows.session.constant(rotation),))
+    bounds, ends = quantiles(along, n, [clip, 1 - clip])
+    return histograms_between(bounds, ends, along, n, rotation.deviations, n_bins)
 
 
 def _along(block: Array, rotation: Rotation) -> Array:
     return np.asarray((block - rotation.mean) @ rotation.directions)
-
-
-def _counts(block: Array, rotation: Rotation, starts: Array, widths: Array, n_bins: int) -> Array:
-    position = (_along(block, rotation) - starts) / widths
-    return np.stack([divided(column, n_bins) for column in position.T])
 
 
 def _expanded(block: Array, function: EigenfunctionSum) -> Array:

@@ -18,7 +18,7 @@ dependent, the density is not a product, and the functions are merely a basis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from lapwing._host.warn import warn
 from lapwing._rows import PointData, blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import check_magnitude
-from lapwing.graphs.order_statistics import StreamedColumns, quantiles
+from lapwing.graphs.order_statistics import Columns, StreamedColumns, quantiles
 
 _BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies are in memory
 _MOST_BINS = 2000  # half a second per direction
@@ -324,16 +324,6 @@ def _interpolate(position: Array, table: Array) -> Array:
     return np.asarray(table[below] * (1 - share) + table[below + 1] * share)
 
 
-def divided(position: Array, n_bins: int) -> Array:
-    """Count the points in bins, with each point divided between the two nearest centres.
-
-    Otherwise the counts would depend on rounding for points on the edges of bins, as for grids.
-    """
-    below, share = _neighbors_of(position, n_bins)
-    lower = np.bincount(below, 1 - share, n_bins)
-    return np.asarray(lower + np.bincount(below + 1, share, n_bins))
-
-
 def check_bins(n_bins: int) -> None:
     """Raise ValueError if there are so many bins that the eigenproblems take too long."""
     if n_bins > _MOST_BINS:
@@ -351,55 +341,67 @@ class Histograms(NamedTuple):
     widths: Array  # (q,): distances between centres
 
 
-def bins_between(
-    quantiles: tuple[Array, Array], ends: tuple[Array, Array], deviations: Array, n_bins: int
-) -> tuple[Array, Array]:
-    """Return first centres and widths of bins, from quantiles and extremes of the coordinates."""
-    low, high = quantiles
-    # The quantiles are equal if nearly all points share a coordinate.
-    lumped = high - low <= FLAT * deviations
-    low, high = np.where(lumped, ends[0], low), np.where(lumped, ends[1], high)
-    width = (high - low) / n_bins
-    return low + width / 2, width
-
-
 def _histograms(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
-    """Compute the histograms, for a few directions at a time whose coordinates are in memory."""
-    n, q = X.shape[0], len(rotation.deviations)
+    """Compute the histograms of points in memory or on disk."""
+    n, q, shares = X.shape[0], len(rotation.deviations), [clip, 1 - clip]
     if is_rows(X):
-        return _histograms_in_passes(X, rotation, n_bins, clip)
-    shares, starts, widths = np.empty((q, n_bins)), np.empty(q), np.empty(q)
+        along = _streamed(lambda: coordinates(X, rotation, np.arange(q)))
+        found, ends = quantiles(along, n, shares)
+        return histograms_between(found, ends, along, n, rotation.deviations, n_bins)
+    histograms = Histograms(np.empty((q, n_bins)), np.empty(q), np.empty(q))
+    # A few directions at a time, whose coordinates are in memory.
     for group in row_blocks(q, 4 * 8 * n, _BLOCK_BYTES):
-        some = np.arange(q)[group]
-        along = np.empty((n, len(some)))
-        for block, rows in coordinates(X, rotation, some):
-            along[block] = rows
-        low, high = np.quantile(along, [clip, 1 - clip], axis=0)
-        ends = along.min(axis=0), along.max(axis=0)
-        starts[some], width = bins_between((low, high), ends, rotation.deviations[some], n_bins)
-        widths[some] = width
-        position = (along - starts[some]) / width
-        for column, j in enumerate(some):
-            shares[j] = divided(position[:, column], n_bins) / n
-    return Histograms(shares, starts, widths)
+        blocks = coordinates(X, rotation, np.arange(q)[group])
+        held = np.concatenate([rows for _, rows in blocks])
+        found, ends = np.quantile(held, shares, axis=0), (held.min(axis=0), held.max(axis=0))
+        deviations = rotation.deviations[group]
+        own = histograms_between(found, ends, StreamedColumns([held].copy), n, deviations, n_bins)
+        for whole, part in zip(histograms, own, strict=True):
+            whole[group] = part
+    return histograms
 
 
-def _histograms_in_passes(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
-    """Compute the histograms of points on disk, by several passes."""
-    n, q = X.shape[0], len(rotation.deviations)
-    every = np.arange(q)
+def histograms_between(
+    bounds: Array,
+    ends: tuple[Array, Array],
+    columns: Columns,
+    n: int,
+    deviations: Array,
+    n_bins: int,
+) -> Histograms:
+    """Count points in bins between two quantiles of their coordinates.
 
-    def along() -> Iterator[Array]:
-        return (rows for _, rows in coordinates(X, rotation, every))
+    Parameters
+    ----------
+    bounds : ndarray of shape (2, q)
+        The quantiles.
+    ends : tuple of ndarray of shape (q,)
+        Minima and maxima.
+    columns : Columns
+        Coordinates of the n points along q directions.
+    n : int
+    deviations : ndarray of shape (q,)
+        Standard deviations of the coordinates.
+    n_bins : int
+    """
+    # The quantiles are equal if nearly all points share a coordinate.
+    lumped = bounds[1] - bounds[0] <= FLAT * deviations
+    low, high = np.where(lumped, ends, bounds)
+    widths = (high - low) / n_bins
+    starts = low + widths / 2
+    return Histograms(columns.total(_counts, starts, widths, n_bins) / n, starts, widths)
 
-    (low, high), ends = quantiles(StreamedColumns(along), n, [clip, 1 - clip])
-    starts, widths = bins_between((low, high), ends, rotation.deviations, n_bins)
-    counts = np.zeros((q, n_bins))
-    for rows in along():
-        position = (rows - starts) / widths
-        for j in every:
-            counts[j] += divided(position[:, j], n_bins)
-    return Histograms(counts / n, starts, widths)
+
+def _counts(block: Array, starts: Array, widths: Array, n_bins: int) -> Array:
+    """Count points in bins (q, B), with each point divided between the two nearest centres.
+
+    Otherwise the counts would depend on rounding for points on the edges of bins, as for grids.
+    """
+    counts = np.empty((len(starts), n_bins))
+    for position, row in zip(((block - starts) / widths).T, counts, strict=True):
+        below, share = _neighbors_of(position, n_bins)
+        row[:] = np.bincount(below, 1 - share, n_bins) + np.bincount(below + 1, share, n_bins)
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -490,21 +492,16 @@ def coordinates(X: PointData, rotation: Rotation, which: Array) -> Iterator[tupl
         yield block, (rows - rotation.mean) @ directions
 
 
-def _decomposed(X: PointData, n_components: int) -> tuple[Array, Array, Array]:
+def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
     """Return the mean, descending variances and orthonormal directions.
 
     There is at least one direction more than requested, to detect ties of the last ones.
     """
     n, d = X.shape
     if d <= _COVARIANCE_FEATURES or is_rows(X):
-        require_memory(
-            3.0 * 8 * d * d if d > _COVARIANCE_FEATURES else 0,
-            f"The covariance of {d} features",
-            "Reduce the features first.",
-        )
-        mean, covariance = _moments(X)
-        variances, vectors = sla.eigh(covariance, check_finite=False)
-        return mean, variances[::-1], vectors[:, ::-1]
+        known = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
+        mean, columns = np.asarray(known).ravel(), _streamed(lambda: _dense_blocks(X))
+        return mean, *covariance_eigenpairs(columns, n, mean)
     q = min(n_components + 1, min(n, d) - 1)
     require_memory(
         8 * d * (2 * q + 20) + (0 if is_sparse(X) else X.nbytes),
@@ -518,22 +515,31 @@ def _decomposed(X: PointData, n_components: int) -> tuple[Array, Array, Array]:
     return mean, variances, vectors
 
 
-def _moments(X: Any) -> tuple[Array, Array]:
-    """Compute mean and covariance in float64, from centred blocks to avoid cancellation."""
-    n, d = X.shape
-    known = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
-    mean = np.asarray(known).ravel()
-    covariance = np.zeros((d, d))
-    for _, block in _dense_blocks(X):
-        centred = block - mean
-        covariance += centred.T @ centred
-    return mean, covariance / n
+def covariance_eigenpairs(columns: Columns, n: int, mean: Array) -> tuple[Array, Array]:
+    """Compute descending variances (d,) and principal directions (d, d) of n points in a pass."""
+    d = len(mean)
+    require_memory(
+        3.0 * 8 * d * d,
+        f"The covariance of {d} features",
+        "Reduce the features first, e.g. by a random projection.",
+    )
+    variances, vectors = sla.eigh(columns.total(_scatter, mean) / n, check_finite=False)
+    return variances[::-1], vectors[:, ::-1]
+
+
+def _scatter(block: Array, mean: Array) -> Array:
+    centred = block - mean  # avoids cancellation
+    return np.asarray(centred.T @ centred)
 
 
 def _dense_blocks(X: PointData) -> Iterator[tuple[slice, Array]]:
     for block, points in blocks_of(X, 8 * X.shape[1], _BLOCK_BYTES):
         rows = points.toarray() if is_sparse(points) else points
         yield block, rows.astype(np.float64, copy=False)
+
+
+def _streamed(blocks: Callable[[], Iterator[tuple[slice, Array]]]) -> StreamedColumns:
+    return StreamedColumns(lambda: (rows for _, rows in blocks()))
 
 
 def _equal(deviations: Array) -> list[slice]:
