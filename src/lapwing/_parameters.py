@@ -6,9 +6,11 @@ Each message of a check names the parameter, its value and what to do.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from functools import cache
+from inspect import Parameter, Signature, signature
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
@@ -37,18 +39,44 @@ class Parametrized(BaseEstimator):
 def parameters(cls: T) -> T:
     """Generate an `__init__` that has the annotated attributes as parameters and stores them.
 
+    Parameters of decorated base classes are inherited. In the signature, parameters that are
+    keywords only have the order of the docstring.
+
     For type checkers the class is a dataclass. In `help` and signatures it is like an estimator of
     scikit-learn: defaults without annotations, and no class attributes.
     """
-    before = set(vars(cls))
+    before, own = set(vars(cls)), vars(cls).get("__annotations__", {})
+    inherited: dict[str, Field[Any]] = {}
+    for base in reversed(cls.__mro__[1:]):
+        inherited |= vars(base).get("_declared", {})
+    inherited = {name: field for name, field in inherited.items() if name not in own}
+    for name, field in inherited.items():
+        setattr(cls, name, field)
+    cls.__annotations__ = {name: field.type for name, field in inherited.items()} | own
     dataclass(eq=False, repr=False, match_args=False)(cls)
+    declared = {field.name: field for field in fields(cls) if field.name in own}
     init = vars(cls)["__init__"]
     # Attributes that dataclass used or added: defaults, special methods, annotations.
     made = {*(vars(cls).keys() - before), *init.__annotations__, "__annotations__"} - {"__init__"}
     for name in made & vars(cls).keys():
         delattr(cls, name)
     init.__annotations__ = {}
+    init.__signature__ = _as_documented(signature(init), cls.__doc__ or "")
+    cls._declared = declared  # type: ignore[attr-defined]
     return cls
+
+
+def _as_documented(given: Signature, docstring: str) -> Signature:
+    """Sort the keyword-only parameters by their places in a docstring."""
+    entries = re.findall(r"^ *(\w+(?:, \w+)*) : ", docstring, re.MULTILINE)
+    documented = ", ".join(entries).split(", ")
+
+    def place(parameter: Parameter) -> int:
+        if parameter.kind is not Parameter.KEYWORD_ONLY:
+            return -1
+        return [*documented, parameter.name].index(parameter.name)
+
+    return given.replace(parameters=sorted(given.parameters.values(), key=place))
 
 
 def check(parameters: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:

@@ -26,8 +26,8 @@ from lapwing.graphs.base import GraphLike
 from lapwing.losses.base import Loss, UnlabeledLoss
 
 
-@document(AnchorGraphClassifier)
 @parameters
+@document(AnchorGraphClassifier)
 class DaskAnchorGraphClassifier(DaskClassifier):
     """Classifier by anchor graph regularisation, of points on a Dask cluster.
 
@@ -82,8 +82,8 @@ class DaskAnchorGraphClassifier(DaskClassifier):
     client: Any = None
 
 
-@document(EigenfunctionClassifier, DaskAnchorGraphClassifier)
 @parameters
+@document(EigenfunctionClassifier, DaskAnchorGraphClassifier)
 class DaskEigenfunctionClassifier(DaskClassifier):
     """Classifier by eigenfunctions of the density's smoothness operator, on a Dask cluster.
 
@@ -143,8 +143,8 @@ class DaskEigenfunctionClassifier(DaskClassifier):
     client: Any = None
 
 
-@document(S3VC, LapSVC, DaskAnchorGraphClassifier)
 @parameters
+@document(S3VC, LapSVC, DaskAnchorGraphClassifier)
 class DaskS3VC(DaskClassifier):
     """Linear semi-supervised support vector machine, of points on a Dask cluster.
 
@@ -214,8 +214,8 @@ class DaskS3VC(DaskClassifier):
     client: Any = None
 
 
-@document(LapERLSClassifier, DaskAnchorGraphClassifier)
 @parameters
+@document(LapERLSClassifier, DaskAnchorGraphClassifier)
 class DaskLapERLSClassifier(DaskClassifier):
     """Laplacian embedded regularised least squares classifier, of points on a Dask cluster.
 
@@ -303,8 +303,8 @@ class DaskLapERLSClassifier(DaskClassifier):
     client: Any = None
 
 
-@document(DaskLapERLSClassifier, LapERLSRegressor)
 @parameters
+@document(DaskLapERLSClassifier, LapERLSRegressor)
 class DaskLapERLSRegressor(DaskRegressor):
     """Laplacian embedded regularised least squares regression, of points on a Dask cluster.
 

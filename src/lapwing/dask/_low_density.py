@@ -40,7 +40,6 @@ _DOUBLED_BYTES = 2**28  # limit of a copy of the features in float64, as for poi
 class LowDensityEngine(ClassifierOnCluster, S3VC):
     """Linear `S3VC` for points on a cluster, with one column per class."""
 
-    _holds_prior = False
     _takes_sparse = True
 
     def _refuse(self) -> None:

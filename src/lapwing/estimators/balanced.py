@@ -102,8 +102,8 @@ class BalancedRefits(Refits[BalancedPrepared, BalancedSolution]):
         return _values(self.estimator._parted(prepared)[0], prepared.problem.X.dtype)
 
 
-@document(LapERLSClassifier, LapSVC)
 @parameters
+@document(LapERLSClassifier, LapSVC)
 class BalancedGraphClassifier(
     Updatable[BalancedPrepared, BalancedSolution],
     SemiSupervisedClassifier[BalancedPrepared, BalancedSolution],
@@ -228,7 +228,6 @@ class BalancedGraphClassifier(
     ['low', 'low', 'low', 'high', 'high', 'high']
     """
 
-    _weighs_classes = False
     _functions = (NeighborhoodFunction, LinearFunction, KernelExpansion)
     _n_stages = 4
     _fits_again = True
@@ -251,8 +250,6 @@ class BalancedGraphClassifier(
     n_votes: int = 10
     class_prior: PriorLike = "unknown"
     method: str = "flow"
-    unlabeled: object = "auto"
-    updatable: bool = False
 
     def _check_combination(self) -> None:
         check_space_or_auto(self.space)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ from lapwing._parameters import parameters
 from lapwing._rows import Rows, rows_of
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
-from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.classifier import SemiSupervisedClassifier, WeightedClassifier
 from lapwing.estimators.lapsvm import LapSVC
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.exceptions import UnlabeledComponentWarning
@@ -66,8 +66,8 @@ class AnchorRefits(Refits[AnchorPrepared, BaselineSolution]):
         return self.estimator._solved(prepared, self.smoothness)
 
 
-@document(LapSVC)
 @parameters
+@document(LapSVC)
 class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, BaselineSolution]):
     r"""Classifier by anchor graph regularisation.
 
@@ -149,8 +149,6 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, BaselineSol
     ['low', 'high']
     """
 
-    # Class mass normalisation would undo class weights.
-    _weighs_classes = False
     _functions = (AnchorFunction,)
     _n_stages = 2
 
@@ -158,8 +156,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, BaselineSol
     _: KW_ONLY
     gamma_I: float = 0.1
     class_mass_normalization: bool = True
-    class_prior: PriorLike = None
-    unlabeled: object = "auto"
+    class_prior: PriorLike = None  # no class_weight, which the normalisation would undo
 
     def _reads_blocks(self, rows: Rows) -> bool:
         return True
@@ -270,9 +267,9 @@ def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
     return EigenfunctionSum(functions, fit.coef[1:], functions.constant * fit.coef[0])
 
 
-@document(LapSVC)
 @parameters
-class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, BaselineSolution]):
+@document(LapSVC)
+class EigenfunctionClassifier(WeightedClassifier[EigenfunctionPrepared, BaselineSolution]):
     r"""Classifier by eigenfunctions of the smoothness operator of a density.
 
     The points are rotated to their principal directions, and one-dimensional eigenfunctions are
@@ -373,9 +370,6 @@ class EigenfunctionClassifier(SemiSupervisedClassifier[EigenfunctionPrepared, Ba
     bandwidth: float | None = None
     clip: float = 0.025
     lam: float = 100.0
-    class_weight: Mapping[Any, float] | str | None = None
-    class_prior: PriorLike = None
-    unlabeled: object = "auto"
 
     def _wants_graph(self) -> bool:
         # Densities along directions stand in for the graph: no neighbours are searched.

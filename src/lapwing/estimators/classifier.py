@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
+from lapwing._parameters import parameters
 from lapwing._rows import PointData, PointsLike
 from lapwing.classes.decoding import (
     as_decisions,
@@ -36,7 +38,7 @@ from lapwing.classes.probabilities import (
     class_probabilities,
     fit_sharpness,
 )
-from lapwing.classes.volumes import ClassOffsets, prior_offsets, read_prior
+from lapwing.classes.volumes import ClassOffsets, PriorLike, prior_offsets, read_prior
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import ManifoldPrepared, ManifoldSolution, StoppableEstimator
 from lapwing.estimators.prepared import P, Prepared, S, Solution, Targets
@@ -100,28 +102,25 @@ class PartlyLabeledMixin(ClassifierMixin):
         return float(super().score(X, labels, sample_weight=sample_weight))
 
 
+@parameters
 class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]):
     """Base of classifiers."""
 
-    # Which of the common parameters a final class has: class_weight, class_prior, refine.
-    _weighs_classes: ClassVar[bool] = True
-    _holds_prior: ClassVar[bool] = True
-    _refines: ClassVar[bool] = False
     # Of its scores, before any label is left out.
     _sharpness_prior: ClassVar[SharpnessPrior] = GRAPH_PRIOR
 
+    _: KW_ONLY
+    unlabeled: object = "auto"
+
     def _read_targets(self, y: ArrayLike) -> Targets:
         labels = code_classes(y, self.unlabeled)
-        prior = None
-        if self._holds_prior:
-            prior = read_prior(self.class_prior, labels.codes, labels.classes)
         return Targets(
             coded_columns(labels.codes, len(labels.classes)),
             labels.labeled,
             self._class_weights(labels),
             labels.classes,
             labels.unlabeled,
-            prior,
+            read_prior(self.class_prior, labels.codes, labels.classes),
             labels.warning,
             check_classes,
         )
@@ -136,7 +135,7 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
             self.class_prior_ = targets.class_prior
 
     def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
-        if not self._refines or self.refine is None:
+        if self.refine is None:
             return solution
         values = of_rows(X, prepared.problem, solution)
         prior = prepared.targets.class_prior
@@ -155,7 +154,7 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Return the factors of the sample weights of all rows."""
         weights = np.ones(len(labels.codes))
-        if not self._weighs_classes or self.class_weight is None:
+        if self.class_weight is None:
             return weights
         known = labels.codes[labels.labeled]
         if isinstance(self.class_weight, dict):
@@ -310,12 +309,25 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
             return np.asarray(np.log(self.predict_proba(X)))
 
 
+@parameters
+class WeightedClassifier(SemiSupervisedClassifier[P, S]):
+    """Base of classifiers with weights and prior proportions of the classes."""
+
+    _: KW_ONLY
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+
+
+@parameters
 class ManifoldClassifier(
     Updatable[ManifoldPrepared, ManifoldSolution],
-    SemiSupervisedClassifier[ManifoldPrepared, ManifoldSolution],
+    WeightedClassifier[ManifoldPrepared, ManifoldSolution],
     StoppableEstimator,
 ):
-    """A classifier by manifold regularisation."""
+    """Base of classifiers by manifold regularisation."""
+
+    _: KW_ONLY
+    refine: str | None = None
 
     def _check_combination(self, *, validation_data: object = None) -> None:
         super()._check_combination(validation_data=validation_data)

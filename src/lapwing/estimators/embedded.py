@@ -9,12 +9,14 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from joblib import Memory
 
 from lapwing._arrays import Array
+from lapwing._parameters import parameters
 from lapwing._rows import PointsLike, Rows, is_rows, rows_of
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics, input_checks
@@ -26,7 +28,7 @@ from lapwing.estimators.choice import (
     matrix_points,
     seconds_of_columns,
 )
-from lapwing.estimators.parameters import check_space_or_auto
+from lapwing.estimators.parameters import KernelParameters, check_space_or_auto
 from lapwing.estimators.prepared import (
     LeftOutFits,
     Prepared,
@@ -42,6 +44,7 @@ from lapwing.estimators.prepared import (
 )
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
+from lapwing.graphs.base import GraphLike
 from lapwing.graphs.registry import graph_reads_rows
 from lapwing.kernels import Kernel
 from lapwing.losses import Loss
@@ -68,7 +71,7 @@ from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.functions import FittedFunction, KernelExpansion
 from lapwing.spaces.linear import LinearSpace
-from lapwing.spaces.recipes import Landmarks, Linear, make_space
+from lapwing.spaces.recipes import Landmarks, Linear, SpaceRecipe, make_space
 
 EmbeddedPrepared: TypeAlias = Prepared[Space, Laplacian]
 
@@ -182,11 +185,26 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
         return values.astype(prepared.problem.X.dtype, copy=False)
 
 
-class EmbeddedEstimator(SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSolution]):
+@parameters
+class EmbeddedEstimator(
+    KernelParameters, SemiSupervisedEstimator[EmbeddedPrepared, EmbeddedSolution]
+):
     """Base of embedded regression; see the module."""
 
     _n_stages = 5
     _kept_values = "virtual_labels_"
+
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    C: float = 10.0
+    lam: float = 1e4
+    mu: float = 1e4
+    n_eigenvectors: int | str | None = "auto"
+    graph: GraphLike = None
+    space: SpaceRecipe | str | None = "auto"
+    tol: float = 1e-8
+    max_iter: int = 20_000
+    memory: Memory | str | None = None
 
     @abstractmethod
     def _loss(self) -> Loss:

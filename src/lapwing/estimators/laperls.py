@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import Any
-
-from joblib import Memory
 
 from lapwing._parameters import parameters
-from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
-from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.classifier import WeightedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared, EmbeddedSolution
 from lapwing.estimators.lapsvm import LapRLSRegressor, LapSVC
 from lapwing.estimators.regressor import GaussianRegressor, SemiSupervisedRegressor
 from lapwing.estimators.updates import Updatable
-from lapwing.graphs.base import GraphLike
 from lapwing.losses import EpsilonInsensitive, Loss, Squared
-from lapwing.spaces.recipes import SpaceRecipe
 
 
 class _SquaredEstimator(EmbeddedEstimator):
@@ -28,11 +21,11 @@ class _SquaredEstimator(EmbeddedEstimator):
         return Squared()
 
 
-@document(LapSVC)
 @parameters
+@document(LapSVC)
 class LapERLSClassifier(
     Updatable[EmbeddedPrepared, EmbeddedSolution],
-    SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution],
+    WeightedClassifier[EmbeddedPrepared, EmbeddedSolution],
     _SquaredEstimator,
 ):
     r"""Laplacian embedded regularised least squares classifier.
@@ -160,32 +153,12 @@ class LapERLSClassifier(
     ['low', 'low', 'low', 'high', 'high', 'high']
     """
 
-    _refines = True
-
-    kernel: Any = "rbf"
     _: KW_ONLY
-    gamma: float | str = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    C: float = 10.0
-    lam: float = 1e4
-    mu: float = 1e4
-    n_eigenvectors: int | str | None = "auto"
-    graph: GraphLike = None
-    space: SpaceRecipe | str | None = "auto"
-    fit_intercept: bool = False
-    tol: float = 1e-8
-    max_iter: int = 20_000
-    class_weight: Mapping[Any, float] | str | None = None
-    class_prior: PriorLike = None
     refine: str | None = None
-    unlabeled: object = "auto"
-    memory: Memory | str | None = None
-    updatable: bool = False
 
 
-@document(LapERLSClassifier, LapRLSRegressor)
 @parameters
+@document(LapERLSClassifier, LapRLSRegressor)
 class LapERLSRegressor(
     GaussianRegressor[EmbeddedPrepared, EmbeddedSolution],
     _SquaredEstimator,
@@ -288,34 +261,30 @@ class LapERLSRegressor(
     True
     """
 
-    kernel: Any = "rbf"
     _: KW_ONLY
-    gamma: float | str = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    C: float = 10.0
     lam: float = 100.0
     mu: float = 1.0
     n_eigenvectors: int | None = 100
-    graph: GraphLike = None
-    space: SpaceRecipe | str | None = "auto"
     fit_intercept: bool = True
-    tol: float = 1e-8
-    max_iter: int = 20_000
-    memory: Memory | str | None = None
-    updatable: bool = False
 
 
+@parameters
 class _TubeEstimator(EmbeddedEstimator):
     """Embedded regression with the epsilon-insensitive loss."""
+
+    _: KW_ONLY
+    epsilon: float = 0.0
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 200
 
     def _loss(self) -> Loss:
         return EpsilonInsensitive(float(self.epsilon))
 
 
-@document(LapERLSClassifier, LapERLSRegressor)
 @parameters
-class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
+@document(LapERLSClassifier, LapERLSRegressor)
+class LapESVC(WeightedClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector classifier.
 
     Virtual labels g of all points are fitted to the labels and smooth on a graph, and a function f
@@ -410,33 +379,14 @@ class LapESVC(SemiSupervisedClassifier[EmbeddedPrepared, EmbeddedSolution], _Tub
     ['low', 'low', 'low', 'high', 'high', 'high']
     """
 
-    _refines = True
     _fits_again = True
 
-    kernel: Any = "rbf"
     _: KW_ONLY
-    gamma: float | str = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    C: float = 10.0
-    lam: float = 1e4
-    mu: float = 1e4
-    n_eigenvectors: int | str | None = "auto"
-    epsilon: float = 0.0
-    graph: GraphLike = None
-    space: SpaceRecipe | str | None = "auto"
-    fit_intercept: bool = True
-    tol: float = 1e-6
-    max_iter: int = 200
-    class_weight: Mapping[Any, float] | str | None = None
-    class_prior: PriorLike = None
     refine: str | None = None
-    unlabeled: object = "auto"
-    memory: Memory | str | None = None
 
 
-@document(LapESVC, LapERLSRegressor)
 @parameters
+@document(LapESVC, LapERLSRegressor)
 class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector regression.
 
@@ -520,19 +470,7 @@ class LapESVR(SemiSupervisedRegressor[EmbeddedPrepared, EmbeddedSolution], _Tube
     True
     """
 
-    kernel: Any = "rbf"
     _: KW_ONLY
-    gamma: float | str = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    C: float = 10.0
     lam: float = 100.0
     mu: float = 1.0
     n_eigenvectors: int | None = 100
-    epsilon: float = 0.0
-    graph: GraphLike = None
-    space: SpaceRecipe | str | None = "auto"
-    fit_intercept: bool = True
-    tol: float = 1e-6
-    max_iter: int = 200
-    memory: Memory | str | None = None

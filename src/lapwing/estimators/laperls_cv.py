@@ -12,11 +12,10 @@ from joblib import Memory
 
 from lapwing._arrays import Array
 from lapwing._parameters import Rule, grid, is_count, parameters
-from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import SPEED, eigenpair_slack, eigenvectors_wanted
-from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.classifier import WeightedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared
 from lapwing.estimators.laperls import LapERLSClassifier
 from lapwing.estimators.manifold_cv import LapRLSClassifierCV
@@ -203,11 +202,9 @@ _MUS = (1e3, 1e4)
 _N_EIGENVECTORS = (25, "auto", 100)
 
 
-@document(LapERLSClassifier, LapRLSClassifierCV)
 @parameters
-class LapERLSClassifierCV(
-    SemiSupervisedClassifier[EmbeddedPathPrepared, PathSolution], EmbeddedPath
-):
+@document(LapERLSClassifier, LapRLSClassifierCV)
+class LapERLSClassifierCV(WeightedClassifier[EmbeddedPathPrepared, PathSolution], EmbeddedPath):
     r"""Laplacian embedded regularised least squares classifier with built-in parameter selection.
 
     Evaluates every setting of a grid by the leave-one-out squared error of the virtual labels, and
@@ -312,20 +309,11 @@ class LapERLSClassifierCV(
 
     _plain = LapERLSClassifier
 
-    kernel: Any = "rbf"
     _: KW_ONLY
     gammas: Any = ("scale",)
-    degree: float = 3
-    coef0: float = 1.0
     Cs: Any = (10.0,)
     lams: Any = _LAMS
     mus: Any = _MUS
     n_eigenvectors: Any = _N_EIGENVECTORS
-    graphs: Any = None
     space: SpaceRecipe | str | None = "auto"
-    fit_intercept: bool = False
-    class_weight: Mapping[Any, float] | str | None = None
-    class_prior: PriorLike = None
-    unlabeled: object = "auto"
     memory: Memory | str | None = None
-    updatable: bool = False

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import Any
 
-from lapwing._arrays import RandomSource
 from lapwing._parameters import parameters
-from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.manifold import (
@@ -19,14 +15,13 @@ from lapwing.estimators.manifold import (
 )
 from lapwing.estimators.regressor import GaussianRegressor, SemiSupervisedRegressor
 from lapwing.estimators.updates import Updatable
-from lapwing.graphs.base import GraphLike
 from lapwing.losses.base import Loss, TargetKind
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.losses.registry import as_loss
 
 
-@document()
 @parameters
+@document()
 class LapSVC(ManifoldClassifier):
     r"""Laplacian support vector machine.
 
@@ -224,37 +219,15 @@ class LapSVC(ManifoldClassifier):
     1.0
     """
 
-    _refines = True
-
-    kernel: Any = "rbf"
     _: KW_ONLY
-    gamma: float | str = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    gamma_A: float = 1e-4
-    gamma_I: float = 1.0
-    graph: GraphLike = None
     loss: Loss | str = "squared_hinge"
-    solver: str = "auto"
-    stopping: str | None = None
-    validation_fraction: float | None = 0.2
-    fit_intercept: bool = False
-    tol: float | None = None
-    max_iter: int = 20_000
-    class_weight: Mapping[Any, float] | str | None = None
-    class_prior: PriorLike = None
-    refine: str | None = None
-    unlabeled: object = "auto"
-    warm_start: bool = False
-    random_state: RandomSource = None
-    updatable: bool = False
 
     def _loss(self) -> Loss:
         return as_loss(self.loss, TargetKind.SIGNS)
 
 
-@document(LapSVC)
 @parameters
+@document(LapSVC)
 class LapSVR(
     Updatable[ManifoldPrepared, ManifoldSolution],
     SemiSupervisedRegressor[ManifoldPrepared, ManifoldSolution],
@@ -355,27 +328,19 @@ class LapSVR(
     """
 
     # No stopping, warm start or seed, as the dual solver has no iterates to stop or start at.
-    kernel: Any = "rbf"
     _: KW_ONLY
     gamma: float | str = "wide"
-    degree: float = 3
-    coef0: float = 1.0
-    gamma_A: float = 1e-4
     gamma_I: float = 0.01
     epsilon: float = 0.1
-    graph: GraphLike = None
-    solver: str = "auto"
     fit_intercept: bool = True
     tol: float = 1e-8
-    max_iter: int = 20_000
-    updatable: bool = False
 
     def _loss(self) -> Loss:
         return EpsilonInsensitive(float(self.epsilon))
 
 
-@document(LapSVC)
 @parameters
+@document(LapSVC)
 class LapRLSClassifier(ManifoldClassifier):
     r"""Laplacian regularised least squares classifier.
 
@@ -455,36 +420,12 @@ class LapRLSClassifier(ManifoldClassifier):
     ['low', 'low', 'low', 'high', 'high', 'high']
     """
 
-    _refines = True
-
-    kernel: Any = "rbf"
-    _: KW_ONLY
-    gamma: float | str = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    gamma_A: float = 1e-4
-    gamma_I: float = 1.0
-    graph: GraphLike = None
-    solver: str = "auto"
-    stopping: str | None = None
-    validation_fraction: float | None = 0.2
-    fit_intercept: bool = False
-    tol: float | None = None
-    max_iter: int = 20_000
-    class_weight: Mapping[Any, float] | str | None = None
-    class_prior: PriorLike = None
-    refine: str | None = None
-    unlabeled: object = "auto"
-    warm_start: bool = False
-    random_state: RandomSource = None
-    updatable: bool = False
-
     def _loss(self) -> Loss:
         return Squared()
 
 
-@document(LapSVC, LapSVR)
 @parameters
+@document(LapSVC, LapSVR)
 class LapRLSRegressor(
     GaussianRegressor[ManifoldPrepared, ManifoldSolution],
     StoppableEstimator,
@@ -580,23 +521,10 @@ class LapRLSRegressor(
     True
     """
 
-    kernel: Any = "rbf"
     _: KW_ONLY
     gamma: float | str = "wide"
-    degree: float = 3
-    coef0: float = 1.0
-    gamma_A: float = 1e-4
     gamma_I: float = 0.01
-    graph: GraphLike = None
-    solver: str = "auto"
-    stopping: str | None = None
-    validation_fraction: float | None = 0.2
     fit_intercept: bool = True
-    tol: float | None = None
-    max_iter: int = 20_000
-    warm_start: bool = False
-    random_state: RandomSource = None
-    updatable: bool = False
 
     def _loss(self) -> Loss:
         return Squared()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, RandomSource
 from lapwing._host.threads import available_threads
+from lapwing._parameters import parameters
 from lapwing._rows import PointsLike, Rows
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.choice import (
@@ -31,6 +32,7 @@ from lapwing.estimators.choice import (
     hold_out,
     stopping_rule,
 )
+from lapwing.estimators.parameters import KernelParameters
 from lapwing.estimators.prepared import (
     LeftOutFits,
     Prepared,
@@ -44,6 +46,7 @@ from lapwing.estimators.prepared import (
 )
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Laplacian
+from lapwing.graphs.base import GraphLike
 from lapwing.graphs.registry import graph_reads_rows
 from lapwing.kernels import Kernel
 from lapwing.losses.base import Loss
@@ -192,14 +195,22 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
         return solve_reduced(reduced, self.estimator._settings).state
 
 
-class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSolution]):
+@parameters
+class ManifoldEstimator(
+    KernelParameters, SemiSupervisedEstimator[ManifoldPrepared, ManifoldSolution]
+):
     """Base of manifold-regularised estimators; see the module."""
 
     _n_stages = 3
-    # Parameters of early stopping, which the epsilon-insensitive loss does not have.
-    stopping: str | None = None
-    validation_fraction: float | None = None
-    random_state: RandomSource = None
+
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    gamma_A: float = 1e-4
+    gamma_I: float = 1.0
+    graph: GraphLike = None
+    solver: str = "auto"
+    tol: float | None = None
+    max_iter: int = 20_000
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -491,8 +502,15 @@ class ManifoldEstimator(SemiSupervisedEstimator[ManifoldPrepared, ManifoldSoluti
             diagnostics.warn_unlabeled_components(prepared.laplacian, problem.labeled, problem.rows)
 
 
+@parameters
 class StoppableEstimator(ManifoldEstimator):
     """Base of estimators with early stopping and warm start by conjugate gradient."""
+
+    _: KW_ONLY
+    stopping: str | None = None
+    validation_fraction: float | None = 0.2
+    warm_start: bool = False
+    random_state: RandomSource = None
 
     @with_callbacks
     def fit(

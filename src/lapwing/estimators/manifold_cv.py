@@ -11,10 +11,9 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._parameters import parameters
-from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import SPEED
-from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.classifier import WeightedClassifier
 from lapwing.estimators.lapsvm import LapRLSClassifier, LapRLSRegressor, LapSVC
 from lapwing.estimators.manifold import ManifoldPrepared
 from lapwing.estimators.path import (
@@ -39,11 +38,26 @@ from lapwing.spaces.base import Space
 ManifoldPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[RecipeGraph, ...] | None]
 
 
+# With the default widths and graphs, on six sets (g50c, COIL-20, digit1, usps, coil2 and text),
+# 5 draws of 3 / 10 labels per class: mean error 23.2 / 16.6 %, LapRLSClassifier() 27.8 / 17.3. With
+# 'scale' alone 23.9 / 17.1, without k = 2 23.5 / 17.3, without p = 3 and k = 2 24.6 / 17.6; more
+# values of gamma_A and gamma_I gain nothing (26.0 to 26.5 at 3 labels with gamma_I = 0.01).
+_GAMMA_AS = (1e-4, 1e-2)
+_GAMMA_IS = (1.0, 1e2)
+
+
+@parameters
 class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
     """Prepared grid over gamma_A, gamma_I, widths and graphs."""
 
     _n_stages = 3
     _weights = ("gamma_A", "gamma_I")
+
+    _: KW_ONLY
+    gamma_As: Any = _GAMMA_AS
+    gamma_Is: Any = _GAMMA_IS
+    tol: float = 1e-8
+    max_iter: int = 20_000
 
     def _wants_graph(self) -> bool:
         return bool(np.max(self.gamma_Is) > 0)
@@ -147,12 +161,6 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         )
 
 
-# With the default widths and graphs, on six sets (g50c, COIL-20, digit1, usps, coil2 and text),
-# 5 draws of 3 / 10 labels per class: mean error 23.2 / 16.6 %, LapRLSClassifier() 27.8 / 17.3. With
-# 'scale' alone 23.9 / 17.1, without k = 2 23.5 / 17.3, without p = 3 and k = 2 24.6 / 17.6; more
-# values of gamma_A and gamma_I gain nothing (26.0 to 26.5 at 3 labels with gamma_I = 0.01).
-_GAMMA_AS = (1e-4, 1e-2)
-_GAMMA_IS = (1.0, 1e2)
 # Without 1e-4, the default of LapSVC. The influence of a label of weight w grows with w / gamma_A,
 # and with narrow kernels even tiny class weights would be fitted (scikit-learn's check of class
 # weights). On fifteen sets, 5 draws of 3 / 10 labels, it gains nothing: 23.2 / 13.4 % with it, 23.4
@@ -169,11 +177,9 @@ _WIDTHS_OF_VALUES = (0.03, 0.2, 1.0, 4.0)
 _USUAL_WIDTH_OF_VALUES = 0.2
 
 
-@document(LapSVC)
 @parameters
-class LapRLSClassifierCV(
-    SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution], ManifoldPath
-):
+@document(LapSVC)
+class LapRLSClassifierCV(WeightedClassifier[ManifoldPathPrepared, PathSolution], ManifoldPath):
     r"""Laplacian regularised least squares classifier with built-in parameter selection.
 
     Evaluates every setting of a grid by its leave-one-out squared error on the labels, and fits
@@ -280,25 +286,9 @@ class LapRLSClassifierCV(
 
     _plain = LapRLSClassifier
 
-    kernel: Any = "rbf"
-    _: KW_ONLY
-    gammas: Any = None
-    degree: float = 3
-    coef0: float = 1.0
-    gamma_As: Any = _GAMMA_AS
-    gamma_Is: Any = _GAMMA_IS
-    graphs: Any = None
-    fit_intercept: bool = False
-    tol: float = 1e-8
-    max_iter: int = 20_000
-    class_weight: Mapping[Any, float] | str | None = None
-    class_prior: PriorLike = None
-    unlabeled: object = "auto"
-    updatable: bool = False
 
-
-@document(LapRLSClassifierCV, LapRLSRegressor)
 @parameters
+@document(LapRLSClassifierCV, LapRLSRegressor)
 class LapRLSRegressorCV(
     GaussianRegressor[ManifoldPathPrepared, PathSolution],
     ManifoldPath,
@@ -401,24 +391,16 @@ class LapRLSRegressorCV(
     _widths_tried = _WIDTHS_OF_VALUES
     _usual_factor = _USUAL_WIDTH_OF_VALUES
 
-    kernel: Any = "rbf"
     _: KW_ONLY
-    gammas: Any = None
-    degree: float = 3
-    coef0: float = 1.0
     gamma_As: Any = _GAMMA_AS_OF_VALUES
     gamma_Is: Any = _GAMMA_IS_OF_VALUES
-    graphs: Any = None
     fit_intercept: bool = True
-    tol: float = 1e-8
-    max_iter: int = 20_000
-    updatable: bool = False
 
 
-@document(LapRLSClassifierCV)
 @parameters
+@document(LapRLSClassifierCV)
 class LapSVCCV(
-    SemiSupervisedClassifier[ManifoldPathPrepared, PathSolution],
+    WeightedClassifier[ManifoldPathPrepared, PathSolution],
     ManifoldPath,
 ):
     r"""Laplacian support vector machine with built-in parameter selection.
@@ -510,22 +492,9 @@ class LapSVCCV(
 
     _plain = LapSVC
 
-    kernel: Any = "rbf"
     _: KW_ONLY
-    gammas: Any = None
-    degree: float = 3
-    coef0: float = 1.0
     gamma_As: Any = _GAMMA_AS_OF_MARGINS
-    gamma_Is: Any = _GAMMA_IS
-    graphs: Any = None
     loss: Loss | str = "squared_hinge"
-    fit_intercept: bool = False
-    tol: float = 1e-8
-    max_iter: int = 20_000
-    class_weight: Mapping[Any, float] | str | None = None
-    class_prior: PriorLike = None
-    unlabeled: object = "auto"
-    updatable: bool = False
 
     def _judged(self, left_out: Array) -> Array:
         return np.clip(left_out, -1, 1)

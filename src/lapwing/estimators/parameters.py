@@ -1,10 +1,12 @@
-"""Rules of the parameters of estimators."""
+"""Rules of the parameters of estimators, and the parameters of kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY
 from functools import cache
 from inspect import signature
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
@@ -20,6 +22,7 @@ from lapwing._parameters import (
     named,
     one_of,
     optional,
+    parameters,
 )
 from lapwing.classes.volumes import PRIOR_FORMS, is_prior_like
 from lapwing.estimators.choice import SOLVERS, STOPPING
@@ -28,6 +31,17 @@ from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
 from lapwing.solvers.low_density.methods import Method
 from lapwing.spaces.recipes import SpaceRecipe, check_space
+
+
+@parameters
+class KernelParameters:
+    """Kernel of a function, with or without a bias."""
+
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    degree: float = 3
+    coef0: float = 1.0
+    fit_intercept: bool = False
 
 
 def _registered(names: Callable[[], Iterable[str]], kind: type, shown: str) -> Rule:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from time import perf_counter
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing._arrays import Array
+from lapwing._parameters import parameters
 from lapwing._rows import PointData
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics, input_checks
+from lapwing.estimators.parameters import KernelParameters
 from lapwing.estimators.prepared import (
     LeftOutFits,
     Prepared,
@@ -175,18 +177,18 @@ class PathSolution(Solution):
 PathPrepared = TypeVar("PathPrepared", bound=Prepared[tuple[KernelWidth, ...], Any])
 
 
-class PathEstimator(Updatable[PathPrepared, PathSolution], Generic[PathPrepared]):
+@parameters
+class PathEstimator(KernelParameters, Updatable[PathPrepared, PathSolution], Generic[PathPrepared]):
     """Base of estimators that choose a setting of a plain estimator; see the module."""
 
     _plain: ClassVar[type[SemiSupervisedEstimator[Any, Any]]]
     _weights: ClassVar[tuple[str, ...]]  # of the objective; the values to try are `<name>s`
     _widths_tried: ClassVar[tuple[float, ...]] = (1.0, 4.0)  # factors of 'scale' for gammas=None
     _usual_factor: ClassVar[float] = 1.0  # that of the usual setting
-    gammas: Any
-    graphs: Any
-    best_params_: dict[str, Any]
-    best_score_: float
-    cv_results_: dict[str, Any]
+
+    _: KW_ONLY
+    gammas: Any = None
+    graphs: Any = None
 
     @abstractmethod
     def _along(self, prepared: PathPrepared, wanted: Array) -> Iterator[list[Scored]]:

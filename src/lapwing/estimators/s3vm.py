@@ -27,6 +27,7 @@ from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier, check_classes
 from lapwing.estimators.lapsvm import LapSVC
+from lapwing.estimators.parameters import KernelParameters
 from lapwing.estimators.prepared import (
     Prepared,
     Refits,
@@ -147,9 +148,9 @@ class LowDensityRefits(Refits[LowDensityPrepared, LowDensitySolution]):
         return replace(self, estimator=clone(self.estimator).set_params(balance=shares))
 
 
-@document(LapSVC)
 @parameters
-class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
+@document(LapSVC)
+class S3VC(KernelParameters, SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     r"""Semi-supervised (transductive) support vector machine, by low-density separation.
 
     The decision boundary is placed where there are few points. With f = h + b, h in the space of
@@ -311,15 +312,11 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     """
 
     _functions = (VotedFunction, LinearFunction, KernelExpansion)
-    _holds_prior = False
     _fits_again = True
     _sharpness_prior = LOW_DENSITY_PRIOR
 
-    kernel: Any = "rbf"
     _: KW_ONLY
     gamma: float | str = "scale"
-    degree: float = 3
-    coef0: float = 1.0
     space: SpaceRecipe | None = None
     C: float = 100.0
     C_star: float | None = None
@@ -336,7 +333,6 @@ class S3VC(SemiSupervisedClassifier[LowDensityPrepared, LowDensitySolution]):
     tol: float = 1e-4
     max_iter: int = 20_000
     class_weight: Mapping[Any, float] | str | None = None
-    unlabeled: object = "auto"
     random_state: RandomSource = None
 
     @with_callbacks

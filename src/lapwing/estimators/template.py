@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, ClassVar, Generic
 
 import numpy as np
+from joblib import Memory
 from numpy.typing import ArrayLike
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
@@ -28,7 +29,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._features import read_features, reading_features
 from lapwing._host.threads import single_blas_thread
 from lapwing._parameters import Parametrized, Rule
@@ -43,6 +44,7 @@ from lapwing._rows import (
     rows_of,
 )
 from lapwing.classes.decoding import predict_codes
+from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import (
@@ -181,10 +183,17 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
     # Rules of parameters that differ from those of other families.
     _rules: ClassVar[Mapping[str, Rule]] = {}
     intercept_: Array
-    # Parameters of some families: a cache of finished stages of a long fit, and whether `_solve`
-    # takes the attributes of the previous fit.
-    memory: Any = None
+    # Parameters of some families, which the others do not use.
+    kernel: Any = None
+    graph: Any = None
+    stopping: str | None = None
+    validation_fraction: float | None = None
+    class_weight: Mapping[Any, float] | str | None = None
+    class_prior: PriorLike = None
+    refine: str | None = None
     warm_start: bool = False
+    random_state: RandomSource = None
+    memory: Memory | str | None = None
 
     @with_callbacks
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
@@ -363,7 +372,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
 
     def _graph_of_fit(self) -> Any:
         """Return the graph that was given or chosen; None for the default graph."""
-        return getattr(self, "graph", None)
+        return self.graph
 
     def _default_graph(self, X: PointData) -> GraphRecipe:
         """Return the graph to use if none is given."""
@@ -501,8 +510,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         return self._has_kernel("precomputed")
 
     def _has_kernel(self, name: str) -> bool:
-        kernel = getattr(self, "kernel", None)  # may be a function
-        return isinstance(kernel, str) and kernel == name
+        return isinstance(self.kernel, str) and self.kernel == name  # may be a function
 
 
 def of_rows(X: PointsLike, problem: Problem, solution: Solution) -> Array:

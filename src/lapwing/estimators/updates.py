@@ -7,8 +7,8 @@ computing graph, kernel and factorisation again. There are no numerics here.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
-from lapwing._parameters import is_count
+from lapwing._parameters import is_count, parameters
 from lapwing._rows import PointData, PointsLike
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.label_checks import new_spelling, suspicious
@@ -58,12 +58,15 @@ class UpdateState:
     chosen: frozenset[int] = frozenset()
 
 
+@parameters
 class Updatable(SemiSupervisedEstimator[P, S]):
     """Estimator to which labels can be added after its fit."""
 
-    updatable: bool
     _sharpness_prior: ClassVar[SharpnessPrior]  # of classifiers
-    _kept: UpdateState | None = None
+    _kept = cast("UpdateState | None", None)
+
+    _: KW_ONLY
+    updatable: bool = False
 
     def add_labels(self, rows: ArrayLike, labels: ArrayLike, *, how: str | None = None) -> Self:
         """Add labels to rows of the fit, and fit again to all labels.

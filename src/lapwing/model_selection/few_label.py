@@ -144,8 +144,8 @@ def _weights_of(estimator: BaseEstimator) -> str:
     return "sample_weight"
 
 
-@document(LapSVC)
 @parameters
+@document(LapSVC)
 class FewLabelClassifier(PartlyLabeledMixin, FewLabelEstimator):
     """Classifier with automatic selection of the method and an estimate of its error.
 
@@ -318,8 +318,8 @@ class FewLabelClassifier(PartlyLabeledMixin, FewLabelEstimator):
         return np.asarray(self.best_estimator_.predict_proba(X))
 
 
-@document(LapRLSRegressor)
 @parameters
+@document(LapRLSRegressor)
 class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
     """Regressor with automatic selection of the method and an estimate of its error.
 
