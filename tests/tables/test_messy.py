@@ -15,6 +15,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from lapwing._app.inspection import inspect
+from lapwing._app.requests import InfoRequest
 from lapwing._tables.assembly import summary_lines
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import Table, read_points, read_table
@@ -250,7 +252,7 @@ WRONG: dict[str, tuple[Any, str, dict[str, Any]]] = {
                       {"drop": ("Betrag",)}),
     "damaged UTF-8": (damaged, "line 1 is not UTF-8 text", {}),
     "damaged UTF-16": (lambda path: write_csv(path, "utf-16").read_bytes()[:-1],
-                       "looks like UTF-16 text and is damaged after line", {}),
+                       "looks like UTF-16 text and is damaged in line", {}),
     "empty lines": ("\n\n", r"csv has no rows|csv is empty", {}),
     "fields below empty lines": (f"\n\n{_NAMES}{_ROWS}1;2\n", "line 34 has 2 fields", {}),
     "fields below blanks": (f" \n{_NAMES}{_ROWS}1;2\n", "line 33 has 2 fields", {}),
@@ -264,6 +266,15 @@ WRONG: dict[str, tuple[Any, str, dict[str, Any]]] = {
                             r"no column 'Nmae' \(--keep\)\. Did you mean 'Name'",
                             {"keep": ("Nmae",)}),
 }  # fmt: skip
+
+
+def test_info_reports_that_no_column_can_be_used(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "n,c,y\n" + rows("{i},1,{y}"))
+    (error,) = inspect(InfoRequest(data=(path,), label="y"))["errors"]
+    assert error == (
+        f"{path} has no column to learn from: 'n' (counts the rows), 'c' (always 1). To use one of "
+        "them all the same, name it with --keep."
+    )
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -40,8 +40,8 @@ from lapwing._report.page import Report, collect
 from lapwing._report.record import FitRecord
 from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
-from lapwing._tables.coding import code_labels, same_label
-from lapwing._tables.columns import SUGGESTED, Keys, split_names
+from lapwing._tables.coding import LabelColumn, same_label
+from lapwing._tables.columns import SUGGESTED, Keys, TextColumn, split_names
 from lapwing._tables.predictions import write_csv, write_predictions
 from lapwing._tables.tables import Table
 from lapwing._words import quoted
@@ -466,7 +466,7 @@ def labeled(session: Session) -> Table:
     ValueError
         If there are none of two classes.
     """
-    coded = code_labels(session.labels(), where="the page", hint="an empty field")
+    coded = LabelColumn(TextColumn(session.labels()), "the page", "an empty field").code_classes()
     return replace(
         session.material.table,
         y=coded.y,

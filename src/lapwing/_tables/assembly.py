@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import is_
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._arrays import is_sparse
 from lapwing._tables.cells import BadCells, Cells, usual_mark
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.encoders import (
@@ -53,14 +53,22 @@ def encode(raw: RawTable, selection: Selection, like: object = None) -> Features
     like : object, default=None
         Data frame of the library to use; None means polars.
     """
-    if raw.is_matrix:
-        return _of_matrix(raw)
+    features = _of_matrix(raw) if raw.is_matrix else _infer(raw, selection, like)
+    if features.names or features.errors:
+        return features
+    return replace(features, errors=(_no_feature(features.notes, raw),))
+
+
+def _infer(raw: RawTable, selection: Selection, like: object) -> Features:
     names = list(raw.cells)
     texts, insisted = selection.free_texts(names), selection.insisted(names)
     defaults = ReadingDefaults() if selection.strict else defaults_of(raw, selection)
-    infer: Callable[..., Reading | Unusable] = partial(infer_leniently, defaults=defaults)
-    infer = infer_strictly if selection.strict else infer
-    inferred = [infer(name, cells, is_text=name in texts) for name, cells in raw.cells.items()]
+    inferred = [
+        infer_strictly(name, cells, is_text=name in texts)
+        if selection.strict
+        else infer_leniently(name, cells, defaults, is_text=name in texts)
+        for name, cells in raw.cells.items()
+    ]
     readings, left_out, errors = _choose_columns(inferred, insisted, raw)
     readings, unencoded = _encoded(readings, selection, raw.source)
     read = _read_columns(raw, readings, strict=selection.strict)
@@ -68,6 +76,22 @@ def encode(raw: RawTable, selection: Selection, like: object = None) -> Features
     notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
     features = _assemble(raw, read, [*errors, *unencoded], like)
     return replace(features, decimal=defaults.decimal, notes=tuple(notes))
+
+
+def _no_feature(notes: Sequence[ColumnNote], raw: RawTable) -> str:
+    reasons = [f"{note.column!r} ({note.words})" for note in notes[:8] if not note.used]
+    message = f"{raw.source} has no column to learn from"
+    if reasons:
+        return (
+            f"{message}: {', '.join(reasons)}. To use one of them all the same, name it with "
+            "--keep."
+        )
+    if is_sparse(raw.matrix) and not raw.left_out:
+        return f"{message}: all its numbers are 0. Give other points."
+    return (
+        f"{message} besides the label. The columns of --id, --image, --map and --drop are not "
+        "learnt from: add columns of numbers, dates or texts."
+    )
 
 
 def _of_matrix(raw: RawTable) -> Features:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.cells import kind_of_unit, plain_number, read_amount
+from lapwing._tables.coding import CodedLabels, LabelColumn
 from lapwing._tables.columns import RawTable
 from lapwing._tables.encoders import (
     CATEGORICAL,
     NUMERIC,
-    ColumnNote,
     DateReading,
     Features,
     NumberReading,
@@ -96,8 +96,6 @@ def feature_errors(
     if n == 0:
         raise ValueError(f"{where} has no rows.")
     found = list(features.errors)
-    if not features.names and not found:
-        found.append(_no_feature(features.notes, where))
     holes = missing_cells(features)
     empty = [name for name, (count, _) in holes.items() if count == n]
     if missing and empty and not new:
@@ -124,19 +122,6 @@ def feature_errors(
     cure = "Correct them" if new else f"Either correct them{drop}"
     found += _cell_errors(infinite_cells(features), raw, "infinite values", cure)
     return found
-
-
-def _no_feature(notes: Sequence[ColumnNote], where: str) -> str:
-    reasons = [f"{note.column!r} ({note.words})" for note in notes[:8] if not note.used]
-    if not reasons:
-        return (
-            f"{where} has no column to learn from besides the label. The columns of --id, --image, "
-            "--map and --drop are not learnt from: add columns of numbers, dates or texts."
-        )
-    return (
-        f"{where} has no column to learn from: {', '.join(reasons)}. To use one of them all the "
-        "same, name it with --keep."
-    )
 
 
 def missing_cells(features: Features) -> dict[str, tuple[int, int]]:
@@ -234,27 +219,16 @@ def words_in_most_rows(ranked: dict[str, int], n_rows: int) -> tuple[list[str], 
     return words, 2 * sum(ranked[name] for name in words) >= n_rows
 
 
-def warn_of_markers(
-    y: NDArray[Any],
-    labeled: NDArray[np.bool_],
-    what: str,
-    hint: str,
-    advice: LabelAdvice,
-    *,
-    meant: bool,
+def warn_of_labels(
+    labels: LabelColumn, coded: CodedLabels, advice: LabelAdvice, *, meant: bool
 ) -> None:
-    """Detect classes that probably mean "no label", and tables without unlabelled rows.
+    """Detect labels that probably mean "no label" or are misspelt, and tables with all labels.
 
     Parameters
     ----------
-    y : ndarray of shape (n,)
-        Coded labels of classes.
-    labeled : ndarray of bool of shape (n,)
-        Mask of the labelled rows.
-    what, hint : str
-        Name of the column, and its marker of "no label".
-    advice : Advice
-        Advice for the user.
+    labels : LabelColumn
+    coded : CodedLabels
+    advice : LabelAdvice
     meant : bool
         Whether words that look like "no label" are known to be classes.
 
@@ -266,52 +240,57 @@ def warn_of_markers(
     Warns
     -----
     LapwingWarning
-        If fewer rows have such a word.
     """
-    values, counts = np.unique(y[labeled], return_counts=True)
-    names, rows = [str(value) for value in values.tolist()], counts.tolist()
-    ranked = dict(zip(names, rows, strict=True))
-    words, certain = ([], False) if meant else words_in_most_rows(ranked, y.size)
-    if not words and dominates(counts, int((~labeled).sum())):
-        words = [names[int(counts.argmax())]]
-    if not words:
-        if labeled.all():
-            warn_of_labels(what, hint)
+    if not coded.labeled.any():
         return
-    n = sum(ranked[name] for name in words)
-    which = f"label{'s' * (len(words) > 1)} {' and '.join(map(repr, words))}"
-    rows_with = f"{what}: {n} of {y.size} rows have the {which}, which"
+    if isinstance(coded.unlabeled, float):
+        usual = usual_number(coded.y) if coded.labeled.all() else None
+        if usual is not None:
+            warn(
+                f"{labels.where}: every row has a label, and {int((coded.y == usual).sum())} of "
+                f"{coded.y.size} rows have the number {usual:g}, which is learnt like others. If "
+                f"it means no label, {advice.unlabeled([f'{usual:g}'])}",
+                LapwingWarning,
+            )
+        elif coded.labeled.all():
+            _warn_of_no_unlabeled(labels)
+        return
+    _warn_of_markers(labels, coded, advice, meant=meant)
+    _warn_of_rare_labels(labels, coded)
+
+
+def _warn_of_markers(
+    labels: LabelColumn, coded: CodedLabels, advice: LabelAdvice, *, meant: bool
+) -> None:
+    n_rows = coded.y.size
+    values, counts = np.unique(coded.y[coded.labeled], return_counts=True)
+    ranked = dict(zip(map(str, values.tolist()), counts.tolist(), strict=True))
+    words, certain = ([], False) if meant else words_in_most_rows(ranked, n_rows)
+    if not words and dominates(counts, n_rows - int(counts.sum())):
+        words = [max(ranked, key=ranked.__getitem__)]
+    if not words:
+        if coded.labeled.all():
+            _warn_of_no_unlabeled(labels)
+        return
+    n, s = sum(ranked[name] for name in words), "s" * (len(words) > 1)
+    rows_with = (
+        f"{labels.where}: {n} of {n_rows} rows have the label{s} {' and '.join(map(repr, words))}, "
+        "which"
+    )
     cure = f"If that means no label, {advice.unlabeled(words)}"
     if certain:
-        would = "would be a class" if len(words) == 1 else "would be classes"
         raise ValueError(
-            f"{rows_with} {would}. If it is meant so, say that only blanks mean no label: "
-            f"--unlabeled ''. {cure}"
+            f"{rows_with} would be {'classes' if s else 'a class'}. If it is meant so, say that "
+            f"only blanks mean no label: --unlabeled ''. {cure}"
         )
-    count = "counts as a class" if len(words) == 1 else "count as classes"
-    warn(f"{rows_with} {count}. {cure}", LapwingWarning)
+    warn(f"{rows_with} {'count as classes' if s else 'counts as a class'}. {cure}", LapwingWarning)
 
 
-def warn_of_numbers(y: NDArray[Any], what: str, hint: str, advice: LabelAdvice) -> None:
-    """Warn if every row has a regression target; parameters as for `warn_of_markers`."""
-    usual = usual_number(y)
-    if usual is None:
-        warn_of_labels(what, hint)
-        return
+def _warn_of_no_unlabeled(labels: LabelColumn) -> None:
     warn(
-        f"{what}: every row has a label, and {int((y == usual).sum())} of {y.size} rows have the "
-        f"number {usual:g}, which is learnt like others. If it means no label, "
-        f"{advice.unlabeled([f'{usual:g}'])}",
-        LapwingWarning,
-    )
-
-
-def warn_of_labels(what: str, hint: str) -> None:
-    """Warn if every row has a label."""
-    warn(
-        f"{what}: every row has a label ({hint} means no label), so there is nothing to learn "
-        "from unlabelled rows: this fits a supervised model. If a value marks the rows without "
-        "a label, name it with --unlabeled.",
+        f"{labels.where}: every row has a label ({labels.hint} means no label), so there is "
+        "nothing to learn from unlabelled rows: this fits a supervised model. If a value marks the "
+        "rows without a label, name it with --unlabeled.",
         LapwingWarning,
     )
 
@@ -379,7 +358,7 @@ def describe_quantities(labels: NDArray[Any]) -> str:
     return shown if found else ""
 
 
-def refuse_quantities(labels: NDArray[Any], what: str, advice: LabelAdvice) -> None:
+def refuse_quantities(labels: LabelColumn, advice: LabelAdvice) -> None:
     """Raise ValueError for labels that look like quantities, to ask for a method.
 
     Raises
@@ -387,16 +366,16 @@ def refuse_quantities(labels: NDArray[Any], what: str, advice: LabelAdvice) -> N
     ValueError
         With a command for regression and one for classification.
     """
-    described = describe_quantities(labels)
+    described = describe_quantities(labels.given)
     if described:
         raise ValueError(
-            f"{what}: {described}. Are they numbers to predict, or names of classes?\n"
+            f"{labels.where}: {described}. Are they numbers to predict, or names of classes?\n"
             f"For numbers, {advice.with_method('laprls-regressor')}\n"
             f"For classes, {advice.with_method('laperls')}"
         )
 
 
-def refuse_free_text(labels: NDArray[Any], what: str) -> None:
+def refuse_free_text(labels: LabelColumn) -> None:
     """Raise ValueError for labels that are mostly distinct sentences and not classes.
 
     Raises
@@ -404,12 +383,12 @@ def refuse_free_text(labels: NDArray[Any], what: str) -> None:
     ValueError
         With advice.
     """
-    names = sorted(set(map(str, labels.tolist())))
-    if len(names) >= _SENTENCES and 2 * len(names) > len(labels):
+    n, names = len(labels.given), sorted(set(labels.given.tolist()))
+    if len(names) >= _SENTENCES and 2 * len(names) > n:
         n_words = np.mean([count_words(name) for name in names])
         if n_words >= MIN_WORDS:
             raise ValueError(
-                f"{what}: the {len(labels)} labels are {len(names)} different texts, such as "
+                f"{labels.where}: the {n} labels are {len(names)} different texts, such as "
                 f"{shorten(names[0])!r}, and no names of classes. Name the column of the classes "
                 "with --label."
             )
@@ -427,18 +406,19 @@ def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:
     return bool(described)
 
 
-def warn_of_rare_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) -> None:
+def _warn_of_rare_labels(labels: LabelColumn, coded: CodedLabels) -> None:
     """Warn about a label that is probably misspelt, and a class with one labelled row.
 
     If labels look like quantities, there is only the warning about that.
     """
-    if warn_of_quantities(y[labeled], what):
+    known, what = coded.y[coded.labeled], labels.where
+    if warn_of_quantities(known, what):
         return
-    values, counts = np.unique(y[labeled], return_counts=True)
+    values, counts = np.unique(known, return_counts=True)
     ranked = _one_spelling(dict(zip(map(str, values), counts.tolist(), strict=True)))
 
     def first_row(label: str) -> int:
-        return int(np.flatnonzero(labeled & (y.astype(str) == label))[0]) + 1
+        return int(np.flatnonzero(coded.labeled & (coded.y.astype(str) == label))[0]) + 1
 
     slip = near_miss(list(ranked), list(ranked.values()))
     if slip is not None:

@@ -72,87 +72,135 @@ def same_label(one: str, other: str) -> bool:
     return one == other or (number is not None and number == _number(other))
 
 
-def code_labels(
-    labels: NDArray[Any], *, where: str, hint: str, incomplete: bool = False
-) -> CodedLabels:
-    """Code labels of classes.
+@dataclass(frozen=True)
+class LabelColumn:
+    """Labels as they are written, and what messages need to know of them.
 
-    Parameters
-    ----------
-    labels : ndarray of object
-        Texts; empty for unlabelled rows.
-    where, hint : str
-        Parts of messages.
-    incomplete : bool, default=False
-        Whether labels may be missing altogether, or be of one class.
-
-    Raises
-    ------
-    ValueError
-        If no row has a label, there is one class only, or the labels are fractional numbers.
-
-    Warns
-    -----
-    LapwingWarning
-        If labels look as if they should be the same.
-    """
-    if incomplete and not (labels != "").any():
-        return CodedLabels(np.full(labels.size, "", dtype=object), labels != "", "")
-    labeled = _check_labeled(labels, where, hint)
-    classes, marker, code = _class_values(set(labels[labeled].tolist()), where)
-    if len(classes) == 1 and not incomplete:
-        raise ValueError(
-            f"{where} holds only one class, {str(classes[0])!r}; two are needed. If the unlabelled "
-            f"rows are marked in another way ({hint} means no label), name the mark with "
-            "--unlabeled."
-        )
-    y = np.full(labels.size, marker, dtype=classes.dtype)
-    y[labeled] = [code[text] for text in labels[labeled].tolist()]
-    _warn_of_doubles([str(value) for value in classes], where)
-    return CodedLabels(y, labeled, marker)
-
-
-def code_numbers(
-    column: TextColumn,
-    *,
-    where: str,
-    hint: str,
-    decimal: str,
-    places: NDArray[np.int64] | None = None,
-    incomplete: bool = False,
-) -> CodedLabels:
-    """Code regression targets.
-
-    Parameters
+    Attributes
     ----------
     column : TextColumn
-        Labels; empty for unlabelled rows.
-    where, hint : str
-        Parts of messages.
+        Empty for unlabelled rows.
+    where : str
+        Name of the column, with which messages begin.
+    hint : str
+        Values that mean "no label".
     decimal : {'', '.', ','}
         Usual decimal mark of the table.
-    places : ndarray of int of shape (n,), default=None
+    places : ndarray of int of shape (n,) or None
         Row numbers in a spreadsheet.
-    incomplete : bool, default=False
-        Whether there may be no label.
-
-    Raises
-    ------
-    ValueError
-        If no row has a label, or a label is not a finite number.
+    incomplete : bool
+        Whether labels may be missing altogether, or be of one class.
     """
-    labels = column.texts
-    labeled = labels != "" if incomplete else _check_labeled(labels, where, hint)
-    y, row = numbers_of(column, decimal)
-    if row is not None:
-        raise ValueError(
-            f"{where}: {name_row(row, places)} holds {labels[row]!r}, which is not a number; the "
-            f"chosen method predicts numbers. {_no_number_cure(labels[row])}"
+
+    column: TextColumn
+    where: str
+    hint: str = "blank"
+    decimal: str = ""
+    places: NDArray[np.int64] | None = None
+    incomplete: bool = False
+
+    def labeled(self) -> NDArray[np.bool_]:
+        """Return the mask of the labelled rows.
+
+        Raises
+        ------
+        ValueError
+            If there is none, unless labels may be incomplete.
+        """
+        labeled: NDArray[np.bool_] = self.column.texts != ""
+        if not (self.incomplete or labeled.any()):
+            raise ValueError(
+                f"{self.where}: no row has a label ({self.hint} means no label). Label some rows "
+                "of every class."
+            )
+        return labeled
+
+    @property
+    def given(self) -> NDArray[Any]:
+        """Labels of the labelled rows."""
+        return np.asarray(self.column.texts[self.column.texts != ""])
+
+    def code_classes(self) -> CodedLabels:
+        """Code labels of classes.
+
+        Raises
+        ------
+        ValueError
+            If no row has a label, there is one class only, or the labels are fractional numbers.
+
+        Warns
+        -----
+        LapwingWarning
+            If labels look as if they should be the same.
+        """
+        texts, labeled = self.column.texts, self.labeled()
+        if not labeled.any():
+            return CodedLabels(np.full(texts.size, "", dtype=object), labeled, "")
+        classes, marker, code = _class_values(set(texts[labeled].tolist()), self.where)
+        if len(classes) == 1 and not self.incomplete:
+            raise ValueError(
+                f"{self.where} holds only one class, {str(classes[0])!r}; two are needed. If the "
+                f"unlabelled rows are marked in another way ({self.hint} means no label), name the "
+                "mark with --unlabeled."
+            )
+        y = np.full(texts.size, marker, dtype=classes.dtype)
+        y[labeled] = [code[text] for text in texts[labeled].tolist()]
+        _warn_of_doubles([str(value) for value in classes], self.where)
+        return CodedLabels(y, labeled, marker)
+
+    def code_numbers(self) -> CodedLabels:
+        """Code regression targets.
+
+        Raises
+        ------
+        ValueError
+            If no row has a label, or a label is not a finite number.
+        """
+        labeled = self.labeled()
+        y, row = numbers_of(self.column, self.decimal)
+        if row is not None:
+            raise ValueError(
+                f"{self._place(row)} holds {self.column.texts[row]!r}, which is not a number; the "
+                f"chosen method predicts numbers. {_no_number_cure(self.column.texts[row])}"
+            )
+        if np.isinf(y).any():
+            first = int(np.argmax(np.isinf(y)))
+            raise ValueError(f"{self._place(first)} holds an infinite value; correct it.")
+        return CodedLabels(y, labeled, float("nan"))
+
+    def code_like(self, coded: CodedLabels) -> NDArray[Any]:
+        """Code true labels like the given ones, so that they can be compared.
+
+        Raises
+        ------
+        ValueError
+            If the given labels are numbers and an answer is not.
+        """
+        y = np.full(self.column.texts.size, coded.unlabeled, dtype=coded.y.dtype)
+        if y.dtype.kind == "f":
+            known_numbers, wrong = numbers_of(self.column, self.decimal)
+            if wrong is not None:
+                raise self._not_as_labels(wrong, "numbers")
+            return known_numbers
+        known = set(coded.y[coded.labeled].tolist())
+        for row in np.flatnonzero(self.column.texts != "").tolist():
+            text = self.column.texts[row]
+            if y.dtype == object:
+                y[row] = text if text in known else _shortest(text, known)
+            elif _WHOLE.fullmatch(text):
+                y[row] = int(float(text))
+            else:
+                raise self._not_as_labels(row, "whole numbers")
+        return y
+
+    def _place(self, row: int) -> str:
+        return f"{self.where}: {name_row(row, self.places)}"
+
+    def _not_as_labels(self, row: int, what: str) -> ValueError:
+        return ValueError(
+            f"{self._place(row)} holds {self.column.texts[row]!r}, but the labels are {what}; the "
+            "truth must be written as the labels are."
         )
-    if np.isinf(y).any():
-        first = int(np.argmax(np.isinf(y)))
-        raise ValueError(f"{where}: {name_row(first, places)} holds an infinite value; correct it.")
-    return CodedLabels(y, labeled, float("nan"))
 
 
 def _no_number_cure(text: str) -> str:
@@ -187,50 +235,6 @@ def numbers_of(column: TextColumn, decimal: str) -> tuple[NDArray[np.float64], i
     ]
     wrong = next((row for row, value in enumerate(found) if value is None), None)
     return np.array([np.nan if v is None else v for v in found], dtype=np.float64), wrong
-
-
-def code_truth(
-    column: TextColumn,
-    coded: CodedLabels,
-    *,
-    where: str,
-    decimal: str,
-    places: NDArray[np.int64] | None = None,
-) -> NDArray[Any]:
-    """Code true labels like the given labels, so that they can be compared.
-
-    Raises
-    ------
-    ValueError
-        If the labels are numbers and an answer is not.
-    """
-    truth = column.texts
-    y = np.full(truth.size, coded.unlabeled, dtype=coded.y.dtype)
-    if y.dtype.kind == "f":
-        known_numbers, wrong = numbers_of(column, decimal)
-        if wrong is not None:
-            raise ValueError(_not_as_labels(truth, wrong, "numbers", where, places))
-        return known_numbers
-    known = set(coded.y[coded.labeled].tolist())
-    for row, text in enumerate(truth.tolist()):
-        if not text:
-            continue
-        if y.dtype == object:
-            y[row] = text if text in known else _shortest(text, known)
-            continue
-        if not _WHOLE.fullmatch(text):
-            raise ValueError(_not_as_labels(truth, row, "whole numbers", where, places))
-        y[row] = int(float(text))
-    return y
-
-
-def _not_as_labels(
-    truth: NDArray[Any], row: int, what: str, where: str, places: NDArray[np.int64] | None
-) -> str:
-    return (
-        f"{where}: {name_row(row, places)} holds {truth[row]!r}, but the labels are {what}; the "
-        "truth must be written as the labels are."
-    )
 
 
 def hold_fractions(texts: Iterable[str], decimal: str = ".") -> bool:
@@ -292,12 +296,3 @@ def _warn_of_doubles(classes: list[str], where: str) -> None:
             f"their own: {shown}. If they mean the same, write them alike.",
             LapwingWarning,
         )
-
-
-def _check_labeled(labels: NDArray[Any], where: str, hint: str) -> NDArray[np.bool_]:
-    labeled: NDArray[np.bool_] = labels != ""
-    if not labeled.any():
-        raise ValueError(
-            f"{where}: no row has a label ({hint} means no label). Label some rows of every class."
-        )
-    return labeled

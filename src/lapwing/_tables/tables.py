@@ -23,15 +23,11 @@ from lapwing._tables.checks import (
     refuse_quantities,
     warn_of_bad_cells,
     warn_of_counts,
-    warn_of_markers,
-    warn_of_numbers,
-    warn_of_rare_labels,
+    warn_of_labels,
 )
 from lapwing._tables.coding import (
     CodedLabels,
-    code_labels,
-    code_numbers,
-    code_truth,
+    LabelColumn,
     hold_fractions,
     mark_unlabeled,
     numbers_of,
@@ -289,18 +285,22 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     ids = np.arange(1, raw.n + 1)
     with found.gather():
         ids = check_ids(raw, options.id)
-    what = where if label is None else f"{where}: label column {label!r}"
+    labels: LabelColumn | None = None
     coded: CodedLabels | None = None
     undecided = options.regression is None
     if undecided:
         options = replace(options, regression=_are_numbers(raw, options))
     with found.gather():
         raw = complete_labels(raw, options, ids)
-        coded = _code(raw, options, what, advice if undecided else None)
+        what = where if label is None else f"{where}: label column {label!r}"
+        labels = _written_labels(raw, options, what)
+        coded = _code(labels, options, advice if undecided else None)
     found.raise_all()
+    assert labels is not None
     assert coded is not None
     warn_of_counts(features)
-    _warn_of_odd_labels(coded, options, what, _hint(raw, options), advice)
+    # If only blanks mean "no label", words that look like it are intended as classes.
+    warn_of_labels(labels, coded, advice, meant="" in options.unlabeled)
     return Table(
         features,
         ids,
@@ -357,24 +357,6 @@ def _with_labels(raw: RawTable, labels_file: Any) -> tuple[RawTable, str]:
     return raw, raw.source
 
 
-def _warn_of_odd_labels(
-    coded: CodedLabels,
-    options: ReadOptions,
-    what: str,
-    hint: str,
-    advice: LabelAdvice,
-) -> None:
-    if not coded.labeled.any():
-        return  # no labels to check
-    if not options.regression:
-        # If only blanks mean "no label", such words are intended as classes.
-        meant = "" in options.unlabeled
-        warn_of_markers(coded.y, coded.labeled, what, hint, advice, meant=meant)
-        warn_of_rare_labels(coded.y, coded.labeled, what)
-    elif coded.labeled.all():
-        warn_of_numbers(coded.y, what, hint, advice)
-
-
 def _marker(raw: RawTable, options: ReadOptions) -> str:
     """Return the default marker of "no label"."""
     # -1 is a marker in classification only, as it may be a regression target.
@@ -389,32 +371,28 @@ def _are_numbers(raw: RawTable, options: ReadOptions) -> bool:
     return hold_fractions(set(known.tolist()), raw.decimal)
 
 
-def _hint(raw: RawTable, options: ReadOptions) -> str:
-    markers = [one.strip() for one in options.unlabeled or (_marker(raw, options),)]
-    return " or ".join(["blank", *(repr(one) for one in markers if one)])
-
-
-def _code(
-    raw: RawTable, options: ReadOptions, what: str, advice: LabelAdvice | None
-) -> CodedLabels:
-    """Code labels; those that may be numbers or classes are an error if there is `advice`."""
+def _written_labels(raw: RawTable, options: ReadOptions, where: str) -> LabelColumn:
     assert raw.labels is not None
-    hint = _hint(raw, options)
+    markers = [one.strip() for one in options.unlabeled or (_marker(raw, options),)]
+    return LabelColumn(
+        raw.labels,
+        where,
+        " or ".join(["blank", *(repr(one) for one in markers if one)]),
+        raw.decimal,
+        # Rows of labels in another file are named by that file.
+        raw.places if options.labels_file is None else None,
+        options.incomplete,
+    )
+
+
+def _code(labels: LabelColumn, options: ReadOptions, advice: LabelAdvice | None) -> CodedLabels:
+    """Code labels; those that may be numbers or classes are an error if there is `advice`."""
     if options.regression:
-        return code_numbers(
-            raw.labels,
-            where=what,
-            hint=hint,
-            decimal=raw.decimal,
-            # Rows of labels in another file are named by that file.
-            places=raw.places if options.labels_file is None else None,
-            incomplete=options.incomplete,
-        )
-    texts = raw.labels.texts
-    refuse_free_text(texts[texts != ""], what)
-    coded = code_labels(texts, where=what, hint=hint, incomplete=options.incomplete)
+        return labels.code_numbers()
+    refuse_free_text(labels)
+    coded = labels.code_classes()
     if advice is not None:
-        refuse_quantities(texts[coded.labeled], what, advice)
+        refuse_quantities(labels, advice)
     return coded
 
 
@@ -424,13 +402,9 @@ def _truth(
     if options.truth is None:
         return None
     column = raw.others[options.truth]
-    return code_truth(
-        replace(column, texts=mark_unlabeled(column.texts, options.unlabeled)),
-        coded,
-        where=f"{where}: {options.truth!r}",
-        decimal=raw.decimal,
-        places=raw.places,
-    )
+    column = replace(column, texts=mark_unlabeled(column.texts, options.unlabeled))
+    named = f"{where}: {options.truth!r}"
+    return LabelColumn(column, named, decimal=raw.decimal, places=raw.places).code_like(coded)
 
 
 def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None) -> Table:
