@@ -156,6 +156,38 @@ def test_a_matrix_for_a_model_of_a_table(tmp_path: Path) -> None:
     np.testing.assert_array_equal(both.X, np.concatenate([table.X[:4], table.X]))
 
 
-def test_info_of_a_matrix_without_numbers(tmp_path: Path) -> None:
-    scipy.io.mmwrite(tmp_path / "t.mtx", sp.coo_matrix((5, 3)))
-    assert inspect(InfoRequest(data=(tmp_path / "t.mtx",)))["graph"] is None
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
+def test_reads_sparse_matrices_saved_by_scipy(tmp_path: Path, form: str) -> None:
+    points = sp.random_array((20, 6), density=0.3, rng=0)
+    sp.save_npz(tmp_path / "t.npz", points.asformat(form))
+    labels = write(tmp_path / "l.txt", ["a", "b"] * 3 + [""] * 14)
+    table = read_table(tmp_path / "t.npz", ReadOptions(labels_file=labels))
+    assert table.feature_names == tuple(f"x{j}" for j in range(6))
+    np.testing.assert_array_equal(table.X.toarray(), points.toarray())
+    np.testing.assert_array_equal(
+        read_points(tmp_path / "t.npz", fitted(table)).X.toarray(), points.toarray()
+    )
+
+
+def test_rejects_indices_outside_of_a_matrix_saved_by_scipy(tmp_path: Path) -> None:
+    X = sp.csr_array(np.eye(3))
+    X.indices[1] = 9
+    sp.save_npz(tmp_path / "t.npz", X)
+    with pytest.raises(ValueError, match=r"t\.npz is not a readable NPZ file of scipy\.sparse"):
+        read_table(tmp_path / "t.npz", ReadOptions(absent=True))
+
+
+def test_matrix_without_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.mtx"
+    scipy.io.mmwrite(path, sp.coo_matrix((5, 3)))
+    found = inspect(InfoRequest(data=(path,)))
+    assert found["graph"] is None
+    (error,) = found["errors"]
+    assert error == f"{path} has no column to learn from: all its numbers are 0. Give other points."
+    # Empty columns exist, and columns beyond the matrix do not.
+    assert read_points(path, Fitted(("x2",), ("numeric",))).X.toarray().tolist() == [[0]] * 5
+    labels = write(tmp_path / "l.txt", ["a", "b", "", "", ""])
+    chosen = read_table(path, ReadOptions(labels_file=labels, features=("x2,x0",)))
+    assert chosen.feature_names == ("x2", "x0")
+    with pytest.raises(ValueError, match=r"no column 'x3' \(--drop\)"):
+        read_table(path, ReadOptions(labels_file=labels, drop=("x3",)))

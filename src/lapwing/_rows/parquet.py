@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +42,7 @@ class ParquetRows(StoredRows):
         pl = require("polars", extra="disk", purpose=f"reading {name}")
         self.files = FileStates.of(name, paths)
         self.paths = list(paths)
-        schemas = [_schema(path, pl) for path in self.paths]
+        schemas = [_schema(path) for path in self.paths]
         if isinstance(columns, str):
             raise ValueError(f"columns={columns!r} must be a list of names: [{columns!r}].")
         self.columns = list(schemas[0] if columns is None else columns)
@@ -82,14 +83,14 @@ class ParquetRows(StoredRows):
                 )
 
     def _read(self, start: int, stop: int) -> Array:
-        pl = require("polars", extra="disk", purpose=f"reading {self.name}")
         values = np.empty((stop - start, len(self.columns)), dtype=self.dtype)
         for path, first, last in zip(self.paths, self.starts, self.starts[1:], strict=False):
             low, high = max(start, first), min(stop, last)
             if low >= high:
                 continue
-            scan = pl.scan_parquet(path, glob=False).select(self.columns)
-            frame = _collected(path, scan.slice(low - first, high - low), pl)
+            with reading_parquet(path) as pl:
+                scan = pl.scan_parquet(path, glob=False).select(self.columns)
+                frame = scan.slice(low - first, high - low).collect()
             if frame.height != high - low:
                 raise self.files.error(f"{path} became shorter")
             for j, column in enumerate(self.columns):  # nulls become NaN
@@ -113,24 +114,31 @@ def height_of(path: Path) -> int:
     ValueError
         If it is none.
     """
-    pl = require("polars", extra="disk", purpose=f"reading {path}")
-    return int(_collected(path, pl.scan_parquet(path, glob=False).select(pl.len()), pl).item())
+    with reading_parquet(path) as pl:
+        return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
 
 
-def _collected(path: Path, scan: Any, pl: ModuleType) -> Any:
+@contextmanager
+def reading_parquet(name: object, extra: str = "disk") -> Iterator[ModuleType]:
+    """Import polars, and raise its errors in the block as those of an unreadable file.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read.
+    ImportError
+        If polars is not installed; the message has the extra of lapwing.
+    """
+    pl = require("polars", extra=extra, purpose=f"reading {name}")
     try:
-        return scan.collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _unreadable(path, error) from None
-
-
-def _schema(path: Path, pl: ModuleType) -> Any:
-    try:
-        return pl.scan_parquet(path, glob=False).collect_schema()
+        yield pl
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise _unreadable(path, error) from None
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"{name} is not a readable Parquet file: {reason}. Write it again."
+        ) from None
 
 
-def _unreadable(path: Path, error: BaseException) -> ValueError:
-    reason = str(error).partition("\n")[0]
-    return ValueError(f"{path} is not a readable Parquet file: {reason}. Write it again.")
+def _schema(path: Path) -> Any:
+    with reading_parquet(path) as pl:
+        return pl.scan_parquet(path, glob=False).collect_schema()

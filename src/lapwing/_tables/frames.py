@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from lapwing._arrays import is_sparse
 from lapwing._features import refuse_query, refuse_repeated
 from lapwing._host.modules import require
+from lapwing._rows.parquet import reading_parquet
 from lapwing._tables.cells import (
     Cells,
     as_text,
@@ -136,8 +137,10 @@ def _plain(value: object) -> Any:
 
 def read_parquet(source: Source, selection: Selection) -> RawTable:
     """Read a Parquet file; see `lapwing._tables.tables.read_table`."""
-    pl = require("polars", extra="cli", purpose=f"reading {source}")
-    frame = _load(source, pl, selection)
+    with source.open() as opened, reading_parquet(source, "cli") as pl, _no_panic_report():
+        path = source.path
+        frame = pl.read_parquet(opened) if path is None else pl.scan_parquet(path, glob=False)
+        frame = _part(frame.lazy(), selection).collect()
     names, remarks = selection.name_columns(frame.columns, str(source))
     roles = selection.resolve(names, str(source))
 
@@ -151,19 +154,6 @@ def read_parquet(source: Source, selection: Selection) -> RawTable:
         return TextColumn(_texts(column, str(source), pl, any_type), numbers)
 
     return RawTable.by_roles(frame.height, names, roles, cells, texts, remarks=tuple(remarks))
-
-
-def _load(source: Source, pl: ModuleType, options: ReadOptions) -> Any:
-    try:
-        if source.path is not None and (options.rows or options.columns):
-            with _no_panic_report():
-                return _part(pl.scan_parquet(source.path, glob=False), options).collect()
-        with _no_panic_report(), source.open() as opened:
-            return pl.read_parquet(
-                source.path or opened, **({"glob": False} if source.path else {})
-            )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise ValueError(f"{source} is not a readable Parquet file: {error}") from None
 
 
 def _part(scan: Any, options: ReadOptions) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,14 +18,15 @@ from sklearn.datasets import load_svmlight_file
 from lapwing._arrays import Matrix, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._tables.cells import as_text, spell
-from lapwing._tables.columns import RawTable, Selection, TextColumn
-from lapwing._tables.source import Source, open_source, readable
+from lapwing._tables.columns import RawTable, Selection, TextColumn, split_names
+from lapwing._tables.source import Source, find_encoding, open_source, open_text, readable
 from lapwing._words import listed, visible
 
 # Name of the first entry of the lines of an svmlight file, which has no name there.
 TARGET = "target"
 
 _FEATURES, _NAMES = "X", "feature_names"
+_NUMBERED = re.compile(r"x\d{1,18}")  # default names of columns
 
 
 def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
@@ -53,7 +55,7 @@ def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
             "stands first in each line."
         )
     targets = np.concatenate([y for _, y in read])
-    target = _column(targets, where)
+    target = TextColumn(array_text(targets, where))
     raw = _take_filled(
         X[:, base:],
         selection,
@@ -82,14 +84,17 @@ def _stack_wide(parts: Sequence[Any]) -> Any:
 def _take_filled(
     X: Any, selection: Selection, source: str, *, arrays: Sequence[str] = (), **columns: Any
 ) -> RawTable:
-    """Select the non-empty columns of a sparse matrix, or those of a model.
+    """Select the non-empty columns of a sparse matrix, those of a model and those of the user.
 
     Hashed texts have indices up to 2^31: a name for each would take gigabytes, as would a number
     for each in later steps.
     """
     X.eliminate_zeros()
-    expected = [_index(name, source) for name in selection.expected or ()]
-    places = np.union1d(X.indices, expected).astype(np.int64)
+    given = split_names((*selection.drop, *selection.features, *selection.keep), ())
+    known = [int(name[1:]) for name in given if _NUMBERED.fullmatch(name)]
+    known = [j for j in known if j < X.shape[1]]
+    known += [_index(name, source) for name in selection.expected or ()]
+    places = np.union1d(X.indices, known).astype(np.int64)
     shape = (X.shape[0], places.size)
     X = sp.csr_array((X.data, np.searchsorted(places, X.indices), X.indptr), shape=shape)
     # Files may lack columns that are empty in them.
@@ -99,7 +104,7 @@ def _take_filled(
 
 
 def _index(name: str, source: str) -> int:
-    if not re.fullmatch(r"x\d{1,18}", name):
+    if not _NUMBERED.fullmatch(name):
         raise ValueError(
             f"{source} has no names of columns, and the model knows {name!r} by its name. Give the "
             "table in a format with names."
@@ -111,10 +116,26 @@ def read_matrix_market(source: Source, selection: Selection) -> RawTable:
     """Read a Matrix Market file, dense or sparse; labels are in another file."""
     with source.open() as opened, readable(source, "Matrix Market file"):
         X = scipy.io.mmread(opened)
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"{source} holds {X.dtype}, but the features must be real numbers.")
+    return _take_numbered(X, "the matrix", selection, source)
+
+
+def read_npy(source: Source, selection: Selection) -> RawTable:
+    """Read an NPY file, a table of numbers; labels are in another file."""
+    return _take_numbered(_load_array(source), "the array", selection, source)
+
+
+def _load_array(source: Source) -> NDArray[Any]:
+    with source.open() as opened, readable(source, "NPY file"):
+        X = np.load(opened, allow_pickle=False)
+    if not isinstance(X, np.ndarray):
+        raise ValueError(f"{source} is an archive of arrays: give it the extension .npz.")
+    return X
+
+
+def _take_numbered(X: Any, what: str, selection: Selection, source: Source) -> RawTable:
+    """Select columns of a matrix, dense or sparse, whose columns have no names."""
+    _check_points(X, what, source)
     if not is_sparse(X):
-        X = np.asarray(X, dtype=np.float64)
         return take_columns(X, numbered(X.shape[1]), selection, str(source))
     sparse: Any = sp.csr_array
     X = sparse(X, dtype=np.float64)
@@ -152,17 +173,17 @@ def read_labels(path: Path, n: int) -> tuple[TextColumn, str]:
     ValueError
         If it is not such a file, or the number of labels is wrong.
     """
-    with open_source(path) as source, source.open() as opened:
+    with open_source(path) as source:
         marker = ""
         if source.suffix == ".npy":
-            with readable(source, "NPY file"):
-                values = np.load(opened, allow_pickle=False)
-            if not isinstance(values, np.ndarray) or values.ndim != 1:
+            values = _load_array(source)
+            if values.ndim != 1:
                 raise ValueError(f"{source} must hold one array with one label for each row.")
             labels = array_text(values, str(source))
             marker = usual_marker(values)
         else:
-            labels = _text_labels(opened.read(), source)
+            with open_text(source, find_encoding(source, utf8_only=True)) as lines:
+                labels = as_text([line.strip() for line in lines])
     if len(labels) != n:
         raise ValueError(
             f"{source} has {len(labels)} labels, but the table has {n} rows; there must be one "
@@ -171,21 +192,16 @@ def read_labels(path: Path, n: int) -> tuple[TextColumn, str]:
     return TextColumn(labels), marker
 
 
-def _text_labels(content: bytes, source: Source) -> NDArray[Any]:
-    try:
-        text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ValueError(f"{source}: line {line} is not UTF-8 text; save it as UTF-8.") from None
-    lines = text.split("\n")
-    return as_text([line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)])
-
-
 def read_npz(source: Source, selection: Selection) -> RawTable:
-    """Read an NPZ file; see `lapwing._tables.tables.read_table`."""
+    """Read an NPZ file; see `lapwing._tables.tables.read_table`.
+
+    The sparse matrix of a file of `scipy.sparse.save_npz` has no names and no labels.
+    """
     roles = [name for name in (selection.label, selection.id) if name is not None]
     wanted = [_FEATURES, *roles, *selection.others]
     arrays = _load(source, wanted)
+    if is_sparse(arrays):
+        return _take_numbered(arrays, "the matrix", selection, source)
     X = _check_points(arrays[_FEATURES], "the array 'X'", source)
     for name in wanted[1:]:
         if arrays[name].shape != (X.shape[0],):
@@ -194,30 +210,19 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
                 f"rows of 'X'; it has the shape {arrays[name].shape}."
             )
     names = _feature_names(arrays.get(_NAMES), X.shape[1], source)
-    label = None if selection.label is None else arrays[selection.label]
+    texts = {name: array_text(arrays[name], f"{source}: {name!r}") for name in wanted[1:]}
+    label, row_id = selection.label, selection.id
     return take_columns(
         X,
         names,
         selection,
         str(source),
         arrays=wanted[1:],
-        labels=None if label is None else _column(label, f"{source}: {selection.label!r}"),
-        ids=None
-        if selection.id is None
-        else array_text(arrays[selection.id], f"{source}: {selection.id!r}"),
-        others={name: _column(arrays[name], f"{source}: {name!r}") for name in selection.others},
-        default_marker="" if label is None else usual_marker(label),
+        labels=None if label is None else TextColumn(texts[label]),
+        ids=None if row_id is None else texts[row_id],
+        others={name: TextColumn(texts[name]) for name in selection.others},
+        default_marker="" if label is None else usual_marker(arrays[label]),
     )
-
-
-def read_npy(source: Source, selection: Selection) -> RawTable:
-    """Read an NPY file, a table of numbers; labels are in another file."""
-    with source.open() as opened, readable(source, "NPY file"):
-        X = np.load(opened, allow_pickle=False)
-    if not isinstance(X, np.ndarray):
-        raise ValueError(f"{source} is an archive of arrays: give it the extension .npz.")
-    X = _check_points(X, "the array", source)
-    return take_columns(X, numbered(X.shape[1]), selection, str(source))
 
 
 def take_columns(
@@ -270,8 +275,8 @@ def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
     """Convert the entries of an array to text; NaN becomes blank."""
     if values.dtype.kind == "f":
         # Converted to float64 first: the shortest text of a float32 is that of another float64.
-        wide = values.astype(np.float64)
-        return as_text(["" if np.isnan(v) else repr(float(v)) for v in wide])
+        wide = values.astype(np.float64).tolist()
+        return as_text(["" if math.isnan(v) else repr(v) for v in wide])
     if values.dtype.kind == "b":
         return as_text(["true" if v else "false" for v in values])
     if values.dtype.kind not in "iuU":
@@ -282,16 +287,13 @@ def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
     return as_text([visible(str(v)) for v in values])
 
 
-def _column(values: NDArray[Any], where: str) -> TextColumn:
-    return TextColumn(array_text(values, where))
-
-
 def usual_marker(labels: NDArray[Any]) -> str:
     """Return the marker of "no label" in an array besides NaN: -1 for numbers."""
     return "-1" if labels.dtype.kind in "if" else ""
 
 
-def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
+def _load(source: Source, wanted: list[str]) -> Any:
+    """Load the wanted arrays and names of features, by name, or the matrix of SciPy."""
     # Opened here, as np.load leaves the file open when it fails.
     with source.open() as opened:
         with readable(source, "NPZ file"):
@@ -299,24 +301,31 @@ def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise ValueError(f"{source} is a single array; an NPZ file with 'X' and 'y' is needed.")
         with archive:
-            names = archive.files
-            for name in wanted:
-                if name not in names:
-                    raise ValueError(
-                        f"{source} has no array {name!r}; it has {', '.join(map(repr, names))}. "
-                        "Features are read from 'X', labels and ids from arrays of their own."
-                    )
-            # Checked by the headers, as a small file may unpack to more than the memory.
             assert archive.zip is not None  # it is open
-            sizes = {entry.filename: entry.file_size for entry in archive.zip.infolist()}
+            sizes = {e.filename.removesuffix(".npy"): e.file_size for e in archive.zip.infolist()}
+            of_scipy = _FEATURES not in sizes and {"format", "shape", "data"} <= set(sizes)
+            wanted = list(sizes) if of_scipy else wanted
+            missing = [name for name in wanted if name not in sizes]
+            if missing:
+                raise ValueError(
+                    f"{source} has no array {missing[0]!r}; it has {', '.join(map(repr, sizes))}. "
+                    "Features are read from 'X', labels and ids from arrays of their own."
+                )
+            known = [name for name in dict.fromkeys([*wanted, _NAMES]) if name in sizes]
+            # Checked by the headers, as a small file may unpack to more than the memory.
             require_memory(
-                sum(sizes.get(f"{name}.npy", 0) for name in [*wanted, _NAMES]),
+                sum(sizes[name] for name in known),
                 f"Reading {source}",
                 "Save it as .parquet: large files of numbers are read in blocks.",
             )
-            return {
-                name: _array(archive, name, source) for name in [*wanted, _NAMES] if name in names
-            }
+            if not of_scipy:
+                return {name: _array(archive, name, source) for name in known}
+        opened.seek(0)
+        with readable(source, "NPZ file of scipy.sparse"):
+            X: Any = sp.load_npz(opened)
+            if X.format in ("csr", "csc", "bsr"):
+                X.check_format(full_check=True)  # wrong indices would be read outside the arrays
+        return X
 
 
 def _array(archive: Any, name: str, source: Source) -> NDArray[Any]:
@@ -336,7 +345,7 @@ def _array(archive: Any, name: str, source: Source) -> NDArray[Any]:
     return array
 
 
-def _check_points(X: NDArray[Any], what: str, source: Source) -> NDArray[Any]:
+def _check_points(X: Any, what: str, source: Source) -> Any:
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise ValueError(
             f"{source}: {what} must be a table of numbers with a row a point; "

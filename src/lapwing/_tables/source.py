@@ -193,19 +193,18 @@ def find_encoding(source: Source, *, utf8_only: bool = False) -> str:
         If it is not text or damaged; the message has the line.
     """
     with source.open() as opened:
-        wrong = _first_not_utf8(opened)
-        if wrong is None:
+        line = _first_damaged_line(opened, "utf-8")
+        if line is None:
             return "utf-8-sig"
-        opened.seek(0)
-        start = opened.read(_LOOK)
-        if not utf8_only:
-            encoding = _wide(start)
-            if encoding:
-                return _checked(opened, encoding, source)
-            if _is_windows(opened):
-                return "cp1252"
+        wide = "" if utf8_only else _kind_of_utf16(opened)
+        if wide and (damaged := _first_damaged_line(opened, wide)) is not None:
+            raise ValueError(
+                f"{source} looks like UTF-16 text and is damaged in line {damaged}. Save it again."
+            )
+        if wide or (not utf8_only and _is_windows(opened)):
+            return wide or "cp1252"
     raise ValueError(
-        f"{source}: line {wrong} is not UTF-8 text. If this is a CSV file save it as "
+        f"{source}: line {line} is not UTF-8 text. If this is a CSV file save it as "
         "UTF-8; if it is of another format give it that format's extension."
     )
 
@@ -221,27 +220,28 @@ def open_text(source: Source, encoding: str) -> Iterator[Iterator[str]]:
             text.detach()  # the file is closed by its owner
 
 
-def _first_not_utf8(opened: BinaryIO) -> int | None:
-    """Return the number of the first line that is not UTF-8 text; None if all are."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    lines = 1
-    while True:
+def _first_damaged_line(opened: BinaryIO, encoding: str) -> int | None:
+    """Return the number of the first line that is not text; None if all are."""
+    opened.seek(0)
+    decoder = codecs.getincrementaldecoder(encoding)()
+    lines, chunk = 1, b"\n"
+    while chunk:
         chunk = opened.read(_CHUNK)
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
-            # A NUL before it is the first error.
-            at = error.start if b"\0" not in error.object[: error.start] else error.object.index(0)
-            return lines + error.object[:at].count(b"\n")
-        if "\0" in text:
-            return lines + text[: text.index("\0")].count("\n")
-        if not chunk:
-            return None
-        lines += text.count("\n")
+            text = error.object[: error.start].decode(encoding, "ignore") + "\0"
+        before, damage, _ = text.partition("\0")
+        lines += before.count("\n")
+        if damage:
+            return lines
+    return None
 
 
-def _wide(start: bytes) -> str:
+def _kind_of_utf16(opened: BinaryIO) -> str:
     """Return the kind of UTF-16; empty for other encodings."""
+    opened.seek(0)
+    start = opened.read(_LOOK)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     even, odd = start[::2].count(0), start[1::2].count(0)
@@ -250,21 +250,6 @@ def _wide(start: bytes) -> str:
     if half and odd > 0.6 * half and not even:
         return "utf-16-le"
     return "utf-16-be" if half and even > 0.6 * half and not odd else ""
-
-
-def _checked(opened: BinaryIO, encoding: str, source: Source) -> str:
-    opened.seek(0)
-    decoder = codecs.getincrementaldecoder(encoding)()
-    lines = 1
-    try:
-        while chunk := opened.read(_CHUNK):
-            lines += decoder.decode(chunk).count("\n")
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        raise ValueError(
-            f"{source} looks like UTF-16 text and is damaged after line {lines}. Save it again."
-        ) from None
-    return encoding
 
 
 def _is_windows(opened: BinaryIO) -> bool:
