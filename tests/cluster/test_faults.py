@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from lapwing import AnchorGraph, Landmarks
 from lapwing.dask import DaskAnchorGraphClassifier, DaskLapERLSClassifier, _session
-from lapwing.dask._session import Session
+from lapwing.dask._session import PerPart, Session
 from lapwing.graphs import KNNGraph
 from tests.cluster.conftest import Case, array, cluster_of, distributed
 
@@ -130,8 +130,8 @@ def test_a_long_wait_holds_on_to_no_results(client: Any, monkeypatch: pytest.Mon
     session = Session.of(client)
 
     def waited() -> Callable[[], Any]:
-        results = session.each(len, 1, "ab")
-        session.wait(session.each(time.sleep, 1, 0.02))
+        results = [session.one(len, "ab")]
+        session.wait([session.one(time.sleep, 0.02)])
         return weakref.ref(results[0])
 
     gc.disable()  # cycles of frames and tracebacks would live on
@@ -145,7 +145,7 @@ def test_a_worker_without_memory_is_reported_by_its_task(client: Any) -> None:
     worker = SimpleNamespace(memory_limit=3e9, address="tcp://127.0.0.1:1")
     session = Session(client)
     session.forecast(4.2e9)
-    key = session.each(len, 2, "ab")[1].key
+    key = session.each(len, PerPart(["ab", "cd"]))[1].key
     error = session._explained(distributed.scheduler.KilledWorker(key, worker, 3))
     assert isinstance(error, MemoryError)
     told = r"Workers of 3 GB died .* part 1 of the stage 'len'.* about 4.2 GB .*memory_limit="

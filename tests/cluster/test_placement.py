@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from lapwing.dask import _plan
 from lapwing.dask._data import Points, read_points
 from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, _Products, whole_matrix
@@ -150,15 +152,32 @@ def in_lists(n: int, n_lists: int) -> tuple[Layout, PlacedRows]:
     lists = Lists(X[:n_lists], np.zeros(4), 1.0)
     owned = np.arange(n_lists)
     layout = Layout(lists, owned, np.ones(n_lists, dtype=np.int64), owned % 2, owned)
-    return layout, PlacedRows(X, np.arange(n), lists.places().nearest(X, 1)[:, 0])
+    return layout, PlacedRows(X, np.arange(n), lists.places.nearest(X, 1)[:, 0])
+
+
+def test_each_worker_groups_the_centres_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    group, calls = ListPlaces.of, []
+
+    def counted(*args: Any) -> ListPlaces:
+        calls.append(1)
+        return group(*args)
+
+    monkeypatch.setattr(ListPlaces, "of", counted)
+    monkeypatch.setattr(_plan, "BLOCK_BYTES", 1000)  # of 9600
+    knn_edges(KNNGraph(3, approximate=True), points_of(client, two_sheets(400), 100))
+    assert 1 <= len(calls) <= 2
+    lists = in_lists(60, 6)[0].lists
+    again = pickle.loads(pickle.dumps(lists))  # without the groups
+    X = np.zeros((1, 4), np.float32)
+    np.testing.assert_array_equal(again.places.nearest(X, 3), lists.places.nearest(X, 3))
 
 
 @pytest.mark.parametrize("kind", ["codes", "bytes", "points"])
 def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
     layout, placed = in_lists(1200, 20)
-    index = _filled(placed, layout, kind, 0)
+    index = _filled(placed, 0, layout, kind, 0)
     asked = _Queries(np.arange(50), placed.points[:50])
-    found = _search_block(placed, 0, index, layout, asked, 0, _Settings(20, 6, 12))
+    found = _search_block(placed, index, asked, _Settings(20, 6, 12))
     assert found.lengths.dtype == np.float32
     assert found.indices.dtype == np.int32
     exact = np.linalg.norm(placed.points[:50, None] - placed.points, axis=2)
@@ -171,11 +190,11 @@ def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
 
 def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     layout, placed = in_lists(60, 6)
-    near = layout.lists.places().nearest(placed.points, 3)
+    near = layout.lists.places.nearest(placed.points, 3)
     near[0] = [0, 2, -1]  # where groups of lists hold no more
     monkeypatch.setattr(ListPlaces, "nearest", lambda self, points, n_lists: near[: len(points)])
-    whole = _filled(placed, layout, "points", 0)
-    asked = _search_own(placed, 0, whole, layout, 2, _Settings(3, 3, 0))
+    whole = _filled(placed, 0, layout, "points", 0)
+    asked = _search_own(placed, whole, 2, _Settings(3, 3, 0))
     assert asked.blocks.shape == (60, 1)
     for to in (0, 1):
         queries = _queries_to(placed, asked, to)
@@ -187,9 +206,9 @@ def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> 
     assert 0 not in _queries_to(placed, asked, 1).rows
     own = placed.lists % 2 == 1  # type: ignore[operator]
     other = PlacedRows(placed.points[own], placed.origins[own], placed.lists[own])  # type: ignore[index]
-    index = _filled(other, layout, "points", 0)
-    alone = _Queries(np.arange(1), placed.points[:1])
-    found = _search_block(other, 0, index, layout, alone, 60, _Settings(3, 3, 0))
+    index = _filled(other, 0, layout, "points", 0)
+    alone = _Queries(np.array([60]), placed.points[:1])
+    found = _search_block(other, index, alone, _Settings(3, 3, 0))
     assert (found.indices == -1).all()  # none of its lists is there
     assert found.blocks.shape == (1, 0)
 
@@ -197,7 +216,7 @@ def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> 
 def test_bits_hold_the_blocks_of_a_row() -> None:
     placed = PlacedRows(np.zeros((2, 1)), np.arange(2), None)
     settings = _Settings(0, 1, 0)
-    asked = _search_own(placed, 0, _exact(placed), None, 11, settings)  # asks all
+    asked = _search_own(placed, _exact(placed, 0), 11, settings)  # asks all
     assert asked.blocks.shape == (2, 2)
     np.testing.assert_array_equal(_count_queries(asked, 3, 11), np.where(np.arange(11) == 3, 0, 2))
     asked.blocks[0] = np.packbits(np.arange(11) == 9)

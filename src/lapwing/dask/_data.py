@@ -139,10 +139,10 @@ def read_points(session: Session, X: Any) -> Points:
     check_two_dimensions(X)
     _warn_of_chunks(X)
     chunks = session.compute(delayed)
-    found = session.gather(session.each(_block_info, len(chunks), PerPart(chunks)))
+    found = session.gather(session.each(_block_info, PerPart(chunks)))
     # A second result with the same array would be counted, and written to disk, twice.
     ready = all(f.ready for f in found)
-    blocks = chunks if ready else session.each(_numbers, len(chunks), PerPart(chunks))
+    blocks = chunks if ready else session.each(_numbers, PerPart(chunks))
     widths = {f.shape[1] for f in found}
     if len(widths) > 1:
         raise ValueError(f"The chunks of X have different numbers of features, {sorted(widths)}.")
@@ -314,9 +314,7 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     marker = None if regression else marker
     if is_collection(y):
         chunks = session.compute(chunks_of(one_column(y, "y"), "y"))
-        found = session.gather(
-            session.each(_labels_of_chunk, len(chunks), PerPart(chunks), marker, regression)
-        )
+        found = session.gather(session.each(_labels_of_chunk, PerPart(chunks), marker, regression))
     else:
         found = [_labels_of_chunk(y, marker, regression)]
     labels, markers = joined([f.labels for f in found]), joined([f.markers for f in found])
@@ -442,8 +440,7 @@ def read_weights(session: Session, sample_weight: Any, rows: RowBlocks) -> RowBl
         futures = [session.compute(columns) for columns in futures]
     slices = PerPart([each.slices for each in cut])
     weights = rows.map(_weights, PerPart(futures), slices, n_columns=1, dtype=np.float64)
-    starts = weights.starts[:-1].tolist()
-    for start, wrong in zip(starts, weights.collect(_first_missing), strict=True):
+    for start, wrong in zip(weights.starts, weights.collect(_first_missing), strict=False):
         if wrong is not None:
             raise ValueError(
                 f"sample_weight holds NaN or infinity, first at row {start + wrong}. Give every "

@@ -80,25 +80,25 @@ class HaloMatrix:
 
     def halo(self, values: RowBlocks) -> PerPart:
         """Return the rows of values (n, c) that each block needs from others, as futures."""
-        n_blocks = len(self.neighbors)
-        pairs = [(j, i) for i in range(n_blocks) for j in self.neighbors[i]]
-        packed = values.session.each(
-            _packed,
-            len(pairs),
-            PerPart([values.parts[j] for j, _ in pairs]),
-            PerPart([self.rows.parts[j] for j, _ in pairs]),
-            PerPart([i for _, i in pairs]),
-        )
-        found: list[list[Any]] = [[] for _ in range(n_blocks)]
-        for (_, i), part in zip(pairs, packed, strict=True):
-            found[i].append(part)
-        return PerPart(found)
+        pairs = [(j, i) for i, sources in enumerate(self.neighbors) for j in sources]
+        return _sent(values, pairs, _packed, self.rows.parts)
 
     def product(self, values: RowBlocks) -> RowBlocks:
         """Compute the product with values (n, c) of the points."""
         return self.rows.map(
             multiplied, values, self.halo(values), n_columns=values.n_columns, dtype=values.dtype
         )
+
+
+def _sent(blocks: RowBlocks, pairs: list[tuple[int, int]], task: Any, others: Any) -> PerPart:
+    """Apply a task to the sources and targets of pairs of blocks, and collect by target."""
+    columns = [[values[i] for i, _ in pairs] for values in (blocks.parts, others)]
+    targets = [j for _, j in pairs]
+    made = blocks.session.each(task, *map(PerPart, (*columns, targets)))
+    found: list[list[Any]] = [[] for _ in blocks.parts]
+    for j, part in zip(targets, made, strict=True):
+        found[j].append(part)
+    return PerPart(found)
 
 
 def _packed(values: Array, rows: GraphRows, to: int) -> Array:
@@ -148,8 +148,7 @@ def affinity_of_edges(edges: RowBlocks, weights: str, *, mutual: bool) -> HaloMa
     if weights == "heat":
         count, length = edges.total(_count_and_length)
         t = float(length) / int(count) if count else 0.0
-    places = PerPart(list(range(len(edges.parts))))
-    outgoing = edges.map(_weighted, edges.starts, places, t)
+    outgoing = edges.map(_weighted, edges.starts, PerPart(range(len(edges.parts))), t)
     return _exchanged(outgoing, "minimum" if mutual else "maximum")
 
 
@@ -170,10 +169,10 @@ def one_a_thread(W: HaloMatrix, placement: Placement) -> tuple[HaloMatrix, Place
 
     def joined(task: Any, blocks: RowBlocks, *others: Any) -> RowBlocks:
         parts = PerPart([list(blocks.parts[group]) for group in groups])
-        made = session.each(task, len(groups), parts, *others)
+        made = session.each(task, parts, *others)
         return replace(blocks, parts=made, sizes=sizes)
 
-    merged = joined(_merged, rows, PerPart(list(range(len(groups)))), starts)
+    merged = joined(_merged, rows, PerPart(range(len(groups))), starts)
     return (
         HaloMatrix(merged, merged.collect(_neighbors)),
         replace(placement, origins=joined(np.concatenate, placement.origins)),
@@ -226,7 +225,7 @@ def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
     if is_collection(W):
         parts, sizes = _row_chunks(W, session, n)
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        numbers = [session.each(_numbers, 1, a, z)[0] for a, z in pairwise(starts.tolist())]
+        numbers = [session.one(np.arange, a, z) for a, z in pairwise(starts.tolist())]
     else:
         order, g = near_order(W), min(session.n_threads, n)
         W, starts = sp.csr_array(W[order][:, order]), np.linspace(0, n, g + 1).astype(np.int64)
@@ -235,7 +234,7 @@ def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
         numbers = [session.constant(order[a:z]) for a, z in cuts]
         sizes = tuple(z - a for a, z in cuts)
     rows = RowBlocks(session, tuple(parts), sizes, n, np.dtype(np.float64))
-    outgoing = rows.map(_check_given, rows.starts, PerPart(list(range(len(parts)))))
+    outgoing = rows.map(_check_given, rows.starts, PerPart(range(len(parts))))
     origins = RowBlocks(session, tuple(numbers), sizes, 1, np.dtype(np.int64))
     return _exchanged(outgoing, "given"), Placement(None, origins, X.rows.sizes)
 
@@ -256,10 +255,6 @@ def _row_chunks(W: Any, session: Session, n: int) -> tuple[tuple[Any, ...], tupl
     return tuple(session.compute(delayed)), sizes
 
 
-def _numbers(start: int, stop: int) -> Array:
-    return np.arange(start, stop)
-
-
 def _check_given(block: Any, starts: Array, place: int) -> _Outgoing:
     """Check the rows of a given affinity, and sort their entries by the block of the column."""
     entries = sp.coo_array(block)
@@ -276,20 +271,10 @@ def _check_given(block: Any, starts: Array, place: int) -> _Outgoing:
 
 def _exchanged(outgoing: RowBlocks, join: str) -> HaloMatrix:
     """Merge the entries of both directions; each block receives the entries in its columns."""
-    session, starts, n_blocks = outgoing.session, outgoing.starts, len(outgoing.parts)
     pairs = [(i, j) for i, found in enumerate(outgoing.collect(_ends)) for j in found]
-    mirrored = session.each(
-        _mirrored,
-        len(pairs),
-        PerPart([outgoing.parts[i] for i, _ in pairs]),
-        PerPart([j for _, j in pairs]),
-        PerPart([int(starts[i]) for i, _ in pairs]),
-    )
-    incoming: list[list[Any]] = [[] for _ in range(n_blocks)]
-    for (_, j), part in zip(pairs, mirrored, strict=True):
-        incoming[j].append(part)
-    places = PerPart(list(range(n_blocks)))
-    rows = outgoing.map(_joined, PerPart(incoming), places, join, starts)
+    incoming = _sent(outgoing, pairs, _mirrored, outgoing.starts.tolist())
+    places = PerPart(range(len(outgoing.parts)))
+    rows = outgoing.map(_joined, incoming, places, join, outgoing.starts)
     return HaloMatrix(rows, rows.collect(_neighbors))
 
 
@@ -326,7 +311,7 @@ def _ends(outgoing: _Outgoing) -> list[int]:
     return sorted(outgoing.others)
 
 
-def _mirrored(outgoing: _Outgoing, to: int, start: int) -> tuple[Array, Array, Array]:
+def _mirrored(outgoing: _Outgoing, start: int, to: int) -> tuple[Array, Array, Array]:
     """Return the edges to a block, transposed."""
     rows, columns, values = outgoing.others[to]
     return columns, rows.astype(np.int64) + start, values

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import matmul
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -140,9 +141,7 @@ class _Parts(NamedTuple):
 def _components(laplacian: ClusterLaplacian) -> Components:
     """Find the components of each block, and merge them by the edges between blocks."""
     W = laplacian.affinity
-    own = W.rows.map(
-        _own_components, PerPart(W.rows.starts[:-1].tolist()), n_columns=1, dtype=np.int64
-    )
+    own = W.rows.map(_own_components, W.rows.first_rows, n_columns=1, dtype=np.int64)
     blocks = own.collect(_parts, laplacian.placement.origins)
     joints = np.concatenate(W.rows.collect(_joints, own, W.halo(own)))
     ids, sizes, first = (np.concatenate(each) for each in zip(*blocks, strict=True))
@@ -349,7 +348,7 @@ class _Products:
         turn = X.session.constant(U.astype(self.dtype))
         # Computed before X is multiplied, so that Z need not be, which saves a block of vectors.
         squares = X.total(_residual_squares, Z, turn, s.astype(self.dtype))
-        return s, np.sqrt(squares), X.map(_rotate, turn)
+        return s, np.sqrt(squares), X.map(matmul, turn)
 
     def allocate(self, k: int) -> RowBlocks | None:
         return None
@@ -409,10 +408,6 @@ def _subtract_projection(X: Array, basis: Any, along: Array) -> Array:
     for rows in row_blocks(len(X), 1, ROWS):
         np.subtract(X[rows], basis[rows] @ along, out=out[rows], casting="same_kind")
     return out
-
-
-def _rotate(X: Array, U: Array) -> Array:
-    return np.asarray(X @ U)
 
 
 def _residual_squares(X: Array, LX: Array, U: Array, values: Array) -> Array:

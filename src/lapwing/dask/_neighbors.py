@@ -104,7 +104,8 @@ def knn_edges(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, Placement, float]
         search, recall = _tuned(placement, X, k, recipe.target_recall, seed)
     else:
         placement = in_order(X, n_blocks)
-        search, recall = _Search(placement, placement.rows.map(_exact), k), 1.0
+        placed = placement.rows
+        search, recall = _Search(placed, placed.map(_exact, placed.first_rows), k), 1.0
     return search.edges(), placement.without_points(), recall
 
 
@@ -114,20 +115,26 @@ class _Index:
 
     Attributes
     ----------
-    origin : ndarray of shape (d,)
-        Subtracted from points before an exact search.
-    index : NearestNeighbors, faiss.IndexIVF or None
-        None for a block without points.
-    local : ndarray of int32 of shape (n_lists,), or None
-        Number of each list in this index; -1 for lists of other blocks.
+    start : int
+        First row of the block.
     n : int
         Number of points.
+    index : NearestNeighbors, faiss.IndexIVF or None
+        None for a block without points.
+    origin : ndarray of shape (d,), or None
+        Subtracted from points before an exact search.
+    layout : Layout or None
+        Lists of all blocks; None for an exact search.
+    local : ndarray of int32 of shape (n_lists,), or None
+        Number of each list in this index; -1 for lists of other blocks.
     """
 
-    origin: Array
-    index: Any
-    local: Array | None
+    start: int
     n: int
+    index: Any = None
+    origin: Array | None = None
+    layout: Layout | None = None
+    local: Array | None = None
 
     def exact(self, points: Array, m: int) -> Array:
         """Find the nearest points (b, m), or fewer columns."""
@@ -153,9 +160,9 @@ class _Index:
 
 
 class _Queries(NamedTuple):
-    """Points of a block whose neighbours are searched in another block."""
+    """Points whose neighbours are searched in a block."""
 
-    rows: Array  # of their block
+    rows: Array  # numbers among all rows
     points: Array
 
 
@@ -172,7 +179,7 @@ class _Candidates(NamedTuple):
 
 
 class _Settings(NamedTuple):
-    """Settings of a search in lists."""
+    """Settings of a search; the first and last are for lists."""
 
     n_read: int  # lists read for each point
     width: int  # candidates whose exact lengths are kept
@@ -185,7 +192,7 @@ class _Search:
 
     Attributes
     ----------
-    placement : Placement
+    placed : RowBlocks of PlacedRows
     indexes : RowBlocks of _Index
     k : int
     n_read : int
@@ -194,7 +201,7 @@ class _Search:
         Number of additional candidates, as codes give approximate distances.
     """
 
-    placement: Placement
+    placed: RowBlocks
     indexes: RowBlocks
     k: int
     n_read: int = 0
@@ -204,43 +211,35 @@ class _Search:
     def settings(self) -> _Settings:
         return _Settings(self.n_read, self.k + 1 + SPARE, self.more)
 
-    def recall(self, truth: _Truth, n_read: int) -> float:
-        """Measure the fraction of the true neighbours that are found in n_read lists."""
-        placed = self.placement.rows
-        starts, layout = PerPart(placed.starts[:-1].tolist()), self.placement.layout
-        settings = self.settings._replace(n_read=n_read)
-        found = placed.collect(
-            _found, starts, self.indexes, layout, truth.points, truth.rows, settings
-        )
+    def recall(self, truth: _Truth) -> float:
+        """Measure the fraction of the true neighbours that are found."""
+        asked = _Queries(truth.rows, truth.points)
+        found = self.placed.collect(_found, self.indexes, *asked, self.settings)
         best = np.sort(np.concatenate(found, axis=1), axis=1)[:, : self.k]
         return float((best <= truth.farthest * (1 + 5e-5)).mean())  # ties in float32 count
 
     def edges(self) -> RowBlocks:
         """Search all points, some blocks at a time, and return the `Edges` of each block."""
-        placed = self.placement.rows
-        session, n_blocks = placed.session, len(placed.parts)
+        session, n_blocks = self.placed.session, len(self.placed.parts)
         parts: list[Any] = [None] * n_blocks
         for wave in session.waves(n_blocks):
             made = self._search_wave(wave)
             session.wait(made)
             parts[wave.start :: wave.step] = made
-        return RowBlocks(session, tuple(parts), placed.sizes, self.k, np.dtype(np.float64))
+        return replace(
+            self.placed, parts=tuple(parts), n_columns=self.k, dtype=np.dtype(np.float64)
+        )
 
     def _search_wave(self, wave: range) -> tuple[Any, ...]:
         """Search for the rows of some blocks, and return their `Edges` as futures."""
-        placed, layout = self.placement.rows, self.placement.layout
-        session, n_blocks = placed.session, len(placed.parts)
-        parts, indexes, starts = placed.parts, self.indexes.parts, placed.starts[:-1].tolist()
+        session, parts, settings = self.placed.session, self.placed.parts, self.settings
+        indexes, n_blocks = self.indexes.parts, len(parts)
 
         def of(values: Any, blocks: Iterable[int]) -> PerPart:
             return PerPart([values[i] for i in blocks])
 
-        own = session.each(
-            *(_search_own, len(wave)),
-            *(of(parts, wave), of(starts, wave), of(indexes, wave)),
-            *(layout, n_blocks, self.settings),
-        )
-        counts = session.each(_count_queries, len(wave), PerPart(own), PerPart(wave), n_blocks)
+        own = session.each(_search_own, of(parts, wave), of(indexes, wave), n_blocks, settings)
+        counts = session.each(_count_queries, PerPart(own), PerPart(wave), n_blocks)
         n_queries = dict(zip(wave, session.gather(counts), strict=True))
         answers = {i: [found] for i, found in zip(wave, own, strict=True)}
         for shift in range(1, n_blocks):  # each block serves one other at a time
@@ -248,20 +247,13 @@ class _Search:
             pairs = [(i, j) for i, j in pairs if n_queries[i][j]]
             asking, serving = [i for i, _ in pairs], [j for _, j in pairs]
             found_by = PerPart([answers[i][0] for i in asking])
-            queries = session.each(
-                _queries_to, len(pairs), of(parts, asking), found_by, PerPart(serving)
-            )
-            found = session.each(
-                *(_search_block, len(pairs)),
-                *(of(parts, serving), of(starts, serving), of(indexes, serving)),
-                *(layout, PerPart(queries), of(starts, asking), self.settings),
-            )
+            queries = session.each(_queries_to, of(parts, asking), found_by, PerPart(serving))
+            served = of(parts, serving), of(indexes, serving)
+            found = session.each(_search_block, *served, PerPart(queries), settings)
             for i, answer in zip(asking, found, strict=True):
                 answers[i].append(answer)
-        sizes, whole = of(placed.sizes, wave), (self.k, placed.shape[0], placed.dtype)
-        return session.each(
-            _edges_of, len(wave), PerPart(list(answers.values())), of(starts, wave), sizes, *whole
-        )
+        n = self.placed.shape[0]
+        return session.each(_edges_of, PerPart(list(answers.values())), self.k, n)
 
 
 class _Truth(NamedTuple):
@@ -290,8 +282,7 @@ def _true_neighbors(placed: RowBlocks, k: int, seed: int) -> _Truth:
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(n, min(ann.RECALL_SAMPLE, n), replace=False))
     points = session.constant(np.concatenate(placed.collect(_points_at, placed.at(rows))))
-    starts = PerPart(placed.starts[:-1].tolist())
-    found = placed.collect(_nearest_lengths, starts, rows, points, k)
+    found = placed.collect(_nearest_lengths, placed.first_rows, rows, points, k)
     lengths, lists = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
     nearest = np.argsort(lengths, axis=1, kind="stable")[:, :k]
     farthest = np.take_along_axis(lengths, nearest[:, -1:], 1)
@@ -306,16 +297,15 @@ def _tuned(
     The lists and their contents are those of a search in memory, see `ann.tuned`.
     """
     placed, layout = placement.rows, placement.layout
-    session = placed.session
     truth = _true_neighbors(placed, k, seed)
-    found = session.each(_holding, 1, layout, truth.points, truth.lists, target_recall)
-    holding = session.gather(found)[0]
+    found = placed.session.one(_holding, layout, truth.points, truth.lists, target_recall)
+    holding = placed.session.gather([found])[0]
 
     def fill(content: str) -> _Search:
-        return _Search(placement, placed.map(_filled, layout, content, seed), k)
+        return _Search(placed, placed.map(_filled, placed.first_rows, layout, content, seed), k)
 
     def recall_of(search: _Search, more: int, n_read: int) -> float:
-        return replace(search, more=more).recall(truth, n_read)
+        return replace(search, n_read=n_read, more=more).recall(truth)
 
     n_lists = placement.n_lists
     search, reading = ann.tuned(fill, recall_of, X.shape, k, n_lists, holding, target_recall, _CURE)
@@ -328,20 +318,20 @@ _CURE = (
 )
 
 
-def _exact(placed: PlacedRows) -> _Index:
+def _exact(placed: PlacedRows, start: int) -> _Index:
     points = placed.points
     if not len(points):
-        return _Index(np.zeros(points.shape[1]), None, None, 0)
+        return _Index(start, 0)
     origin = center_of(points)
-    return _Index(origin, NearestNeighbors().fit(points - origin), None, len(points))
+    return _Index(start, len(points), NearestNeighbors().fit(points - origin), origin)
 
 
-def _filled(placed: PlacedRows, layout: Layout, content: str, seed: int) -> _Index:
+def _filled(placed: PlacedRows, start: int, layout: Layout, content: str, seed: int) -> _Index:
     """Fill the lists of a block; centres are those of all lists."""
     assert placed.lists is not None
     points, lists = placed.points, layout.lists
     if not len(points):
-        return _Index(lists.origin, None, None, 0)
+        return _Index(start, 0, layout=layout)
     faiss = ann.load_faiss(PURPOSE)
     own = np.unique(placed.lists)
     local = np.full(len(lists.centers), -1, dtype=np.int32)
@@ -354,7 +344,7 @@ def _filled(placed: PlacedRows, layout: Layout, content: str, seed: int) -> _Ind
     index = ann.lists_of(faiss, content, quantizer, lists.scaled(points[np.sort(some)]))
     for rows in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
         index.add(lists.scaled(points[rows]))
-    return _Index(lists.origin, index, local, len(points))
+    return _Index(start, len(points), index, layout=layout, local=local)
 
 
 def _points_at(placed: PlacedRows, at: tuple[Array, Array]) -> Array:
@@ -395,36 +385,21 @@ def _holding(layout: Layout, points: Array, holders: Array, target_recall: float
 
 
 def _found(
-    placed: PlacedRows,
-    start: int,
-    index: _Index,
-    layout: Layout,
-    points: Array,
-    sample: Array,
-    settings: _Settings,
+    placed: PlacedRows, index: _Index, rows: Array, points: Array, settings: _Settings
 ) -> Array:
-    """Return the lengths from the sample to the nearest points of a block found by the search."""
-    found = _search_block(placed, start, index, layout, _Queries(sample, points), 0, settings)
-    return np.sort(found.lengths, axis=1)
+    """Return the lengths to the nearest points of a block that the search finds."""
+    return _search_block(placed, index, _Queries(rows, points), settings).lengths
 
 
 def _search_own(
-    placed: PlacedRows,
-    start: int,
-    index: _Index,
-    layout: Layout | None,
-    n_blocks: int,
-    settings: _Settings,
+    placed: PlacedRows, index: _Index, n_blocks: int, settings: _Settings
 ) -> _Candidates:
     """Search a block for its own rows, and find the blocks in which each is to be searched."""
-    rows = _Queries(np.arange(len(placed.points)), placed.points)
-    if layout is None:
-        found = _search_block(placed, start, index, layout, rows, start, settings)
-        every = np.ones((len(rows.rows), n_blocks), dtype=bool)
-        return found._replace(blocks=np.packbits(every, axis=1))
-    owned = np.zeros((len(layout.first) + 1, n_blocks), dtype=bool)  # the last for missing lists
-    owned[np.repeat(np.arange(len(layout.parts)), layout.parts), layout.owner] = True
-    return _search_block(placed, start, index, layout, rows, start, settings, owned)
+    asked = _Queries(index.start + np.arange(index.n), placed.points)
+    if index.layout is None:
+        every = np.packbits(np.ones((index.n, n_blocks), dtype=bool), axis=1)
+        return _search_block(placed, index, asked, settings)._replace(blocks=every)
+    return _search_block(placed, index, asked, settings, index.layout.owned(n_blocks))
 
 
 def _rows_to_search(found: _Candidates, block: int) -> Array:
@@ -440,46 +415,43 @@ def _count_queries(found: _Candidates, own: int, n_blocks: int) -> list[int]:
 def _queries_to(placed: PlacedRows, found: _Candidates, to: int) -> _Queries:
     """Return the rows of a block whose neighbours are searched in another block."""
     rows = _rows_to_search(found, to)
-    return _Queries(rows, placed.points[rows])
+    return _Queries(found.rows[rows], placed.points[rows])
 
 
 def _search_block(
     placed: PlacedRows,
-    start: int,
     index: _Index,
-    layout: Layout | None,
     asked: _Queries,
-    asked_start: int,
     settings: _Settings,
     owned: Array | None = None,
 ) -> _Candidates:
     """Find the nearest points of a block for some points, by exact lengths.
 
-    `owned` (n_lists + 1, n_blocks) tells which blocks own parts of each list.
+    With `owned` (`Layout.owned`) also the blocks that own the nearest lists of each point.
     """
     n_read, width, more = settings
     b, m = len(asked.rows), min(width, max(index.n, 1))
-    short = start + index.n <= np.iinfo(np.int32).max
+    short = index.start + index.n <= np.iinfo(np.int32).max
     indices = np.full((b, m), -1, dtype=np.int32 if short else np.int64)
     lengths = np.full((b, m), np.inf, dtype=placed.points.dtype)
     blocks = np.zeros((b, 0 if owned is None else -(-owned.shape[1] // 8)), dtype=np.uint8)
-    places = None if layout is None else layout.lists.places()
     of_lists = 0 if owned is None else n_read * owned.shape[1]
     bytes_ = max(8 * (width + more) * placed.points.shape[1], of_lists)
     for rows in row_blocks(b, bytes_, DIFFERENCE_BYTES) if index.n else ():
         points = asked.points[rows]
-        if layout is None or places is None:
+        if index.layout is None:
             ends = index.exact(points, width + more)
         else:
-            scaled = layout.lists.scaled(points)
-            near = places.nearest(scaled, n_read)
+            lists = index.layout.lists
+            scaled = lists.scaled(points)
+            near = lists.places.nearest(scaled, n_read)
             ends = index.in_lists(scaled, near, width + more)
             if owned is not None:
                 blocks[rows] = np.packbits(owned[near].any(axis=1), axis=1)
         found = _lengths(points, placed.points, ends)
-        ends = np.where(ends >= 0, ends + start, -1)
+        ends = np.where(ends >= 0, ends + index.start, -1)
         # By index instead of distance 0, because duplicates of a point are its neighbours.
-        own = ends == asked_start + asked.rows[rows][:, None]
+        own = ends == asked.rows[rows, None]
         found[own], ends[own] = np.inf, -1
         if found.shape[1] > m:
             best = np.argpartition(found, m - 1, axis=1)[:, :m]
@@ -496,29 +468,29 @@ def _lengths(points: Array, others: Array, ends: Array) -> Array:
     return np.asarray(lengths)
 
 
-def _edges_of(
-    answers: list[_Candidates], start: int, b: int, k: int, n: int, dtype: np.dtype[Any]
-) -> Edges:
-    """Keep the nearest of all candidates of a block."""
-    m = max(k, sum(answer.indices.shape[1] for answer in answers))
-    types = np.int32, np.int32 if n <= np.iinfo(np.int32).max else np.int64, dtype
+def _edges_of(answers: list[_Candidates], k: int, n: int) -> Edges:
+    """Keep the nearest of all candidates of a block, whose own are the first."""
+    rows, m = answers[0].rows, max(k, sum(answer.indices.shape[1] for answer in answers))
+    types = (
+        np.int32,
+        np.int32 if n <= np.iinfo(np.int32).max else np.int64,
+        answers[0].lengths.dtype,
+    )
     found = [tuple(np.empty(0, dtype=kind) for kind in types)]
-    for block in row_blocks(b, 16 * m, DIFFERENCE_BYTES):
-        height = block.stop - block.start
-        indices, lengths = np.full((height, m), -1, dtype=np.int64), np.full((height, m), np.inf)
+    for block in row_blocks(len(rows), 16 * m, DIFFERENCE_BYTES):
+        local = np.arange(block.start, block.stop)
+        indices = np.full((len(local), m), -1, dtype=np.int64)
+        lengths = np.full((len(local), m), np.inf)
         stop = 0
         for answer in answers:
-            of = slice(*np.searchsorted(answer.rows, [block.start, block.stop]))
+            of = slice(*np.searchsorted(answer.rows, rows[0] + [block.start, block.stop]))
             left, stop = stop, stop + answer.indices.shape[1]
-            indices[answer.rows[of] - block.start, left:stop] = answer.indices[of]
-            lengths[answer.rows[of] - block.start, left:stop] = answer.lengths[of]
+            at = answer.rows[of] - rows[block.start]
+            indices[at, left:stop], lengths[at, left:stop] = answer.indices[of], answer.lengths[of]
         order = np.argsort(indices, axis=1)
         indices = np.take_along_axis(indices, order, 1)
-        lengths = np.take_along_axis(lengths, order, 1)
-        rows = np.arange(block.start, block.stop)
-        some = _nearest_edges(start + rows, indices, lengths, k, n)
-        columns = zip((some.rows - start, some.columns, some.lengths), types, strict=True)
-        found.append(tuple(column.astype(kind) for column, kind in columns))
+        some = _nearest_edges(local, indices, np.take_along_axis(lengths, order, 1), k, n)
+        found.append(tuple(each.astype(kind) for each, kind in zip(some, types, strict=True)))
     return Edges(*map(np.concatenate, zip(*found, strict=True)))
 
 

@@ -13,6 +13,7 @@ block of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from operator import getitem
 from typing import Any, NamedTuple
@@ -69,9 +70,13 @@ class Lists:
         more = self.centers.shape[1] - some.shape[1]
         return np.pad(some, ((0, 0), (0, more))) if more else some
 
+    @cached_property
     def places(self) -> ListPlaces:
-        """Group the centres, to find the nearest lists of `scaled` points approximately."""
+        """Groups of the centres, to find the nearest lists of `scaled` points approximately."""
         return ListPlaces.of(load_faiss(PURPOSE), self.centers, 0)
+
+    def __reduce__(self) -> Any:
+        return Lists, (self.centers, self.origin, self.scale)  # each worker groups the centres
 
     def search(self, points: Array, n_lists: int) -> tuple[Array, Array]:
         """Find the nearest centres of points exactly: squared distances, and indices."""
@@ -106,6 +111,15 @@ class Layout(NamedTuple):
     parts: Array
     owner: Array
     rank: Array
+
+    def owned(self, n_blocks: int) -> Array:
+        """Return the mask (n_lists + 1, n_blocks) of the blocks that own a part of each list.
+
+        The last row, for missing lists, is False.
+        """
+        mask = np.zeros((len(self.first) + 1, n_blocks), dtype=bool)
+        mask[np.repeat(np.arange(len(self.parts)), self.parts), self.owner] = True
+        return mask
 
 
 class PlacedRows(NamedTuple):
@@ -160,13 +174,13 @@ class Placement:
         bounds = starts[[*(group[0] for group in groups), len(self.chunks)]]
         ranges = list(pairwise(bounds.tolist()))
         cut = [list(values.map(_between, self.origins, each).parts) for each in ranges]
-        joined = session.each(_in_place, len(groups), PerPart(cut), PerPart(ranges))
+        joined = session.each(_in_place, PerPart(cut), PerPart(ranges))
         if len(groups) < len(self.chunks):
             holders = [whole for whole, group in zip(joined, groups, strict=True) for _ in group]
             firsts = np.repeat(bounds[:-1], [len(group) for group in groups])
             ends = zip(pairwise(starts), firsts, strict=True)
             rows = [slice(int(a - first), int(z - first)) for (a, z), first in ends]
-            joined = session.each(getitem, len(self.chunks), PerPart(holders), PerPart(rows))
+            joined = session.each(getitem, PerPart(holders), PerPart(rows))
         return replace(values, parts=tuple(joined), sizes=tuple(self.chunks))
 
 
@@ -176,7 +190,7 @@ def in_order(X: Points, n_blocks: int) -> Placement:
     parts = [[X.rows.parts[i] for i in group] for group in groups]
     starts = [int(X.rows.starts[group[0]]) for group in groups]
     sizes = tuple(sum(X.rows.sizes[i] for i in group) for group in groups)
-    made = X.rows.session.each(_joined, len(groups), PerPart(parts), PerPart(starts))
+    made = X.rows.session.each(_joined, PerPart(parts), PerPart(starts))
     return _placement(replace(X.rows, parts=made, sizes=sizes), X.rows.sizes)
 
 
@@ -199,15 +213,15 @@ def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
     drawn = np.random.default_rng(seed).choice(n, min(n, LIST_SIZE * n_lists), replace=False)
     pieces = list(X.rows.map(_rows_at, X.rows.at(np.sort(drawn))).parts)
     scale = 2 * X.largest or 1.0
-    trained = session.each(_trained, 1, pieces, X.mean, scale, n_lists, seed)[0]
+    trained = session.one(_trained, pieces, X.mean, scale, n_lists, seed)
     del pieces
     numbers = X.rows.map(_nearest, trained, dtype=np.int32)
     counts = numbers.total(_counts, n_lists)
-    layout = session.each(_layout, 1, trained, counts, n_blocks)[0]
-    starts = X.rows.starts[:-1].tolist()
-    owners = numbers.map(_owners, PerPart(starts), layout)
+    layout = session.one(_layout, trained, counts, n_blocks)
+    starts = X.rows.first_rows
+    owners = numbers.map(_owners, starts, layout)
     groups = _groups(X.rows.sizes, count_of_groups(n_blocks))
-    columns = X.rows.parts, numbers.parts, owners.parts, starts
+    columns = X.rows.parts, numbers.parts, owners.parts, starts.values
     of_groups = [PerPart([[column[i] for i in group] for group in groups]) for column in columns]
     placed: dict[int, Any] = {}
     homes = session.homes(n_blocks)
@@ -215,12 +229,12 @@ def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
     # blocks.
     for wave in session.waves(n_blocks):
         for i in wave:
-            cut = PerPart([list(session.each(_piece, len(groups), *of_groups, i))])
-            placed[i] = session.each(_assembled, 1, cut, layout, priority=1, worker=homes[i])[0]
+            cut = list(session.each(_piece, *of_groups, i))
+            placed[i] = session.one(_assembled, cut, layout, priority=1, worker=homes[i])
         del cut
         session.wait([placed[i] for i in wave])
     parts = tuple(placed[i] for i in range(n_blocks))
-    sizes = tuple(session.gather(session.each(_height, n_blocks, PerPart(parts))))
+    sizes = tuple(session.gather(session.each(_height, PerPart(parts))))
     return _placement(replace(X.rows, parts=parts, sizes=sizes), X.rows.sizes, layout, n_lists)
 
 
@@ -273,9 +287,9 @@ def _trained(pieces: list[Array], origin: Array, scale: float, n_lists: int, see
 
 
 def _nearest(block: Array, trained: _Trained) -> Array:
-    places, found = trained.lists.places(), np.empty(len(block), dtype=np.int32)
+    lists, found = trained.lists, np.empty(len(block), dtype=np.int32)
     for rows in row_blocks(len(block), 8 * block.shape[1], DIFFERENCE_BYTES):
-        found[rows] = places.nearest(trained.lists.scaled(block[rows]), 1)[:, 0]
+        found[rows] = lists.places.nearest(lists.scaled(block[rows]), 1)[:, 0]
     return found
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
+from operator import add, getitem, matmul, mul, sub
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,11 @@ class RowBlocks:
         """First row of each block, followed by n."""
         return np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
 
+    @property
+    def first_rows(self) -> PerPart:
+        """First row of each block, as an argument of tasks."""
+        return PerPart(self.starts[:-1].tolist())
+
     def map(
         self,
         task: Callable[..., Any],
@@ -86,7 +92,7 @@ class RowBlocks:
 
     def _each(self, task: Callable[..., Any], *others: Any) -> tuple[Any, ...]:
         arguments = [PerPart(o.parts) if isinstance(o, RowBlocks) else o for o in others]
-        return self.session.each(task, len(self.parts), PerPart(self.parts), *arguments)
+        return self.session.each(task, PerPart(self.parts), *arguments)
 
     def __getitem__(self, index: Any) -> Any:
         """Fetch some rows, in the order of the index."""
@@ -94,11 +100,8 @@ class RowBlocks:
         part = np.searchsorted(self.starts, index, side="right") - 1
         used = np.unique(part)
         local = [index[part == i] - self.starts[i] for i in used]
-        blocks = self.session.gather(
-            self.session.each(
-                _rows, len(used), PerPart([self.parts[i] for i in used]), PerPart(local)
-            )
-        )
+        parts = PerPart([self.parts[i] for i in used])
+        blocks = self.session.gather(self.session.each(getitem, parts, PerPart(local)))
         if not blocks:
             return np.empty((0, self.n_columns), dtype=self.dtype)
         stacked = sp.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.vstack(blocks)
@@ -113,21 +116,21 @@ class RowBlocks:
 
     def __matmul__(self, small: Array) -> RowBlocks:
         dtype = np.result_type(self.dtype, small.dtype)
-        return self.map(_times, self.session.constant(small), n_columns=small.shape[1], dtype=dtype)
+        return self.map(matmul, self.session.constant(small), n_columns=small.shape[1], dtype=dtype)
 
     def __mul__(self, row: Any) -> RowBlocks:
-        return self._with(np.multiply, row)
+        return self._with(mul, row)
 
     def __add__(self, row: Any) -> RowBlocks:
-        return self._with(np.add, row)
+        return self._with(add, row)
 
     def __sub__(self, other: Any) -> RowBlocks:
-        return self._with(np.subtract, other)
+        return self._with(sub, other)
 
     def _with(self, operation: Callable[..., Any], other: Any) -> RowBlocks:
         kind = other.dtype if isinstance(other, RowBlocks) else np.asarray(other)
         dtype = np.result_type(self.dtype, kind)
-        return self.map(partial(_combined, operation), other, dtype=dtype)
+        return self.map(operation, other, dtype=dtype)
 
     def astype(self, dtype: Any, copy: bool = False) -> RowBlocks:
         """Convert the entries to another precision."""
@@ -158,20 +161,8 @@ class Transposed:
         return self
 
 
-def _rows(block: Any, rows: Any) -> Any:
-    return block[rows]
-
-
-def _times(block: Any, small: Array) -> Array:
-    return np.asarray(block @ small)
-
-
 def _inner(left: Any, right: Any) -> Any:
     return left.T @ right
-
-
-def _combined(operation: Callable[..., Any], block: Any, other: Any) -> Any:
-    return operation(block, other)
 
 
 def as_type(block: Any, dtype: Any) -> Any:

@@ -133,7 +133,6 @@ class Session:
     def each(
         self,
         task: Callable[..., Any],
-        n_parts: int,
         *arguments: Any,
         priority: int = 0,
         worker: str | None = None,
@@ -144,8 +143,6 @@ class Session:
         ----------
         task : callable
             Function of the arguments.
-        n_parts : int
-            Number of parts.
         *arguments : PerPart or any
             Arguments with a value for each part, or constants.
         priority : int
@@ -153,6 +150,7 @@ class Session:
         worker : str, optional
             Worker that runs the tasks, if it is alive.
         """
+        n_parts = next(len(a.values) for a in arguments if isinstance(a, PerPart))
         if not n_parts:
             return ()
         columns = [a.values if isinstance(a, PerPart) else [a] * n_parts for a in arguments]
@@ -167,6 +165,10 @@ class Session:
             self.wait(list(futures))
         return futures
 
+    def one(self, task: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Submit a single task, see `each`, and return its future."""
+        return self.each(task, *(PerPart([each]) for each in arguments), **options)[0]
+
     def total(self, futures: Sequence[Any]) -> Any:
         """Return the sum of the results, added on the workers as a tree.
 
@@ -175,7 +177,7 @@ class Session:
         while len(futures) > 1:
             groups = [list(futures[i : i + _FAN_IN]) for i in range(0, len(futures), _FAN_IN)]
             # With priority, so that results to be added do not accumulate.
-            futures = self.each(added, len(groups), PerPart(groups), priority=1)
+            futures = self.each(added, PerPart(groups), priority=1)
         return self.gather(futures)[0]
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
