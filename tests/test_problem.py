@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
 from itertools import product
 from typing import Any
 
@@ -25,7 +24,7 @@ ROWS = hnp.arrays(
 
 
 def first_of_equals(X: np.ndarray) -> tuple[list[int], list[int]]:
-    """The slow way: the first row of each distinct one, and where every row's is."""
+    """The first row of each distinct one and the distinct one of each row, row by row."""
     first: list[int] = []
     where = []
     for i, row in enumerate(X):
@@ -36,25 +35,19 @@ def first_of_equals(X: np.ndarray) -> tuple[list[int], list[int]]:
     return first, where
 
 
+@pytest.mark.parametrize("collide", [False, True], ids=["hashes differ", "hashes collide"])
 @given(ROWS)
-def test_distinct_rows_are_those_of_the_slow_way(X: np.ndarray) -> None:
-    first, where = first_of_equals(X)
-    for points in (X, np.asfortranarray(X), sp.csr_array(X), sp.csr_matrix(X)):
-        rows, vertex = distinct_rows(points)
-        assert (rows.tolist(), vertex.tolist()) == (first, where)
-
-
-@given(ROWS)
-def test_rows_whose_hashes_agree_are_told_apart(X: np.ndarray) -> None:
-    first, where = first_of_equals(X)
+def test_distinct_rows_agree_with_a_comparison_of_all_pairs(collide: bool, X: np.ndarray) -> None:
+    expected = first_of_equals(X)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(problem, "_row_hashes", lambda X: np.zeros(X.shape[0], dtype=np.uint64))
-        for points in (X, sp.csr_array(X)):
+        if collide:
+            patch.setattr(problem, "_row_hashes", lambda X: np.zeros(X.shape[0], dtype=np.uint64))
+        for points in (X, np.asfortranarray(X), sp.csr_array(X), sp.csr_matrix(X)):
             rows, vertex = distinct_rows(points)
-            assert (rows.tolist(), vertex.tolist()) == (first, where)
+            assert (rows.tolist(), vertex.tolist()) == expected
 
 
-def test_stored_zeros_are_zeros() -> None:
+def test_stored_zeros_equal_missing_entries() -> None:
     stored = sp.csr_array(
         (np.array([1.0, 0.0, 1.0, -0.0]), np.array([0, 1, 0, 2]), np.array([0, 2, 4])), shape=(2, 3)
     )
@@ -76,7 +69,7 @@ def regular_rows() -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", regular_rows())
-def test_regular_data_has_no_equal_hashes(name: str) -> None:
+def test_hashes_of_regular_data_differ(name: str) -> None:
     X = regular_rows()[name]
     hashes = problem._row_hashes(X)
     assert len(np.unique(hashes)) == len(X)
@@ -97,7 +90,7 @@ def test_weights_default_to_one_and_are_float64() -> None:
         np.testing.assert_array_equal(weights, [2, 0, 1, 1])
 
 
-def test_weights_of_unlabelled_rows_are_not_looked_at() -> None:
+def test_weights_of_unlabelled_rows_may_be_negative() -> None:
     np.testing.assert_array_equal(check_weights([1, 1, -5, 0], TWO, np.ones(4)), [1, 1, -5, 0])
 
 
@@ -113,12 +106,12 @@ def test_weights_of_unlabelled_rows_are_not_looked_at() -> None:
         ([1, 1e300, 1, 1], r"at most 1e\+100, .* the largest is 1e\+300\. Divide all of them"),
     ],
 )
-def test_wrong_weights(weights: list[float], message: str) -> None:
+def test_rejects_invalid_weights(weights: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_weights(weights, TWO, np.ones(4))
 
 
-def test_weights_count_with_those_of_the_classes() -> None:
+def test_weights_are_multiplied_by_class_weights() -> None:
     factors = np.array([1e60, 2.0, 1e300, 1.0])
     np.testing.assert_array_equal(check_weights([1, 3, 1, 1], TWO, factors)[:2], [1e60, 6])
     for weights in ([1e60, 1, 1, 1], [1e300, 1, 1, 1]):
@@ -130,195 +123,72 @@ def test_weights_count_with_those_of_the_classes() -> None:
 
 # ---- the problem -------------------------------------------------------------------------------
 
-
-def made(
-    X: Any, labels: list[float], weights: list[float] | None = None, **options: Any
-) -> Problem:
-    """A problem of one column; NaN is unlabelled."""
-    y = np.array(labels)
-    w = np.ones(len(y)) if weights is None else np.array(weights, dtype=float)
-    options = {"merge": True} | options
-    return make_problem(X, ~np.isnan(y), np.nan_to_num(y)[:, None], w, **options)
+LABELS = st.sampled_from([1.0, -1.0, np.nan])
 
 
-NAN = float("nan")
+def draw_labels(data: st.DataObject, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of n rows, NaN for none, and their weights."""
+    y = data.draw(st.lists(LABELS, min_size=n, max_size=n))
+    w = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    return np.array(y), np.array(w, dtype=float)
 
 
-def test_rows_that_differ_are_the_vertices() -> None:
-    p = made(X4, [1, -1, NAN, NAN], [2, 3, 9, 9])
-    assert p.X is X4  # nothing is copied for nothing
-    assert p.n_points == 4
-    assert p.vertex.tolist() == p.rows.tolist() == [0, 1, 2, 3]
-    assert p.index.tolist() == [0, 1]
-    assert p.targets.tolist() == [[1], [-1]]
-    assert p.weights.tolist() == [2, 3]
-    assert p.labeled.tolist() == [True, True, False, False]
-    assert p.labeled_rows.tolist() == [True, True, False, False]
-    assert p.row_weights.tolist() == [2, 3, 9, 9]
-    with pytest.raises(FrozenInstanceError):
-        p.X = None
+def check_observations(p: Problem, y: np.ndarray, w: np.ndarray, vertex: list[int]) -> None:
+    """Compare labels and weights with sums over the rows of each vertex and label, one by one."""
+    weights: dict[tuple[int, float], float] = {}
+    first: dict[tuple[int, float], int] = {}
+    for i, v in enumerate(vertex):
+        if v >= 0 and w[i] > 0 and not np.isnan(y[i]):
+            weights[v, y[i]] = weights.get((v, y[i]), 0) + w[i]
+            first.setdefault((v, y[i]), i)
+    assert list(zip(p.index.tolist(), p.targets[:, 0].tolist(), strict=True)) == list(first)
+    assert p.weights.tolist() == list(weights.values())
+    assert p.observed.tolist() == list(first.values())
+    assert np.flatnonzero(p.labeled).tolist() == sorted({v for v, _ in first})
+    np.testing.assert_array_equal(p.labeled_rows, ~np.isnan(y))
+    np.testing.assert_array_equal(p.row_weights, w)
 
 
-def test_equal_rows_are_one_vertex() -> None:
-    X = X4[[0, 1, 0, 2, 1, 0]]
+@given(st.data())
+def test_problem_agrees_with_a_loop_over_the_rows(data: st.DataObject) -> None:
+    """Before and after its labels are replaced, which neither adds nor removes points."""
+    X, merge = data.draw(ROWS), data.draw(st.booleans())
+    y, w = draw_labels(data, len(X))
+    kept = np.flatnonzero(np.isnan(y) | (w > 0))
+    first, where = first_of_equals(X[kept]) if merge else (range(len(kept)), range(len(kept)))
+    vertex = np.full(len(X), -1)
+    vertex[kept] = where
+    rows = kept[list(first)]
     for points in (X, sp.csr_array(X)):
-        p = made(points, [1, NAN, 1, -1, NAN, NAN], [1, 5, 2, 4, 5, 5])
-        assert p.n_points == 3
-        assert p.rows.tolist() == [0, 1, 3]
-        assert p.vertex.tolist() == [0, 1, 0, 2, 1, 0]
-        assert p.index.tolist() == [0, 2]
-        assert p.targets.tolist() == [[1], [-1]]
-        assert p.weights.tolist() == [3, 4]
-        vertices = p.X.toarray() if sp.issparse(p.X) else p.X
-        np.testing.assert_array_equal(vertices, X4[:3])
-
-
-def test_different_labels_of_one_vertex_are_two_observations() -> None:
-    p = made(X4[[0, 1, 0, 0]], [1, -1, -1, 1], [1, 2, 3, 4])
-    assert p.n_points == 2
-    assert p.index.tolist() == [0, 1, 0]
-    assert p.targets.tolist() == [[1], [-1], [-1]]
-    assert p.weights.tolist() == [5, 2, 3]
-    assert p.labeled.tolist() == [True, True]
-
-
-def test_equal_rows_can_be_kept_apart() -> None:
-    p = made(X4[[0, 1, 0]], [1, -1, 1], merge=False)
-    assert p.n_points == 3
-    assert p.index.tolist() == [0, 1, 2]
-    assert p.weights.tolist() == [1, 1, 1]
-
-
-def test_labelled_rows_of_weight_zero_are_left_out() -> None:
-    for merge in (True, False):
-        p = made(X4, [1, -1, 1, NAN], [1, 0, 2, 0], merge=merge)
-        assert p.vertex.tolist() == [0, -1, 1, 2]  # the unlabelled row stays, whatever its weight
-        assert p.rows.tolist() == [0, 2, 3]
-        assert p.index.tolist() == [0, 1]
-        assert p.weights.tolist() == [1, 2]
-        assert p.labeled_rows.tolist() == [True, True, True, False]  # what they carry is known
-        assert p.row_weights.tolist() == [1, 0, 2, 0]
-        np.testing.assert_array_equal(p.X, X4[[0, 2, 3]])
-
-
-def test_a_vertex_stays_if_one_of_its_rows_does() -> None:
-    p = made(X4[[0, 1, 0, 2]], [1, -1, 1, NAN], [0, 1, 3, 1])
-    assert p.vertex.tolist() == [-1, 0, 1, 2]
-    assert p.rows.tolist() == [1, 2, 3]
-    assert p.weights.tolist() == [1, 3]
-    p = made(X4[[0, 1, 0]], [1, -1, NAN], [0, 1, 1])
-    assert p.vertex.tolist() == [-1, 0, 1]
-    assert p.labeled.tolist() == [True, False]
+        before = make_problem(points, ~np.isnan(y), np.nan_to_num(y)[:, None], w, merge=merge)
+        assert before.vertex.tolist() == vertex.tolist()
+        assert before.rows.tolist() == rows.tolist()
+        assert before.n_points == len(rows)
+        found = before.X.toarray() if sp.issparse(points) else before.X
+        np.testing.assert_array_equal(found, X[rows])
+        assert (before.X is points) == (len(rows) == len(X))  # nothing is copied needlessly
+        check_observations(before, y, w, vertex.tolist())
+        new, weights = draw_labels(data, len(X))
+        after = before.relabeled(~np.isnan(new), np.nan_to_num(new)[:, None], weights)
+        assert after.X is before.X
+        assert after.vertex is before.vertex
+        assert after.rows is before.rows
+        check_observations(after, new, weights, vertex.tolist())
+        check_observations(before, y, w, vertex.tolist())  # it has not changed
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_a_kernel_matrix_loses_rows_and_columns(form: Any) -> None:
+def test_kernel_matrix_loses_rows_and_columns(form: Any) -> None:
     K = np.arange(16.0).reshape(4, 4)
-    p = made(form(K), [1, -1, 1, NAN], [1, 0, 2, 1], merge=False, pairwise=True)
+    labeled, weights = np.array([True, True, True, False]), np.array([1.0, 0, 2, 1])
+    p = make_problem(form(K), labeled, np.ones((4, 1)), weights, merge=False, pairwise=True)
     left = p.X.toarray() if sp.issparse(p.X) else p.X
     kept = [0, 2, 3]
     np.testing.assert_array_equal(left, K[np.ix_(kept, kept)])
 
 
-LABELS = st.sampled_from([1.0, -1.0, NAN])
-
-
-@given(st.data())
-def test_every_label_is_an_observation_of_its_row(data: st.DataObject) -> None:
-    X = data.draw(ROWS)
-    n = len(X)
-    y = np.array(data.draw(st.lists(LABELS, min_size=n, max_size=n)))
-    w = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=float)
-    labeled = ~np.isnan(y)
-    p = make_problem(X, labeled, np.nan_to_num(y)[:, None], w, merge=True)
-    # The total weight of every label at every point, which is all that a loss sees.
-    seen: dict[tuple[Any, ...], float] = {}
-    for i in np.flatnonzero(labeled & (w > 0)):
-        key = (*X[i].tolist(), y[i])
-        seen[key] = seen.get(key, 0) + w[i]
-    kept = {
-        (*p.X[v].tolist(), t[0]): weight
-        for v, t, weight in zip(p.index, p.targets, p.weights, strict=True)
-    }
-    assert kept == seen
-    assert len(p.index) == len(seen)
-    present = p.vertex >= 0
-    np.testing.assert_array_equal(present, ~(labeled & (w == 0)))
-    np.testing.assert_array_equal(p.X[p.vertex[present]], X[present])
-    np.testing.assert_array_equal(X[p.rows], p.X)
-    assert len(np.unique(p.X, axis=0)) == p.n_points
-
-
-# ---- other labels ------------------------------------------------------------------------------
-
-
-def relabeled(p: Problem, labels: list[float], weights: list[float] | None = None) -> Problem:
-    y = np.array(labels)
-    w = np.ones(len(y)) if weights is None else np.array(weights, dtype=float)
-    return p.relabeled(~np.isnan(y), np.nan_to_num(y)[:, None], w)
-
-
-def test_other_labels_of_the_same_points() -> None:
-    before = made(X4, [1, -1, NAN, NAN])
-    after = relabeled(before, [NAN, 5, NAN, 7], [1, 2, 3, 4])
-    assert after.X is before.X
-    assert after.vertex is before.vertex
-    assert after.rows is before.rows
-    assert after.index.tolist() == [1, 3]
-    assert after.targets.tolist() == [[5], [7]]
-    assert after.weights.tolist() == [2, 4]
-    assert after.labeled.tolist() == after.labeled_rows.tolist() == [False, True, False, True]
-    assert after.row_weights.tolist() == [1, 2, 3, 4]
-    assert before.index.tolist() == [0, 1]  # as it was
-
-
-def test_other_labels_may_have_other_columns() -> None:
-    before = made(X4, [1, -1, NAN, NAN])
+def test_new_labels_may_have_another_number_of_columns() -> None:
+    before = make_problem(X4, TWO, np.ones((4, 1)), np.ones(4), merge=True)
     targets = np.arange(12.0).reshape(4, 3)
-    after = before.relabeled(np.array([False, False, True, True]), targets, np.ones(4))
+    after = before.relabeled(~TWO, targets, np.ones(4))
     np.testing.assert_array_equal(after.targets, targets[2:])
-
-
-def test_a_relabelled_row_of_weight_zero_stays_as_an_unlabelled_point() -> None:
-    """Unlike in a new problem: the points are what kernel and graph were made of."""
-    after = relabeled(made(X4, [1, -1, NAN, NAN]), [1, -1, 1, NAN], [1, 0, 2, 0])
-    assert after.n_points == 4
-    assert after.vertex.tolist() == [0, 1, 2, 3]
-    assert after.index.tolist() == [0, 2]
-    assert after.weights.tolist() == [1, 2]
-    assert after.labeled.tolist() == [True, False, True, False]
-    assert after.labeled_rows.tolist() == [True, True, True, False]
-
-
-def test_rows_that_were_left_out_are_not_brought_back_by_a_label() -> None:
-    before = made(X4, [1, -1, 1, NAN], [1, 0, 2, 1])
-    after = relabeled(before, [1, -1, NAN, 1])
-    assert after.n_points == 3
-    assert after.vertex.tolist() == [0, -1, 1, 2]
-    assert after.index.tolist() == [0, 2]
-    assert after.targets.tolist() == [[1], [1]]
-
-
-def test_other_labels_of_equal_rows_are_merged() -> None:
-    before = made(X4[[0, 1, 0, 0]], [1, -1, NAN, NAN])
-    after = relabeled(before, [1, -1, -1, 1], [1, 2, 3, 4])
-    expected = made(X4[[0, 1, 0, 0]], [1, -1, -1, 1], [1, 2, 3, 4])
-    for name in ("index", "targets", "weights", "labeled_rows", "row_weights"):
-        np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))
-
-
-@given(st.data())
-def test_relabelling_is_making_the_problem_of_the_new_labels(data: st.DataObject) -> None:
-    """Where no weight is 0, so that both have the same points."""
-    X = data.draw(ROWS)
-    n = len(X)
-    first, second = (
-        np.array(data.draw(st.lists(LABELS, min_size=n, max_size=n))) for _ in range(2)
-    )
-    w = np.array(data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), dtype=float)
-    merge = data.draw(st.booleans())
-    before = make_problem(X, ~np.isnan(first), first[:, None], np.ones(n), merge=merge)
-    after = before.relabeled(~np.isnan(second), second[:, None], w)
-    expected = make_problem(X, ~np.isnan(second), second[:, None], w, merge=merge)
-    for name in ("X", "vertex", "rows", "index", "targets", "weights", "labeled", "row_weights"):
-        np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))
