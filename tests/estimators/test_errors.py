@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -568,11 +569,9 @@ def components(sizes: Any) -> Laplacian:
 def test_rows_are_named_and_specks_are_not() -> None:
     def told_of(sizes: Any, rows: Any = None) -> str:
         laplacian = components(sizes)
-        n = laplacian.n_points
-        labeled = np.arange(n) < 2
-        rows = np.arange(n) if rows is None else rows
-        warn = diagnostics.warn_unlabeled_components
-        caught = told(lambda: warn(laplacian, labeled, rows))
+        at = np.arange(laplacian.n_points)
+        problem: Any = SimpleNamespace(labeled=at < 2, rows=at if rows is None else rows)
+        caught = told(lambda: diagnostics.warn_unlabeled_components(laplacian, problem))
         return " ".join(str(warning.message) for warning in caught)
 
     text = told_of([50, 3, 7, 1, 5, 4, 9, 7])

@@ -260,7 +260,7 @@ def test_float32_is_near_float64_and_kernel_methods_stay_in_it(name: str) -> Non
 
 # Lengths of the linear kernel are those of the features.
 @every(lambda estimator: not is_linear(estimator))
-@pytest.mark.filterwarnings("ignore:solver='lbfgs' was limited by rounding")
+@pytest.mark.filterwarnings("ignore:L-BFGS was limited by rounding")
 def test_the_unit_of_the_features_does_not_matter(name: str) -> None:
     """Squares of these leave float32; powers of 2 round nothing."""
     X, y, _ = EXAMPLES[name].data()

@@ -38,6 +38,7 @@ from lapwing.exceptions import (
     LongFitWarning,
     SingleClassWarning,
 )
+from lapwing.solvers.base import Result, Settings, Status
 from tests.helpers.answers import scores
 from tests.helpers.data import labeled_clusters, labeled_curve
 
@@ -228,10 +229,11 @@ def test_a_fit_of_seconds_or_one_that_stops_by_labels_is_not_announced(
     ("n_iter", "advice"), [(50, r"Raise max_iter or tol"), (12, r"\. Raise tol, ")]
 )
 def test_more_iterations_are_advised_only_where_all_were_used(n_iter: int, advice: str) -> None:
+    result = Result(None, np.zeros(1), np.full(1, 0.1), n_iter, Status.MAX_ITER)
     with pytest.warns(ConvergenceWarning, match=advice):
-        diagnostics.warn_descent_not_converged(n_iter, 50, 0.1, 1e-4)
-    with pytest.warns(ConvergenceWarning, match=advice):
-        diagnostics.warn_not_converged("newton", n_iter, 50, 0.1, 1e-4)
+        diagnostics.warn_convergence(
+            "L-BFGS", result, Settings(1e-4, 50), np.dtype(np.float64), "a smaller C"
+        )
 
 
 def test_rounding_to_whole_points_misses_no_prior() -> None:

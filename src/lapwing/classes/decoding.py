@@ -9,6 +9,7 @@ a pair (a, b), a < b, is positive for b, and its vote is its decision value clip
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,13 @@ def enforce_codes(values: Array, codes: Array) -> Array:
     else:
         found[behind, mine] = np.nextafter(values[behind].max(axis=1), dtype.type(np.inf))
     return found
+
+
+def decision_values(shares: Array, codes: Array, dtype: np.dtype[Any]) -> Array:
+    """Scale class shares in [0, 1] to decision values in [-1, 1] that decode to the given codes."""
+    values = 2 * shares - 1 if shares.shape[1] > 2 else shares[:, 1:] - shares[:, :1]
+    # The codes come from scores, which have more digits than the shares.
+    return enforce_codes(values.astype(dtype, copy=False), codes)
 
 
 def of_each_class(scores: Array) -> Array:

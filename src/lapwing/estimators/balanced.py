@@ -12,7 +12,7 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._parameters import Rule, parameters
 from lapwing._rows import PointData
-from lapwing.classes.decoding import enforce_codes, n_columns, of_each_class, predict_codes
+from lapwing.classes.decoding import decision_values, of_each_class, predict_codes
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators._docs import document
@@ -99,7 +99,8 @@ class BalancedRefits(Refits[BalancedPrepared, BalancedSolution]):
         return self.estimator._solution(prepared, partition, problem, self.regression)
 
     def values(self, prepared: BalancedPrepared) -> Array:
-        return _values(self.estimator._parted(prepared)[0], prepared.problem.X.dtype)
+        partition, _ = self.estimator._parted(prepared)
+        return decision_values(partition.shares, partition.codes, prepared.problem.X.dtype)
 
 
 @parameters
@@ -326,7 +327,7 @@ class BalancedGraphClassifier(
         regression: FunctionRegression,
     ) -> BalancedSolution:
         dtype = prepared.problem.X.dtype
-        values = _values(partition, dtype)
+        values = decision_values(partition.shares, partition.codes, dtype)
         voters = prepared.space.neighbors
         part = 1.0 if voters is None else 0.5
         w, b = regression.regress(part * values.astype(np.float64))
@@ -360,9 +361,7 @@ class BalancedGraphClassifier(
         problem, partition = solution.problem, solution.partition
         warned = [
             diagnostics.warn_outvoted_classes(problem.codes, self.classes_),
-            diagnostics.warn_unlabeled_components(
-                prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
-            ),
+            diagnostics.warn_unlabeled_components(prepared.laplacian, prepared.problem),
         ]
         # With wrong volumes, a large cut is not evidence against the graph.
         if self._prior_contradicted(problem, partition):
@@ -432,15 +431,6 @@ def _with_room(problem: VolumeProblem, classes: Array) -> VolumeProblem:
     prior = np.where(full, problem.known / total, problem.prior)
     prior[~full] *= (1 - prior[full].sum()) / prior[~full].sum()
     return problem.with_prior(prior, exact=True)
-
-
-def _values(partition: Partition, dtype: np.dtype[Any]) -> Array:
-    """Convert class distributions to decision values in [-1, 1]; one column for two classes."""
-    shares = partition.shares
-    two = n_columns(shares.shape[1]) == 1
-    values = shares[:, 1:] - shares[:, :1] if two else 2 * shares - 1
-    # The codes come from scores, which have more digits than the distributions.
-    return enforce_codes(values.astype(dtype, copy=False), partition.codes)
 
 
 def _nearest_shares(values: Array) -> Array:

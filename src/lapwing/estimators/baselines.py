@@ -23,7 +23,6 @@ from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
 from lapwing.graphs.eigenfunctions import Eigenfunctions, fit_eigenfunctions
 from lapwing.problem import Problem
 from lapwing.solvers.penalized import (
-    LeastSquares,
     anchor_values,
     left_out_values,
     mass_scales,
@@ -47,23 +46,6 @@ class BaselineSolution(Solution):
 
     def left_out(self) -> Array:
         return self.values_without()
-
-
-@dataclass(frozen=True, eq=False)
-class AnchorRefits(Refits[AnchorPrepared, BaselineSolution]):
-    """Refits that share the Laplacian on the values at the anchors.
-
-    Attributes
-    ----------
-    smoothness : ndarray of shape (m, m)
-        Z'L^pZ.
-    """
-
-    estimator: AnchorGraphClassifier
-    smoothness: Array
-
-    def solve(self, prepared: AnchorPrepared) -> BaselineSolution:
-        return self.estimator._solved(prepared, self.smoothness)
 
 
 @parameters
@@ -183,24 +165,23 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, BaselineSol
             laplacian = AnchorLaplacian.from_weights(Z, power=recipe.power)
         return Prepared(targets, problem, laplacian, anchors)
 
-    def _solve(self, prepared: AnchorPrepared, progress: Stages) -> BaselineSolution:
-        with progress.stage("solve"):
-            return self._solved(prepared, prepared.laplacian.reduced())
-
     def _refits(self, prepared: AnchorPrepared) -> Refits[AnchorPrepared, BaselineSolution]:
-        return AnchorRefits(self, prepared, prepared.laplacian.reduced())
+        return Refits(self, prepared, shared={"smoothness": prepared.laplacian.reduced()})
 
-    def _solved(self, prepared: AnchorPrepared, smoothness: Array) -> BaselineSolution:
+    def _solve(
+        self, prepared: AnchorPrepared, progress: Stages, *, smoothness: Array | None = None
+    ) -> BaselineSolution:
         problem, laplacian = prepared.problem, prepared.laplacian
         reached = laplacian.reached_anchors(problem.index)
-        fit = anchor_values(
-            laplacian.Z[problem.index],
-            problem.targets,
-            problem.weights,
-            smoothness,
-            float(self.gamma_I),
-            reached,
-        )
+        with progress.stage("solve"):
+            fit = anchor_values(
+                laplacian.Z[problem.index],
+                problem.targets,
+                problem.weights,
+                laplacian.reduced() if smoothness is None else smoothness,
+                float(self.gamma_I),
+                reached,
+            )
         values, scales = fit.values, None
         if self.class_mass_normalization:
             scales = mass_scales(values[reached], laplacian.masses[reached], problem.targets)
@@ -240,31 +221,6 @@ def _warn_unreached(laplacian: AnchorLaplacian, reached: Array) -> None:
 
 
 EigenfunctionPrepared: TypeAlias = Prepared[Eigenfunctions, None]
-
-
-@dataclass(frozen=True, eq=False)
-class EigenfunctionRefits(Refits[EigenfunctionPrepared, BaselineSolution]):
-    """Refits by least squares on the values of the eigenfunctions.
-
-    Attributes
-    ----------
-    design : ndarray of shape (n, k + 1)
-        Values of the functions on all points, the constant first.
-    """
-
-    estimator: EigenfunctionClassifier
-    design: Array
-
-    def solve(self, prepared: EigenfunctionPrepared) -> BaselineSolution:
-        fit, without = self.estimator._fit_labels(prepared, self.design[prepared.problem.index])
-        function = _function(prepared.space, fit)
-        values = function.settled(self.design @ fit.coef)
-        return BaselineSolution(function, values, fit.objective, without)
-
-
-def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
-    # The first eigenfunction is the constant one: its coefficient is the bias.
-    return EigenfunctionSum(functions, fit.coef[1:], functions.constant * fit.coef[0])
 
 
 @parameters
@@ -392,32 +348,37 @@ class EigenfunctionClassifier(WeightedClassifier[EigenfunctionPrepared, Baseline
             )
         return Prepared(targets, problem, None, functions)
 
-    def _solve(self, prepared: EigenfunctionPrepared, progress: Stages) -> BaselineSolution:
+    def _solve(
+        self, prepared: EigenfunctionPrepared, progress: Stages, *, design: Array | None = None
+    ) -> BaselineSolution:
         problem, functions = prepared.problem, prepared.space
         with progress.stage("solve"):
-            rows = functions.evaluate(rows_of(problem.X, problem.index))
-            fit, without = self._fit_labels(prepared, rows)
-        function = _function(functions, fit)
-        values = self._values(function, problem.X)
-        return BaselineSolution(function, values, fit.objective, without)
+            if design is None:
+                rows = functions.evaluate(rows_of(problem.X, problem.index))
+            else:
+                rows = design[problem.index]
+            # The first eigenfunction is the constant one: its coefficient is the bias.
+            given = rows, problem.targets, self.lam * problem.weights
+            fit = penalized_least_squares(*given, np.diag(functions.eigenvalues))
+        bias = functions.constant * fit.coef[0]
+        function = EigenfunctionSum(functions, fit.coef[1:], bias)
+        if design is None:
+            values = self._values(function, problem.X)
+        else:
+            values = function.settled(design @ fit.coef)
+        return BaselineSolution(
+            function, values, fit.objective, partial(left_out_values, fit, *given)
+        )
 
     def _values(self, function: EigenfunctionSum, X: Any) -> Any:
         """Compute decision values of all points."""
         return evaluate(function, X)
 
-    def _fit_labels(
-        self, prepared: EigenfunctionPrepared, rows: Array
-    ) -> tuple[LeastSquares, Callable[[], Array]]:
-        """Compute coefficients of the functions, and a function for the leave-one-out values."""
-        problem, penalty = prepared.problem, np.diag(prepared.space.eigenvalues)
-        given = rows, problem.targets, self.lam * problem.weights
-        fit = penalized_least_squares(*given, penalty)
-        return fit, partial(left_out_values, fit, *given)
-
     def _refits(
         self, prepared: EigenfunctionPrepared
     ) -> Refits[EigenfunctionPrepared, BaselineSolution]:
-        return EigenfunctionRefits(self, prepared, prepared.space.evaluate(prepared.problem.X))
+        design = prepared.space.evaluate(prepared.problem.X)
+        return Refits(self, prepared, shared={"design": design})
 
     def _diagnose(self, prepared: EigenfunctionPrepared, solution: BaselineSolution) -> None:
         return

@@ -20,7 +20,7 @@ from lapwing._rows import PointData, PointsLike
 from lapwing.classes.decoding import (
     as_decisions,
     coded_columns,
-    enforce_codes,
+    decision_values,
     of_each_class,
     predict_codes,
 )
@@ -149,7 +149,8 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
             return solution
         columns = coded_columns(found.codes, len(prepared.targets.classes))
         follows = self._follow(prepared, solution, columns)
-        return RefinedSolution(follows, _values(found, solution.values), solution)
+        values = decision_values(found.state, found.codes, solution.values.dtype)
+        return RefinedSolution(follows, values, solution)
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Return the factors of the sample weights of all rows."""
@@ -386,10 +387,3 @@ def _volumes(prepared: Prepared[Any, Laplacian], shown: Array, n_classes: int) -
     if prior is not None and np.abs(volumes - volumes.sum() * prior).max() >= 1:
         return np.asarray(prior)
     return np.asarray(volumes / volumes.sum())
-
-
-def _values(found: Partition, before: Array) -> Array:
-    """Scale scores from [0, 1] to decision values in [-1, 1], one column for two classes."""
-    scores = found.state
-    values = 2 * scores - 1 if before.shape[1] > 1 else scores[:, 1:] - scores[:, :1]
-    return enforce_codes(values.astype(before.dtype, copy=False), found.codes)

@@ -27,7 +27,8 @@ from lapwing.exceptions import (
     UnlabeledComponentWarning,
 )
 from lapwing.graphs import Eigenpairs, Laplacian
-from lapwing.solvers.base import Status
+from lapwing.problem import Problem
+from lapwing.solvers.base import Result, Settings, Status
 from lapwing.solvers.low_density.shares import Contradiction
 
 # Smallest acceptable bound of decision values, relative to the margin. On g50c and Digit1 errors
@@ -74,32 +75,26 @@ _OTHER_ANSWER = 0.1  # fraction of rows; partitions that differ in fewer rows co
 _CUT_BY_CHANCE = 0.8  # of the cut of random classes; on digits it is about 0.1
 
 
-def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array) -> bool:
-    """Warn if connected components of the graph contain no labelled vertex.
+def warn_unlabeled_components(laplacian: Laplacian | None, problem: Problem) -> bool:
+    """Warn if connected components of the graph, if there is one, contain no labelled vertex.
 
     There is no warning if they contain less than 1 % of the points in total, for which labels would
     not be worthwhile.
-
-    Parameters
-    ----------
-    laplacian : Laplacian
-        Graph of n points.
-    labeled : ndarray of bool of shape (n,)
-    rows : ndarray of int of shape (n,)
-        Row of each point in the user's X.
 
     Returns
     -------
     bool
         Whether it warned.
     """
+    if laplacian is None:
+        return False
     component = laplacian.component_labels
     sizes = np.bincount(component)
-    without = np.flatnonzero(np.bincount(component, labeled, minlength=len(sizes)) == 0)
+    without = np.flatnonzero(np.bincount(component, problem.labeled, minlength=len(sizes)) == 0)
 
     def first_rows() -> Array:
         first = np.full(len(sizes), np.iinfo(np.int64).max)
-        np.minimum.at(first, component, rows)
+        np.minimum.at(first, component, problem.rows)
         return first
 
     return warn_components(sizes, without, first_rows, laplacian.power)
@@ -310,35 +305,53 @@ def warn_embedding_not_solved(solver: str, status: str, optimality: float, tol: 
     )
 
 
-def warn_not_converged(
-    solver: str, n_iter: int, max_iter: int, optimality: float, tol: float
+def warn_convergence(
+    solver: str,
+    result: Result[Any, Array],
+    settings: Settings[Any],
+    dtype: np.dtype[Any],
+    cure: str,
+    *,
+    otherwise: str = "",
+    precise: float = PRECISE,
 ) -> None:
-    """Warn that a solver did not converge, by its iterations or by precision."""
-    cure = f"{_more(n_iter, max_iter)}, or use a larger gamma_A (better conditioned)"
-    if solver == "pcg":
-        cure += (
-            "; stop by predictions (stopping='stability'), or use solver='dual' if memory allows"
+    """Warn if a solver did not converge, or if rounding stopped it far from the optimum.
+
+    After early stopping, or a stop by a callback, imprecision is intended.
+
+    Parameters
+    ----------
+    solver : str
+        Subject of the warning.
+    result : Result
+    settings : Settings
+    dtype : dtype
+        That of the points.
+    cure : str
+        Parameters that help, after "use".
+    otherwise : str, default=""
+        Advice that is added if the solver did not converge.
+    precise : float, default=`PRECISE`
+        Optimality above which a solution counts as imprecise, unless the tolerance is larger.
+    """
+    n_iter, tol, optimality = result.n_iter, settings.tol, float(np.max(result.optimality))
+    if result.status == Status.MAX_ITER:
+        # More iterations help only if all were used.
+        limit = "max_iter or tol" if n_iter >= settings.max_iter else "tol"
+        warn(
+            f"{solver} did not converge in {n_iter} iterations: the relative optimality is "
+            f"{optimality:.1e}, tol={tol:g}. Raise {limit}, or use {cure}{otherwise}.",
+            ConvergenceWarning,
         )
-    warn(
-        f"solver={solver!r} did not converge in {n_iter} iterations: the relative optimality is "
-        f"{optimality:.1e}, tol={tol:g}. {cure}.",
-        ConvergenceWarning,
-    )
-
-
-def warn_descent_not_converged(n_iter: int, max_iter: int, optimality: float, tol: float) -> None:
-    """Warn that L-BFGS did not converge, by its iterations or by precision."""
-    warn(
-        f"L-BFGS did not converge in {n_iter} iterations: the relative optimality is "
-        f"{optimality:.1e}, tol={tol:g}. {_more(n_iter, max_iter)}, scale the features, or use a "
-        "smaller C.",
-        ConvergenceWarning,
-    )
-
-
-def _more(n_iter: int, max_iter: int) -> str:
-    """Advise more iterations only if all were used."""
-    return "Raise max_iter or tol" if n_iter >= max_iter else "Raise tol"
+    elif result.status in (Status.CONVERGED, Status.PRECISION) and not (  # NaN is not precise
+        optimality <= max(precise, 2 * tol)
+    ):
+        exact = "X as float64, or " if dtype == np.float32 else ""
+        warn(
+            f"{solver} was limited by rounding errors to a relative optimality of "
+            f"{optimality:.1e}: the solution may be far from the optimum. Use {exact}{cure}.",
+            ConvergenceWarning,
+        )
 
 
 def warn_no_improvement(method: str, without: int, n_columns: int) -> None:
@@ -349,30 +362,6 @@ def warn_no_improvement(method: str, without: int, n_columns: int) -> None:
         "solution, which is returned instead: the unlabelled points are not used. Use another "
         "method, more starts (n_init=10), or a smaller C_star.",
         NoImprovementWarning,
-    )
-
-
-def warn_imprecise(
-    solver: str,
-    optimality: float,
-    tol: float,
-    dtype: np.dtype[Any],
-    cure: str = "a larger gamma_A (better conditioned)",
-    *,
-    gap: bool = False,
-) -> None:
-    """Warn if rounding stopped a solver far from the optimum.
-
-    A duality gap is of second order in the distance from the optimum, a gradient of first order.
-    """
-    if optimality <= max(PRECISE**2 if gap else PRECISE, 2 * tol):  # NaN is not
-        return
-    if dtype == np.float32:
-        cure = f"X as float64, or {cure}"
-    warn(
-        f"solver={solver!r} was limited by rounding errors to a relative optimality of "
-        f"{optimality:.1e}: the solution may be far from the optimum. Use {cure}.",
-        ConvergenceWarning,
     )
 
 

@@ -456,9 +456,7 @@ class EmbeddedEstimator(
                 float(np.max(result.optimality)),
                 self.tol,
             )
-        diagnostics.warn_unlabeled_components(
-            prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
-        )
+        diagnostics.warn_unlabeled_components(prepared.laplacian, prepared.problem)
         if prepared.eigenpairs is not None and not self._is_constant(prepared, solution):
             self._warn_smoothed_away(prepared, prepared.eigenpairs)
 

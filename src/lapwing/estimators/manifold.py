@@ -53,7 +53,7 @@ from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
-from lapwing.solvers.base import Covariance, Posterior, Status
+from lapwing.solvers.base import Covariance, Posterior
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
 from lapwing.solvers.manifold.dual import dual, solve_reduced
 from lapwing.solvers.manifold.leave_one_out import (
@@ -65,7 +65,7 @@ from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
 from lapwing.solvers.manifold.posterior import covariance, posterior
 from lapwing.solvers.manifold.registry import SOLVERS
-from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings, StoppingRule
+from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.functions import FittedFunction
@@ -106,6 +106,20 @@ class ManifoldSolution(Solution):
     affinity: Any
     columns: Representers | None
 
+    @classmethod
+    def of(
+        cls,
+        prepared: ManifoldPrepared,
+        objective: Objective,
+        result: ManifoldResult,
+        choice: SolverChoice,
+        columns: Representers | None,
+    ) -> ManifoldSolution:
+        """Make the solution from the result of a solver."""
+        function, values = _function(objective.space, result.state), result.state.values
+        affinity = None if prepared.laplacian is None else prepared.laplacian.affinity
+        return cls(function, values, result, choice, objective, affinity, columns)
+
     def assign(self, model: Any) -> None:
         self.result.assign(model)
         model.solver_ = self.choice.shown
@@ -134,6 +148,10 @@ class ManifoldSolution(Solution):
         return LeftOutFits(values[:, 0], function)
 
 
+def _function(space: Space, state: State) -> FittedFunction:
+    return space.function(state.coef, state.intercept)
+
+
 @dataclass(frozen=True, eq=False)
 class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
     """Refits by the dual problem, with one factorisation of the deformed kernel.
@@ -159,7 +177,7 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
         objective, columns = self._problem(prepared)
         result = dual(objective, replace(self.estimator._settings, columns=columns))
         shown = columns if self.reduces else None  # warnings must not depend on the refits' solver
-        return self.estimator._solution(prepared, objective, result, _DUAL, shown)
+        return ManifoldSolution.of(prepared, objective, result, _DUAL, shown)
 
     def values(self, prepared: ManifoldPrepared) -> Array:
         objective = self.estimator._objective(prepared)
@@ -353,15 +371,27 @@ class ManifoldEstimator(
             )
         choice = choose_solver(self.solver, objective, early_stopping=self.stopping is not None)
         stopping = self._stopping(choice, prepared.problem)
-        automatic = stopping if self.stopping is None else None  # early stopping by default
-        return self._minimise(
-            prepared,
-            objective,
-            progress,
-            choice._replace(stopping=automatic),
+        solver = SOLVERS[choice.solver]
+        settings = replace(
+            self._settings,
             start=None if previous is None else self._start(previous, objective),
             rule=stopping_rule(stopping, objective, validation, regression=self._regression),
         )
+        # A factorisation does not report progress.
+        with progress.stage("solve", self.max_iter if solver.stops_early else None) as tick:
+            if solver.reduces:
+                settings = replace(
+                    settings, columns=DeformedKernel.of(objective).at(objective.index)
+                )
+
+            def on_iteration(known: Callable[[], State]) -> bool:
+                # Lazily, as computing the attributes takes copies that few callbacks need.
+                return tick(lambda: _function(objective.space, known()).attributes)
+
+            result = solver.solve(objective, replace(settings, on_iteration=on_iteration))
+        automatic = stopping if self.stopping is None else None  # early stopping by default
+        choice = choice._replace(stopping=automatic)
+        return ManifoldSolution.of(prepared, objective, result, choice, settings.columns)
 
     def _read_validation(self, space: Space, data: object) -> Validation:
         if not isinstance(data, (tuple, list)) or len(data) != 2:
@@ -377,7 +407,7 @@ class ManifoldEstimator(
             raise ValueError(f"validation_data: {error}") from error
 
         def scores(state: State) -> Array:
-            return space.function(state.coef, state.intercept)(X_val)
+            return _function(space, state)(X_val)
 
         return Validation(scores, targets)
 
@@ -396,56 +426,6 @@ class ManifoldEstimator(
             # The offsets of a class prior are added after the solve: the minimum is without them.
             intercept = previous["intercept_"] - previous.get("class_offsets_", 0.0)
         return objective.state(coef.astype(dtype), intercept.astype(dtype))
-
-    def _minimise(
-        self,
-        prepared: ManifoldPrepared,
-        objective: Objective,
-        progress: Stages,
-        choice: SolverChoice,
-        *,
-        start: State | None = None,
-        rule: StoppingRule | None = None,
-    ) -> ManifoldSolution:
-        solver = SOLVERS[choice.solver]
-        # A factorisation does not report progress.
-        with progress.stage("solve", self.max_iter if solver.stops_early else None) as tick:
-            columns = None
-            if solver.reduces:
-                columns = DeformedKernel.of(objective).at(objective.index)
-
-            def on_iteration(known: Callable[[], State]) -> bool:
-                # Lazily, as computing the attributes takes copies that few callbacks need.
-                def attributes() -> Mapping[str, Any]:
-                    state = known()
-                    return objective.space.function(state.coef, state.intercept).attributes
-
-                return tick(attributes)
-
-            settings = replace(
-                self._settings, start=start, rule=rule, on_iteration=on_iteration, columns=columns
-            )
-            result = solver.solve(objective, settings)
-        return self._solution(prepared, objective, result, choice, columns)
-
-    def _solution(
-        self,
-        prepared: ManifoldPrepared,
-        objective: Objective,
-        result: ManifoldResult,
-        choice: SolverChoice,
-        columns: Representers | None,
-    ) -> ManifoldSolution:
-        state, laplacian = result.state, prepared.laplacian
-        return ManifoldSolution(
-            objective.space.function(state.coef, state.intercept),
-            state.values,
-            result,
-            choice,
-            objective,
-            None if laplacian is None else laplacian.affinity,
-            columns,
-        )
 
     def _follow(
         self, prepared: ManifoldPrepared, solution: ManifoldSolution, values: Array
@@ -468,9 +448,7 @@ class ManifoldEstimator(
         full = isinstance(space, FullKernelSpace)
         large = full and choose_for_kernel_matrix(problem.n_points, 1).solver == "pcg"
         settings = ManifoldSettings(tol=_FOLLOWED, max_iter=self.max_iter)
-        state = (pcg if large else newton)(objective, settings).state
-        function: FittedFunction = space.function(state.coef, state.intercept)
-        return function
+        return _function(space, (pcg if large else newton)(objective, settings).state)
 
     def _refits(self, prepared: ManifoldPrepared) -> Refits[ManifoldPrepared, ManifoldSolution]:
         objective = self._objective(prepared)
@@ -483,23 +461,20 @@ class ManifoldEstimator(
         return ManifoldRefits(self, prepared, kernel, columns, reduces)
 
     def _diagnose(self, prepared: ManifoldPrepared, solution: ManifoldSolution) -> None:
-        result, problem = solution.result, prepared.problem
-        optimality = float(np.max(result.optimality))
-        if result.status == Status.MAX_ITER:
-            diagnostics.warn_not_converged(
-                solution.choice.solver, result.n_iter, self.max_iter, optimality, self._tolerance
-            )
-        # After early stopping, or a stop by a callback, imprecision is intended.
-        elif result.status in (Status.CONVERGED, Status.PRECISION):
-            diagnostics.warn_imprecise(
-                solution.choice.solver,
-                optimality,
-                self._tolerance,
-                problem.X.dtype,
-                gap=not solution.objective.loss.kind.differentiable,
-            )
-        if prepared.laplacian is not None:
-            diagnostics.warn_unlabeled_components(prepared.laplacian, problem.labeled, problem.rows)
+        solver, precise = solution.choice.solver, diagnostics.PRECISE
+        stop = "; stop by predictions (stopping='stability'), or use solver='dual' if memory allows"
+        # A duality gap is of second order in the distance from the optimum, a gradient of first.
+        gap = not solution.objective.loss.kind.differentiable
+        diagnostics.warn_convergence(
+            f"solver={solver!r}",
+            solution.result,
+            self._settings,
+            prepared.problem.X.dtype,
+            "a larger gamma_A (better conditioned)",
+            otherwise=stop if solver == "pcg" else "",
+            precise=precise**2 if gap else precise,
+        )
+        diagnostics.warn_unlabeled_components(prepared.laplacian, prepared.problem)
 
 
 @parameters

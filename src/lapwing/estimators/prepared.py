@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
@@ -287,10 +287,13 @@ class Refits(Generic[P, S]):
         Holds the parameters; it is not changed.
     prepared : Prepared
         Points and present labels.
+    shared : mapping
+        Options of `_solve`: what it computes from the points, which all fits share.
     """
 
     estimator: Any
     prepared: P
+    shared: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def covering(self, points: Array) -> Self:
         """Precompute what fits with labels at these points need."""
@@ -302,7 +305,7 @@ class Refits(Generic[P, S]):
 
     def solve(self, prepared: P) -> S:
         """Solve for other labels of the points, made by `Prepared.relabeled`."""
-        found: S = self.estimator._solve(prepared, SILENT)
+        found: S = self.estimator._solve(prepared, SILENT, **self.shared)
         return found
 
     def values(self, prepared: P) -> Array:

@@ -44,7 +44,7 @@ from lapwing.kernels import Kernel, make_kernel
 from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import as_loss, as_unlabeled_loss
 from lapwing.problem import Problem, check_weight_sizes
-from lapwing.solvers.base import Settings, Status
+from lapwing.solvers.base import Settings
 from lapwing.solvers.low_density.machines import (
     BalanceConstraint,
     ClassObservations,
@@ -64,7 +64,7 @@ from lapwing.spaces.recipes import Linear, SpaceRecipe, check_space, make_space
 
 # Relative gradient of fits in float32 that is not reported: penalties amplify rounding errors. Of
 # 12 fits of 60 points with C from 1 to 1e4, eleven end below 1e-4.
-_SINGLE_PRECISION = 5e-3
+_PRECISE_SINGLE = 1e-2
 _HELD_BYTES = 2**30  # limit on the kernel matrix with pairs, or a quarter of the memory if less
 
 
@@ -528,21 +528,19 @@ class S3VC(KernelParameters, SemiSupervisedClassifier[LowDensityPrepared, LowDen
         self._diagnose_balance([machine.contradicted for machine in solution.machines.columns])
         reach = max(machine.reach for machine in solution.machines.columns)
         diagnostics.warn_unreached_margins(reach, float(self.C))
-        optimality = float(self.optimality_.max())
-        if self.status_ == Status.MAX_ITER:
-            diagnostics.warn_descent_not_converged(
-                self.n_iter_, self.max_iter, optimality, self.tol
-            )
-        elif self.status_ in (Status.CONVERGED, Status.PRECISION):
-            tol = max(self.tol, _SINGLE_PRECISION) if dtype == np.float32 else self.tol
-            diagnostics.warn_imprecise("lbfgs", optimality, tol, dtype, "a smaller C")
+        diagnostics.warn_convergence(
+            "L-BFGS",
+            solution.machines.result,
+            Settings(self.tol, self.max_iter),
+            dtype,
+            "a smaller C",
+            otherwise=", or scale the features",
+            precise=_PRECISE_SINGLE if dtype == np.float32 else diagnostics.PRECISE,
+        )
         if len(results) == 1:
             answers = self._transduce(solution.values[prepared.problem.index])
             diagnostics.warn_lost_class(answers, bool(prepared.targets.labeled.all()))
-        if prepared.laplacian is not None:
-            diagnostics.warn_unlabeled_components(
-                prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
-            )
+        diagnostics.warn_unlabeled_components(prepared.laplacian, prepared.problem)
 
     def _diagnose_balance(self, found: Sequence[Contradiction | None]) -> None:
         """Warn about the column whose class proportions differ most from those of its labels."""
