@@ -12,15 +12,18 @@ import datetime as dt
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._tables.words import TRUTH_VALUES
 from lapwing._words import visible
+
+T = TypeVar("T")
 
 _CURRENCIES = "EUR USD GBP CHF JPY SEK NOK DKK PLN CZK HUF CAD AUD"
 _SIGNS = "€$£¥₹₽₺₩"
@@ -118,6 +121,12 @@ def plain_number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def number_or_truth(text: str) -> float | None:
+    """Read a number as `plain_number`, or a truth value as 1 or 0."""
+    truth = TRUTH_VALUES.get(text.lower())
+    return plain_number(text) if truth is None else truth
 
 
 def unambiguous_number(text: str, *, grouped: bool) -> float | None:
@@ -255,18 +264,30 @@ class Cells:
 
     def without(self, words: Collection[str]) -> Cells:
         """Return the column without the texts that mean "missing" (`words`, in lower case)."""
-        if not self.texts.size:
+        kept = np.array(self.each(lambda text: text.lower() not in words), dtype=bool)
+        if kept.all():
             return self
-        known = {text: text.lower() not in words for text in set(self.texts.tolist())}
-        if all(known.values()):
-            return self
-        kept = np.array([known[text] for text in self.texts.tolist()])
         return replace(self, rows=self.rows[kept], texts=self.texts[kept])
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """Number of cells of each text."""
+        return Counter(self.texts.tolist())
+
+    @cached_property
+    def values(self) -> Counter[str]:
+        """Number of cells of each value, numbers included, as they are written."""
+        return Counter(text for text in self.spelled() if text is not None)
 
     @cached_property
     def marks(self) -> Counter[str]:
         """Counts of the decimal marks in its texts."""
-        return count_marks(set(self.texts.tolist()))
+        return count_marks(self.counts)
+
+    def each(self, function: Callable[[str], T]) -> list[T]:
+        """Return the result for each text of a function, which is called once for equal texts."""
+        found = {text: function(text) for text in self.counts}
+        return [found[text] for text in self.texts.tolist()]
 
     @property
     def fractions(self) -> NDArray[Any]:
@@ -292,13 +313,20 @@ class Cells:
             self, numbers=self.numbers[1:], rows=self.rows[kept] - 1, texts=self.texts[kept]
         )
 
-    def spelled(self) -> NDArray[Any]:
-        """Return all cells as text, None where a cell is empty."""
-        column = np.empty(self.numbers.size, dtype=object)
+    def spelled(self, missing: str | None = None) -> NDArray[Any]:
+        """Return all cells as text, `missing` where a cell is empty."""
+        column = np.full(self.numbers.size, missing, dtype=object)
         for row in np.flatnonzero(~np.isnan(self.numbers)):
             column[row] = spell(self.numbers[row])
         column[self.rows] = self.texts
         return column
+
+    def bad_in(self, rows: NDArray[np.int64]) -> BadCells | None:
+        """Return the cells of some rows as invalid ones; None without rows."""
+        if not rows.size:
+            return None
+        row = int(rows.min())
+        return BadCells(int(rows.size), row, str(self.spelled()[row]))
 
 
 @dataclass(frozen=True)

@@ -143,12 +143,14 @@ def _wrong_cells(features: Features, wrong: Callable[..., Any]) -> dict[str, tup
     names, X = features.named(NUMERIC), features.X
     found: dict[str, tuple[int, int]] = {}
     if is_sparse(X):
-        rows, columns = X.nonzero()
-        bad = wrong(X.data[X.data != 0])
-        for i, j in zip(rows[bad], columns[bad], strict=True):
-            count, first = found.get(names[j], (0, int(i)))
-            found[names[j]] = (count + 1, min(first, int(i)))
-        return found
+        entries = X.tocoo()
+        bad = wrong(entries.data)
+        columns, at, counts = np.unique(
+            entries.coords[1][bad], return_index=True, return_counts=True
+        )
+        rows = entries.coords[0][bad][at]  # first rows, as entries are ordered by rows
+        cells = zip(columns, counts.tolist(), rows.tolist(), strict=True)
+        return {names[j]: (count, row) for j, count, row in cells}
     for name in names:  # one column at a time, as a mask of all cells takes memory
         cells = wrong(features.column(name))
         if cells.any():

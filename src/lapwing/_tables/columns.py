@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -127,8 +127,41 @@ def typed_columns(columns: Mapping[str, TextColumn], decimal: str) -> dict[str, 
     return {name: numbers_if_plain(column.texts, decimal) for name, column in columns.items()}
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileFacts:
+    """Facts of the files of a table.
+
+    Attributes
+    ----------
+    source : str
+        Names of the files given by the user.
+    remarks : tuple of str
+        Remarks about the files as a whole.
+    dialect : Dialect
+        Notation of the first file, for output files.
+    keys : Keys or None
+        Names of the columns of a file of answers; None for rows to be predicted.
+    n_suggested : int
+        Number of labels of suggested rows, as far as known from the files.
+    svmlight_base : int or None
+        Index of the first column of svmlight files, 0 or 1.
+    """
+
+    source: str = ""
+    remarks: tuple[str, ...] = ()
+    dialect: Dialect = USUAL
+    keys: Keys | None = None
+    n_suggested: int = 0
+    svmlight_base: int | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """These fields alone, for another table of the same files."""
+        return {one.name: getattr(self, one.name) for one in fields(FileFacts)}
+
+
 @dataclass(frozen=True)
-class RawTable:
+class RawTable(FileFacts):
     """Table as read from its files: columns by role, before any inference.
 
     Attributes
@@ -153,24 +186,12 @@ class RawTable:
         Marker of "no label" in this format besides blanks; empty for none.
     decimal : {'', '.', ','}
         Usual decimal mark in such a file; empty if unknown.
-    dialect : Dialect
-        Notation of the first file, if it is a CSV file.
-    svmlight_base : int or None
-        Index of the first column of svmlight files, 0 or 1.
-    remarks : tuple of str
-        Remarks about the file as a whole.
     ignored : tuple of str
         Columns unknown to the model.
     left_out : tuple of str
         Columns that were dropped or not chosen.
-    source : str
-        Names of the files.
-    keys : Keys or None
-        Names of the columns of a file of answers; None for rows to be predicted.
     answers : tuple of FileAnswers
         Labels that are not merged into `labels` yet.
-    n_suggested : int
-        Number of labels of suggested rows, as far as known from the files.
     """
 
     n: int
@@ -183,15 +204,9 @@ class RawTable:
     places: NDArray[np.int64] | None = None
     default_marker: str = ""
     decimal: str = ""
-    dialect: Dialect = USUAL
-    svmlight_base: int | None = None
-    remarks: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    source: str = ""
-    keys: Keys | None = None
     answers: tuple[FileAnswers, ...] = ()
-    n_suggested: int = 0
 
     @classmethod
     def by_roles(

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables import dates
-from lapwing._tables.cells import BadCells, Cells, plain_number, read_amount
-from lapwing._tables.words import TRUTH_VALUES
+from lapwing._tables.cells import BadCells, Cells, number_or_truth, read_amount
 
 # Values of a column of text.
 MISSING_VALUE, OTHER_VALUE = "(missing)", "(other)"
@@ -59,26 +58,22 @@ class NumberReading(_OneFeature):
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Return the features, with NaN for missing ones, and the cells that are not numbers."""
-        meaning = {text: self.value(text) for text in set(cells.texts.tolist())}
+        found = cells.each(self.value)
         values = cells.numbers
-        share = self.unit in _SHARES
-        unlike = share & (values != 0) & ~np.isnan(values)
-        if not cells.texts.size and not unlike.any():
+        # Numbers without the sign may be fractions of 1.
+        unlike = (self.unit in _SHARES) & (values != 0) & ~np.isnan(values)
+        if not (found or unlike.any()):
             return [values], None
-        values = np.where(unlike, np.nan, values) if share else values.copy()
-        found = [meaning[text] for text in cells.texts.tolist()]
-        values[cells.rows] = [np.nan if v is None else v for v in found]
-        wrong = np.array([v is None for v in found], dtype=bool)
-        rows = np.concatenate([cells.rows[wrong], np.flatnonzero(unlike)])
-        return [values], _bad(rows, cells)
+        values = np.where(unlike, np.nan, values)
+        values[cells.rows] = np.array(found, dtype=np.float64)  # None becomes NaN
+        wrong = cells.rows[[value is None for value in found]]
+        return [values], cells.bad_in(np.concatenate([wrong, np.flatnonzero(unlike)]))
 
     def value(self, text: str) -> float | None:
         """Read a text; None if it is not such a number."""
-        if text.lower() in TRUTH_VALUES:
-            return TRUTH_VALUES[text.lower()]
         amount = read_amount(text, self.decimal)
         if amount is None:
-            return plain_number(text)
+            return number_or_truth(text)
         if amount.unit == self.unit or amount.value == 0:
             return amount.value
         return amount.value if not amount.unit and self.unit not in _SHARES else None
@@ -141,13 +136,11 @@ class DateReading:
     def moments(self, cells: Cells) -> tuple[NDArray[np.datetime64], BadCells | None]:
         """Return the points in time, NaT for missing ones; times of day are those of one day."""
         moments = np.full(cells.numbers.size, np.datetime64("NaT", "us"))
-        known = {text: dates.read_moment(text, self.order) for text in set(cells.texts.tolist())}
-        found = np.array([known[text] for text in cells.texts.tolist()], dtype="datetime64[us]")
+        known = cells.each(lambda text: dates.read_moment(text, self.order))
+        found = np.array(known, dtype="datetime64[us]")
         moments[cells.rows] = found
-        rows = np.concatenate(
-            [cells.rows[np.isnat(found)], np.flatnonzero(~np.isnan(cells.numbers))]
-        )
-        return moments, _bad(rows, cells)
+        numbers = np.flatnonzero(~np.isnan(cells.numbers))
+        return moments, cells.bad_in(np.concatenate([cells.rows[np.isnat(found)], numbers]))
 
     def describe(self) -> str:
         """Describe the encoding in words."""
@@ -184,13 +177,10 @@ class TextReading(_OneFeature):
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Return the feature; no cell is invalid."""
-        column = cells.spelled()
-        known = frozenset(self.values)
-        for row, text in enumerate(column):
-            if text is None:
-                column[row] = self.missing
-            elif known and text not in known:
-                column[row] = OTHER_VALUE
+        column = cells.spelled(self.missing)
+        if self.values:
+            known = {*self.values, self.missing}
+            column[[text not in known for text in column]] = OTHER_VALUE
         return [column], None
 
     def describe(self) -> str:
@@ -207,9 +197,7 @@ class _WholeTexts(_OneFeature):
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Return the texts, empty for missing ones; no cell is invalid."""
-        column = cells.spelled()
-        column[[text is None for text in column]] = ""
-        return [column], None
+        return [cells.spelled("")], None
 
 
 @dataclass(frozen=True)
@@ -425,10 +413,3 @@ def _is_valid(name: str, value: object) -> bool:
         case "origin":
             np.datetime64(str(value), "us")
     return isinstance(value, str)
-
-
-def _bad(rows: NDArray[np.int64], cells: Cells) -> BadCells | None:
-    if not rows.size:
-        return None
-    row = int(rows.min())
-    return BadCells(int(rows.size), row, str(cells.spelled()[row]))

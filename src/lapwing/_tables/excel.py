@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing._host.memory import require_memory
 from lapwing._host.modules import require
-from lapwing._tables.cells import as_text, cells_of_values, text_of
+from lapwing._tables.cells import cells_of_values, text_of
 from lapwing._tables.columns import RawTable, Selection, TextColumn
 from lapwing._tables.options import Dialect
 from lapwing._tables.source import Source, readable
@@ -47,7 +47,7 @@ def read_excel(source: Source, selection: Selection) -> RawTable:
     cells = {j: cells_of_values([row[j] for _, row in below]) for j in range(width)}
 
     def texts(j: int) -> TextColumn:
-        return TextColumn(as_text([text or "" for text in cells[j].spelled()]), cells[j].numbers)
+        return TextColumn(cells[j].spelled(""), cells[j].numbers)
 
     return RawTable.by_roles(
         len(below),

@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from lapwing._tables.cells import (
     Cells,
     count_marks,
     kind_of_unit,
-    plain_number,
+    number_or_truth,
     read_amount,
     spell,
     unit_in_name,
@@ -39,7 +38,7 @@ from lapwing._tables.encoders import (
     Reading,
     TextReading,
 )
-from lapwing._tables.words import MISSING_WORDS, TRUTH_VALUES, USUAL_MISSING_WORDS, shorten
+from lapwing._tables.words import MISSING_WORDS, USUAL_MISSING_WORDS, shorten
 
 # One-hot columns dilute distances: with more values, or with one or two rows per value, the text
 # names rows rather than categories.
@@ -106,37 +105,6 @@ class ReadingDefaults:
     dates: str = "dmy"
 
 
-@dataclass(frozen=True)
-class _Column:
-    """Column without its missing cells, with the counts of its texts."""
-
-    name: str
-    cells: Cells
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def n(self) -> int:
-        return int(self.cells.numbers.size)
-
-    @property
-    def n_filled(self) -> int:
-        return self.cells.n_filled
-
-    @property
-    def n_numbers(self) -> int:
-        return self.n_filled - int(self.cells.rows.size)
-
-    @cached_property
-    def values(self) -> Counter[str]:
-        """Counts of all values, numbers included, as they are written."""
-        return Counter(text for text in self.cells.spelled() if text is not None)
-
-    @property
-    def few_values(self) -> bool:
-        """Whether the values can be one-hot encoded."""
-        return len(self.values) <= min(MAX_VALUES, self.n // 2)
-
-
 def missing_words(strict: bool) -> frozenset[str]:
     """Words that mean "missing" in a column of features."""
     return MISSING_WORDS if strict else USUAL_MISSING_WORDS
@@ -152,9 +120,7 @@ def date_evidence(columns: Mapping[str, Cells]) -> str:
     votes = Counter[str]()
     for cells in columns.values():
         if cells.texts.size:
-            order, n_read, ambiguous = dates.choose_order(
-                dict.fromkeys(cells.texts.tolist()), "dmy"
-            )
+            order, n_read, ambiguous = dates.choose_order(cells.counts, "dmy")
             votes[order] += bool(n_read) and not ambiguous
     return max(("dmy", "mdy"), key=votes.__getitem__) if votes["dmy"] != votes["mdy"] else ""
 
@@ -168,17 +134,14 @@ def doubt_of(reading: Reading, cells: Cells) -> str:
     cells : Cells
         Cells without missing ones.
     """
-    texts = dict.fromkeys(cells.texts.tolist())
     if isinstance(reading, DateReading):
-        ambiguous = dates.choose_order(texts, "dmy")[2]
+        ambiguous = dates.choose_order(cells.counts, "dmy")[2]
         other = "month" if reading.order == "dmy" else "day"
         return f"could be read the other way: --dates {other}" * ambiguous
-    if not isinstance(reading, NumberReading) or not texts or cells.fractions.size:
-        return ""
-    if cells.marks.total():
+    if not isinstance(reading, NumberReading) or cells.fractions.size or cells.marks.total():
         return ""
     other = "." if reading.decimal == "," else ","
-    both = ((read_amount(text, reading.decimal), read_amount(text, other)) for text in texts)
+    both = ((read_amount(text, reading.decimal), read_amount(text, other)) for text in cells.counts)
     twofold = next((one for one, two in both if one is not None and one != two), None)
     if twofold is None:
         return ""
@@ -196,28 +159,25 @@ def infer_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading
         return Unusable(name, reason, refused="Write it as numbers")
     if is_text:
         return _free_text(name, cells)
-    known = {text: _plain(text) is not None for text in set(cells.texts.tolist())}
-    wrong = np.array([not known[text] for text in cells.texts.tolist()], dtype=bool)
-    if not wrong.any():
+    wrong = np.array(cells.each(lambda text: number_or_truth(text) is None), dtype=bool)
+    bad = cells.bad_in(cells.rows[wrong])
+    if bad is None:
         return NumberReading(name)
-    first = int(np.argmax(wrong))
-    bad = BadCells(int(wrong.sum()), int(cells.rows[first]), str(cells.texts[first]))
     if 2 * bad.count < cells.n_filled:
         return Unusable(name, "holds text", bad=bad)
-    values = [text for text in cells.spelled() if text is not None]
-    n_values = len(set(values))
-    if n_values > min(MAX_VALUES, cells.numbers.size // 2):
+    if not _has_few_values(cells):
         reason = (
-            f"not numeric, but {n_values} values of text, such as {shorten(values[0])!r}; up to "
-            f"{MAX_VALUES} are one-hot encoded, each in two rows or more on average"
+            f"not numeric, but {len(cells.values)} values of text, such as "
+            f"{shorten(next(iter(cells.values)))!r}; up to {MAX_VALUES} are one-hot encoded, each "
+            "in two rows or more on average"
         )
         return Unusable(name, reason, refused="Name the rows with --id, write it as numbers")
     return TextReading(name)
 
 
-def _plain(text: str) -> float | None:
-    truth = TRUTH_VALUES.get(text.lower())
-    return plain_number(text) if truth is None else truth
+def _has_few_values(cells: Cells) -> bool:
+    """Return whether the values can be one-hot encoded."""
+    return len(cells.values) <= min(MAX_VALUES, cells.numbers.size // 2)
 
 
 # --- as it is meant -------------------------------------------------------------------------------
@@ -246,67 +206,71 @@ def infer_leniently(
     if not cells.usable:
         return Unusable(name, f"holds {cells.type_name}")
     cells = cells.without(USUAL_MISSING_WORDS)
-    column = _Column(name, cells, Counter(cells.texts.tolist()))
-    if column.n_filled == 0:
+    n = cells.numbers.size
+    if cells.n_filled == 0:
         return Unusable(name, "no row has a value")
     if is_text:
         return _free_text(name, cells)
-    reading = _as_numbers(column, defaults) or _as_dates(column, defaults) or _as_text(column)
-    if column.n_filled < _MIN_FILLED * column.n:
-        have = "has" if column.n_filled == 1 else "have"
-        few = f"only {column.n_filled} of {column.n} rows {have} a value"
+    reading = _as_numbers(name, cells, defaults) or _as_dates(name, cells, defaults)
+    reading = reading or _as_text(name, cells)
+    if cells.n_filled < _MIN_FILLED * n:
+        have = "has" if cells.n_filled == 1 else "have"
+        few = f"only {cells.n_filled} of {n} rows {have} a value"
         return Unusable(name, few, reading.forced if isinstance(reading, Unusable) else reading)
     if isinstance(reading, Unusable):
         return reading
     if isinstance(reading, NumberReading):
-        return _useful_numbers(column, reading)
+        return _useful_numbers(cells, reading)
     if isinstance(reading, DateReading):
-        return _useful_dates(column, reading)
+        return _useful_dates(cells, reading)
     return reading
 
 
-def _as_numbers(column: _Column, defaults: ReadingDefaults) -> Reading | Unusable | None:
-    counts = column.counts
-    codes = sum(k for text, k in counts.items() if re.fullmatch(r"0\d+", text))
-    if codes:  # 00037 is a post code or a part number, not 37
+def _as_numbers(name: str, cells: Cells, defaults: ReadingDefaults) -> Reading | Unusable | None:
+    counts = cells.counts
+    # 00037 is a post code or a part number, not 37.
+    if any(re.fullmatch(r"0\d+", text) for text in counts):
         return None
-    decimal = decimal_of(column.cells, defaults)
+    decimal = decimal_of(cells, defaults)
     amounts = {text: read_amount(text, decimal) for text in counts}
-    unit, several = _unit_of(column, amounts)
+    unit, several = _unit_of(name, cells, amounts)
     read = {
-        text: _plain(text)
+        text: number_or_truth(text)
         if amount is None
         else (amount.value if amount.unit in ("", unit, *several) or amount.value == 0 else None)
         for text, amount in amounts.items()
     }
-    n_read = column.n_numbers + sum(k for text, k in counts.items() if read[text] is not None)
-    if 2 * n_read < column.n_filled:
+    n_numbers = cells.n_filled - cells.rows.size
+    n_read = n_numbers + sum(k for text, k in counts.items() if read[text] is not None)
+    if 2 * n_read < cells.n_filled:
         return None
-    reading = NumberReading(column.name, decimal, unit)
+    reading = NumberReading(name, decimal, unit)
     if several:
         reason = f"numbers in several units ({', '.join(several)})"
-        return Unusable(column.name, reason, refused="Convert them to one unit")
+        return Unusable(name, reason, refused="Convert them to one unit")
     unitless = any(a is not None and not a.unit and a.value != 0 for a in amounts.values())
-    unitless = unitless or bool(np.any(np.nan_to_num(column.cells.numbers)))
+    unitless = unitless or bool(np.any(np.nan_to_num(cells.numbers)))
     if unitless and unit in ("%", "‰"):
-        return Unusable(column.name, f"some numbers are in {unit} and others are not")
-    mixed = "" if defaults.fixed else _mixed_marks(column)
+        return Unusable(name, f"some numbers are in {unit} and others are not")
+    mixed = "" if defaults.fixed else _mixed_marks(cells)
     if mixed:
-        return Unusable(column.name, mixed, forced=reading)
-    n_bad = column.n_filled - n_read
-    if n_bad > _MAX_BAD * column.n_filled:
+        return Unusable(name, mixed, forced=reading)
+    n_bad = cells.n_filled - n_read
+    if n_bad > _MAX_BAD * cells.n_filled:
         # EG, 1. OG, 2. OG are categories, and so are 1, 2, 3 and "4 or more".
-        if column.few_values or _as_dates(column, defaults) is not None:
+        if _has_few_values(cells) or _as_dates(name, cells, defaults) is not None:
             return None
         text = next(text for text in counts if read[text] is None)
         reason = (
-            f"numbers, but {n_bad} of {column.n_filled} cells hold text, such as {shorten(text)!r}"
+            f"numbers, but {n_bad} of {cells.n_filled} cells hold text, such as {shorten(text)!r}"
         )
-        return Unusable(column.name, reason, forced=reading)
+        return Unusable(name, reason, forced=reading)
     return reading
 
 
-def _unit_of(column: _Column, amounts: Mapping[str, Amount | None]) -> tuple[str, tuple[str, ...]]:
+def _unit_of(
+    name: str, cells: Cells, amounts: Mapping[str, Amount | None]
+) -> tuple[str, tuple[str, ...]]:
     """Find the unit of a column, and all units if there are several units of measurement.
 
     An unknown word is a unit only if most numbers have it: 12a and 12b are names.
@@ -314,12 +278,12 @@ def _unit_of(column: _Column, amounts: Mapping[str, Amount | None]) -> tuple[str
     units = Counter[str]()
     for text, amount in amounts.items():
         if amount is not None and amount.unit and amount.value != 0:
-            units[amount.unit] += column.counts[text]
+            units[amount.unit] += cells.counts[text]
     known = {unit: kind for unit in units if (kind := kind_of_unit(unit))}
     if not known:
         unit, count = units.most_common(1)[0] if units else ("", 0)
-        return (unit if 2 * count > column.n_filled else ""), ()
-    named = unit_in_name(column.name)
+        return (unit if 2 * count > cells.n_filled else ""), ()
+    named = unit_in_name(name)
     if named and kind_of_unit(named) in known.values():
         known[named] = kind_of_unit(named)
     several = tuple(sorted(known)) if len(known) > 1 else ()
@@ -341,12 +305,12 @@ def decimal_of(cells: Cells, defaults: ReadingDefaults) -> str:
     return usual_mark(marks) or defaults.decimal or "."
 
 
-def _mixed_marks(column: _Column) -> str:
+def _mixed_marks(cells: Cells) -> str:
     """Describe mixed decimal marks in a column; empty if there is one mark, up to typing errors.
 
     Numbers such as "4,420" are then ambiguous, and could be wrong by a factor of a thousand.
     """
-    counts, written = column.counts, column.cells.fractions
+    counts, written = cells.counts, cells.fractions
     marks = {text: count_marks([text]) for text in counts}
     points, commas = ([text for text in counts if marks[text][mark]] for mark in ".,")
     n_points = sum(counts[text] for text in points) + written.size
@@ -360,45 +324,45 @@ def _mixed_marks(column: _Column) -> str:
     )
 
 
-def _as_dates(column: _Column, defaults: ReadingDefaults) -> Reading | None:
-    counts = column.counts
-    if column.n_numbers > _MAX_BAD * column.n_filled or not counts:
+def _as_dates(name: str, cells: Cells, defaults: ReadingDefaults) -> Reading | None:
+    n_numbers = cells.n_filled - cells.rows.size
+    if n_numbers > _MAX_BAD * cells.n_filled or not cells.counts:
         return None
-    order, _, _ = dates.choose_order(counts, defaults.dates)
-    reading = DateReading(column.name, order)
-    _, bad = reading.moments(column.cells)
-    if bad is not None and bad.count > _MAX_BAD * column.n_filled:
+    order, _, _ = dates.choose_order(cells.counts, defaults.dates)
+    reading = DateReading(name, order)
+    _, bad = reading.moments(cells)
+    if bad is not None and bad.count > _MAX_BAD * cells.n_filled:
         return None
     return reading
 
 
-def _as_text(column: _Column) -> Reading | Unusable:
-    counts = column.values
+def _as_text(name: str, cells: Cells) -> Reading | Unusable:
+    counts = cells.values
     n, n_values = counts.total(), len(counts)
-    if column.few_values:
-        if n_values == 1 and n == column.n >= _FEW_ROWS:
+    if _has_few_values(cells):
+        if n_values == 1 and n == cells.numbers.size >= _FEW_ROWS:
             return Unusable(
-                column.name,
+                name,
                 f"always {shorten(next(iter(counts)))!r}",
-                forced=TextReading(column.name),
+                forced=TextReading(name),
             )
-        return TextReading(column.name, missing=MISSING_VALUE)
+        return TextReading(name, missing=MISSING_VALUE)
     n_words = sum(k * count_words(text) for text, k in counts.items()) / n
     distinct = n_values >= _MIN_DISTINCT * n
     if distinct and 2 * sum(k for text, k in counts.items() if _ADDRESS.fullmatch(text)) > n:
-        return Unusable(column.name, "e-mail or web addresses")
+        return Unusable(name, "e-mail or web addresses")
     if n_words >= MIN_WORDS:
-        return _free_text(column.name, column.cells)
+        return _free_text(name, cells)
     # Ties are in alphabetical order, so that the order of the rows does not matter.
     frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_VALUES]
     values = tuple(text for text, count in frequent if count > 1)
-    forced: Reading | None = TextReading(column.name, values, MISSING_VALUE) if values else None
+    forced: Reading | None = TextReading(name, values, MISSING_VALUE) if values else None
     reason = f"{n_values} different values of text; up to {MAX_VALUES} are one-hot encoded"
     if distinct:
         reason = f"names the rows: {n_values} different values in {n} rows"
     if forced is None and n_words >= 2:
-        forced = _free_text(column.name, column.cells)
-    return Unusable(column.name, reason, forced)
+        forced = _free_text(name, cells)
+    return Unusable(name, reason, forced)
 
 
 def _free_text(name: str, cells: Cells) -> FreeTextReading:
@@ -412,42 +376,42 @@ def count_words(text: str) -> float:
     return unspaced / 2 if unspaced else len(text.split())
 
 
-def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusable:
-    (values,), _ = reading.read(column.cells)
+def _useful_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
+    (values,), _ = reading.read(cells)
     rows = np.flatnonzero(np.isfinite(values))
     values = values[rows]
-    if column.n < _FEW_ROWS or not values.size:
+    if cells.numbers.size < _FEW_ROWS or not values.size:
         return reading
     if values.min() == values.max():
-        if values.size < column.n:  # a mark: a constant or blank
-            return TextReading(column.name, missing=MISSING_VALUE)
-        return Unusable(column.name, f"always {values[0]:g}", forced=reading)
+        if values.size < cells.numbers.size:  # a mark: a constant or blank
+            return TextReading(reading.column, missing=MISSING_VALUE)
+        return Unusable(reading.column, f"always {values[0]:g}", forced=reading)
     # The first rows are checked first, which excludes most columns.
-    few_gaps = values.size >= _MIN_DISTINCT * column.n
+    few_gaps = values.size >= _MIN_DISTINCT * cells.numbers.size
     if few_gaps and not reading.unit and not (values[:100] % 1).any() and not (values % 1).any():
         # After a missing number the count may continue by the row or from the last number.
         with np.errstate(over="ignore", invalid="ignore"):  # differences may overflow
             counts = np.ptp(values - rows) == 0 or (np.diff(values) == 1).all()
         if counts:
-            return Unusable(column.name, "counts the rows", forced=reading)
-        named = _ID_NAME.search(column.name) or _ID_CAMEL.search(column.name)
+            return Unusable(reading.column, "counts the rows", forced=reading)
+        named = _ID_NAME.search(reading.column) or _ID_CAMEL.search(reading.column)
         if named and np.unique(values).size == values.size:
             reason = f"names the rows: {values.size} different values in {values.size} rows"
-            return Unusable(column.name, reason, forced=reading)
+            return Unusable(reading.column, reason, forced=reading)
     return reading
 
 
-def _useful_dates(column: _Column, reading: DateReading) -> Reading | Unusable:
-    moments, _ = reading.moments(column.cells)
+def _useful_dates(cells: Cells, reading: DateReading) -> Reading | Unusable:
+    moments, _ = reading.moments(cells)
     known = moments[~np.isnat(moments)]
     first = known.min()
-    if first == known.max() and column.n >= _FEW_ROWS:
+    if first == known.max() and cells.numbers.size >= _FEW_ROWS:
         part = "hour" if reading.order == dates.CLOCK else "days"
         whole = replace(reading, origin=str(first.astype("datetime64[D]")), parts=(part,))
         day, _, time = str(first.astype("datetime64[s]")).partition("T")
         shown = [] if reading.order == dates.CLOCK else [day]
         shown += [time] if time != "00:00:00" else []
-        return Unusable(column.name, f"always {' '.join(shown)}", forced=whole)
+        return Unusable(reading.column, f"always {' '.join(shown)}", forced=whole)
     parts = []
     if reading.order != dates.CLOCK:
         parts += ["days"]

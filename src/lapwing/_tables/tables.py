@@ -33,7 +33,7 @@ from lapwing._tables.coding import (
     numbers_of,
     same_label,
 )
-from lapwing._tables.columns import Keys, RawTable, Selection, TextColumn
+from lapwing._tables.columns import FileFacts, RawTable, Selection, TextColumn
 from lapwing._tables.encoders import (
     CATEGORICAL,
     ENCODED,
@@ -49,7 +49,7 @@ from lapwing._tables.encoders import (
     reading_from,
 )
 from lapwing._tables.matrices import TARGET, read_labels
-from lapwing._tables.options import USUAL, Dialect, ReadOptions
+from lapwing._tables.options import ReadOptions
 from lapwing._tables.reading import SVMLIGHT, name_of, read_alike, read_raw
 from lapwing._tables.words import InputErrors
 from lapwing._words import quoted
@@ -130,7 +130,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(FileFacts):
     """Checked table of n rows, ready to be fitted.
 
     Attributes
@@ -152,30 +152,18 @@ class Table:
         True labels, coded like `y`, for the report only.
     layout : ndarray of shape (n, 2) or None
         Coordinates for a map.
-    source : str
-        Names of the files given by the user.
     label_name, id_name, truth_name : str or None
         Names of the columns.
     dropped : tuple of str
         Columns that are not used.
-    remarks : tuple of str
-        Remarks about the file as a whole.
-    svmlight_base : int or None
-        Index of the first column of svmlight files, 0 or 1.
     strict : bool
         Whether it was read with `ReadOptions.strict`.
     originals : mapping of str to Cells or None
         All columns before encoding, None for those that are features unchanged; empty for a matrix.
-    dialect : Dialect
-        Notation of the first file, for output files.
-    keys : Keys or None
-        Names of the columns of a file of answers; None for rows to be predicted.
     shown : mapping of str to ndarray of object of shape (n,)
         Columns for display, as text.
     whole : mapping of str to TextColumn or None
         All columns unchanged, to be written with predictions; None if not wanted.
-    n_suggested : int
-        Number of labels of suggested rows, as far as known from the files.
     """
 
     features: Features
@@ -185,20 +173,14 @@ class Table:
     unlabeled: int | str | float
     truth: NDArray[Any] | None = None
     layout: NDArray[Any] | None = None
-    source: str = ""
     label_name: str | None = None
     id_name: str | None = None
     truth_name: str | None = None
     dropped: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    svmlight_base: int | None = None
     strict: bool = False
     originals: Mapping[str, Cells | None] = field(default_factory=dict)
-    dialect: Dialect = USUAL
-    keys: Keys | None = None
     shown: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     whole: Mapping[str, TextColumn] | None = None
-    n_suggested: int = 0
 
     @property
     def n(self) -> int:
@@ -309,20 +291,15 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         coded.unlabeled,
         truth=_truth(raw, coded, options, where),
         layout=_layout(raw, options.layout, where),
-        source=name,
         label_name=label,
         id_name=options.id,
         truth_name=options.truth,
         dropped=(*raw.left_out, *(note.column for note in features.notes if not note.used)),
-        remarks=raw.remarks,
-        svmlight_base=raw.svmlight_base,
         strict=options.strict,
         originals=originals,
-        dialect=raw.dialect,
-        keys=raw.keys,
         shown={name: raw.others[name].texts for name in options.shown},
         whole=raw.others if options.whole else None,
-        n_suggested=raw.n_suggested,
+        **raw.facts,
     )
 
 
@@ -467,11 +444,9 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         np.full(raw.n, "", dtype=object),
         np.zeros(raw.n, dtype=bool),
         "",
-        source=where,
         id_name=options.id,
-        remarks=raw.remarks,
-        dialect=raw.dialect,
         whole=raw.others if options.whole else None,
+        **raw.facts,
     )
 
 
