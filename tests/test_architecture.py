@@ -49,7 +49,15 @@ FORBIDDEN = {
 }
 
 # All other packages are imported by lapwing._host.modules.require, whose error names the extra.
-REQUIRED = {"lapwing", "numpy", "scipy", "sklearn", "joblib", *sys.stdlib_module_names}
+REQUIRED = {
+    "lapwing",
+    "numpy",
+    "scipy",
+    "sklearn",
+    "joblib",
+    "threadpoolctl",
+    *sys.stdlib_module_names,
+}
 
 # The verbs are declared with typer, the page with Starlette: lapwing._app.cli and
 # lapwing._label.serving require these before they load the modules.
